@@ -140,7 +140,7 @@ def test_training_stops_when_the_validation_part_gets_no_better(
     assert told(run)["chosen"]["score"] == max(scores)
 
 
-def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
+def test_interrupted_run_gives_the_same_head(
     config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = config.recipe.model_copy(update={"epochs": 5, "learning_rate": 3e-2})
@@ -176,7 +176,7 @@ def test_the_saved_head_gives_the_probabilities_that_were_measured(
     assert told(run)["held_out"]["accuracy"] == pytest.approx(np.mean(right))
 
 
-def test_a_run_says_how_far_its_probabilities_can_be_believed(run: RunFolder) -> None:
+def test_run_reports_calibration(run: RunFolder) -> None:
     calibration = told(run)["calibration"]
     assert set(calibration) == {"without the temperature", "as served"}
     for measured in calibration.values():
@@ -224,9 +224,7 @@ def test_a_tuned_q_former_is_served_with_its_head(
         opened(tmp_path / "untuned.safetensors", str(base))
 
 
-def test_rows_that_are_none_are_named_and_the_others_are_learnt(
-    config: DomainRouterConfig, tmp_path: Path
-) -> None:
+def test_bad_rows_are_reported_and_skipped(config: DomainRouterConfig, tmp_path: Path) -> None:
     data = write_domains(tmp_path / "data", each=8)
     with (data / "domain.jsonl").open("a", encoding="utf-8") as file:
         file.write("no json\n")
@@ -281,7 +279,7 @@ class TestAHeadThatDoesNotFit:
             opened(tmp_path / "extra.safetensors")
 
     @pytest.mark.parametrize("change", ["temperature", "bias"])
-    def test_numbers_that_are_none(self, head: Path, tmp_path: Path, change: str) -> None:
+    def test_nan(self, head: Path, tmp_path: Path, change: str) -> None:
         loaded = DomainHead.load(head, LABELS)
         other = {
             "temperature": replace(loaded, temperature=0.0),
@@ -314,7 +312,7 @@ class TestAHeadThatDoesNotFit:
 class TestOverHttp:
     """The real service on tiny weights."""
 
-    async def test_a_picture_decides(self, head: Path, engine: Blip2DomainRouter) -> None:
+    async def test_image_decides_the_domain(self, head: Path, engine: Blip2DomainRouter) -> None:
         pixels = coloured(6, 800)
         async with live(create_app(settings(head))) as client:
             answer = await client.post(
@@ -332,9 +330,7 @@ class TestOverHttp:
         assert ready.json()["status"] == "ok"
         assert (info.json()["engine"], info.json()["device"]) == ("blip2", "cpu")
 
-    async def test_many_at_once_share_passes_and_keep_their_own_answers(
-        self, head: Path, engine: Blip2DomainRouter
-    ) -> None:
+    async def test_concurrent_requests_share_batches(self, head: Path, engine: Blip2DomainRouter) -> None:
         pictures = [coloured(number % len(Domain), 700 + number) for number in range(16)]
         async with live(create_app(settings(head, batch_wait_ms=200.0))) as client:
             answers = await asyncio.gather(

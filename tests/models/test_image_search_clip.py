@@ -102,7 +102,7 @@ def test_other_fits_are_open_clip_s(fit: Fit, parity: Parity) -> None:
     parity("image_search: preprocessing", f"open_clip, {fit}", (ours - expected).abs().max().item(), 1e-5)
 
 
-def test_a_photo_s_vector_does_not_depend_on_who_is_in_the_batch(clip: TinyClip, photos: list[RGB]) -> None:
+def test_photo_vector_is_batch_independent(clip: TinyClip, photos: list[RGB]) -> None:
     encoder = ClipEncoder(str(clip.folder), CPU)
     views = [view for photo in photos for view in encoder.views(photo)]
     together = np.stack(encoder.forward(views))
@@ -153,7 +153,7 @@ def test_the_text_tower_is_not_kept(clip: TinyClip) -> None:
         ("acme/clip", "cannot be loaded from 'acme/clip'"),
     ],
 )
-def test_a_model_that_is_not_there_is_refused_in_one_sentence(model: str, said: str) -> None:
+def test_missing_model_is_refused(model: str, said: str) -> None:
     with pytest.raises(WrongWeights, match=said) as refused:
         ClipEncoder(model, CPU)
     assert "\n" not in str(refused.value)
@@ -253,7 +253,7 @@ async def test_an_indexed_photo_is_found_first_also_after_a_restart(
 
 
 @pytest.mark.anyio
-async def test_searches_of_several_callers_share_passes_and_do_not_cross(
+async def test_concurrent_searches_share_batches(
     clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
 ) -> None:
     found: dict[str, str] = {}

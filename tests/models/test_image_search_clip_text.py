@@ -1,7 +1,6 @@
 """image_search's CLIP engine by text: equal to transformers' on the same weights, and through its service."""
 
 import base64
-import io
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from PIL import Image
 from transformers import CLIPModel
 
 from chassis.accelerator import Accelerator
@@ -54,9 +52,7 @@ def reference_vectors(folder: Path, texts: tuple[str, ...]) -> npt.NDArray[np.fl
     return vectors
 
 
-def test_vectors_of_texts_equal_transformers_clip_on_the_same_weights(
-    either_clip: TinyClip, parity: Parity
-) -> None:
+def test_text_vectors_equal_transformers_clip(either_clip: TinyClip, parity: Parity) -> None:
     encoder = ClipEncoder(str(either_clip.folder), CPU, texts=True)
     ours = np.stack(encoder.forward_texts(TEXTS))
     expected = reference_vectors(either_clip.reference, TEXTS)
@@ -66,7 +62,7 @@ def test_vectors_of_texts_equal_transformers_clip_on_the_same_weights(
     assert (expected @ expected.T).min() < 0.9, "the texts must differ for the comparison to mean anything"
 
 
-def test_a_text_s_vector_does_not_depend_on_who_is_in_the_batch_and_a_long_one_is_cut(clip: TinyClip) -> None:
+def test_text_vector_is_batch_independent_and_long_text_is_cut(clip: TinyClip) -> None:
     encoder = ClipEncoder(str(clip.folder), CPU, texts=True)
     long = "a red door " * 400
     together = np.stack(encoder.forward_texts([*TEXTS, long]))
@@ -75,7 +71,7 @@ def test_a_text_s_vector_does_not_depend_on_who_is_in_the_batch_and_a_long_one_i
     assert np.abs(together[-1] - reference_vectors(clip.reference, (long,))[0]).max() < 1e-5
 
 
-def test_photos_have_the_same_vectors_with_the_text_tower_and_without_it(clip: TinyClip) -> None:
+def test_text_tower_does_not_change_photo_vectors(clip: TinyClip) -> None:
     both, photos_only = (ClipEncoder(str(clip.folder), CPU, texts=texts) for texts in (True, False))
     views = both.views(picture(KINDS[0], 240))
     assert np.array_equal(np.stack(both.forward(views)), np.stack(photos_only.forward(views)))

@@ -96,7 +96,7 @@ def saved(run: RunFolder) -> Path:
     return run.path / CHECKPOINT
 
 
-def test_the_head_ranks_what_answers_first_for_photos_that_it_has_not_seen(run: RunFolder) -> None:
+def test_head_ranks_answers_first_for_new_photos(run: RunFolder) -> None:
     before, after = told(run)["held_out"]["photo_alone"], told(run)["held_out"]["head"]
     assert before["at"]["1"] < 0.5
     assert after["at"]["1"] > 0.9
@@ -115,7 +115,7 @@ def test_samples_of_one_photo_are_of_one_part(config: CoarseRerankerConfig) -> N
     assert sum(map(len, photos)) == len(HUES) * COPIES == len(set().union(*photos))
 
 
-def test_a_run_says_how_far_similarities_can_be_believed(run: RunFolder) -> None:
+def test_run_reports_calibration(run: RunFolder) -> None:
     (measured,) = told(run)["calibration"].values()
     assert measured["calibration_error"] < 0.25
     assert sum(each["count"] for each in measured["reliability"]) == 2 * told(run)["samples"]["held_out"]
@@ -189,7 +189,7 @@ def test_a_head_of_another_base_model_is_refused(saved: Path, base: Path, tmp_pa
 
 
 @pytest.mark.parametrize("change", ["threshold", "bias", "weight"])
-def test_a_head_with_numbers_that_are_none_is_refused(saved: Path, tmp_path: Path, change: str) -> None:
+def test_head_with_nan_is_refused(saved: Path, tmp_path: Path, change: str) -> None:
     head = CoarseHead.load(saved)
     others = {
         "threshold": replace(head, threshold=2.0),

@@ -116,7 +116,7 @@ def _apart(found: Sequence[float], expected: Sequence[float]) -> float:
     return max(abs(one - other) for one, other in zip(found, expected, strict=True))
 
 
-def test_the_untrained_coarse_score_is_blip2s_own_of_photo_and_text(
+def test_untrained_coarse_score_is_blip2s(
     coarse: CoarseStage, blip2_folder: Path, photo: Photo, parity: Parity
 ) -> None:
     direct = [max(0.0, score) for score in _direct_coarse(blip2_folder, photo, DOCUMENTS)]
@@ -152,7 +152,7 @@ def test_a_fine_score_does_not_depend_on_the_rest_of_the_batch(qwen3_folder: Pat
     assert wide.score(pairs) == pytest.approx(narrow.score(pairs), abs=1e-5)
 
 
-def test_of_a_long_document_the_head_is_read_and_the_template_stays_whole(qwen3_folder: Path) -> None:
+def test_long_document_is_cut_and_template_kept(qwen3_folder: Path) -> None:
     short = Qwen3Reranker.from_pretrained(str(qwen3_folder), CPU, Qwen3Options(document_tokens=8))
     kept, cut = short.score([(QUERY, "dog dog dog dog dog dog dog dog"), (QUERY, "dog " * 5000)])
     tokenizer: Any = AutoTokenizer.from_pretrained(qwen3_folder)
@@ -160,7 +160,7 @@ def test_of_a_long_document_the_head_is_read_and_the_template_stays_whole(qwen3_
     assert cut == pytest.approx(kept, abs=1e-6)
 
 
-def test_a_query_that_fills_the_context_leaves_room_for_the_document(judge: Qwen3Reranker) -> None:
+def test_long_query_leaves_room_for_the_document(judge: Qwen3Reranker) -> None:
     book, dog = judge.score([("tower " * 2000, "a book"), ("tower " * 2000, "a dog, a dog, a dog")])
     assert book != pytest.approx(dog, abs=1e-6)
     assert len("tower " * 2000) > ROOM
@@ -235,7 +235,7 @@ async def test_the_service_scores_with_the_stages_that_are_on(
 
 
 @pytest.mark.anyio
-async def test_with_default_cutoffs_an_untrained_coarse_stage_only_chooses(
+async def test_untrained_coarse_stage_only_selects(
     blip2_folder: Path, qwen3_folder: Path, judge: Qwen3Reranker, photo: Photo
 ) -> None:
     defaults = RerankerSettings(engine="cascade")
@@ -250,7 +250,7 @@ async def test_with_default_cutoffs_an_untrained_coarse_stage_only_chooses(
 
 
 @pytest.mark.anyio
-async def test_concurrent_requests_share_passes_and_keep_their_own_scores(
+async def test_concurrent_requests_share_batches(
     blip2_folder: Path, qwen3_folder: Path, judge: Qwen3Reranker
 ) -> None:
     settings = _settings(blip2_folder, qwen3_folder, coarse=False, batch_wait_ms=200.0, workers=16)

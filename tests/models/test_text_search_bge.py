@@ -67,7 +67,7 @@ def test_vectors_are_those_of_a_plain_bert(weights: Path, pooling: Pooling, pari
     np.testing.assert_array_equal(queries, vectors)
 
 
-def test_the_query_instruction_of_the_model_card_stands_before_questions_only(weights: Path) -> None:
+def test_query_instruction_precedes_questions_only(weights: Path) -> None:
     encoder = BgeEncoder(BgeModel(str(weights), CPU))
     prefixed = reference(weights, [BGE_QUERY_INSTRUCTION + TEXTS[0]], Pooling.CLS)
     plain = reference(weights, [TEXTS[0]], Pooling.CLS)
@@ -77,7 +77,7 @@ def test_the_query_instruction_of_the_model_card_stands_before_questions_only(we
 
 
 @pytest.mark.parametrize("pooling", list(Pooling))
-def test_a_vector_does_not_depend_on_who_shares_the_batch(weights: Path, pooling: Pooling) -> None:
+def test_vector_is_batch_independent(weights: Path, pooling: Pooling) -> None:
     model = BgeModel(str(weights), CPU, BgeOptions(pooling))
     items = model.tokenize(TEXTS)
     together = np.array(model.forward(items))
@@ -102,7 +102,7 @@ def test_half_precision_gives_nearly_the_same_vectors(weights: Path) -> None:
     assert min(float(a @ b) for a, b in zip(half, full, strict=True)) > 0.99
 
 
-def test_an_index_knows_its_model_by_name_pooling_and_passage_instruction(weights: Path) -> None:
+def test_encoder_name_has_pooling_and_instruction(weights: Path) -> None:
     model = BgeModel(str(weights), CPU, BgeOptions(Pooling.MEAN))
     assert BgeEncoder(model).name == "bge-tiny (mean pooling)"
     assert (
@@ -111,7 +111,7 @@ def test_an_index_knows_its_model_by_name_pooling_and_passage_instruction(weight
     )
 
 
-def test_numbers_that_are_none_are_an_error_and_not_a_vector(weights: Path) -> None:
+def test_nan_is_an_error(weights: Path) -> None:
     model = BgeModel(str(weights), Accelerator("cpu", "float16"))
     with torch.no_grad():
         model._model.embeddings.word_embeddings.weight.mul_(1e9)
@@ -129,7 +129,7 @@ def test_a_tokenizer_of_a_larger_model_is_refused(weights: Path, tmp_path: Path)
         BgeModel(str(folder), CPU)
 
 
-def test_what_is_no_bert_like_encoder_is_refused_in_one_sentence(weights: Path, tmp_path: Path) -> None:
+def test_other_models_are_refused(weights: Path, tmp_path: Path) -> None:
     incomplete = tiny_bge(tmp_path / "incomplete")
     kept = load_file(incomplete / "model.safetensors")
     del kept["encoder.layer.1.output.dense.weight"]
@@ -172,9 +172,7 @@ async def index(client: httpx.AsyncClient) -> None:
 
 
 @pytest.mark.anyio
-async def test_requests_of_several_users_share_forward_passes_and_keep_their_own_hits(
-    weights: Path, tmp_path: Path
-) -> None:
+async def test_concurrent_requests_share_batches(weights: Path, tmp_path: Path) -> None:
     async def hits(client: httpx.AsyncClient, text: str) -> list[dict[str, Any]]:
         reply = await client.post("/v1/text-search", json={"queries": [text], "k": 2})
         found: list[dict[str, Any]] = reply.json()["hits"]

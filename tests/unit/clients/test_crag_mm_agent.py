@@ -152,11 +152,6 @@ async def test_no_thread_is_left_running() -> None:
     assert left == []
 
 
-@pytest.mark.parametrize("size", [1, 16])
-def test_batch_size_is_the_concurrency(size: int) -> None:
-    assert LoreglassAgent(settings=AgentSettings(agent_concurrency=size)).get_batch_size() == size
-
-
 @pytest.mark.parametrize("mode", ["1", "PA", "RGBA", "CMYK", "LAB", "F", "I;16"])
 def test_picture_of_any_mode_becomes_a_jpeg(mode: str) -> None:
     if mode in ("I;16", "LAB", "PA"):
@@ -165,24 +160,3 @@ def test_picture_of_any_mode_becomes_a_jpeg(mode: str) -> None:
         picture = TEAL.resize((80, 60)).convert(mode)
     with Image.open(BytesIO(photo_of(picture))) as sent:
         assert (sent.format, sent.mode, sent.size) == ("JPEG", "RGB", (80, 60))
-
-
-def test_photo_is_turned_upright() -> None:
-    exif = Image.Exif()
-    exif[0x0112] = 6
-    buffer = BytesIO()
-    Image.new("RGB", (80, 60), "teal").save(buffer, "JPEG", exif=exif)
-    with Image.open(buffer) as taken, Image.open(BytesIO(photo_of(taken))) as sent:
-        assert sent.size == (60, 80)
-
-
-def test_transparent_picture_gets_a_white_background() -> None:
-    with Image.open(BytesIO(photo_of(Image.new("RGBA", (32, 32), (0, 0, 0, 0))))) as sent:
-        assert sent.getpixel((16, 16)) == (255, 255, 255)
-
-
-def test_large_picture_is_scaled_down() -> None:
-    huge = Image.new("RGB", (6000, 3000), "teal")
-    with Image.open(BytesIO(photo_of(huge))) as sent:
-        assert sent.size == (2048, 1024)
-    assert huge.size == (6000, 3000)

@@ -56,7 +56,7 @@ def test_the_same_photo_is_found_first_with_what_is_known_of_it(engine: DenseIma
     assert first.probability > 0.9 > second.probability
 
 
-def test_a_text_finds_what_looks_like_it_and_stops_when_the_caller_leaves(store: VectorStore) -> None:
+def test_text_search_stops_when_cancelled(store: VectorStore) -> None:
     encoder = ColourEncoder()
     engine = DenseImageSearch(store, encoder, forward_texts=encoder.forward_texts)
     store.create("images-1", engine.schema)
@@ -113,7 +113,7 @@ def test_a_search_that_nobody_wants_any_more_ends_with_what_it_has(engine: Dense
     assert engine.search([POSTER], 1, "images-1", lambda: False) == []
 
 
-def test_the_probability_rises_with_the_cosine_and_is_even_at_the_midpoint(store: VectorStore) -> None:
+def test_probability_rises_with_the_cosine(store: VectorStore) -> None:
     engine = DenseImageSearch(store, ColourEncoder(), DenseOptions(midpoint=1.0, slope=9))
     store.create("images-1", engine.schema)
     engine.index("images-1", [known("Fair", POSTER)])

@@ -72,9 +72,7 @@ def test_photos_are_fused_to_one_hit_an_entity(engine: PocketImageSearch) -> Non
     assert [each.probability for each in seen] == sorted((each.probability for each in seen), reverse=True)
 
 
-def test_photos_searched_side_by_side_show_what_they_show_one_by_one(
-    engine: PocketImageSearch, folder: Path
-) -> None:
+def test_parallel_search_equals_sequential(engine: PocketImageSearch, folder: Path) -> None:
     photos = [warped(picture(name), *more) for name in KINDS[:3] for more in ((), (TURNED,))]
     found = []
     for at_once in (1, 4):

@@ -201,7 +201,7 @@ async def test_a_thing_is_indexed_and_found_through_the_service(shape: RemoteSha
     assert ready.status_code == 200
 
 
-async def test_the_service_starts_before_its_server_and_works_once_it_is_up(tmp_path: Path) -> None:
+async def test_service_starts_before_its_server(tmp_path: Path) -> None:
     server = EmbeddingServer(fault=lambda _: Response(status_code=500))
     async with (
         serving(server) as url,
@@ -235,9 +235,7 @@ def test_an_engine_without_its_address_does_not_start(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("shape", "input_type"), [*((shape, "") for shape in SHAPES), (RemoteShape.COHERE, "image")]
 )
-async def test_text_finds_pictures_if_the_operator_says_that_the_model_reads_text(
-    shape: RemoteShape, input_type: str, tmp_path: Path
-) -> None:
+async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: str, tmp_path: Path) -> None:
     texts = ["a green door", "red", "something blue", "a red door", "blue", "green"]
     async with serving(EmbeddingServer()) as url:
         more = {"texts": True, "remote_images": 4, "remote_input_type": input_type}

@@ -88,9 +88,7 @@ async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: Image
 
 
 @pytest.mark.parametrize("wanted", [False, True])
-async def test_small_pictures_are_kept_of_what_was_indexed_where_they_are_wanted(
-    tmp_path: Path, wanted: bool
-) -> None:
+async def test_thumbnails_are_optional(tmp_path: Path, wanted: bool) -> None:
     items = [item("torn"), item("blank"), item("whole")]
     blank = jpeg(np.full((64, 64, 3), 99, np.uint8))
     app = create_app(ImageSearchSettings(port=0, data_dir=tmp_path, thumbnails=wanted))

@@ -169,7 +169,7 @@ def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: Top
         engine.probe()
 
 
-def test_the_encoder_that_comes_with_the_platform_finds_other_words_than_the_question_s(
+def test_builtin_encoder_finds_paraphrases(
     store: VectorStore,
 ) -> None:
     engine = HybridTextSearch(store, shared_sentence_encoder(), options=HybridOptions(rank_constant=1))

@@ -49,9 +49,7 @@ def unit(text: str) -> Any:
 
 @pytest.mark.parametrize("vector_format", list(VectorFormat))
 @pytest.mark.parametrize("shape", list(Shape))
-async def test_every_make_of_server_gives_unit_vectors_in_the_order_of_the_texts(
-    shape: Shape, vector_format: VectorFormat
-) -> None:
+async def test_vectors_keep_the_order_of_the_texts(shape: Shape, vector_format: VectorFormat) -> None:
     texts = [f"The harbour of Lindvik, part {number}." for number in range(40)]
     server = EmbeddingServer(shape)
     vectors = await asked(server, lambda encoder: encoder.passages(texts), vector_format=vector_format)
@@ -181,7 +179,7 @@ async def test_pages_are_found_after_a_restart(tmp_path: Path) -> None:
     assert server.seen[-1] == [BGE_QUERY_INSTRUCTION + question["queries"][0]]  # type: ignore[index]
 
 
-async def test_an_index_of_the_pocket_engine_is_refused_with_a_sentence_that_says_why(tmp_path: Path) -> None:
+async def test_index_of_another_engine_is_refused(tmp_path: Path) -> None:
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path))) as client:
         await client.post("/v1/collections", json={"name": "v1"})
         await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
@@ -202,7 +200,7 @@ async def test_an_index_of_the_pocket_engine_is_refused_with_a_sentence_that_say
         )
 
 
-async def test_a_server_that_goes_away_is_a_dependency_that_is_unavailable(tmp_path: Path) -> None:
+async def test_lost_server_is_a_503(tmp_path: Path) -> None:
     server = EmbeddingServer(Shape.VLLM)
     async with live(server.app()) as embeddings:
         opened = create_app(settings(tmp_path, str(embeddings.base_url), Shape.VLLM))

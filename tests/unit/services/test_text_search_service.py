@@ -68,7 +68,7 @@ async def test_a_search_of_some_depth_brings_the_pages_that_are_in_it(
     assert refused.status_code == 422
 
 
-async def test_readers_see_the_old_version_until_the_new_one_is_published(
+async def test_searches_use_the_published_version(
     settings: TextSearchSettings,
 ) -> None:
     async def texts() -> list[str]:

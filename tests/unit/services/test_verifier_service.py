@@ -86,14 +86,15 @@ async def test_the_thresholds_of_the_tokens_come_with_the_request() -> None:
 
 
 async def test_invalid_requests_are_refused() -> None:
-    fields = (
+    signals = (
         '"token_probabilities": [0.5, 1.01]', '"token_probabilities": [-0.1]', '"token_probabilities": [NaN]',
-        '"token_min": 1.5', '"model_judgement": NaN', '"answer": ""',
+        '"token_min": 1.5', '"model_judgement": NaN',
     )  # fmt: skip
+    fields = ('"answer": ""', *(f'"answer": "y", {signal}' for signal in signals))
     json = {"Content-Type": "application/json"}
     async with live(create_app(VerifierSettings(port=0))) as client:
         for field in fields:
-            body = f'{{"question": "x", "answer": "y", "evidence": [], {field}}}'
+            body = f'{{"question": "x", "evidence": [], {field}}}'
             reply = await client.post("/v1/verify", content=body, headers=json)
             status, kind = (400, "malformed_request") if "NaN" in field else (422, "invalid_request")
             assert reply.status_code == status, field

@@ -17,7 +17,7 @@ from tests.unit.gateway.test_explained_replay import asked, drawn, thresholds_of
 
 pytestmark = pytest.mark.anyio
 
-CASES = 150
+CASES = 75
 RIGHT = Judgement(Verdict.CORRECT, "")
 
 
@@ -31,7 +31,7 @@ def arrays(given: bool, told: Explanation) -> Signals:
     return signals_of([recorded(given, told)], verdicts, {}, Cutoffs.among(told.thresholds))
 
 
-async def test_the_replay_of_what_the_gateway_explains_is_what_the_gateway_does(
+async def test_replay_equals_the_gateway(
     anyio_backend: object,
 ) -> None:
     random, certain, changed = Random(11), 0, 0

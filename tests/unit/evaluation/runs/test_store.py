@@ -50,7 +50,7 @@ def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> 
         assert (tmp_path / TURNS).read_bytes() == b"".join(line + b"\n" for line in lines[: len(kept)])
 
 
-def test_a_last_line_of_which_only_the_length_reached_the_disk_is_cut_off(tmp_path: Path) -> None:
+def test_zero_filled_last_line_is_cut_off(tmp_path: Path) -> None:
     data = written(tmp_path)
     (tmp_path / TURNS).write_bytes(data + b"\x00" * 40 + b"\n")
     with RunStore.open(tmp_path) as store:
@@ -91,16 +91,14 @@ def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
         ({"settings": {"explain": False}}, "explanations"),
     ],
 )
-def test_a_run_of_something_else_is_not_gone_on_with(
-    tmp_path: Path, changes: dict[str, object], named: str
-) -> None:
+def test_other_run_is_not_continued(tmp_path: Path, changes: dict[str, object], named: str) -> None:
     written(tmp_path)
     with pytest.raises(RunError, match=named):
         RunStore.resume(tmp_path, HEADER.model_copy(update=changes))
     RunStore.resume(tmp_path, HEADER).close()  # and the folder is free again
 
 
-def test_a_run_without_an_answer_yet_can_become_one_of_something_else(tmp_path: Path) -> None:
+def test_empty_run_can_change_its_settings(tmp_path: Path) -> None:
     RunStore.create(tmp_path, HEADER, [Rejected("missing_image", "row 3", "404")]).close()
     RunStore.resume(tmp_path, HEADER.model_copy(update={"thresholds": {"supported": 0.1}})).close()
     run = load_run(tmp_path)
@@ -115,9 +113,7 @@ def test_lines_of_others_in_the_folder_stay_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / TURNS).read_text() == '{"theirs": 1}\n'
 
 
-def test_half_a_line_that_a_full_disk_left_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_line_of_a_full_disk_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int, line: bytes) -> int:
         monkeypatch.undo()  # the first half fits
         os.write(descriptor, line[:40])

@@ -91,7 +91,7 @@ def test_recall_is_what_a_count_by_hand_finds(seed: int) -> None:
         assert page_recall(k).of(answers) == pytest.approx(told)
 
 
-def test_a_search_that_found_nothing_is_a_miss_and_one_not_made_or_failed_does_not_count() -> None:
+def test_empty_search_is_a_miss() -> None:
     hit = scored(1, [thing("Salt Road")], truth())
     nothing = scored(2, [], truth(), stages=["image_search"])
     elsewhere = scored(3, [thing("Salt Road", "crop_search")], truth())

@@ -98,9 +98,7 @@ def test_an_acceptable_answer_is_half_a_point_and_no_failure() -> None:
         ([], []),
     ],
 )
-def test_two_turns_in_a_row_that_are_not_correct_end_a_conversation(
-    before: list[Verdict], after: list[Verdict]
-) -> None:
+def test_two_failures_end_a_conversation(before: list[Verdict], after: list[Verdict]) -> None:
     assert stop_early(before) == after
 
 

@@ -65,7 +65,7 @@ def speakable(prediction: Prediction) -> bool:
     return is_refusal(said) == (not said) and says(said, golds) == span_recomputation.holds(said, golds)
 
 
-def test_a_gold_in_the_closest_passage_of_a_refusal_is_held_and_scores_nothing() -> None:
+def test_gold_in_closest_passage_scores_nothing() -> None:
     def refused(snippet: str) -> Scored:
         one = scored({"said": "", "golds": ["May 1881"]})
         assert one.record.answer is not None
@@ -96,7 +96,7 @@ def test_exact_match_and_f1_are_those_of_the_published_rules(said: str, golds: l
     assert word_f1(said, golds) == pytest.approx(span_recomputation.f1(said, golds), abs=1e-12)
 
 
-def test_a_failed_request_is_not_known_and_matches_nothing_not_even_silence() -> None:
+def test_failed_request_matches_nothing() -> None:
     failed = [scored({"said": None, "golds": golds}) for golds in (["Edda Marr"], [])]
     found = span_scores(failed)
     assert (found.exact, found.f1, found.failed) == (0.0, 0.0, 2)
@@ -104,7 +104,7 @@ def test_a_failed_request_is_not_known_and_matches_nothing_not_even_silence() ->
     assert math.isnan(found.p95_ms)
 
 
-def test_a_whole_sentence_around_the_gold_is_right_but_no_exact_match() -> None:
+def test_sentence_around_gold_is_no_exact_match() -> None:
     found = span_scores([scored({"said": "Edda Marr designed the ferry.", "golds": ["Edda Marr"]})])
     assert (found.outcomes.right, found.exact, found.words_median) == (1.0, 0.0, 5)
     assert found.f1 == pytest.approx(2 * 2 / (4 + 2))
