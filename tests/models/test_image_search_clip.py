@@ -1,15 +1,11 @@
 """image_search's CLIP engine: equal to transformers' on the same weights, and through its service."""
 
-import io
-import json
 import shutil
-import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import anyio
-import httpx
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -30,6 +26,7 @@ from services.image_search.views import Fit, Frame, framed_views
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_clip import SHARED, SIDE, TinyClip
+from tests.unit.services.image_search_calls import fill, jpeg, search
 from tests.unit.services.sample_pictures import KINDS, picture
 
 CPU = Accelerator("cpu", "float32")
@@ -193,33 +190,10 @@ def test_damaged_model_folder_is_refused(
     assert "CLIP" in str(refused.value)
 
 
-def jpeg(photo: RGB) -> tuple[str, bytes, str]:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=95)
-    return ("x.jpg", buffer.getvalue(), "image/jpeg")
-
-
 def settings(clip: TinyClip, data_dir: Path, **others: Any) -> ImageSearchSettings:
     return ImageSearchSettings(
         port=0, data_dir=data_dir, engine="clip", model=str(clip.folder), device="cpu", **others
     )
-
-
-async def fill(client: httpx.AsyncClient, things: dict[str, RGB]) -> httpx.Response:
-    """`things`, indexed and published."""
-    items = [{"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in things]
-    await client.post("/v1/collections", json={"name": "images-1"})
-    reply = await client.put(
-        "/v1/collections/images-1/images",
-        files=[("images", jpeg(photo)) for photo in things.values()],
-        data={"items": json.dumps({"items": items})},
-    )
-    await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
-    return reply
-
-
-async def search(client: httpx.AsyncClient, *photos: RGB) -> httpx.Response:
-    return await client.post("/v1/image-search", files=[("images", jpeg(photo)) for photo in photos])
 
 
 @pytest.fixture
@@ -234,10 +208,10 @@ async def test_an_indexed_photo_is_found_first_also_after_a_restart(
     wanted = KINDS[2]
     async with live(create_app(settings(clip, tmp_path))) as client:
         indexed = await fill(client, things)
-        before = (await search(client, things[wanted])).json()
+        before = (await search(client, jpeg(things[wanted]))).json()
     async with live(create_app(settings(clip, tmp_path))) as client:
         info = (await client.get("/info")).json()
-        after = (await search(client, things[wanted])).json()
+        after = (await search(client, jpeg(things[wanted]))).json()
         ready = await client.get("/health/ready")
         metrics = (await client.get("/metrics")).text
     assert indexed.json() == {"indexed": len(things), "rejected": {}}
@@ -262,7 +236,7 @@ async def test_concurrent_searches_share_batches(
         await fill(client, things)
 
         async def ask(entity: str) -> None:
-            reply = ImageSearchReply.model_validate_json((await search(client, things[entity])).content)
+            reply = ImageSearchReply.model_validate_json((await search(client, jpeg(things[entity]))).content)
             found[entity] = reply.hits[0].entity
 
         async with anyio.create_task_group() as group:

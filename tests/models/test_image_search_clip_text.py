@@ -17,8 +17,9 @@ from services.image_search.engine import RGB
 from services.image_search.engines.clip import ClipEncoder
 from tests.live import live
 from tests.models.conftest import Parity
-from tests.models.test_image_search_clip import fill, jpeg, settings
+from tests.models.test_image_search_clip import settings
 from tests.models.tiny_clip import SHARED, TinyClip
+from tests.unit.services.image_search_calls import fill, jpeg
 from tests.unit.services.sample_pictures import KINDS, picture
 
 CPU = Accelerator("cpu", "float32")
@@ -109,7 +110,7 @@ async def test_texts_find_the_pictures_that_the_model_has_nearest(clip: TinyClip
 
 
 def data_uri(photo: RGB) -> str:
-    return "data:image/jpeg;base64," + base64.b64encode(jpeg(photo)[1]).decode()
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg(photo)).decode()
 
 
 @pytest.mark.anyio

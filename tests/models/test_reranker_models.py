@@ -131,20 +131,6 @@ def test_the_fine_score_is_the_model_cards(judge: Qwen3Reranker, qwen3_folder: P
     parity("reranker, fine", "Qwen3ForCausalLM, one unpadded prompt each", _apart(found, direct))
 
 
-def test_the_cascade_multiplies_both_and_keeps_the_best(
-    coarse: CoarseStage, judge: Qwen3Reranker, blip2_folder: Path, qwen3_folder: Path, photo: Photo
-) -> None:
-    first = _direct_coarse(blip2_folder, photo, DOCUMENTS)
-    reaching = sorted(range(len(DOCUMENTS)), key=lambda i: -first[i])[:4]
-    second = _direct_fine(qwen3_folder, QUERY, DOCUMENTS)
-    products = {i: first[i] * second[i] for i in reaching if first[i] > 0}
-    kept = sorted(products, key=lambda i: -products[i])[:2]
-    cutoffs = Cutoffs(coarse_top=4, coarse_threshold=0.0, fine_top=2, fine_threshold=0.0)
-    found = CascadeReranker(coarse, judge.score, cutoffs).rerank(QUERY, DOCUMENTS, None, photo)
-    assert found == pytest.approx([products[i] if i in kept else 0.0 for i in range(5)], abs=1e-4)
-    assert len(kept) == 2
-
-
 def test_a_fine_score_does_not_depend_on_the_rest_of_the_batch(qwen3_folder: Path) -> None:
     pairs = [(QUERY, "dog " * length) for length in (1, 70, 8, 3)] + [("is it a book?", "yes")]
     narrow = Qwen3Reranker.from_pretrained(str(qwen3_folder), CPU, Qwen3Options(pass_tokens=1))

@@ -1,20 +1,15 @@
 """Image search on a ready-made embedding server, in each shape that such servers speak."""
 
 import base64
-import io
-import json
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import httpx
 import numpy as np
 import pytest
 from fastapi import Response
-from PIL import Image
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.app import EngineResources
@@ -32,6 +27,7 @@ from services.image_search.settings import ImageSearchSettings
 from tests.live import live
 from tests.unit.services.image_embedding_server import FAULTS, MODEL, EmbeddingServer
 from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
+from tests.unit.services.image_search_calls import fill, jpeg, search
 from tests.unit.services.sample_pictures import KINDS, picture
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +36,7 @@ SHAPES = list(RemoteShape)
 BY_TEXT = "/v1/image-search/text"
 BOOK = picture("book-0088", 240)
 POSTER = picture("game-0070", 240)
+THINGS = {"Salt": BOOK, "Fair": POSTER}
 
 
 @asynccontextmanager
@@ -149,12 +146,6 @@ def seen_deadlines(remote: RemoteImageEncoder) -> list[Deadline | None]:
     return deadlines
 
 
-def jpeg(photo: RGB) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=95)
-    return buffer.getvalue()
-
-
 def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> ImageSearchSettings:
     return ImageSearchSettings(
         **{"remote_images": 4, **others},
@@ -167,31 +158,15 @@ def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> Image
     )
 
 
-async def filled(client: httpx.AsyncClient, **things: RGB) -> None:
-    """The book and the poster, or other things, indexed and published."""
-    things = things or {"Salt": BOOK, "Fair": POSTER}
-    items = [{"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in things]
-    files = [("images", ("x.jpg", jpeg(photo), "image/jpeg")) for photo in things.values()]
-    await client.post("/v1/collections", json={"name": "images-1"})
-    reply = await client.put(
-        "/v1/collections/images-1/images", files=files, data={"items": json.dumps({"items": items})}
-    )
-    assert reply.json() == {"indexed": len(things), "rejected": {}}
-    await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
-
-
-async def search(client: httpx.AsyncClient, photo: RGB) -> httpx.Response:
-    return await client.post("/v1/image-search", files={"images": ("x.jpg", jpeg(photo), "image/jpeg")})
-
-
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_a_thing_is_indexed_and_found_through_the_service(shape: RemoteShape, tmp_path: Path) -> None:
     async with (
         serving(EmbeddingServer()) as url,
         live(create_app(settings(url, shape, tmp_path))) as client,
     ):
-        await filled(client)
-        found = ImageSearchReply.model_validate_json((await search(client, POSTER)).content)
+        indexed = await fill(client, THINGS)
+        assert indexed.json() == {"indexed": 2, "rejected": {}}
+        found = ImageSearchReply.model_validate_json((await search(client, jpeg(POSTER))).content)
         uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(BOOK)).decode()
         embeddings = (await client.post("/v1/embeddings", json={"input": [uri]})).json()
         ready = await client.get("/health/ready")
@@ -217,13 +192,13 @@ async def test_service_starts_before_its_server(tmp_path: Path) -> None:
 async def test_a_collection_of_another_engine_is_a_conflict(tmp_path: Path) -> None:
     pocket = ImageSearchSettings(port=0, data_dir=tmp_path)
     async with live(create_app(pocket)) as client:
-        await filled(client)
+        await fill(client, THINGS)
     async with (
         serving(EmbeddingServer()) as url,
         live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
         created = await client.post("/v1/collections", json={"name": "images-1"})
-        searched = await search(client, POSTER)
+        searched = await search(client, jpeg(POSTER))
     assert [created.status_code, searched.status_code] == [409, 409]
 
 
@@ -240,7 +215,7 @@ async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: st
     async with serving(EmbeddingServer()) as url:
         more = {"texts": True, "remote_images": 4, "remote_input_type": input_type}
         async with live(create_app(settings(url, shape, tmp_path, **more))) as client:
-            await filled(client, **{paint: painted(paint) for paint in PAINTS})
+            await fill(client, {paint: painted(paint) for paint in PAINTS})
             replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
             together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
             info = (await client.get("/info")).json()

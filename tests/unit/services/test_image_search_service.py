@@ -1,24 +1,18 @@
 """image_search over HTTP."""
 
 import base64
-import io
-import json
-import uuid
 from pathlib import Path
-from typing import Any
 
-import httpx
 import numpy as np
 import pytest
-from PIL import Image
 
 from chassis.pixels import decode_rgb
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
-from services.image_search.classical.features import RGB
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import SIDE, Thumbnails
 from tests.live import live
+from tests.unit.services.image_search_calls import item, jpeg, put, search
 from tests.unit.services.sample_pictures import picture, warped
 
 pytestmark = pytest.mark.anyio
@@ -31,31 +25,6 @@ def settings(tmp_path: Path) -> ImageSearchSettings:
     return ImageSearchSettings(port=0, data_dir=tmp_path)
 
 
-def jpeg(photo: RGB) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=92)
-    return buffer.getvalue()
-
-
-def item(entity: str) -> dict[str, Any]:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_OID, entity))
-    return {"id": identity, "entity": entity, "attributes": {"author": "Mira Holm"}, "title": entity}
-
-
-async def put(
-    client: httpx.AsyncClient, photos: list[bytes], items: list[dict[str, Any]], name: str = "images-1"
-) -> httpx.Response:
-    files = [("images", ("x", photo, "application/octet-stream")) for photo in photos]
-    return await client.put(
-        f"/v1/collections/{name}/images", files=files, data={"items": json.dumps({"items": items})}
-    )
-
-
-async def search(client: httpx.AsyncClient, *photos: bytes, **fields: str) -> httpx.Response:
-    files = [("images", ("photo.jpg", photo, "image/jpeg")) for photo in photos]
-    return await client.post("/v1/image-search", files=files, data=fields)
-
-
 async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchSettings) -> None:
     catalogue = jpeg(COVER)
     other = jpeg(picture("game-0070"))
@@ -63,7 +32,11 @@ async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchS
     blank = jpeg(np.full((64, 64, 3), 99, np.uint8))
     async with live(create_app(settings)) as client:
         await client.post("/v1/collections", json={"name": "images-1"})
-        put_reply = await put(client, [catalogue, other], [item("The Salt Road"), item("Fair")])
+        put_reply = await put(
+            client,
+            [catalogue, other],
+            [item("The Salt Road", attributes={"author": "Mira Holm"}), item("Fair")],
+        )
         await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
         reply = await search(client, blank, photo, k="1")
     assert put_reply.json() == {"indexed": 2, "rejected": {}}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from chassis.http.fetching import FetchLimits, PublicFetcher, is_public
+from chassis.http.fetching import PublicFetcher, is_public
 from evaluation.data.model import Dataset
 from evaluation.data.opening import open_dataset
 from tests.unit.chassis.picture_hosts import METADATA, Host, picture, picture_host
@@ -24,9 +24,7 @@ def opened(folder: Path, rows: list[Row], *, fetch: bool = True, told: list[obje
         str(source),
         cache=folder / "cache",
         fetch_images=fetch,
-        fetcher=PublicFetcher(
-            FetchLimits(seconds=0.5), is_allowed=lambda each: each == "127.0.0.1" or is_public(each)
-        ),
+        fetcher=PublicFetcher(is_allowed=lambda each: each == "127.0.0.1" or is_public(each)),
         on_progress=(lambda *each: told.append(each)) if told is not None else None,
     )
 

@@ -34,6 +34,8 @@ SAID = (
     "Do I know? I don't. Know it.",
     "İ don't know",
     "I don`t know",
+    "I do n't know",
+    "Sorry, I DON'T KNOW this car.",
     "We know that I don't know",
 )
 JUDGED = {
