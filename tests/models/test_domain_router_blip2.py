@@ -1,6 +1,5 @@
 """The BLIP-2 domain router: trained on tiny weights, against a direct computation, and over HTTP."""
 
-import asyncio
 import io
 import json
 from dataclasses import replace
@@ -329,23 +328,3 @@ class TestOverHttp:
         assert without.status_code == 200
         assert ready.json()["status"] == "ok"
         assert (info.json()["engine"], info.json()["device"]) == ("blip2", "cpu")
-
-    async def test_concurrent_requests_share_batches(self, head: Path, engine: Blip2DomainRouter) -> None:
-        pictures = [coloured(number % len(Domain), 700 + number) for number in range(16)]
-        async with live(create_app(settings(head, batch_wait_ms=200.0))) as client:
-            answers = await asyncio.gather(
-                *(
-                    client.post(
-                        "/v1/classify",
-                        data={"question": QUESTIONS[number % 4]},
-                        files={"image": ("photo.png", jpeg(pixels), "image/png")},
-                    )
-                    for number, pixels in enumerate(pictures)
-                )
-            )
-            metrics = (await client.get("/metrics")).text
-        for number, (answer, pixels) in enumerate(zip(answers, pictures, strict=True)):
-            (only,) = ClassifyReply.model_validate(answer.json()).data
-            assert only.probs == pytest.approx(engine.classify(QUESTIONS[number % 4], "", pixels), abs=1e-5)
-        passes = next(line for line in metrics.splitlines() if line.startswith("loreglass_batch_items_count"))
-        assert float(passes.rsplit(" ", 1)[1]) < len(pictures)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -224,22 +223,3 @@ async def test_an_indexed_photo_is_found_first_also_after_a_restart(
     assert (info["engine"], info["device"], info["dtype"]) == ("clip", "cpu", "float32")
     assert ready.status_code == 200
     assert 'loreglass_batch_items_count{forward="clip",service="image_search"}' in metrics
-
-
-@pytest.mark.anyio
-async def test_concurrent_searches_share_batches(
-    clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
-) -> None:
-    found: dict[str, str] = {}
-    app = create_app(settings(clip, tmp_path, batch_wait_ms=50))
-    async with live(app) as client:
-        await fill(client, things)
-
-        async def ask(entity: str) -> None:
-            reply = ImageSearchReply.model_validate_json((await search(client, jpeg(things[entity]))).content)
-            found[entity] = reply.hits[0].entity
-
-        async with anyio.create_task_group() as group:
-            for entity in things:
-                group.start_soon(ask, entity)
-    assert found == {entity: entity for entity in things}

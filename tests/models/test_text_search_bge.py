@@ -1,12 +1,9 @@
 """The BGE encoder on tiny weights: against a plain BertModel, in batches, and through the real service."""
 
-import asyncio
 import shutil
-import uuid
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 import torch
@@ -17,11 +14,10 @@ from chassis.accelerator import Accelerator
 from chassis.http.app import EngineResources
 from chassis.models.pretrained import WrongWeights
 from chassis.telemetry.metrics import Metrics
-from services.text_search.app import create_app, open_engine
+from services.text_search.app import open_engine
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, Pooling
 from services.text_search.engines.bge import BgeEncoder, BgeModel, BgeOptions
 from services.text_search.settings import Engine, TextSearchSettings
-from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_bge import POSITIONS, SIZE, tiny_bge
 from tests.models.tiny_qwen3 import tiny_qwen3
@@ -147,64 +143,14 @@ def test_other_models_are_refused(weights: Path, tmp_path: Path) -> None:
         assert "\n" not in str(raised.value)
 
 
-# Through the real service, over HTTP.
-
-
-def chunk(text: str) -> dict[str, str]:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
-    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text}
-
-
-CHUNKS = [chunk(text) for text in TEXTS if text]
-
-
-def settings(folder: Path, weights: Path, **fields: Any) -> TextSearchSettings:
-    return TextSearchSettings(
-        port=0, data_dir=folder, engine=Engine.BGE, model=str(weights), device="cpu", **fields
-    )
-
-
-async def index(client: httpx.AsyncClient) -> None:
-    await client.post("/v1/collections", json={"name": "v1"})
-    reply = await client.put("/v1/collections/v1/chunks", json={"chunks": CHUNKS})
-    assert reply.json() == {"indexed": len(CHUNKS), "rejected": {}}
-    await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
-
-
-@pytest.mark.anyio
-async def test_concurrent_requests_share_batches(weights: Path, tmp_path: Path) -> None:
-    async def hits(client: httpx.AsyncClient, text: str) -> list[dict[str, Any]]:
-        reply = await client.post("/v1/text-search", json={"queries": [text], "k": 2})
-        found: list[dict[str, Any]] = reply.json()["hits"]
-        return [{"snippet": hit["snippet"], "score": round(hit["score"], 6)} for hit in found]
-
-    asked = [text for text in TEXTS if text] * 3
-    async with live(create_app(settings(tmp_path, weights, batch_wait_ms=200))) as client:
-        await index(client)
-        before = batches(await client.get("/metrics"))
-        together = await asyncio.gather(*(hits(client, text) for text in asked))
-        after = batches(await client.get("/metrics"))
-    async with live(create_app(settings(tmp_path, weights, batch_wait_ms=0))) as client:
-        alone = [await hits(client, text) for text in asked]
-    assert together == alone
-    assert after["sum"] - before["sum"] == len(asked)
-    assert after["count"] - before["count"] <= len(asked) / 2
-
-
-def batches(exposition: httpx.Response) -> dict[str, float]:
-    """How many items went through the model, and in how many forward passes."""
-    found = {}
-    for line in exposition.text.splitlines():
-        for part in ("sum", "count"):
-            if line.startswith(f"loreglass_batch_items_{part}{{") and 'forward="encode"' in line:
-                found[part] = float(line.rsplit(" ", 1)[1])
-    return found
-
-
 def test_a_folder_without_a_model_leaves_the_store_unlocked(weights: Path, tmp_path: Path) -> None:
+    chosen = TextSearchSettings(data_dir=tmp_path, engine=Engine.BGE, model=str(weights), device="cpu")
     with pytest.raises(WrongWeights):
-        open_engine(settings(tmp_path, tmp_path / "nowhere"), EngineResources(Metrics("text_search")))
+        open_engine(
+            chosen.model_copy(update={"model": str(tmp_path / "nowhere")}),
+            EngineResources(Metrics("text_search")),
+        )
     resources = EngineResources(Metrics("text_search"))
-    engine = open_engine(settings(tmp_path, weights), resources)
+    engine = open_engine(chosen, resources)
     resources.close()
     engine.store.close()

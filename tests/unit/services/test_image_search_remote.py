@@ -158,11 +158,10 @@ def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> Image
     )
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-async def test_a_thing_is_indexed_and_found_through_the_service(shape: RemoteShape, tmp_path: Path) -> None:
+async def test_a_thing_is_indexed_and_found_through_the_service(tmp_path: Path) -> None:
     async with (
         serving(EmbeddingServer()) as url,
-        live(create_app(settings(url, shape, tmp_path))) as client,
+        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
         indexed = await fill(client, THINGS)
         assert indexed.json() == {"indexed": 2, "rejected": {}}

@@ -118,6 +118,7 @@ def turn_record(
         session_id=session,
         part=part,
         turn=turn,
+        question="how many pages has it?",
         gold=gold,
         truth=None if answerable else unknowable,
         error=error if said is None else None,
