@@ -1,4 +1,4 @@
-"""Whole runs of heads that are trained, and what came out."""
+"""Train heads in run folders and read their summaries."""
 
 import json
 from collections.abc import Callable

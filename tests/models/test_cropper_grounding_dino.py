@@ -1,4 +1,4 @@
-"""Grounding DINO on tiny random weights: equal to transformers' own path, and robust in its service."""
+"""Grounding DINO on tiny random weights, against transformers and in its service."""
 
 import io
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The BLIP-2 domain router: trained on tiny weights, against a direct computation, and over HTTP."""
+"""The BLIP-2 domain router on tiny weights: training, parity and HTTP."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""image_search's CLIP engine: equal to transformers' on the same weights, and through its service."""
+"""The CLIP engine of image_search on tiny weights, against transformers and in its service."""
 
 import shutil
 from collections.abc import Callable, Sequence

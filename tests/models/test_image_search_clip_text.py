@@ -1,4 +1,4 @@
-"""image_search's CLIP engine by text: equal to transformers' on the same weights, and through its service."""
+"""Text search with the CLIP engine of image_search, against transformers and in its service."""
 
 import base64
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Q-Former against BLIP-2's own computation, written out."""
+"""The Q-Former against transformers' BLIP-2."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The coarse stage's trained head learns what question and photo say together, and is served as trained."""
+"""The trained head of the coarse reranking stage: training, parity and HTTP."""
 
 import io
 import json

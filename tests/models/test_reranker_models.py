@@ -1,4 +1,4 @@
-"""The cascade on tiny weights: its numbers against direct computations, and its service over HTTP."""
+"""The reranking cascade on tiny weights, against direct computations and over HTTP."""
 
 import io
 import json

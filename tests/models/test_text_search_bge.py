@@ -1,4 +1,4 @@
-"""The BGE encoder on tiny weights: against a plain BertModel, in batches, and through the real service."""
+"""The BGE encoder on tiny weights, against transformers' BertModel."""
 
 import shutil
 from pathlib import Path

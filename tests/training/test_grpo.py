@@ -1,4 +1,4 @@
-"""GRPO: what pays is learnt, what others wrote teaches nothing, and a run can be repeated and resumed."""
+"""GRPO on a tiny model: learning, loss masks, resuming and refused settings."""
 
 from collections.abc import Sequence
 from pathlib import Path

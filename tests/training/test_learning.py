@@ -1,4 +1,4 @@
-"""Tiny models of each architecture: what carries loss, what is learnt by heart, and what a merge keeps."""
+"""Tiny models of each architecture: loss masks, learning by heart, and merging."""
 
 from dataclasses import dataclass
 from pathlib import Path

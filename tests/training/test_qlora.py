@@ -1,4 +1,4 @@
-"""QLoRA: an adapter is learnt on weights of four bits, and merged into the whole ones."""
+"""QLoRA: training on 4-bit weights and merging into the full weights."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Rollouts are the pipeline's own, and only what the trained model wrote in them carries loss."""
+"""Rollouts run the real pipeline, and only the trained model's own tokens carry loss."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fine-tuning: what carries loss, what is learnt, and that a run is the same however it came about."""
+"""Supervised fine-tuning: data mixture, resuming, adapters and merging."""
 
 from collections.abc import Mapping
 from pathlib import Path

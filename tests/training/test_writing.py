@@ -1,4 +1,4 @@
-"""What the trained model writes in rollouts: sampled how, up to where, in one batch for all who ask."""
+"""The trained model's writer in rollouts: sampling, stopping and batching."""
 
 import asyncio
 import json

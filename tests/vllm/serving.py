@@ -1,4 +1,4 @@
-"""Starts a real vLLM on a free port for the length of a test module, and ends it."""
+"""Start a real vLLM on a free port and stop it."""
 
 import os
 import signal

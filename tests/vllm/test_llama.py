@@ -1,4 +1,4 @@
-"""Llama-3.2-Vision (tiny, random weights) on vLLM 0.10.2 and its V0 engine: what that does with a request.
+"""Llama-3.2-Vision (tiny, random weights) on vLLM 0.10.2 and its V0 engine.
 
 What the scripted server says that this one does (`LLAMA_ON_VLLM_0_10_2`) is put to both.
 """

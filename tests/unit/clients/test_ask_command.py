@@ -1,4 +1,4 @@
-"""`loreglass ask`: with a photo, without one, and what it says of arguments that it cannot use."""
+"""`loreglass ask`: photos, refusals and bad arguments."""
 
 from pathlib import Path
 

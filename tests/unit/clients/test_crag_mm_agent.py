@@ -1,4 +1,4 @@
-"""The agent of the official evaluation, called as the starter kit calls it, against a real gateway."""
+"""The agent for the official evaluation, called as the starter kit calls it."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence

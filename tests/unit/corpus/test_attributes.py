@@ -1,4 +1,4 @@
-"""Infobox values as people read them."""
+"""Clean infobox values and snippets."""
 
 import pytest
 from hypothesis import example, given

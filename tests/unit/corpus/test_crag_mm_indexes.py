@@ -1,4 +1,4 @@
-"""CRAG-MM's published indexes into running services of ours."""
+"""Index CRAG-MM's published indexes into running services."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""What of a page is content."""
+"""Extract the content of a page."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""Folders of photos and pages: what is read, under which name, and why the rest is not."""
+"""Folders of photos and pages: what is read, its name, and why other files are rejected."""
 
 import errno
 import json

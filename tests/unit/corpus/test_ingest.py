@@ -1,4 +1,4 @@
-"""Ingestion over HTTP into a real text_search, and into a stand-in for image_search."""
+"""Ingestion over HTTP into a real text_search and a fake image_search."""
 
 import json
 from collections.abc import AsyncIterator, Sequence

@@ -1,4 +1,4 @@
-"""What a page's layout says besides its characters."""
+"""Superscripts, line ends and list numbers in HTML text."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Manifests as users write them: each bad record is named with its reason, and never ends the run."""
+"""Manifests: each bad record is rejected with its reason and does not end the run."""
 
 import json
 import tracemalloc

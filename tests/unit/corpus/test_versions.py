@@ -1,4 +1,4 @@
-"""What readers see while versions come and are taken back again, over HTTP from a real text_search."""
+"""Publish index versions and roll back, over HTTP to a real text_search."""
 
 from pathlib import Path
 

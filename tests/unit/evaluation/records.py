@@ -1,4 +1,4 @@
-"""Answers and turns of runs with sensible defaults, of which a test names what matters to it."""
+"""Build answers and turn records with defaults."""
 
 from typing import Any
 

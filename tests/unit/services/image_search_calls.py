@@ -1,4 +1,4 @@
-"""Calls of image_search over HTTP that several tests make."""
+"""Calls of image_search over HTTP."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""The pocket cropper on scenes whose corners are known, and on pictures that show nothing."""
+"""The built-in cropper on scenes with known corners and on empty pictures."""
 
 import cv2
 import numpy as np

@@ -1,4 +1,4 @@
-"""Search by one vector a photo, whatever makes the vectors."""
+"""Image search by one vector per photo, with any encoder."""
 
 import uuid
 from collections.abc import Iterator

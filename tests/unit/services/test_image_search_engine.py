@@ -1,4 +1,4 @@
-"""The pocket engine with its real store: indexing, finding, refusing."""
+"""The built-in image search with its real store."""
 
 import uuid
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Features, matching, verification, VLAD, calibration and the sidecar files, each by itself."""
+"""Features, matching, verification, VLAD and calibration of classical image search."""
 
 from dataclasses import replace
 from pathlib import Path

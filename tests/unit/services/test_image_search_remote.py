@@ -1,4 +1,4 @@
-"""Image search on a ready-made embedding server, in each shape that such servers speak."""
+"""Image search on an embedding server, in each API shape."""
 
 import base64
 from collections.abc import AsyncIterator

@@ -1,4 +1,4 @@
-"""A page with more print than can be read in time: bounded, shared, stopped, and gone on with."""
+"""Dense pages: limits, sharing, cancellation and resuming."""
 
 import io
 import threading

@@ -1,4 +1,4 @@
-"""The pocket ocr engine on pictures with known text."""
+"""The OCR engine on pictures with known text."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

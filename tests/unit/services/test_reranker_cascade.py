@@ -1,4 +1,4 @@
-"""The cascade's arithmetic and selection, by hand; the models are proven in tests/models."""
+"""The cascade's arithmetic and selection with scripted models."""
 
 from collections.abc import Sequence
 

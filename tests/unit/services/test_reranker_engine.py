@@ -1,4 +1,4 @@
-"""The built-in reranker's judgement."""
+"""The built-in reranker."""
 
 import pytest
 from hypothesis import example, given, settings

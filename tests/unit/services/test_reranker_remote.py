@@ -1,4 +1,4 @@
-"""Rerank on a ready-made server, in each shape that such servers speak."""
+"""Reranking on a remote server, in each API shape."""
 
 import math
 from collections.abc import AsyncIterator

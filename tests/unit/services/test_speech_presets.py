@@ -1,4 +1,4 @@
-"""Servers that hear and speak: what their presets say, and the line that runs them."""
+"""Presets of speech servers and their commands."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""The pocket engine: which page answers, once per page, for all sub-queries together."""
+"""BM25 text search: ranking, one hit per page, and fusion of queries."""
 
 import uuid
 from collections.abc import Iterator

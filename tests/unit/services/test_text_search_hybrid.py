@@ -1,4 +1,4 @@
-"""The hybrid engine on an encoder without weights: meaning and terms side by side."""
+"""Hybrid text search with a fake encoder."""
 
 import uuid
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The remote engine: embeddings from ready-made servers of four makes, and what they do wrong."""
+"""Remote text encoders: four kinds of embedding servers and their errors."""
 
 import uuid
 from collections.abc import Callable

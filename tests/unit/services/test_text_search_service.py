@@ -1,4 +1,4 @@
-"""text_search over HTTP, with the collection routes that image_search has as well."""
+"""text_search and its collection routes over HTTP."""
 
 import uuid
 from pathlib import Path

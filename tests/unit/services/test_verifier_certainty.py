@@ -1,4 +1,4 @@
-"""The verifier's judgement by the models' own signals."""
+"""The verifier's decision by token probabilities and judgement."""
 
 import math
 from collections.abc import Sequence

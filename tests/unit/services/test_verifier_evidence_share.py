@@ -1,4 +1,4 @@
-"""The verifier tells which part of its probability comes from the evidence: so the rest can be replayed."""
+"""The verifier reports the evidence's share of its probability."""
 
 import pytest
 

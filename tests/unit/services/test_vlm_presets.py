@@ -1,4 +1,4 @@
-"""The commands that serve a VLM, and the gate that waits for it."""
+"""Commands that serve a VLM, and waiting until it answers."""
 
 import json
 import shlex

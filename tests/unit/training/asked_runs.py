@@ -1,4 +1,4 @@
-"""Evaluation runs whose prompts are the gateway's own, made before a scripted model server."""
+"""Make evaluation runs with the gateway's own prompts before a scripted model server."""
 
 import io
 from collections.abc import Mapping, Sequence

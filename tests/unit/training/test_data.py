@@ -1,4 +1,4 @@
-"""Data sets from runs: the papers' labels, the same folder each time, and broken rows named."""
+"""Build training data from runs."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The recipes that come along: each can be used, and says of each number where it is from."""
+"""Packaged training presets are valid and documented."""
 
 from pathlib import Path
 from unittest.mock import ANY

@@ -1,4 +1,4 @@
-"""The report of a training: what a reader must not believe stands first."""
+"""The training report and its warnings."""
 
 import json
 from collections.abc import Sequence

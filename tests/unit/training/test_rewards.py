@@ -1,4 +1,4 @@
-"""Rewards by cases made by hand and by properties: 0 or 1 each, and form pays only where it is there."""
+"""Rewards of rollouts."""
 
 import pytest
 from hypothesis import given

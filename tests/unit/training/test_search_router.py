@@ -1,4 +1,4 @@
-"""Fitting the search router on drafts: conversations held out whole, and a file that the gateway loads."""
+"""Fit the search router on drafts."""
 
 import hashlib
 import json

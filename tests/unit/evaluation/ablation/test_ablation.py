@@ -1,4 +1,4 @@
-"""`loreglass eval ablate`: every system asked, once, and the papers' tables with ours in them."""
+"""`loreglass eval ablate`: run all systems and fill in the papers' tables."""
 
 import json
 from collections.abc import Mapping

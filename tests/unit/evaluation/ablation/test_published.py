@@ -1,4 +1,4 @@
-"""The papers' tables as data: complete, consistent in themselves, and asking for what there is."""
+"""The papers' tables are complete and consistent and name existing systems."""
 
 import pytest
 from pydantic import ValidationError

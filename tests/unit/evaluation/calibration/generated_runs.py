@@ -1,4 +1,4 @@
-"""Runs of a system that decides by one threshold and explains everything, kept as `eval run` keeps them."""
+"""Generate runs of a system with one threshold, with explanations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`loreglass eval calibrate`, from the runs' folders to the files."""
+"""`loreglass eval calibrate`, from run folders to its files."""
 
 from __future__ import annotations
 

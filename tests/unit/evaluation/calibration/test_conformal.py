@@ -1,4 +1,4 @@
-"""Guarantees on wrong answers, held against populations whose risk is known."""
+"""Guarantees on wrong answers, tested on populations of known risk."""
 
 from __future__ import annotations
 

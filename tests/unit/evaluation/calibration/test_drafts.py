@@ -1,4 +1,4 @@
-"""From a run to a search router: drafts judged apart from answers, rows, a fit, a gateway that uses it."""
+"""Train a search router on the drafts of a run and use it in a gateway."""
 
 from __future__ import annotations
 

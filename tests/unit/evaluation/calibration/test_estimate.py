@@ -1,4 +1,4 @@
-"""What is to be expected of thresholds on questions that they were not chosen on."""
+"""Cross-validated estimates of thresholds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is replayed is what the gateway does."""
+"""Replay gives the same decisions as the gateway."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run would have said under other thresholds."""
+"""Replay a run under other thresholds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for thresholds."""
+"""Search for the best thresholds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CRAG-MM's files in both versions of its schema, and every kind of bad row."""
+"""CRAG-MM's files in both schema versions, and every kind of bad row."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Photos that are only at their image_url."""
+"""Photos that are only given by URL."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Folders of one's own, ones like `samples`, the hub, and what is none of them."""
+"""Datasets from user folders, world folders and the Hugging Face hub."""
 
 from pathlib import Path
 from typing import Any

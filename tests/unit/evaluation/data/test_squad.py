@@ -1,4 +1,4 @@
-"""SQuAD's files as a dataset: what is asked, what becomes a page, what is chosen, and what is refused."""
+"""SQuAD files as a dataset: questions, pages, selection and bad input."""
 
 from pathlib import Path
 from typing import Any

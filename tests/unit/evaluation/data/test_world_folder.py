@@ -1,4 +1,4 @@
-"""A folder like `samples`: complete, or refused with what is missing."""
+"""World folders like `samples` are complete or refused."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How far two judges agree."""
+"""Agreement of two judges."""
 
 import math
 

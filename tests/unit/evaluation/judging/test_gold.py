@@ -1,4 +1,4 @@
-"""The gold set, what the judge is shown, and `loreglass eval gold`."""
+"""The gold set and `loreglass eval gold`."""
 
 import anyio
 import anyio.to_thread

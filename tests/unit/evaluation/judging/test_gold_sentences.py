@@ -1,4 +1,4 @@
-"""The rule judge where there is only a gold sentence."""
+"""The rule judge on gold sentences."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The judge that asks a model, against a real socket."""
+"""The model judge against a real socket."""
 
 import json
 from collections.abc import AsyncIterator

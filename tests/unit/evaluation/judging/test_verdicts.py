@@ -1,4 +1,4 @@
-"""Judging many answers, and keeping what was said of them."""
+"""Judge many answers and store the verdicts."""
 
 from collections.abc import Callable
 from pathlib import Path

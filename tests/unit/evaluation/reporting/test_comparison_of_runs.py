@@ -1,4 +1,4 @@
-"""Which runs can be compared, and on what."""
+"""Which runs can be compared, and on which questions."""
 
 from dataclasses import replace
 from pathlib import Path

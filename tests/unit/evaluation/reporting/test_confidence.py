@@ -1,4 +1,4 @@
-"""Which answers the refusal curve and the reliability diagram are made of."""
+"""Points of the refusal curve and the reliability diagram."""
 
 import pytest
 

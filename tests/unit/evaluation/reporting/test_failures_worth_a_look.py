@@ -1,4 +1,4 @@
-"""The rule by which failures are chosen."""
+"""How the report selects failures."""
 
 from collections import Counter
 from collections.abc import Sequence

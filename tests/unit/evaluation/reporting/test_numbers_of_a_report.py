@@ -1,4 +1,4 @@
-"""report.json against the runs' records, counted once more in plain loops that share no code with it."""
+"""report.json against an independent count of the runs' records."""
 
 import json
 import math

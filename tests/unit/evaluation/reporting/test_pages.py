@@ -1,4 +1,4 @@
-"""The page of a report: well-formed, self-contained, and safe against what questions and answers say."""
+"""The report's page is well-formed, self-contained and safe against hostile text."""
 
 import base64
 import io

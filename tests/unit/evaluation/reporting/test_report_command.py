@@ -1,4 +1,4 @@
-"""`loreglass eval report`, and what it says when it cannot."""
+"""`loreglass eval report` and its errors."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Marked answers in the report and on the terminal: outcomes over confidence, figures."""
+"""SQuAD runs in the report and on the terminal."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs on marked questions, made up: how sure the system was, what it said, and whether it was given."""
+"""Generate runs on SQuAD questions."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Asking a dataset, against a real gateway on a real socket."""
+"""Ask a dataset's questions of a real gateway on a real socket."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""How long one question is asked for."""
+"""Retries of one question."""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""`loreglass eval run`: what it prints, what it leaves, and how it ends."""
+"""`loreglass eval run`: output, files and exit status."""
 
 from collections.abc import Sequence
 from functools import partial

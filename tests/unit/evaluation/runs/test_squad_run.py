@@ -1,4 +1,4 @@
-"""`loreglass eval run squad:FILE`: indexed first, asked without a photo or with one, gone on with, scored."""
+"""`loreglass eval run squad:FILE`: index, ask, resume and score."""
 
 from collections.abc import Sequence
 from functools import partial

@@ -1,4 +1,4 @@
-"""A run on disk: whole lines only, one process at a time, never another dataset's."""
+"""A run on disk: whole lines, one process at a time, one dataset."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""Predictions in every shape that scoring has to get right, and the same as records of a run."""
+"""Predictions of every shape, and the same as records of a run."""
 
 import random
 from typing import Any

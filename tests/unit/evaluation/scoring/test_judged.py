@@ -1,4 +1,4 @@
-"""Kept verdicts count for the answers and rules that they were given on, and for no others."""
+"""Stored verdicts apply only to the answers and rules they were made for."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Recall at k: against a count by hand over random runs, and what does not count."""
+"""Recall at k against a naive count."""
 
 import random
 from typing import Any

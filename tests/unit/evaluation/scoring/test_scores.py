@@ -1,4 +1,4 @@
-"""What the two protocols make of answers, of conversations, and of requests that failed."""
+"""Scores of answers, conversations and failed requests."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Outcomes, exact match and F1 against a recomputation that shares no code with them."""
+"""SQuAD scores against an independent recomputation."""
 
 import math
 from dataclasses import asdict
