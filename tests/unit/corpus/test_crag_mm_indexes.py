@@ -3,8 +3,8 @@
 import io
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -69,12 +69,6 @@ def items(folder: Path, pictures: Pictures) -> tuple[list[PhotoItem], list[Rejec
     ]
 
 
-@asynccontextmanager
-async def serving(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    async with live(app) as client:
-        yield client
-
-
 def text_service(folder: Path) -> FastAPI:
     return text_search(TextSearchSettings(port=0, data_dir=folder / "vectors"))
 
@@ -88,7 +82,7 @@ async def test_photos_of_the_index_are_found_again_with_clean_attributes(tmp_pat
     folder = image_index(tmp_path / "index", [shown(url, **{"The Salt Road": SALT})])
     local = pictures(tmp_path, {"The Salt.jpg": textured(1)})
     service = image_search(ImageSearchSettings(port=0, data_dir=tmp_path / "vectors", workers=1))
-    async with serving(service) as client:
+    async with live(service) as client:
         for indexed in (1, 0):
             report = await index_photos(image_source(folder, local), str(client.base_url), IngestOptions())
             assert (report.indexed, report.unchanged, report.rejected) == (indexed, 1 - indexed, ())
@@ -186,7 +180,7 @@ async def test_passages_keep_their_order(tmp_path: Path) -> None:
         {"https://a.example/b": told, "https://a.example/c": ["A &lt; B &amp;amp; <strong>C</strong>"]},
         "Salt &amp; Roads",
     )
-    async with serving(text_service(tmp_path)) as client:
+    async with live(text_service(tmp_path)) as client:
         report = await into(client, folder)
         assert (report.indexed, report.rejected) == (2, ())
         assert (await into(client, folder)).unchanged == 2
