@@ -23,6 +23,7 @@ from contracts.domain_router import Domain
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
+from tests.models.head_runs import trained
 from tests.models.tiny_bge import tiny_bge
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_clip import tiny_clip
@@ -30,10 +31,8 @@ from tests.models.tiny_domain import write_domains
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
 from tests.models.tiny_reader import tiny_reader
-from training.config import dump_config
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.settings import DomainRouterConfig, Recipe
-from training.runs import RunFolder
 
 pytestmark = pytest.mark.anyio
 
@@ -88,12 +87,10 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     recipe = Recipe(epochs=20, patience=10, learning_rate=1e-2)
     domains = write_domains(folder / "domains", each=8)
     config = DomainRouterConfig(head="domain-router", data=(domains,), model=str(blip2), recipe=recipe)
-    trained = RunFolder(folder / "run", say=lambda _: None)
-    trained.begin(dump_config(config))
-    train_domain_router(config, trained)
+    run = trained(train_domain_router, config, folder / "run")
     return {
         "DOMAIN_ROUTER_ENGINE": "blip2",
-        "DOMAIN_ROUTER_HEAD": str(trained.path / CHECKPOINT),
+        "DOMAIN_ROUTER_HEAD": str(run.path / CHECKPOINT),
         "CROPPER_ENGINE": "grounding_dino",
         "CROPPER_MODEL": str(tiny_gdino(folder / "gdino")),
         "CROPPER_BOX_THRESHOLD": "0",

@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from training.config import dump_config
+from tests.models.head_runs import begun
 from training.runs import RunFolder
 from training.samples import (
     ConversationSample,
@@ -105,7 +105,6 @@ def told(rows: Sequence[Any]) -> list[str]:
 
 def trained(config: SftConfig, folder: Path) -> RunFolder:
     """A whole run in that folder."""
-    run = RunFolder(folder, say=lambda _: None)
-    run.begin(dump_config(config))
+    run = begun(folder, config)
     finetune(config, run)
     return run

@@ -12,6 +12,7 @@ from contracts.text_search import TextSearchReply
 from gateway.pipelines.wiki_prf.model import plan_prompt
 from gateway.reasoners import model_options
 from gateway.settings import GatewaySettings
+from tests.models.head_runs import begun
 from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
 from tests.training.made import photo, sft_config, trained
 from tests.training.platforms import served
@@ -149,13 +150,6 @@ def test_held_out_rollouts_do_not_depend_on_the_seed(
     before, learnt, also_learnt, _, before_again, learnt_again, *_ = [each.ids for each in made]
     assert before == before_again
     assert learnt not in (also_learnt, learnt_again)  # these are sampled
-
-
-def begun(folder: Path, config: GrpoConfig) -> RunFolder:
-    """A run that says nothing."""
-    run = RunFolder(folder, say=lambda _: None)
-    run.begin(dump_config(config))
-    return run
 
 
 def break_off(
