@@ -3,10 +3,14 @@
 import importlib.util
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.parity import PARITY
+
+if TYPE_CHECKING:
+    from tests.models.tiny_clip import TinyClip
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -25,6 +29,22 @@ def pytest_configure() -> None:
 
         torch.set_num_threads(1)
         make_importable()  # before transformers looks: without it none of its image processors loads
+
+
+@pytest.fixture(scope="session")
+def clip(tmp_path_factory: pytest.TempPathFactory) -> "TinyClip":
+    """A tiny CLIP with CLIP's own activation."""
+    from tests.models.tiny_clip import tiny_clip
+
+    return tiny_clip(tmp_path_factory.mktemp("clip"))
+
+
+@pytest.fixture(scope="session", params=[True, False], ids=["quick_gelu", "gelu"])
+def either_clip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> "TinyClip":
+    """A tiny CLIP with each of the two activations."""
+    from tests.models.tiny_clip import tiny_clip
+
+    return tiny_clip(tmp_path_factory.mktemp("clip"), request.param)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Whole runs of heads that are trained, and what came out."""
+"""Train heads in run folders and read their summaries."""
 
 import json
 from collections.abc import Callable
@@ -11,10 +11,16 @@ from training.runs import SUMMARY, RunFolder
 Config = TypeVar("Config", bound=Settings)
 
 
-def trained(train: Callable[[Config, RunFolder], object], config: Config, folder: Path) -> RunFolder:
-    """A run in that folder, which may be one that was broken off."""
+def begun(folder: Path, config: Settings) -> RunFolder:
+    """A silent run in that folder, new or interrupted before."""
     run = RunFolder(folder, say=lambda _: None)
     run.begin(dump_config(config))
+    return run
+
+
+def trained(train: Callable[[Config, RunFolder], object], config: Config, folder: Path) -> RunFolder:
+    """A run in that folder, which may be one that was broken off."""
+    run = begun(folder, config)
     train(config, run)
     return run
 

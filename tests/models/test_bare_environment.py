@@ -1,4 +1,4 @@
-"""Every model engine answers in an environment of torch and transformers, without any web framework."""
+"""Every model engine runs with torch and transformers and without a web framework."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Grounding DINO on tiny random weights: equal to transformers' own path, and robust in its service."""
+"""Grounding DINO on tiny random weights, against transformers and in its service."""
 
 import io
 from collections.abc import Sequence
@@ -105,9 +105,7 @@ def test_boxes_and_scores_are_those_of_transformers(
     parity("cropper grounding_dino", f"transformers' model and processor, {name}: scores", scores)
 
 
-def test_the_engines_regions_are_the_references_boxes_inside_the_photo(
-    detector: GroundingDinoDetector, reference: Reference
-) -> None:
+def test_regions_are_the_reference_boxes(detector: GroundingDinoDetector, reference: Reference) -> None:
     photo = noise(256, 384)
     regions = GroundingDinoCropper(detector, options=EVERYTHING).crop(photo, LABELS, 100)
     expected = reference.detect(photo, LABELS, (128, 192))
@@ -121,9 +119,7 @@ def test_the_engines_regions_are_the_references_boxes_inside_the_photo(
         assert region.score == pytest.approx(float(expected["scores"][nearest]), abs=1e-4)
 
 
-def test_a_box_is_called_by_the_callers_label_that_its_words_come_from(
-    detector: GroundingDinoDetector, reference: Reference
-) -> None:
+def test_box_gets_the_callers_label(detector: GroundingDinoDetector, reference: Reference) -> None:
     photo = noise(256, 384)
     options = DetectionOptions(box_threshold=0.0, text_threshold=0.3, most_overlap=1.0)
     regions = GroundingDinoCropper(detector, options=options).crop(photo, ["Red DOG", "cat"], 100)
@@ -139,7 +135,7 @@ def test_a_box_is_called_by_the_callers_label_that_its_words_come_from(
         assert any(word in f"{phrase} ." for word in f"{region.label} .".lower().split())
 
 
-def test_who_else_is_in_a_batch_changes_nothing(detector: GroundingDinoDetector, parity: Parity) -> None:
+def test_batch_size_does_not_change_results(detector: GroundingDinoDetector, parity: Parity) -> None:
     sizes = [(256, 384), (300, 400), (400, 300), (480, 270), (300, 300)]
     prompts = detector.prompts.write(LABELS, 2)
     sights = [
@@ -166,7 +162,7 @@ def test_label_groups_find_what_single_prompts_find(detector: GroundingDinoDetec
     assert len(pairs) == len(first) + len(second)
 
 
-def test_calls_of_several_users_share_a_pass(detector: GroundingDinoDetector) -> None:
+def test_concurrent_calls_share_a_batch(detector: GroundingDinoDetector) -> None:
     passes: list[int] = []
     batcher = MicroBatcher(detector.forward, BatchLimits(16, 0.0), observe=passes.append)
     photo = noise(300, 400)
@@ -193,9 +189,7 @@ def test_calls_of_several_users_share_a_pass(detector: GroundingDinoDetector) ->
         [f"book {number}" for number in range(32)],
     ],
 )
-def test_hostile_labels_find_regions_or_none_but_no_errors(
-    detector: GroundingDinoDetector, labels: list[str]
-) -> None:
+def test_hostile_labels_do_not_fail(detector: GroundingDinoDetector, labels: list[str]) -> None:
     regions = GroundingDinoCropper(detector, options=EVERYTHING).crop(noise(64, 96), labels, 5)
     assert {region.label for region in regions} <= {*labels, None}
     prompts = detector.prompts.write(labels, 6)
@@ -213,9 +207,7 @@ def test_without_a_label_nothing_is_computed(detector: GroundingDinoDetector) ->
 
 
 @pytest.mark.parametrize("size", [(1, 1), (1, 400), (16, 16), (17, 640), (1280, 40)])
-def test_tiny_and_narrow_photos_have_regions_or_none_but_no_errors(
-    detector: GroundingDinoDetector, size: tuple[int, int]
-) -> None:
+def test_tiny_and_narrow_photos_do_not_fail(detector: GroundingDinoDetector, size: tuple[int, int]) -> None:
     engine = GroundingDinoCropper(detector, options=EVERYTHING)
     for region in engine.crop(noise(*size), ["cat"], 5):
         assert min(region.crop.shape[:2]) >= 1
@@ -298,7 +290,7 @@ def scripted(*boxes: tuple[int, tuple[float, float, float, float], float]) -> An
 PAIRS = DetectionOptions(group_size=1)
 
 
-def test_things_that_are_small_or_cut_by_the_frame_come_after_all_others(
+def test_small_and_cut_regions_come_last(
     detector: GroundingDinoDetector,
 ) -> None:
     forward = scripted(
@@ -311,7 +303,7 @@ def test_things_that_are_small_or_cut_by_the_frame_come_after_all_others(
     assert regions[1].corners[0] == pytest.approx((0, 60))
 
 
-def test_one_thing_under_two_labels_is_one_region_with_the_surer_label(
+def test_duplicate_regions_keep_the_surer_label(
     detector: GroundingDinoDetector,
 ) -> None:
     forward = scripted((0, (0.1, 0.2, 0.5, 0.8), 0.6), (1, (0.1, 0.21, 0.5, 0.8), 0.7))
@@ -320,7 +312,7 @@ def test_one_thing_under_two_labels_is_one_region_with_the_surer_label(
     assert regions[0].score == pytest.approx(0.7)
 
 
-def test_boxes_below_the_threshold_and_boxes_without_numbers_are_no_regions(
+def test_low_scores_and_nan_are_dropped(
     detector: GroundingDinoDetector,
 ) -> None:
     nan = float("nan")
@@ -330,7 +322,7 @@ def test_boxes_below_the_threshold_and_boxes_without_numbers_are_no_regions(
     assert GroundingDinoCropper(detector, forward, PAIRS).crop(noise(300, 400), ["car"], 5) == []
 
 
-def test_a_crop_shows_what_is_inside_the_box_at_most_1024_pixels_wide(
+def test_crop_is_cut_and_scaled(
     detector: GroundingDinoDetector,
 ) -> None:
     photo = np.zeros((1600, 2400, 3), np.uint8)

@@ -1,6 +1,5 @@
-"""The BLIP-2 domain router: trained on tiny weights, against a direct computation, and over HTTP."""
+"""The BLIP-2 domain router on tiny weights: training, parity and HTTP."""
 
-import asyncio
 import io
 import json
 from dataclasses import replace
@@ -140,15 +139,7 @@ def test_training_stops_when_the_validation_part_gets_no_better(
     assert told(run)["chosen"]["score"] == max(scores)
 
 
-def test_one_seed_gives_one_head(
-    run: RunFolder, head: Path, config: DomainRouterConfig, tmp_path: Path
-) -> None:
-    again = trained(train_domain_router, config, tmp_path / "again")
-    assert told(again) == told(run)
-    assert (again.path / CHECKPOINT).read_bytes() == head.read_bytes()
-
-
-def test_a_run_that_was_broken_off_goes_on_to_the_same_head(
+def test_interrupted_run_gives_the_same_head(
     config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = config.recipe.model_copy(update={"epochs": 5, "learning_rate": 3e-2})
@@ -184,7 +175,7 @@ def test_the_saved_head_gives_the_probabilities_that_were_measured(
     assert told(run)["held_out"]["accuracy"] == pytest.approx(np.mean(right))
 
 
-def test_a_run_says_how_far_its_probabilities_can_be_believed(run: RunFolder) -> None:
+def test_run_reports_calibration(run: RunFolder) -> None:
     calibration = told(run)["calibration"]
     assert set(calibration) == {"without the temperature", "as served"}
     for measured in calibration.values():
@@ -192,24 +183,13 @@ def test_a_run_says_how_far_its_probabilities_can_be_believed(run: RunFolder) ->
         assert sum(each["count"] for each in measured["reliability"]) == told(run)["samples"]["held_out"]
 
 
-@pytest.mark.parametrize("dtype", ["bfloat16"])
-def test_a_head_trained_in_float32_is_served_in_half_precision(
-    head: Path, engine: Blip2DomainRouter, dtype: str
-) -> None:
-    qformer, loaded = load_blip2(head, LABELS, "", Accelerator("cpu", dtype))
+def test_a_head_trained_in_float32_is_served_in_half_precision(head: Path, engine: Blip2DomainRouter) -> None:
+    qformer, loaded = load_blip2(head, LABELS, "", Accelerator("cpu", "bfloat16"))
     half = Blip2DomainRouter(qformer.encode_questions, loaded)
     for question, pixels in PAIRS:
         assert half.classify(question, "", pixels) == pytest.approx(
             engine.classify(question, "", pixels), abs=0.1
         )
-
-
-def test_who_else_is_in_a_batch_does_not_matter(head: Path) -> None:
-    qformer, loaded = load_blip2(head, LABELS, "", CPU)
-    together = qformer.encode_questions(PAIRS)
-    for pair, states in zip(PAIRS, together, strict=True):
-        alone = Blip2DomainRouter(qformer.encode_questions, loaded).classify(pair[0], "", pair[1])
-        assert alone == pytest.approx(loaded.probabilities(states.mean(axis=0)[None])[0], abs=1e-5)
 
 
 def test_a_question_without_a_photo_is_classified_too(engine: Blip2DomainRouter) -> None:
@@ -243,9 +223,7 @@ def test_a_tuned_q_former_is_served_with_its_head(
         opened(tmp_path / "untuned.safetensors", str(base))
 
 
-def test_rows_that_are_none_are_named_and_the_others_are_learnt(
-    config: DomainRouterConfig, tmp_path: Path
-) -> None:
+def test_bad_rows_are_reported_and_skipped(config: DomainRouterConfig, tmp_path: Path) -> None:
     data = write_domains(tmp_path / "data", each=8)
     with (data / "domain.jsonl").open("a", encoding="utf-8") as file:
         file.write("no json\n")
@@ -300,7 +278,7 @@ class TestAHeadThatDoesNotFit:
             opened(tmp_path / "extra.safetensors")
 
     @pytest.mark.parametrize("change", ["temperature", "bias"])
-    def test_numbers_that_are_none(self, head: Path, tmp_path: Path, change: str) -> None:
+    def test_nan(self, head: Path, tmp_path: Path, change: str) -> None:
         loaded = DomainHead.load(head, LABELS)
         other = {
             "temperature": replace(loaded, temperature=0.0),
@@ -333,7 +311,7 @@ class TestAHeadThatDoesNotFit:
 class TestOverHttp:
     """The real service on tiny weights."""
 
-    async def test_a_picture_decides(self, head: Path, engine: Blip2DomainRouter) -> None:
+    async def test_image_decides_the_domain(self, head: Path, engine: Blip2DomainRouter) -> None:
         pixels = coloured(6, 800)
         async with live(create_app(settings(head))) as client:
             answer = await client.post(
@@ -350,25 +328,3 @@ class TestOverHttp:
         assert without.status_code == 200
         assert ready.json()["status"] == "ok"
         assert (info.json()["engine"], info.json()["device"]) == ("blip2", "cpu")
-
-    async def test_many_at_once_share_passes_and_keep_their_own_answers(
-        self, head: Path, engine: Blip2DomainRouter
-    ) -> None:
-        pictures = [coloured(number % len(Domain), 700 + number) for number in range(16)]
-        async with live(create_app(settings(head, batch_wait_ms=200.0))) as client:
-            answers = await asyncio.gather(
-                *(
-                    client.post(
-                        "/v1/classify",
-                        data={"question": QUESTIONS[number % 4]},
-                        files={"image": ("photo.png", jpeg(pixels), "image/png")},
-                    )
-                    for number, pixels in enumerate(pictures)
-                )
-            )
-            metrics = (await client.get("/metrics")).text
-        for number, (answer, pixels) in enumerate(zip(answers, pictures, strict=True)):
-            (only,) = ClassifyReply.model_validate(answer.json()).data
-            assert only.probs == pytest.approx(engine.classify(QUESTIONS[number % 4], "", pixels), abs=1e-5)
-        passes = next(line for line in metrics.splitlines() if line.startswith("loreglass_batch_items_count"))
-        assert float(passes.rsplit(" ", 1)[1]) < len(pictures)

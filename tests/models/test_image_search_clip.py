@@ -1,15 +1,10 @@
-"""image_search's CLIP engine: equal to transformers' on the same weights, and through its service."""
+"""The CLIP engine of image_search on tiny weights, against transformers and in its service."""
 
-import io
-import json
 import shutil
-import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import anyio
-import httpx
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -29,22 +24,13 @@ from services.image_search.settings import ImageSearchSettings
 from services.image_search.views import Fit, Frame, framed_views
 from tests.live import live
 from tests.models.conftest import Parity
-from tests.models.tiny_clip import SHARED, SIDE, TinyClip, tiny_clip
+from tests.models.tiny_clip import SHARED, SIDE, TinyClip
+from tests.unit.services.image_search_calls import fill, jpeg, search
 from tests.unit.services.sample_pictures import KINDS, picture
 
 CPU = Accelerator("cpu", "float32")
 WEIGHTS = "open_clip_model.safetensors"
 CONFIG = "open_clip_config.json"
-
-
-@pytest.fixture(scope="session", params=[True, False], ids=["quick_gelu", "gelu"])
-def either_clip(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> TinyClip:
-    return tiny_clip(tmp_path_factory.mktemp("clip"), request.param)
-
-
-@pytest.fixture(scope="session")
-def clip(tmp_path_factory: pytest.TempPathFactory) -> TinyClip:
-    return tiny_clip(tmp_path_factory.mktemp("clip"))
 
 
 @pytest.fixture(scope="session")
@@ -86,16 +72,6 @@ def test_vectors_equal_transformers_clip_on_the_same_weights(
     assert (expected @ expected.T).min() < 0.5, "the photos must differ for the comparison to mean anything"
 
 
-def test_the_two_activations_are_told_apart(clip: TinyClip, photos: list[RGB], tmp_path: Path) -> None:
-    folder = shutil.copytree(clip.folder, tmp_path / "gelu")
-    described = json.loads((folder / CONFIG).read_text("utf-8"))
-    described["model_cfg"]["quick_gelu"] = False
-    (folder / CONFIG).write_text(json.dumps(described), "utf-8")
-    right, wrong = ClipEncoder(str(clip.folder), CPU), ClipEncoder(str(folder), CPU)
-    views = [right.views(photo)[0] for photo in photos]
-    assert np.abs(np.stack(right.forward(views)) - np.stack(wrong.forward(views))).max() > 1e-3
-
-
 def test_the_centre_view_is_clip_image_processor_s(clip: TinyClip, photos: list[RGB], parity: Parity) -> None:
     encoder = ClipEncoder(str(clip.folder), CPU)
     shapes = [(57, 56), (56, 57), (113, 60), (60, 113), (112, 57), (400, 57), (333, 500), (31, 30)]
@@ -122,7 +98,7 @@ def test_other_fits_are_open_clip_s(fit: Fit, parity: Parity) -> None:
     parity("image_search: preprocessing", f"open_clip, {fit}", (ours - expected).abs().max().item(), 1e-5)
 
 
-def test_a_photo_s_vector_does_not_depend_on_who_is_in_the_batch(clip: TinyClip, photos: list[RGB]) -> None:
+def test_photo_vector_is_batch_independent(clip: TinyClip, photos: list[RGB]) -> None:
     encoder = ClipEncoder(str(clip.folder), CPU)
     views = [view for photo in photos for view in encoder.views(photo)]
     together = np.stack(encoder.forward(views))
@@ -173,46 +149,38 @@ def test_the_text_tower_is_not_kept(clip: TinyClip) -> None:
         ("acme/clip", "cannot be loaded from 'acme/clip'"),
     ],
 )
-def test_a_model_that_is_not_there_is_refused_in_one_sentence(model: str, said: str) -> None:
+def test_missing_model_is_refused(model: str, said: str) -> None:
     with pytest.raises(WrongWeights, match=said) as refused:
         ClipEncoder(model, CPU)
     assert "\n" not in str(refused.value)
 
 
-def _no_config(folder: Path) -> None:
-    (folder / CONFIG).unlink()
+def rewritten(weight: Any) -> Callable[[Path], object]:
+    """Replace the projection by what `weight` makes of it; None removes it."""
 
+    def spoil(folder: Path) -> None:
+        weights = load_file(folder / WEIGHTS)
+        changed = weight(weights.pop("visual.proj"))
+        save_file(weights if changed is None else weights | {"visual.proj": changed}, folder / WEIGHTS)
 
-def _no_weights(folder: Path) -> None:
-    (folder / WEIGHTS).unlink()
-
-
-def _torn(folder: Path) -> None:
-    (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:1000])
-
-
-def _weight_missing(folder: Path) -> None:
-    weights = load_file(folder / WEIGHTS)
-    del weights["visual.proj"]
-    save_file(weights, folder / WEIGHTS)
-
-
-def _other_width(folder: Path) -> None:
-    weights = load_file(folder / WEIGHTS)
-    weights["visual.proj"] = torch.zeros(7, 7)
-    save_file(weights, folder / WEIGHTS)
-
-
-def _not_finite(folder: Path) -> None:
-    weights = load_file(folder / WEIGHTS)
-    weights["visual.proj"][0] = torch.nan
-    save_file(weights, folder / WEIGHTS)
+    return spoil
 
 
 @pytest.mark.parametrize(
-    "spoil", [_no_config, _no_weights, _torn, _weight_missing, _other_width, _not_finite]
+    "spoil",
+    [
+        lambda folder: (folder / CONFIG).unlink(),
+        lambda folder: (folder / WEIGHTS).unlink(),
+        lambda folder: (folder / WEIGHTS).write_bytes((folder / WEIGHTS).read_bytes()[:1000]),
+        rewritten(lambda _: None),
+        rewritten(lambda _: torch.zeros(7, 7)),
+        rewritten(lambda weight: weight * torch.nan),
+    ],
+    ids=["no config", "no weights", "cut", "weight missing", "other shape", "not finite"],
 )
-def test_a_folder_with_something_else_in_it_is_refused(clip: TinyClip, tmp_path: Path, spoil: Any) -> None:
+def test_damaged_model_folder_is_refused(
+    clip: TinyClip, tmp_path: Path, spoil: Callable[[Path], object]
+) -> None:
     folder = shutil.copytree(clip.folder, tmp_path / "spoilt")
     spoil(folder)
     with pytest.raises(WrongWeights) as refused:
@@ -221,33 +189,10 @@ def test_a_folder_with_something_else_in_it_is_refused(clip: TinyClip, tmp_path:
     assert "CLIP" in str(refused.value)
 
 
-def jpeg(photo: RGB) -> tuple[str, bytes, str]:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=95)
-    return ("x.jpg", buffer.getvalue(), "image/jpeg")
-
-
 def settings(clip: TinyClip, data_dir: Path, **others: Any) -> ImageSearchSettings:
     return ImageSearchSettings(
         port=0, data_dir=data_dir, engine="clip", model=str(clip.folder), device="cpu", **others
     )
-
-
-async def fill(client: httpx.AsyncClient, things: dict[str, RGB]) -> httpx.Response:
-    """`things`, indexed and published."""
-    items = [{"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in things]
-    await client.post("/v1/collections", json={"name": "images-1"})
-    reply = await client.put(
-        "/v1/collections/images-1/images",
-        files=[("images", jpeg(photo)) for photo in things.values()],
-        data={"items": json.dumps({"items": items})},
-    )
-    await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
-    return reply
-
-
-async def search(client: httpx.AsyncClient, *photos: RGB) -> httpx.Response:
-    return await client.post("/v1/image-search", files=[("images", jpeg(photo)) for photo in photos])
 
 
 @pytest.fixture
@@ -262,10 +207,10 @@ async def test_an_indexed_photo_is_found_first_also_after_a_restart(
     wanted = KINDS[2]
     async with live(create_app(settings(clip, tmp_path))) as client:
         indexed = await fill(client, things)
-        before = (await search(client, things[wanted])).json()
+        before = (await search(client, jpeg(things[wanted]))).json()
     async with live(create_app(settings(clip, tmp_path))) as client:
         info = (await client.get("/info")).json()
-        after = (await search(client, things[wanted])).json()
+        after = (await search(client, jpeg(things[wanted]))).json()
         ready = await client.get("/health/ready")
         metrics = (await client.get("/metrics")).text
     assert indexed.json() == {"indexed": len(things), "rejected": {}}
@@ -278,36 +223,3 @@ async def test_an_indexed_photo_is_found_first_also_after_a_restart(
     assert (info["engine"], info["device"], info["dtype"]) == ("clip", "cpu", "float32")
     assert ready.status_code == 200
     assert 'loreglass_batch_items_count{forward="clip",service="image_search"}' in metrics
-
-
-@pytest.mark.anyio
-async def test_searches_of_several_callers_share_passes_and_do_not_cross(
-    clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
-) -> None:
-    found: dict[str, str] = {}
-    app = create_app(settings(clip, tmp_path, batch_wait_ms=50))
-    async with live(app) as client:
-        await fill(client, things)
-
-        async def ask(entity: str) -> None:
-            reply = ImageSearchReply.model_validate_json((await search(client, things[entity])).content)
-            found[entity] = reply.hits[0].entity
-
-        async with anyio.create_task_group() as group:
-            for entity in things:
-                group.start_soon(ask, entity)
-    assert found == {entity: entity for entity in things}
-
-
-@pytest.mark.anyio
-async def test_a_collection_of_another_engine_is_a_conflict(
-    clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
-) -> None:
-    async with live(create_app(ImageSearchSettings(port=0, data_dir=tmp_path))) as client:
-        await client.post("/v1/collections", json={"name": "images-1"})
-        await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
-    async with live(create_app(settings(clip, tmp_path))) as client:
-        created = await client.post("/v1/collections", json={"name": "images-1"})
-        filled = await fill(client, things)
-        searched = await search(client, *things.values())
-    assert [reply.status_code for reply in (created, filled, searched)] == [409] * 3

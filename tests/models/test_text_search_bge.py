@@ -1,12 +1,9 @@
-"""The BGE encoder on tiny weights: against a plain BertModel, in batches, and through the real service."""
+"""The BGE encoder on tiny weights, against transformers' BertModel."""
 
-import asyncio
 import shutil
-import uuid
 from pathlib import Path
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 import torch
@@ -17,11 +14,10 @@ from chassis.accelerator import Accelerator
 from chassis.http.app import EngineResources
 from chassis.models.pretrained import WrongWeights
 from chassis.telemetry.metrics import Metrics
-from services.text_search.app import create_app, open_engine
+from services.text_search.app import open_engine
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, Pooling
 from services.text_search.engines.bge import BgeEncoder, BgeModel, BgeOptions
 from services.text_search.settings import Engine, TextSearchSettings
-from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_bge import POSITIONS, SIZE, tiny_bge
 from tests.models.tiny_qwen3 import tiny_qwen3
@@ -67,7 +63,7 @@ def test_vectors_are_those_of_a_plain_bert(weights: Path, pooling: Pooling, pari
     np.testing.assert_array_equal(queries, vectors)
 
 
-def test_the_query_instruction_of_the_model_card_stands_before_questions_only(weights: Path) -> None:
+def test_query_instruction_precedes_questions_only(weights: Path) -> None:
     encoder = BgeEncoder(BgeModel(str(weights), CPU))
     prefixed = reference(weights, [BGE_QUERY_INSTRUCTION + TEXTS[0]], Pooling.CLS)
     plain = reference(weights, [TEXTS[0]], Pooling.CLS)
@@ -77,7 +73,7 @@ def test_the_query_instruction_of_the_model_card_stands_before_questions_only(we
 
 
 @pytest.mark.parametrize("pooling", list(Pooling))
-def test_a_vector_does_not_depend_on_who_shares_the_batch(weights: Path, pooling: Pooling) -> None:
+def test_vector_is_batch_independent(weights: Path, pooling: Pooling) -> None:
     model = BgeModel(str(weights), CPU, BgeOptions(pooling))
     items = model.tokenize(TEXTS)
     together = np.array(model.forward(items))
@@ -102,7 +98,7 @@ def test_half_precision_gives_nearly_the_same_vectors(weights: Path) -> None:
     assert min(float(a @ b) for a, b in zip(half, full, strict=True)) > 0.99
 
 
-def test_an_index_knows_its_model_by_name_pooling_and_passage_instruction(weights: Path) -> None:
+def test_encoder_name_has_pooling_and_instruction(weights: Path) -> None:
     model = BgeModel(str(weights), CPU, BgeOptions(Pooling.MEAN))
     assert BgeEncoder(model).name == "bge-tiny (mean pooling)"
     assert (
@@ -111,7 +107,7 @@ def test_an_index_knows_its_model_by_name_pooling_and_passage_instruction(weight
     )
 
 
-def test_numbers_that_are_none_are_an_error_and_not_a_vector(weights: Path) -> None:
+def test_nan_is_an_error(weights: Path) -> None:
     model = BgeModel(str(weights), Accelerator("cpu", "float16"))
     with torch.no_grad():
         model._model.embeddings.word_embeddings.weight.mul_(1e9)
@@ -129,7 +125,7 @@ def test_a_tokenizer_of_a_larger_model_is_refused(weights: Path, tmp_path: Path)
         BgeModel(str(folder), CPU)
 
 
-def test_what_is_no_bert_like_encoder_is_refused_in_one_sentence(weights: Path, tmp_path: Path) -> None:
+def test_other_models_are_refused(weights: Path, tmp_path: Path) -> None:
     incomplete = tiny_bge(tmp_path / "incomplete")
     kept = load_file(incomplete / "model.safetensors")
     del kept["encoder.layer.1.output.dense.weight"]
@@ -147,109 +143,14 @@ def test_what_is_no_bert_like_encoder_is_refused_in_one_sentence(weights: Path, 
         assert "\n" not in str(raised.value)
 
 
-# Through the real service, over HTTP.
-
-
-def chunk(text: str) -> dict[str, str]:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
-    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text}
-
-
-CHUNKS = [chunk(text) for text in TEXTS if text]
-
-
-def settings(folder: Path, weights: Path, **fields: Any) -> TextSearchSettings:
-    return TextSearchSettings(
-        port=0, data_dir=folder, engine=Engine.BGE, model=str(weights), device="cpu", **fields
-    )
-
-
-async def index(client: httpx.AsyncClient) -> None:
-    await client.post("/v1/collections", json={"name": "v1"})
-    reply = await client.put("/v1/collections/v1/chunks", json={"chunks": CHUNKS})
-    assert reply.json() == {"indexed": len(CHUNKS), "rejected": {}}
-    await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
-
-
-@pytest.mark.anyio
-async def test_pages_are_indexed_and_found_and_outlive_a_restart(weights: Path, tmp_path: Path) -> None:
-    question = {"queries": ["number 7 tower", "cat"], "k": 3}
-    async with live(create_app(settings(tmp_path, weights))) as client:
-        await index(client)
-        first = (await client.post("/v1/text-search", json=question)).json()
-    async with live(create_app(settings(tmp_path, weights))) as client:
-        assert (await client.get("/health/ready")).status_code == 200
-        again = (await client.post("/v1/text-search", json=question)).json()
-        about = (await client.get("/info")).json()
-    assert len(first["hits"]) == 3
-    assert "cat" in {hit["snippet"] for hit in first["hits"]}
-    assert again == first
-    assert (about["engine"], about["device"], about["dtype"]) == ("bge", "cpu", "float32")
-
-
-@pytest.mark.anyio
-async def test_requests_of_several_users_share_forward_passes_and_keep_their_own_hits(
-    weights: Path, tmp_path: Path
-) -> None:
-    async def hits(client: httpx.AsyncClient, text: str) -> list[dict[str, Any]]:
-        reply = await client.post("/v1/text-search", json={"queries": [text], "k": 2})
-        found: list[dict[str, Any]] = reply.json()["hits"]
-        return [{"snippet": hit["snippet"], "score": round(hit["score"], 6)} for hit in found]
-
-    asked = [text for text in TEXTS if text] * 3
-    async with live(create_app(settings(tmp_path, weights, batch_wait_ms=200))) as client:
-        await index(client)
-        before = batches(await client.get("/metrics"))
-        together = await asyncio.gather(*(hits(client, text) for text in asked))
-        after = batches(await client.get("/metrics"))
-    async with live(create_app(settings(tmp_path, weights, batch_wait_ms=0))) as client:
-        alone = [await hits(client, text) for text in asked]
-    assert together == alone
-    assert after["sum"] - before["sum"] == len(asked)
-    assert after["count"] - before["count"] <= len(asked) / 2
-
-
-def batches(exposition: httpx.Response) -> dict[str, float]:
-    """How many items went through the model, and in how many forward passes."""
-    found = {}
-    for line in exposition.text.splitlines():
-        for part in ("sum", "count"):
-            if line.startswith(f"loreglass_batch_items_{part}{{") and 'forward="encode"' in line:
-                found[part] = float(line.rsplit(" ", 1)[1])
-    return found
-
-
-@pytest.mark.anyio
-async def test_an_index_of_another_engine_or_pooling_is_refused_with_a_sentence_that_says_why(
-    weights: Path, tmp_path: Path
-) -> None:
-    pocket = TextSearchSettings(port=0, data_dir=tmp_path / "pocket")
-    async with live(create_app(pocket)) as client:
-        await index(client)
-    async with live(create_app(settings(tmp_path / "cls", weights))) as client:
-        await index(client)
-    for folder, pooling, held in [
-        ("pocket", Pooling.CLS, "no model"),
-        ("cls", Pooling.MEAN, "bge-tiny (cls pooling)"),
-    ]:
-        async with live(create_app(settings(tmp_path / folder, weights, pooling=pooling))) as client:
-            replies = [
-                await client.post("/v1/text-search", json={"queries": ["cat"]}),
-                await client.put("/v1/collections/v1/chunks", json={"chunks": CHUNKS}),
-                await client.post("/v1/collections", json={"name": "v2", "base": "pages"}),
-            ]
-        for reply in replies:
-            assert reply.status_code == 409
-            assert reply.json()["detail"] == (
-                f"The collection was made with {held}, this service runs bge-tiny ({pooling} pooling);"
-                " index it anew."
-            )
-
-
 def test_a_folder_without_a_model_leaves_the_store_unlocked(weights: Path, tmp_path: Path) -> None:
+    chosen = TextSearchSettings(data_dir=tmp_path, engine=Engine.BGE, model=str(weights), device="cpu")
     with pytest.raises(WrongWeights):
-        open_engine(settings(tmp_path, tmp_path / "nowhere"), EngineResources(Metrics("text_search")))
+        open_engine(
+            chosen.model_copy(update={"model": str(tmp_path / "nowhere")}),
+            EngineResources(Metrics("text_search")),
+        )
     resources = EngineResources(Metrics("text_search"))
-    engine = open_engine(settings(tmp_path, weights), resources)
+    engine = open_engine(chosen, resources)
     resources.close()
     engine.store.close()

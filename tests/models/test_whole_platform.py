@@ -23,6 +23,7 @@ from contracts.domain_router import Domain
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
+from tests.models.head_runs import trained
 from tests.models.tiny_bge import tiny_bge
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_clip import tiny_clip
@@ -30,10 +31,8 @@ from tests.models.tiny_domain import write_domains
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
 from tests.models.tiny_reader import tiny_reader
-from training.config import dump_config
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.settings import DomainRouterConfig, Recipe
-from training.runs import RunFolder
 
 pytestmark = pytest.mark.anyio
 
@@ -88,12 +87,10 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     recipe = Recipe(epochs=20, patience=10, learning_rate=1e-2)
     domains = write_domains(folder / "domains", each=8)
     config = DomainRouterConfig(head="domain-router", data=(domains,), model=str(blip2), recipe=recipe)
-    trained = RunFolder(folder / "run", say=lambda _: None)
-    trained.begin(dump_config(config))
-    train_domain_router(config, trained)
+    run = trained(train_domain_router, config, folder / "run")
     return {
         "DOMAIN_ROUTER_ENGINE": "blip2",
-        "DOMAIN_ROUTER_HEAD": str(trained.path / CHECKPOINT),
+        "DOMAIN_ROUTER_HEAD": str(run.path / CHECKPOINT),
         "CROPPER_ENGINE": "grounding_dino",
         "CROPPER_MODEL": str(tiny_gdino(folder / "gdino")),
         "CROPPER_BOX_THRESHOLD": "0",
@@ -148,42 +145,35 @@ def write(path: Path, record: dict[str, Any]) -> None:
     path.write_text(json.dumps(record) + "\n", encoding="utf-8")
 
 
-async def test_the_default_pipeline_answers_from_the_production_engines_in_two_model_calls(
-    running: Running,
-) -> None:
-    answer = await running.ask("Who wrote this?", "loreglass")
-    assert answer.degraded == []
-    assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
-    assert answer.answer == "Mira Holm wrote it."
-    assert [citation.url for citation in answer.citations] == ["https://books.example/salt"]
-    assert answer.domain in set(Domain)
-    assert [request.name for request in running.vlm.questions] == ["understand", "answer"]
-
-
-async def test_the_papers_pipeline_asks_the_model_once_a_step(running: Running) -> None:
-    answer = await running.ask("Who wrote this?", "qa-dragon")
-    assert answer.degraded == []
-    assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
-    calls = Counter(request.name for request in running.vlm.questions)
-    assert set(calls.values()) == {1}
-    assert calls.total() == 9
-
-
-async def test_each_service_tells_what_it_runs_on(running: Running) -> None:
+async def test_all_production_engines_answer_together(running: Running) -> None:
     async with httpx.AsyncClient() as client:
         for name, url in running.platform.service_urls.items():
             info = (await client.get(f"{url}/info")).json()
             assert (info["service"], info["device"]) == (name, "cpu")
         ready = await client.get(f"{running.platform.gateway_url}/health/ready")
-    assert ready.status_code == 200, ready.text
-    assert ready.json()["checks"]["vlm"] == "ok"
+        assert ready.status_code == 200, ready.text
+        assert ready.json()["checks"]["vlm"] == "ok"
 
-
-async def test_calls_and_batches_are_counted(running: Running) -> None:
-    await running.ask("Who wrote this?", "loreglass")
-    async with httpx.AsyncClient() as client:
+        answer = await running.ask("Who wrote this?", "loreglass")
+        assert answer.degraded == []
+        assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
+        assert answer.answer == "Mira Holm wrote it."
+        assert [citation.url for citation in answer.citations] == ["https://books.example/salt"]
+        assert answer.domain in set(Domain)
+        assert [request.name for request in running.vlm.questions] == ["understand", "answer"]
         gateway = (await client.get(f"{running.platform.gateway_url}/metrics")).text
-        reranker = (await client.get(f"{running.platform.service_urls['reranker']}/metrics")).text
+        batched = [
+            name
+            for name, url in running.platform.service_urls.items()
+            if "loreglass_batch_items_count{" in (await client.get(f"{url}/metrics")).text
+        ]
     assert 'loreglass_vlm_calls_total{model="vlm",outcome="ok",prompt="answer"} 1.0' in gateway
     assert 'loreglass_vlm_first_token_seconds_count{model="vlm",prompt="understand"} 1.0' in gateway
-    assert "loreglass_batch_items_count{" in reranker
+    assert {"cropper", "domain_router", "image_search", "reranker", "text_search"} <= set(batched)
+
+    answer = await running.ask("Who wrote this?", "qa-dragon")  # asks the model once a step
+    assert answer.degraded == []
+    assert (answer.route, answer.entity, answer.abstained) == (Route.RAG, BOOK, False)
+    calls = Counter(request.name for request in running.vlm.questions[2:])
+    assert set(calls.values()) == {1}
+    assert calls.total() == 9

@@ -1,4 +1,4 @@
-"""A CLIP of random weights in both spellings: as transformers saves it, and as open_clip does."""
+"""A CLIP of random weights in the formats of transformers and of open_clip."""
 
 import json
 from collections.abc import Mapping

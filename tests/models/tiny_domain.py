@@ -1,4 +1,4 @@
-"""Questions of every domain, where the colour of the picture tells which."""
+"""Questions of every domain, which only the colour of the picture tells apart."""
 
 import colorsys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the tests of the page share: one browser, and gateways on real sockets beside it."""
+"""One browser for all tests of the page, and gateways on real sockets."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager

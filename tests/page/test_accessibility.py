@@ -1,4 +1,4 @@
-"""No violation of axe's rules in any state, light and dark, on a phone and a desk; contrast for sunlight."""
+"""axe finds no violations in any state, theme or size."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe

@@ -1,4 +1,4 @@
-"""Looking, asking, reading the answer: the page in a real browser, before a real gateway."""
+"""Asking questions and reading answers: the page in a real browser, before a real gateway."""
 
 import base64
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A bad network: questions wait in the browser, in their order, and each is answered once."""
+"""On a bad network questions are queued in the browser and answered once each, in order."""
 
 from typing import Any
 

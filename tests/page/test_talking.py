@@ -1,4 +1,4 @@
-"""Hold to talk: what the microphone hears goes with what the camera saw; the answer comes as sound."""
+"""Hold to talk: the recording is sent with the photo, and answers are spoken."""
 
 import io
 import wave

@@ -1,14 +1,12 @@
 """Made-up data sets and settings for tests that train tiny models."""
 
-import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from PIL import Image, ImageDraw
 
-from training.config import dump_config
+from tests.models.head_runs import begun
 from training.runs import RunFolder
 from training.samples import (
     ConversationSample,
@@ -24,7 +22,6 @@ from training.samples import (
 from training.sft.finetuning import finetune
 from training.sft.settings import SftConfig
 
-LOOKS, BETWEEN_LOOKS_S = 3600, 0.05
 SYSTEM = "You see for someone who wears camera glasses."
 
 
@@ -106,31 +103,8 @@ def told(rows: Sequence[Any]) -> list[str]:
     return [row.why for row in rows]
 
 
-@contextmanager
-def ended(process: "subprocess.Popen[bytes]") -> Iterator[None]:
-    """The process is over afterwards, whatever happens."""
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait(30)
-
-
-def wait_for_file(path: Path, process: "subprocess.Popen[bytes]") -> None:
-    """Until the process has written it; fails where the process ends before."""
-    for _ in range(LOOKS):
-        if path.exists():
-            return
-        with suppress(subprocess.TimeoutExpired):
-            raise AssertionError(
-                f"it ended with {process.wait(BETWEEN_LOOKS_S)} before there was {path.name}"
-            )
-    raise AssertionError(f"there never was {path}")
-
-
 def trained(config: SftConfig, folder: Path) -> RunFolder:
     """A whole run in that folder."""
-    run = RunFolder(folder, say=lambda _: None)
-    run.begin(dump_config(config))
+    run = begun(folder, config)
     finetune(config, run)
     return run

@@ -1,4 +1,4 @@
-"""The eight services behind one socket, in a thread of their own, for as long as a test needs them."""
+"""The eight services behind one socket, in a thread of their own."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,4 +1,4 @@
-"""GRPO: what pays is learnt, what others wrote teaches nothing, and a run can be repeated and resumed."""
+"""GRPO on a tiny model: learning, loss masks, resuming and refused settings."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +12,7 @@ from contracts.text_search import TextSearchReply
 from gateway.pipelines.wiki_prf.model import plan_prompt
 from gateway.reasoners import model_options
 from gateway.settings import GatewaySettings
+from tests.models.head_runs import begun
 from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
 from tests.training.made import photo, sft_config, trained
 from tests.training.platforms import served
@@ -55,7 +56,7 @@ def finding_nothing() -> FakeServices:
     return fakes
 
 
-def test_what_pays_is_learnt(weights: Path, started: tuple[Path, Path], tmp_path: Path) -> None:
+def test_reward_increases(weights: Path, started: tuple[Path, Path], tmp_path: Path) -> None:
     data, adapter = started
     with served(finding_nothing()) as settings, base_saying("312") as base:
         config = grpo_config(data, weights, adapter=str(adapter), base=base, most_steps=7)
@@ -73,7 +74,7 @@ def test_what_pays_is_learnt(weights: Path, started: tuple[Path, Path], tmp_path
     assert (run.path / ADAPTER / "adapter_model.safetensors").exists()
 
 
-def test_tokens_that_others_wrote_teach_nothing(
+def test_foreign_tokens_carry_no_loss(
     weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, adapter = started
@@ -95,7 +96,7 @@ def test_tokens_that_others_wrote_teach_nothing(
     assert all(learnt[key].equal(before[key]) for key in before)
 
 
-def test_a_run_that_was_broken_off_gives_the_same_as_a_whole_one(
+def test_interrupted_run_equals_uninterrupted_run(
     weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, adapter = started
@@ -118,7 +119,7 @@ def test_a_run_that_was_broken_off_gives_the_same_as_a_whole_one(
     assert len({rollout["plan"] for rollout in runs["one"].rollouts()}) > 2
 
 
-def test_held_out_questions_are_rolled_out_as_they_would_be_served_whatever_the_seed(
+def test_held_out_rollouts_do_not_depend_on_the_seed(
     weights: Path, started: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, adapter = started
@@ -149,13 +150,6 @@ def test_held_out_questions_are_rolled_out_as_they_would_be_served_whatever_the_
     before, learnt, also_learnt, _, before_again, learnt_again, *_ = [each.ids for each in made]
     assert before == before_again
     assert learnt not in (also_learnt, learnt_again)  # these are sampled
-
-
-def begun(folder: Path, config: GrpoConfig) -> RunFolder:
-    """A run that says nothing."""
-    run = RunFolder(folder, say=lambda _: None)
-    run.begin(dump_config(config))
-    return run
 
 
 def break_off(
@@ -208,7 +202,7 @@ def half_in_form(folder: Path, weights: Path, asked: Sequence[Asked]) -> Path:
     return trained(config, folder / "started").path / ADAPTER
 
 
-def test_nothing_to_learn_from_is_said(weights: Path, tmp_path: Path) -> None:
+def test_missing_training_questions_are_refused(weights: Path, tmp_path: Path) -> None:
     questions(tmp_path / "data", 1, held_out=1)
     config = grpo_config(tmp_path / "data", weights)
     run = begun(tmp_path / "run", config)
@@ -223,7 +217,7 @@ def test_nothing_to_learn_from_is_said(weights: Path, tmp_path: Path) -> None:
         ({"batch_size": 8, "device_batch_size": 3}, "batch_size, 8, must be a multiple of .*, 3, times"),
     ],
 )
-def test_a_batch_that_cannot_be_filled_or_cut_is_refused_before_anything_is_learnt(
+def test_impossible_batch_is_refused(
     weights: Path, tmp_path: Path, varied: dict[str, int], said: str
 ) -> None:
     questions(tmp_path / "data", 1)

@@ -1,4 +1,4 @@
-"""QLoRA: an adapter is learnt on weights of four bits, and merged into the whole ones."""
+"""QLoRA: training on 4-bit weights and merging into the full weights."""
 
 from pathlib import Path
 from typing import Any
@@ -65,7 +65,7 @@ def whole(settings: ModelSettings, weights: Path) -> Loaded:
     return load(settings.model_copy(update={"quantised": False, "weights": str(weights)}))
 
 
-def test_the_layers_that_an_adapter_sits_beside_are_held_in_four_bits(config: SftConfig) -> None:
+def test_adapted_layers_are_four_bit(config: SftConfig) -> None:
     from bitsandbytes.nn.modules import Params4bit
 
     quantised, weights = load(config.model).model, Path(config.model.weights)
@@ -80,9 +80,7 @@ def test_the_layers_that_an_adapter_sits_beside_are_held_in_four_bits(config: Sf
         assert layer.weight.nbytes == weight.numel() / 2
 
 
-def test_what_is_learnt_on_four_bits_is_merged_into_the_whole_weights(
-    config: SftConfig, tmp_path: Path
-) -> None:
+def test_four_bit_adapter_merges_into_full_weights(config: SftConfig, tmp_path: Path) -> None:
     import torch
 
     run, base = trained(config, tmp_path / "run"), tmp_path / "model"

@@ -1,4 +1,4 @@
-"""Rollouts are the pipeline's own, and only what the trained model wrote in them carries loss."""
+"""Rollouts run the real pipeline, and only the trained model's own tokens carry loss."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -89,7 +89,7 @@ def own_words(chats: Chats, trajectory: Trajectory) -> list[str]:
     return [chats.tokenizer.decode(ids) for ids in stretches if ids]
 
 
-def test_a_rollout_is_the_pipeline_s_way_and_only_the_model_s_own_tokens_carry_loss(
+def test_rollout_follows_the_pipeline_and_masks_foreign_tokens(
     weights: Path, services: FakeServices, tmp_path: Path
 ) -> None:
     (asked,) = questions(tmp_path / "data", 1)
@@ -111,9 +111,7 @@ def test_a_rollout_is_the_pipeline_s_way_and_only_the_model_s_own_tokens_carry_l
 
 
 @pytest.mark.parametrize("build", [tiny_qwen25_vl, tiny_qwen3_vl])
-def test_the_filter_is_trained_on_the_tokens_that_the_platform_serves_it_with(
-    build: Any, services: FakeServices, tmp_path: Path
-) -> None:
+def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, tmp_path: Path) -> None:
     (asked,) = questions(tmp_path / "data", 1)
     config = grpo_config(tmp_path / "data", build(tmp_path / "model"))
     chats = Chats(load(config.model).processor)
@@ -137,9 +135,7 @@ def test_the_filter_is_trained_on_the_tokens_that_the_platform_serves_it_with(
     assert trajectory.prompt == writer.asks[0].ids
 
 
-def test_a_forced_plan_is_carried_out_and_carries_no_loss(
-    weights: Path, services: FakeServices, tmp_path: Path
-) -> None:
+def test_forced_plan_carries_no_loss(weights: Path, services: FakeServices, tmp_path: Path) -> None:
     (asked,) = questions(tmp_path / "data", 1)
     chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
     writer = Scripted(chats, LOOSE, KNOWLEDGE)
@@ -154,9 +150,7 @@ def test_a_forced_plan_is_carried_out_and_carries_no_loss(
     assert len(services.cropper.calls) == 2
 
 
-def test_a_trajectory_says_how_sure_its_answer_was_if_the_base_told(
-    weights: Path, services: FakeServices, tmp_path: Path
-) -> None:
+def test_trajectory_has_answer_confidence(weights: Path, services: FakeServices, tmp_path: Path) -> None:
     (asked,) = questions(tmp_path / "data", 1)
     chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
 
@@ -196,9 +190,7 @@ def test_services_that_are_all_down_stop_the_training(weights: Path, tmp_path: P
     ]  # the base answered all the same, without its LoRA
 
 
-def test_a_fault_of_the_writer_is_raised_and_not_taken_for_a_bad_plan(
-    weights: Path, services: FakeServices, tmp_path: Path
-) -> None:
+def test_writer_errors_are_raised(weights: Path, services: FakeServices, tmp_path: Path) -> None:
     (asked,) = questions(tmp_path / "data", 1)
     config = grpo_config(tmp_path / "data", weights)
     chats = Chats(load(config.model).processor)

@@ -1,26 +1,22 @@
-"""Fine-tuning: what carries loss, what is learnt, and that a run is the same however it came about."""
+"""Supervised fine-tuning: data mixture, resuming, adapters and merging."""
 
-import os
-import signal
-import subprocess
-import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from tests.training.made import conversation, ended, sft_config, three_tasks, told, trained, wait_for_file
+from tests.training.made import conversation, sft_config, three_tasks, told, trained
 from tests.training.tiny_models import tiny_qwen3_vl
 from training.chat import Chats, Turn, UnfitSample
+from training.cli import app
 from training.config import ModelSettings, WrongConfig, dump_config
 from training.models import CannotMerge, Loaded, load, merge, preset_of
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Label, Part, Task, read_samples, write_samples
 from training.sft import finetuning
-from training.sft.finetuning import finetune
 from training.sft.mixture import read_mixture
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +33,7 @@ def adapter(run: RunFolder) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("checkpointing", [False, True])
-def test_the_frozen_vision_tower_is_not_gone_back_through(
+def test_frozen_vision_tower_gets_no_gradient(
     weights: Path, checkpointing: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = three_tasks(tmp_path / "data", 2)
@@ -57,8 +53,8 @@ def test_the_frozen_vision_tower_is_not_gone_back_through(
     assert not any(seen)
 
 
-def test_a_run_that_was_killed_goes_on_to_what_one_that_was_not_comes_to(
-    weights: Path, tmp_path: Path
+def test_an_interrupted_run_ends_like_an_uninterrupted_one(
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data = three_tasks(tmp_path / "data", 4, held_out=1)
     config = sft_config(
@@ -72,31 +68,32 @@ def test_a_run_that_was_killed_goes_on_to_what_one_that_was_not_comes_to(
         checkpoint_every=3,
         log_every=1,
     )
-    whole = trained(config, tmp_path / "whole")
     (tmp_path / "config.yaml").write_text(dump_config(config))
-    command = [sys.executable, "-m", "loreglass", "train", "sft", str(tmp_path / "config.yaml")]
-    begun = subprocess.Popen(
-        [*command, "--out", str(tmp_path / "killed")],
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stderr=subprocess.DEVNULL,
-    )
-    with ended(begun):
-        wait_for_file(tmp_path / "killed" / "checkpoints" / "checkpoint-6" / "trainer_state.json", begun)
-        begun.send_signal(signal.SIGKILL)
-    killed = RunFolder(tmp_path / "killed", say=lambda _: None)
-    assert not (killed.path / ADAPTER).exists()
-    assert killed.begin(dump_config(config))
-    finetune(config, killed)
-    learnt, resumed = adapter(whole), adapter(killed)
+    command = ["sft", str(tmp_path / "config.yaml"), "--out", str(tmp_path / "whole")]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 0, done.output
+    log = RunFolder.log
+
+    def until_the_eighth(self: RunFolder, step: int, numbers: Mapping[str, float]) -> None:
+        log(self, step, numbers)
+        if step == 8:
+            raise SystemExit("the power failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunFolder, "log", until_the_eighth)
+        with pytest.raises(SystemExit):
+            trained(config, tmp_path / "broken")
+    assert not (tmp_path / "broken" / ADAPTER).exists()
+    whole, broken = RunFolder(tmp_path / "whole"), trained(config, tmp_path / "broken")
+    learnt, resumed = adapter(whole), adapter(broken)
     assert all(learnt[name].equal(resumed[name]) for name in learnt)
     steps = [(line["step"], line["loss"]) for line in whole.metrics() if "loss" in line]
-    assert steps == [(line["step"], line["loss"]) for line in killed.metrics() if "loss" in line]
-    assert whole.predictions(AFTER) == killed.predictions(AFTER)
-    assert whole.predictions(BEFORE) == killed.predictions(BEFORE)
+    assert steps == [(line["step"], line["loss"]) for line in broken.metrics() if "loss" in line]
+    assert whole.predictions(AFTER) == broken.predictions(AFTER)
+    assert whole.predictions(BEFORE) == broken.predictions(BEFORE)
 
 
-def test_at_most_the_wished_share_of_the_answers_to_learn_are_refusals(weights: Path, tmp_path: Path) -> None:
+def test_refusals_are_limited_to_their_share(weights: Path, tmp_path: Path) -> None:
     own = [conversation(tmp_path, number, Task.ANSWER, f"It is {number}.") for number in range(6)]
     refused = [
         conversation(tmp_path, number, Task.ANSWER, "I don't know.", source=Label.REFUSAL)
@@ -142,7 +139,7 @@ def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, tmp_path: P
     assert "interaction 2" in " ".join(row.where for row in mixture.left_out)
 
 
-def test_answers_that_are_all_refusals_are_named_as_a_fault(weights: Path, tmp_path: Path) -> None:
+def test_all_refusals_are_reported(weights: Path, tmp_path: Path) -> None:
     samples = [
         conversation(tmp_path, number, Task.ANSWER, "I don't know.", source=Label.REFUSAL)
         for number in range(4)
@@ -153,7 +150,7 @@ def test_answers_that_are_all_refusals_are_named_as_a_fault(weights: Path, tmp_p
     assert any("All 4 answers to learn are refusals" in fault for fault in faults)
 
 
-def test_what_is_held_out_is_never_learnt_and_every_task_is_replied_to(weights: Path, tmp_path: Path) -> None:
+def test_held_out_samples_are_not_trained_on(weights: Path, tmp_path: Path) -> None:
     data = three_tasks(tmp_path / "data", 6, held_out=2)
     config = sft_config(data, weights, held_out=3)
     mixture = read_mixture(config, Chats(load(config.model).processor))
@@ -168,7 +165,7 @@ def test_what_is_held_out_is_never_learnt_and_every_task_is_replied_to(weights: 
         assert all(0 < (each.confidence or 0) <= 1 for each in said)
 
 
-def test_a_lora_that_is_gone_on_from_is_the_beginning(weights: Path, tmp_path: Path) -> None:
+def test_training_continues_from_an_adapter(weights: Path, tmp_path: Path) -> None:
     data = three_tasks(tmp_path / "data", 4)
     first = trained(sft_config(data, weights, epochs=15), tmp_path / "first")
     more = sft_config(data, weights, adapter=first.path / ADAPTER, log_every=1)
@@ -176,7 +173,7 @@ def test_a_lora_that_is_gone_on_from_is_the_beginning(weights: Path, tmp_path: P
     assert losses[0] < 0.5
 
 
-def test_a_label_that_cannot_be_told_from_the_prompt_s_end_is_refused(weights: Path, tmp_path: Path) -> None:
+def test_label_that_merges_with_the_prompt_is_refused(weights: Path, tmp_path: Path) -> None:
     chats = Chats(load(sft_config(tmp_path, weights).model).processor)
     chats.processor.chat_template = "{{ messages | length }}"
     sample = conversation(tmp_path, 1, Task.ANSWER, "Ada.")
@@ -184,9 +181,7 @@ def test_a_label_that_cannot_be_told_from_the_prompt_s_end_is_refused(weights: P
         chats.training_inputs([Turn(sample.messages, tmp_path / sample.photo, sample.label)])
 
 
-def test_a_merge_goes_into_a_new_folder_and_needs_an_adapter_and_a_preset(
-    weights: Path, tmp_path: Path
-) -> None:
+def test_merge_needs_new_folder_adapter_and_preset(weights: Path, tmp_path: Path) -> None:
     model = sft_config(tmp_path, weights).model
     with pytest.raises(CannotMerge, match="holds no adapter"):
         merge(model, tmp_path / "none", tmp_path / "merged", "qwen3-vl-8b", {})

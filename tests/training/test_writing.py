@@ -1,4 +1,4 @@
-"""What the trained model writes in rollouts: sampled how, up to where, in one batch for all who ask."""
+"""The trained model's writer in rollouts: sampling, stopping and batching."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from training.models import load, with_lora
 PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the book\n</tool>"
 
 
-def test_what_is_drawn_ends_where_serving_stops_to_read(tmp_path: Path) -> None:
+def test_rollout_ends_at_the_stop_tag(tmp_path: Path) -> None:
     chats = Chats(load(sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model")).model).processor)
     end = chats.tokenizer.eos_token_id
     ask = Ask((), None, 100, "</tool>")
@@ -32,7 +32,7 @@ def test_what_is_drawn_ends_where_serving_stops_to_read(tmp_path: Path) -> None:
     assert ended(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
 
 
-def test_rollouts_are_sampled_from_the_trained_distribution_whatever_the_model_s_folder_says(
+def test_rollouts_ignore_the_models_generation_config(
     tmp_path: Path,
 ) -> None:
     weights = tiny_qwen25_vl(tmp_path / "model")
@@ -52,7 +52,7 @@ def test_rollouts_are_sampled_from_the_trained_distribution_whatever_the_model_s
     assert model.training
 
 
-def test_of_the_likeliest_tokens_their_probabilities_are_told(tmp_path: Path) -> None:
+def test_greedy_tokens_have_probabilities(tmp_path: Path) -> None:
     config = sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model"))
     loaded = load(config.model)
     chats, model = Chats(loaded.processor), with_lora(loaded, config.lora, seed=0)
@@ -69,7 +69,7 @@ def test_of_the_likeliest_tokens_their_probabilities_are_told(tmp_path: Path) ->
     assert told.probabilities == pytest.approx(logits.softmax(-1).amax(-1).tolist(), abs=1e-4)
 
 
-def test_tokens_are_found_in_what_they_spell_though_one_may_be_part_of_a_character(tmp_path: Path) -> None:
+def test_tokens_align_with_text_inside_characters(tmp_path: Path) -> None:
     chats = Chats(load(sft_config(tmp_path, tiny_qwen25_vl(tmp_path / "model")).model).processor)
     text = "Sévérac: 312 m — 高塔"
     ids = [*chats.ids(text), chats.tokenizer.eos_token_id]
@@ -82,7 +82,7 @@ def test_tokens_are_found_in_what_they_spell_though_one_may_be_part_of_a_charact
         assert b"".join(said[start:end] for start, end in spans) == said
 
 
-def test_members_of_a_batch_wait_for_each_other_and_for_nobody_who_has_left() -> None:
+def test_batch_waits_for_present_members_only() -> None:
     batches: list[list[int]] = []
 
     def answer(requests: Sequence[int]) -> list[int]:

@@ -1,4 +1,4 @@
-"""Tiny models of the architectures that are trained, built from configurations: random words, real mechanics.
+"""Tiny models of the trained architectures, built from configurations with random weights.
 
 Head sizes are what vLLM's kernels take (32 and more). Each function writes a folder for `from_pretrained`.
 """

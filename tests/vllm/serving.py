@@ -1,10 +1,10 @@
-"""Starts a real vLLM on a free port for the length of a test module, and ends it."""
+"""Start a real vLLM on a free port and stop it."""
 
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,13 +51,9 @@ def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -
     extra = ("--dtype", "float32", "--enforce-eager", "--max-model-len", "16384")
     [port] = free_ports(1)
     arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
-    variables = dict(preset.environment)
     line = [str(environment.command), "serve", *arguments]
-    with _process(environment, line, variables, folder.name) as process:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
-            opened = wait(lambda: _unless_dead(process, look(http, preset.name)), _UP_WITHIN_S, _say)
-        assert opened == 0, f"vLLM does not answer; see {environment.home}"
-        yield Serving(f"http://127.0.0.1:{port}", preset.name, process.pid)
+    with _process(environment, line, dict(preset.environment), folder.name) as process:
+        yield _up(environment, process, port, preset.name, lambda http: look(http, preset.name))
 
 
 @contextmanager
@@ -65,15 +61,11 @@ def serving_on_v0(environment: VllmEnvironment, preset: Preset, *flags: str) -> 
     """The preset as it is, but for tiny weights, on the V0 engine of its own version."""
     extra = ("--dtype", "float32", "--disable-frontend-multiprocessing", *flags)
     [port] = free_ports(1)
-    model, *arguments = serve_arguments(
-        preset, Placement(port=port, weights=str(environment.models), extra=extra)
-    )
+    placement = Placement(port=port, weights=str(environment.models), extra=extra)
+    model, *arguments = serve_arguments(preset, placement)
     line = [str(environment.python), "-m", "tests.vllm.v0_server", "--model", model, *arguments]
     with _process(environment, line, dict(preset.environment), "llama") as process:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
-            opened = wait(lambda: _unless_dead(process, look(http, preset.name)), _UP_WITHIN_S, _say)
-        assert opened == 0, f"vLLM does not answer; see {environment.home}"
-        yield Serving(f"http://127.0.0.1:{port}", preset.name, process.pid)
+        yield _up(environment, process, port, preset.name, lambda http: look(http, preset.name))
 
 
 @contextmanager
@@ -82,12 +74,23 @@ def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator
     [port] = free_ports(1)
     arguments = [str(folder), "--served-model-name", folder.name, "--host", "127.0.0.1", "--port", str(port)]
     arguments += ["--dtype", "float32", "--enforce-eager", *flags]
-    line = [str(environment.command), "serve", *arguments]
-    with _process(environment, line, {}, folder.name) as process:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=5) as http:
-            opened = wait(lambda: _unless_dead(process, _healthy(http)), _UP_WITHIN_S, _say)
-        assert opened == 0, f"vLLM does not answer; see {environment.home}"
-        yield Serving(f"http://127.0.0.1:{port}", folder.name, process.pid)
+    with _process(environment, [str(environment.command), "serve", *arguments], {}, folder.name) as process:
+        yield _up(environment, process, port, folder.name, _healthy)
+
+
+def _up(
+    environment: VllmEnvironment,
+    process: "subprocess.Popen[bytes]",
+    port: int,
+    model: str,
+    state: Callable[[httpx.Client], Finding],
+) -> Serving:
+    """Return the server when `state` says that it answers."""
+    url = f"http://127.0.0.1:{port}"
+    with httpx.Client(base_url=url, timeout=5) as http:
+        opened = wait(lambda: _unless_dead(process, state(http)), _UP_WITHIN_S, _say)
+    assert opened == 0, f"vLLM does not answer; see {environment.home}"
+    return Serving(url, model, process.pid)
 
 
 @contextmanager

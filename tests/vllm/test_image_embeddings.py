@@ -24,7 +24,7 @@ def vllm(environment: VllmEnvironment) -> Iterator[Serving]:
 
 
 @pytest.mark.parametrize("shape", [RemoteShape.VLLM, RemoteShape.COHERE])
-def test_vectors_of_photos_are_those_of_the_model_itself(
+def test_photo_vectors_equal_the_model(
     vllm: Serving, environment: VllmEnvironment, shape: RemoteShape
 ) -> None:
     generator = np.random.default_rng(0)
@@ -46,7 +46,7 @@ def test_vectors_of_photos_are_those_of_the_model_itself(
 
 
 @pytest.mark.parametrize("shape", [RemoteShape.VLLM, RemoteShape.COHERE])
-def test_vectors_of_texts_are_those_of_the_model_itself_and_a_long_text_is_cut(
+def test_text_vectors_equal_the_model(
     vllm: Serving, environment: VllmEnvironment, shape: RemoteShape
 ) -> None:
     texts = ["a bronze statue", "two pandas in a tree", "x " * 2_000]

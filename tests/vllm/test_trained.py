@@ -1,4 +1,4 @@
-"""A model that was fine-tuned and merged here, on a real vLLM: asked as taught, it says what it learnt.
+"""A fine-tuned and merged model on a real vLLM gives the answers it was taught.
 
 What a server makes of the merged folder (names of weights, tokenizer, chat template, how a photo is scaled
 and where it stands) is held against what the model was trained with. Only the photo tells answers apart.

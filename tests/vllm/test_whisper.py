@@ -1,4 +1,4 @@
-"""Whisper by a real vLLM with the preset's flags, asked as the gateway asks it."""
+"""Whisper on a real vLLM with the preset's flags."""
 
 import io
 import math

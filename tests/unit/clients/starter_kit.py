@@ -1,4 +1,4 @@
-"""The part of the official evaluation that calls agents, by its rules, in code of our own.
+"""The part of the official evaluation that calls agents, reimplemented.
 
 What it does: batches of the agent's own size, turn by turn; histories of the agent's earlier answers as they
 were cut; it stops where one of those is empty.

@@ -1,4 +1,4 @@
-"""`loreglass ask`: with a photo, without one, and what it says of arguments that it cannot use."""
+"""`loreglass ask`: photos, refusals and bad arguments."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from tests.unit.clients.test_client import follow, photo
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_question_is_asked_with_a_photo_or_without_one(tmp_path: Path) -> None:
+async def test_photo_is_optional(tmp_path: Path) -> None:
     shot, asked = tmp_path / "photo.jpg", list[Query]()
     shot.write_bytes(photo())
     async with scripted_gateway(ScriptedPipeline(lambda ask: asked.append(ask) or follow(ask))) as url:
@@ -32,7 +32,7 @@ async def test_a_question_is_asked_with_a_photo_or_without_one(tmp_path: Path) -
     ]
 
 
-async def test_a_confidence_that_was_not_measured_is_null_on_every_way_to_an_answer() -> None:
+async def test_unmeasured_confidence_is_null_everywhere() -> None:
     unmeasured = Outcome("8,611 m.", Reason.ANSWERED, None, Route.RAG)
     async with (
         scripted_gateway(ScriptedPipeline(lambda _: unmeasured)) as url,
@@ -49,7 +49,7 @@ async def test_a_confidence_that_was_not_measured_is_null_on_every_way_to_an_ans
     assert "confidence not measured" in shown.output
 
 
-async def test_a_refusal_shows_the_closest_passage_and_what_to_do() -> None:
+async def test_refusal_shows_closest_passage_and_advice() -> None:
     closest = Citation(
         title="K2", url="https://a.example/k2", snippet="K2 is high.", score=0.4, kind=CitationKind.PAGE
     )
@@ -64,7 +64,7 @@ async def test_a_refusal_shows_the_closest_passage_and_what_to_do() -> None:
     ]
 
 
-def test_without_a_server_it_says_where_it_looked_and_how_to_start_one(
+def test_missing_server_is_explained(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("LOREGLASS_GATEWAY_URL", raising=False)
@@ -78,7 +78,7 @@ def test_without_a_server_it_says_where_it_looked_and_how_to_start_one(
     ("arguments", "said"),
     [(["missing.jpg", "what is this?"], "there is no photo"), (["a.jpg", "what", "is"], "quotation marks")],
 )
-def test_arguments_that_it_cannot_use_are_refused_with_what_to_do(arguments: list[str], said: str) -> None:
+def test_bad_arguments_are_refused(arguments: list[str], said: str) -> None:
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["ask", *arguments])
     assert done.exit_code == 2
     assert said in done.output

@@ -1,4 +1,4 @@
-"""When a call is sent again, when it is not, and how long it waits in between; with `await` and without."""
+"""Retries of the Python client: when, how often and how long it waits."""
 
 import json
 from collections.abc import Awaitable, Callable, Iterator, Sequence

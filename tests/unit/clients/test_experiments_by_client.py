@@ -1,4 +1,4 @@
-"""Experiments and carried conversations by the Python client and the command line, against a real gateway."""
+"""Experiments and carried conversations by the Python client and the command line."""
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager

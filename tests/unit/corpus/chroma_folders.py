@@ -1,4 +1,4 @@
-"""Chroma's folders with a few entries, in the tables that its migrations make."""
+"""Write Chroma folders with a few entries."""
 
 import json
 import sqlite3

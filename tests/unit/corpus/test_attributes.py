@@ -1,4 +1,4 @@
-"""Infobox values as people read them."""
+"""Clean infobox values and snippets."""
 
 import pytest
 from hypothesis import example, given
@@ -43,35 +43,10 @@ def test_markup_becomes_what_a_reader_would_see(markup: str, text: str) -> None:
     assert clean_markup(markup) == text
 
 
-MARKS = [
-    "{{",
-    "}}",
-    "[[",
-    "]]",
-    "{|",
-    "|}",
-    "|",
-    "=",
-    "'''",
-    "*",
-    "[",
-    "]",
-    "<",
-    ">",
-    "<br",
-    "/>",
-    "<ref>",
-    "</ref>",
-    "<!--",
-    "-->",
-    "&lt;",
-    "&#x0;",
-    "convert",
-    "birth_date",
-    "1900",
-    "File:",
-    "http://a",
-]
+MARKS = (
+    "{{", "}}", "[[", "]]", "{|", "|}", "|", "=", "'''", "*", "[", "]", "<", ">", "<br", "/>", "<ref>",
+    "</ref>", "<!--", "-->", "&lt;", "&#x0;", "convert", "birth_date", "1900", "File:", "http://a",
+)  # fmt: skip
 MARKUP = st.lists(st.sampled_from([*MARKS, " ", "\n"]) | st.text(max_size=5), max_size=60).map("".join)
 
 

@@ -1,4 +1,4 @@
-"""Pages cut into passages that fit and that can stand alone."""
+"""Cut pages into self-contained passages of limited length."""
 
 import itertools
 

@@ -1,10 +1,10 @@
-"""CRAG-MM's published indexes into running services of ours."""
+"""Index CRAG-MM's published indexes into running services."""
 
 import io
 import json
 import sqlite3
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -21,7 +21,7 @@ from chassis.picture_cache import PictureCache
 from corpus.cli import app
 from corpus.crag_mm.chroma import LONGEST_VALUE, ChromaCollection
 from corpus.crag_mm.image_index import Pictures, image_source
-from corpus.crag_mm.web_index import page_source, split_chunk
+from corpus.crag_mm.web_index import page_source
 from corpus.ingest import IngestOptions, IngestReport, index_pages, index_photos
 from corpus.items import PhotoItem
 from corpus.manifests import ManifestError, Rejected
@@ -69,12 +69,6 @@ def items(folder: Path, pictures: Pictures) -> tuple[list[PhotoItem], list[Rejec
     ]
 
 
-@asynccontextmanager
-async def serving(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    async with live(app) as client:
-        yield client
-
-
 def text_service(folder: Path) -> FastAPI:
     return text_search(TextSearchSettings(port=0, data_dir=folder / "vectors"))
 
@@ -88,7 +82,7 @@ async def test_photos_of_the_index_are_found_again_with_clean_attributes(tmp_pat
     folder = image_index(tmp_path / "index", [shown(url, **{"The Salt Road": SALT})])
     local = pictures(tmp_path, {"The Salt.jpg": textured(1)})
     service = image_search(ImageSearchSettings(port=0, data_dir=tmp_path / "vectors", workers=1))
-    async with serving(service) as client:
+    async with live(service) as client:
         for indexed in (1, 0):
             report = await index_photos(image_source(folder, local), str(client.base_url), IngestOptions())
             assert (report.indexed, report.unchanged, report.rejected) == (indexed, 1 - indexed, ())
@@ -98,7 +92,7 @@ async def test_photos_of_the_index_are_found_again_with_clean_attributes(tmp_pat
     assert hit["attributes"] == {"author": "Mira Holm", "height": "24 cm"}
 
 
-def test_every_entity_of_a_photo_is_indexed_and_attributes_may_be_a_text(tmp_path: Path) -> None:
+def test_every_entity_of_a_photo_is_indexed(tmp_path: Path) -> None:
     entry = shown(
         "https://a.example/b.jpg", Salt=SALT, Pepper="a spice", Cumin="{{Infobox}}\n| use = [[Tea]]"
     )
@@ -116,7 +110,7 @@ def test_every_entity_of_a_photo_is_indexed_and_attributes_may_be_a_text(tmp_pat
     assert image_source(folder, local).count() == 4
 
 
-def test_a_local_picture_is_found_also_where_its_name_in_the_url_is_too_long_for_a_file(
+def test_long_url_names_find_local_pictures(
     tmp_path: Path,
 ) -> None:
     name = "Соляная дорога и старый мост через реку в тумане.jpg"
@@ -128,7 +122,7 @@ def test_a_local_picture_is_found_also_where_its_name_in_the_url_is_too_long_for
     assert [each.where for each in rejected] == ["image 1"]
 
 
-def test_pictures_that_are_not_here_are_fetched_once(host: Host, tmp_path: Path) -> None:
+def test_missing_pictures_are_fetched_once(host: Host, tmp_path: Path) -> None:
     urls = [f"{host.url}/{name}" for name in ("red.jpg", "blue.png", "gone", "red.gif")]
     folder = image_index(tmp_path / "index", [shown(url, Thing={}) for url in urls])
     for _ in range(2):
@@ -139,7 +133,7 @@ def test_pictures_that_are_not_here_are_fetched_once(host: Host, tmp_path: Path)
     assert host.asked["/red.jpg"] == host.asked["/blue.png"] == 1
 
 
-def test_without_fetching_only_what_is_here_is_indexed(host: Host, tmp_path: Path) -> None:
+def test_only_local_pictures_without_fetching(host: Host, tmp_path: Path) -> None:
     folder = image_index(tmp_path / "index", [shown(f"{host.url}/red.jpg", Thing={})])
     made, rejected = items(folder, pictures(tmp_path, {}))
     assert (made, len(rejected)) == ([], 1)
@@ -171,7 +165,7 @@ def test_a_bad_entry_of_the_image_index_is_named(tmp_path: Path, entry: dict[str
 
 
 @pytest.mark.parametrize("name", ["", "..", "%2e%2e", "..%2f..%2fsecret.jpg", "%00", "link.jpg"])
-def test_a_url_does_not_lead_out_of_the_folder_of_pictures(tmp_path: Path, name: str) -> None:
+def test_url_cannot_escape_the_picture_folder(tmp_path: Path, name: str) -> None:
     (tmp_path / "secret.jpg").write_bytes(textured(1))
     local = pictures(tmp_path, {})
     (tmp_path / "photos" / "link.jpg").symlink_to(tmp_path / "secret.jpg")
@@ -179,14 +173,14 @@ def test_a_url_does_not_lead_out_of_the_folder_of_pictures(tmp_path: Path, name:
     assert items(folder, local)[0] == []
 
 
-async def test_passages_of_a_page_are_put_together_in_their_order(tmp_path: Path) -> None:
+async def test_passages_keep_their_order(tmp_path: Path) -> None:
     told = [f"The {name} road is {place} miles long." for place, name in enumerate("abcdefghijkl")]
     folder = web_index(
         tmp_path / "index",
         {"https://a.example/b": told, "https://a.example/c": ["A &lt; B &amp;amp; <strong>C</strong>"]},
         "Salt &amp; Roads",
     )
-    async with serving(text_service(tmp_path)) as client:
+    async with live(text_service(tmp_path)) as client:
         report = await into(client, folder)
         assert (report.indexed, report.rejected) == (2, ())
         assert (await into(client, folder)).unchanged == 2
@@ -226,24 +220,6 @@ def test_a_page_without_text_is_named(tmp_path: Path) -> None:
     assert made.where == "page https://a.example/b"
 
 
-@pytest.mark.parametrize(
-    ("index", "parts"),
-    [
-        ("https://a.example/b_chunk_12", ("https://a.example/b", 12)),
-        ("https://a.example/b_chunk_1_chunk_0", ("https://a.example/b_chunk_1", 0)),
-        ("https://a.example/b", ("https://a.example/b", None)),
-        ("https://a.example/b_chunk_", ("https://a.example/b_chunk_", None)),
-    ],
-)
-def test_a_chunks_index_is_taken_apart(index: str, parts: tuple[str, int | None]) -> None:
-    assert split_chunk(index) == parts
-
-
-def test_counting_takes_the_pages_that_there_are(tmp_path: Path) -> None:
-    pages = {f"https://a.example/{page}": ["one", "two"] for page in range(5)}
-    assert page_source(web_index(tmp_path / "i", pages)).count() == 5
-
-
 def test_a_changed_file_is_another_version(tmp_path: Path) -> None:
     folder = web_index(tmp_path / "i", {"https://a.example/b": ["one"]})
     before = page_source(folder).digest()
@@ -255,7 +231,7 @@ def test_a_changed_file_is_another_version(tmp_path: Path) -> None:
     assert page_source(folder).digest() != before
 
 
-def test_a_table_that_is_a_view_is_not_asked(tmp_path: Path) -> None:
+def test_view_is_not_queried(tmp_path: Path) -> None:
     """It would run what its author wrote, for as long as its author likes."""
     folder = web_index(tmp_path / "i", {"https://a.example/b": ["one"]})
     with closing(sqlite3.connect(folder / "chroma.sqlite3")) as connection, connection:
@@ -265,7 +241,7 @@ def test_a_table_that_is_a_view_is_not_asked(tmp_path: Path) -> None:
         list(page_source(folder).items())
 
 
-def test_a_text_of_many_megabytes_is_not_drawn_into_memory(tmp_path: Path) -> None:
+def test_huge_text_is_refused(tmp_path: Path) -> None:
     folder = web_index(tmp_path / "i", {"https://a.example/b": ["a" * (LONGEST_VALUE + 1)]})
     with pytest.raises(ManifestError, match="too big"):
         list(page_source(folder).items())
@@ -285,7 +261,7 @@ def damaged(folder: Path, how: str) -> Path:
 
 @pytest.mark.parametrize("how", ["absent", "text", "empty", "other"])
 @pytest.mark.parametrize("command", ["crag-images", "crag-pages"])
-def test_a_folder_that_holds_no_index_ends_with_status_one(tmp_path: Path, how: str, command: str) -> None:
+def test_folder_without_index_exits_1(tmp_path: Path, how: str, command: str) -> None:
     folder = damaged(tmp_path / "index", how)
     result = CliRunner().invoke(app, [command, str(folder)])
     assert result.exit_code == 1
@@ -293,16 +269,3 @@ def test_a_folder_that_holds_no_index_ends_with_status_one(tmp_path: Path, how: 
     assert "Traceback" not in result.output
     with pytest.raises(ManifestError):
         list(ChromaCollection(folder, "image_embeddings").records())
-
-
-async def test_many_entries_are_counted_and_told_of(tmp_path: Path) -> None:
-    pages: Mapping[str, Sequence[str]] = {
-        f"https://a.example/{page}": [f"Page {page}."] for page in range(70)
-    }
-    told: list[int] = []
-    total: list[int] = []
-    async with serving(text_service(tmp_path)) as client:
-        report = await into(
-            client, web_index(tmp_path / "i", pages), started=total.append, progress=told.append
-        )
-    assert (report.indexed, total, told[-1]) == (70, [70], 70)

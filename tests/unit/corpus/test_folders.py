@@ -1,4 +1,4 @@
-"""Folders of photos and pages: what is read, under which name, and why the rest is not."""
+"""Folders of photos and pages: what is read, its name, and why other files are rejected."""
 
 import errno
 import json
@@ -91,7 +91,7 @@ def test_photos_of_a_folder_are_named_by_their_files(tmp_path: Path) -> None:
     assert count_photos(tmp_path) == 3
 
 
-def test_a_line_of_metadata_holds_for_its_photo_and_for_others_of_the_thing(tmp_path: Path) -> None:
+def test_metadata_applies_to_photos_of_the_same_thing(tmp_path: Path) -> None:
     write(tmp_path, "eiffel_tower-1.jpg", "eiffel_tower-2.jpg", "eiffel_tower-3.jpg", "x/eiffel_tower-4.jpg")
     line = {"entity": "La tour Eiffel", "attributes": {"built": 1889}, "height": "330 m", "title": "Paris"}
     metadata(
@@ -149,7 +149,7 @@ def test_a_bad_line_of_metadata_is_named_with_its_reason(
     assert count_photos(tmp_path) == len(outcomes)
 
 
-def test_what_is_no_photo_is_named_with_its_reason(tmp_path: Path) -> None:
+def test_other_files_are_rejected_with_reason(tmp_path: Path) -> None:
     write(tmp_path, "mill.jpg", "phone.HEIC", "phone.avif", "notes.txt")
     write(tmp_path, "empty.png", content=b"")
     with (tmp_path / "huge.jpg").open("wb") as stream:
@@ -168,7 +168,7 @@ def test_what_is_no_photo_is_named_with_its_reason(tmp_path: Path) -> None:
     assert set(photos(tmp_path)) == {"mill.jpg", "phone.HEIC", "phone.avif"}
 
 
-def test_nothing_is_read_through_a_link_that_leads_out_of_the_folder(tmp_path: Path) -> None:
+def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     write(tmp_path, "outside/secret.jpg", "outside/secret.html", "folder/mill.jpg", "folder/page.html")
     metadata(tmp_path, {"file_name": "mill.jpg", "entity": "Stolen"})
     folder = tmp_path / "folder"
@@ -198,7 +198,7 @@ def test_nothing_is_read_through_a_link_that_leads_out_of_the_folder(tmp_path: P
     assert reasons(list(read_pages(folder)))["out.html"] == out
 
 
-def test_names_with_control_characters_are_refused_and_cannot_write_to_the_terminal(tmp_path: Path) -> None:
+def test_control_characters_in_names_are_refused(tmp_path: Path) -> None:
     write(tmp_path, "mill.jpg", "red\x1b[31m.jpg", "two\nlines.jpg", "bad\ttab/well.jpg")
     (tmp_path / os.fsdecode(b"latin\xe9.jpg")).write_bytes(b"photo")
     outcomes = list(read_photos(tmp_path))
@@ -264,7 +264,7 @@ def test_an_empty_folder_is_one_error(tmp_path: Path, count: Callable[[Path], in
         count(tmp_path)
 
 
-def test_the_digest_changes_when_a_file_of_the_folder_does_or_gets_another_name(tmp_path: Path) -> None:
+def test_digest_changes_with_content_and_names(tmp_path: Path) -> None:
     write(tmp_path, "a/1.jpg")
     digests = [manifest_digest(tmp_path), manifest_digest(tmp_path)]
     metadata(tmp_path, {"file_name": "a/1.jpg"})

@@ -1,4 +1,4 @@
-"""What a page's layout says besides its characters."""
+"""Superscripts, line ends and list numbers in HTML text."""
 
 import pytest
 from hypothesis import given
@@ -40,9 +40,7 @@ def spelt(markup: str) -> str:
         ("an outer <sup>a <sup>12</sup></sup> word", "an outer a 12 word"),
     ],
 )
-def test_raised_figures_are_powers_or_notes_and_never_digits_of_the_number_before(
-    markup: str, text: str
-) -> None:
+def test_superscripts_are_powers_or_notes(markup: str, text: str) -> None:
     assert spelt(markup) == text
 
 
@@ -60,7 +58,7 @@ def test_raised_figures_are_powers_or_notes_and_never_digits_of_the_number_befor
         ("<ol><li>Stir.</li></ol>", "Stir."),
     ],
 )
-def test_ends_of_lines_cells_and_labels_are_white_space(markup: str, text: str) -> None:
+def test_block_ends_become_white_space(markup: str, text: str) -> None:
     assert spelt(markup) == text
 
 

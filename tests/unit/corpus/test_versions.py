@@ -1,4 +1,4 @@
-"""What readers see while versions come and are taken back again, over HTTP from a real text_search."""
+"""Publish index versions and roll back, over HTTP to a real text_search."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ async def aliases(client: httpx.AsyncClient) -> dict[str, list[str]]:
         return {each.name: each.aliases for each in await list_versions(service, Patience(pauses_s=()))}
 
 
-async def test_readers_are_led_back_and_forward_again(tmp_path: Path) -> None:
+async def test_rollback_twice_restores_the_version(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         first = await publish(client, tmp_path, "The red mill.")
         second = await publish(client, tmp_path, "The blue mill.")
@@ -62,7 +62,7 @@ async def test_readers_are_led_back_and_forward_again(tmp_path: Path) -> None:
         assert await seen(client) == ["The blue mill."]
 
 
-async def test_there_is_nothing_to_go_back_to_before_a_second_version(tmp_path: Path) -> None:
+async def test_rollback_needs_a_second_version(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         with pytest.raises(CollectionNotFound):
             await led_back(client)
@@ -72,15 +72,7 @@ async def test_there_is_nothing_to_go_back_to_before_a_second_version(tmp_path: 
         assert await seen(client) == ["The red mill."]
 
 
-async def test_a_half_filled_version_is_never_gone_back_to(tmp_path: Path) -> None:
-    async with live(create_app(text_search(tmp_path))) as client:
-        first = await publish(client, tmp_path, "The red mill.")
-        await publish(client, tmp_path, "The blue mill.")
-        await client.post("/v1/collections", json={"name": "pages-half"})
-        assert (await led_back(client))[1] == first
-
-
-async def test_a_version_published_after_going_back_replaces_the_one_that_was_left(tmp_path: Path) -> None:
+async def test_new_version_replaces_the_rolled_back_one(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         first = await publish(client, tmp_path, "The red mill.")
         await publish(client, tmp_path, "The blue mill.")
@@ -90,7 +82,7 @@ async def test_a_version_published_after_going_back_replaces_the_one_that_was_le
         assert await led_back(client) == (third, first)
 
 
-async def test_going_back_that_was_cut_short_has_led_back_already(tmp_path: Path) -> None:
+async def test_interrupted_rollback_is_complete_for_searches(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         first = await publish(client, tmp_path, "The red mill.")
         await publish(client, tmp_path, "The blue mill.")
@@ -132,28 +124,14 @@ async def run(monkeypatch: pytest.MonkeyPatch, url: str, *arguments: str) -> Res
     return await anyio.to_thread.run_sync(CliRunner().invoke, app, arguments)
 
 
-async def test_list_and_rollback_ask_the_service_that_the_option_names(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with live(create_app(text_search(tmp_path))) as client:
-        first = await publish(client, tmp_path, "The red mill.")
-        await publish(client, tmp_path, "The blue mill.")
-        option = ("--text-search-url", str(client.base_url))
-        led = await run(monkeypatch, "http://127.0.0.1:9", "rollback", "pages", *option)
-        assert await seen(client) == ["The red mill."]
-    assert led.exit_code == 0
-    assert first in led.output
-
-
-async def test_the_command_lists_versions_and_leads_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_list_and_rollback_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         first = await publish(client, tmp_path, "The red mill.")
         second = await publish(client, tmp_path, "The blue mill.")
         await client.post("/v1/collections", json={"name": "pages-half"})
         listed = await run(monkeypatch, str(client.base_url), "list")
-        led = await run(monkeypatch, str(client.base_url), "rollback", "pages")
+        option = ("--text-search-url", str(client.base_url))
+        led = await run(monkeypatch, "http://127.0.0.1:9", "rollback", "pages", *option)
         assert await seen(client) == ["The red mill."]
     rows = {line.split("│")[2].strip(): line for line in listed.output.splitlines() if "pages" in line}
     assert listed.exit_code == led.exit_code == 0
@@ -163,9 +141,7 @@ async def test_the_command_lists_versions_and_leads_back(
     assert first in led.output
 
 
-async def test_a_command_that_cannot_do_it_says_why_and_ends_with_status_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_impossible_rollback_exits_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         result = await run(monkeypatch, str(client.base_url), "rollback", "images")
     assert result.exit_code == 1
@@ -181,7 +157,7 @@ async def broken_index(folder: Path) -> tuple[str, str]:
     return first, second
 
 
-async def test_readers_are_led_back_from_a_version_that_does_not_open(tmp_path: Path) -> None:
+async def test_rollback_from_a_broken_version(tmp_path: Path) -> None:
     first, second = await broken_index(tmp_path)
     async with live(create_app(text_search(tmp_path))) as client:
         health = await client.get("/health/ready")
@@ -190,7 +166,7 @@ async def test_readers_are_led_back_from_a_version_that_does_not_open(tmp_path: 
         assert await seen(client) == ["The red mill."]
 
 
-async def test_a_version_that_does_not_open_is_indexed_again_with_replace_only(tmp_path: Path) -> None:
+async def test_broken_version_needs_replace(tmp_path: Path) -> None:
     _, second = await broken_index(tmp_path)
     source = tmp_path / "page.txt"
     async with live(create_app(text_search(tmp_path))) as client:

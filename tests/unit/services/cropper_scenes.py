@@ -1,4 +1,4 @@
-"""Photographs of one card on a table, with the corners of the card known."""
+"""Scenes of one card on a table with known corners."""
 
 from dataclasses import dataclass
 from typing import Any

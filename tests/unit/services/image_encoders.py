@@ -1,4 +1,4 @@
-"""A small real encoder of photos, for what holds whatever the encoder is."""
+"""A small image encoder for tests."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Pictures of the sample as arrays, and how a camera sees them."""
+"""Pictures of the sample as arrays, and perspective views of them."""
 
 import cv2
 import numpy as np

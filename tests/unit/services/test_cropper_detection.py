@@ -1,4 +1,4 @@
-"""Which boxes become regions, and what they are called; no model needed."""
+"""Select and label detected boxes; no model needed."""
 
 import numpy as np
 import pytest

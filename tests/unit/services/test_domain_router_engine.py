@@ -1,4 +1,4 @@
-"""The built-in domain router's judgement."""
+"""The built-in domain router."""
 
 import math
 

@@ -1,7 +1,9 @@
 """The domain router over HTTP."""
 
 import io
+from typing import Any
 
+import httpx
 import pytest
 from PIL import Image
 
@@ -19,38 +21,22 @@ def jpeg() -> bytes:
     return buffer.getvalue()
 
 
-async def test_a_question_comes_back_with_a_probability_for_each_domain() -> None:
+async def classify(photo: bytes | None = None, **fields: Any) -> httpx.Response:
+    files = None if photo is None else {"image": ("photo.jpg", photo, "image/jpeg")}
     async with live(create_app(DomainRouterSettings(port=0))) as client:
-        answer = await client.post("/v1/classify", data={"question": "Who wrote this novel?"})
-    reply = ClassifyReply.model_validate(answer.json())
-    (only,) = reply.data
+        return await client.post("/v1/classify", data=fields, files=files)
+
+
+async def test_each_domain_has_a_probability() -> None:
+    answer = await classify(jpeg(), question="Who wrote this novel?", recognized_text="a novel")
+    (only,) = ClassifyReply.model_validate(answer.json()).data
     assert only.label is Domain.BOOK
     assert only.num_classes == len(only.probs) == len(Domain)
     assert only.probs[only.index] == max(only.probs)
 
 
-async def test_photo_and_recognised_text_are_taken() -> None:
-    async with live(create_app(DomainRouterSettings(port=0))) as client:
-        answer = await client.post(
-            "/v1/classify",
-            data={"question": "How many pages?", "recognized_text": "a novel"},
-            files={"image": ("photo.jpg", jpeg(), "image/jpeg")},
-        )
-    assert answer.status_code == 200
-
-
-async def test_a_damaged_photo_is_a_problem() -> None:
-    async with live(create_app(DomainRouterSettings(port=0))) as client:
-        answer = await client.post(
-            "/v1/classify",
-            data={"question": "How many pages?"},
-            files={"image": ("photo.jpg", jpeg()[:200], "image/jpeg")},
-        )
+async def test_damaged_photo_and_empty_question_are_refused() -> None:
+    answer = await classify(jpeg()[:200], question="How many pages?")
     assert answer.json()["type"] == "urn:loreglass:problem:corrupt_image"
-
-
-async def test_an_empty_question_is_refused() -> None:
-    async with live(create_app(DomainRouterSettings(port=0))) as client:
-        answer = await client.post("/v1/classify", data={"question": "", "recognized_text": "x"})
-    assert answer.status_code == 422
-    assert "question" in answer.json()["detail"]
+    answer = await classify(question="", recognized_text="x")
+    assert (answer.status_code, "question" in answer.json()["detail"]) == (422, True)

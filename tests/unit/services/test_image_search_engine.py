@@ -1,4 +1,4 @@
-"""The pocket engine with its real store: indexing, finding, refusing."""
+"""The built-in image search with its real store."""
 
 import uuid
 from collections.abc import Iterator
@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chassis.errors import CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from services.image_search.classical.features import RGB, DescribeOptions
 from services.image_search.engine import KnownThing, ThingSeen
@@ -73,9 +72,7 @@ def test_photos_are_fused_to_one_hit_an_entity(engine: PocketImageSearch) -> Non
     assert [each.probability for each in seen] == sorted((each.probability for each in seen), reverse=True)
 
 
-def test_photos_searched_side_by_side_show_what_they_show_one_by_one(
-    engine: PocketImageSearch, folder: Path
-) -> None:
+def test_parallel_search_equals_sequential(engine: PocketImageSearch, folder: Path) -> None:
     photos = [warped(picture(name), *more) for name in KINDS[:3] for more in ((), (TURNED,))]
     found = []
     for at_once in (1, 4):
@@ -103,23 +100,6 @@ def test_a_featureless_photo_is_rejected_by_itself(engine: PocketImageSearch) ->
 
 def test_a_search_stops_when_it_is_no_longer_wanted(engine: PocketImageSearch) -> None:
     assert engine.search([warped(picture(KINDS[0]))], 5, "things", lambda: False) == []
-
-
-def test_an_unknown_collection_is_named(engine: PocketImageSearch) -> None:
-    with pytest.raises(CollectionNotFound):
-        search(engine, warped(picture(KINDS[0])), collection="none")
-
-
-def test_an_index_survives_a_restart(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    first = PocketImageSearch(store, tmp_path / "features", OPTIONS)
-    store.create("kept", first.schema)
-    first.index("kept", [thing(KINDS[0])])
-    store.close()
-    store = EdgeStore(tmp_path)
-    again = PocketImageSearch(store, tmp_path / "features", OPTIONS)
-    assert search(again, warped(picture(KINDS[0])), collection="kept")[0].entity == KINDS[0]
-    store.close()
 
 
 def test_lost_features_leave_the_rest_of_the_index_usable(tmp_path: Path) -> None:

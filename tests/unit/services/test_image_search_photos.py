@@ -1,10 +1,9 @@
-"""Real photographs: a place is found in other photos of it, and is never claimed when it is not indexed.
+"""Real photos: indexed places are found, and others are never claimed.
 
 Every choice of the one indexed photo of each place is tried, among the things of the sample.
 """
 
 import itertools
-import os
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,19 +26,7 @@ SINGLE = ("french", "japanese")
 PLACES = ("piazza_san_marco", "st_pauls_cathedral", *SINGLE)
 
 
-def photos_folder() -> Path:
-    """Where the photographs are; they are not part of the repository."""
-    beside = Path(__file__).parents[4] / "shared" / "photos"
-    return Path(os.environ.get("LOREGLASS_PHOTOS", beside))
-
-
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not any(photos_folder().glob("*.jpg")),
-        reason="no photographs: set LOREGLASS_PHOTOS to a folder that has them",
-    ),
-]
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("real_photos")]  # skip before anything is indexed
 
 
 @dataclass(frozen=True)
@@ -65,13 +52,13 @@ def again(photo: RGB, seed: int) -> RGB:
 
 
 @pytest.fixture(scope="module")
-def views() -> dict[str, list[View]]:
+def views(real_photos: Path) -> dict[str, list[View]]:
     """Photos by place; a place with a single photo gets two photos of that photo."""
     by_place: dict[str, list[View]] = {}
     for place in PLACES:
         photos = [
             View(place, path.stem, decode_rgb(path.read_bytes()))
-            for path in sorted(photos_folder().glob(f"{place}*.jpg"))
+            for path in sorted(real_photos.glob(f"{place}*.jpg"))
         ]
         if len(photos) == 1:
             photos += [View(place, f"{place} again {seed}", again(photos[0].photo, seed)) for seed in (1, 2)]

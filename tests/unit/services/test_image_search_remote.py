@@ -1,22 +1,17 @@
-"""Image search on a ready-made embedding server, in each shape that such servers speak."""
+"""Image search on an embedding server, in each API shape."""
 
 import base64
-import io
-import json
-import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import anyio.to_thread
-import httpx
 import numpy as np
 import pytest
 from fastapi import Response
-from PIL import Image
 
-from chassis.errors import DependencyUnavailable, Overloaded
+from chassis.errors import DependencyUnavailable
 from chassis.http.app import EngineResources
 from chassis.http.remote import RemoteServer
 from chassis.http.serving import BoundApp, listen, running
@@ -32,6 +27,7 @@ from services.image_search.settings import ImageSearchSettings
 from tests.live import live
 from tests.unit.services.image_embedding_server import FAULTS, MODEL, EmbeddingServer
 from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
+from tests.unit.services.image_search_calls import fill, jpeg, search
 from tests.unit.services.sample_pictures import KINDS, picture
 
 pytestmark = pytest.mark.anyio
@@ -40,6 +36,7 @@ SHAPES = list(RemoteShape)
 BY_TEXT = "/v1/image-search/text"
 BOOK = picture("book-0088", 240)
 POSTER = picture("game-0070", 240)
+THINGS = {"Salt": BOOK, "Fair": POSTER}
 
 
 @asynccontextmanager
@@ -78,10 +75,9 @@ async def test_vectors_come_back_in_the_order_of_the_photos(shape: RemoteShape) 
     assert server.keys == {"Bearer secret"}
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-async def test_the_size_of_the_vectors_is_learnt_from_the_server(shape: RemoteShape) -> None:
+async def test_the_size_of_the_vectors_is_asked_of_the_server_once() -> None:
     server = EmbeddingServer()
-    async with encoding(server, shape) as remote:
+    async with encoding(server, RemoteShape.INFINITY) as remote:
         sizes = [await anyio.to_thread.run_sync(lambda: remote.size) for _ in range(3)]
     assert sizes == [SIZE] * 3
     assert server.requests == 1
@@ -104,17 +100,16 @@ async def test_cohere_s_own_service_is_told_the_input_type() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("fault", FAULTS)
-async def test_vectors_of_no_use_are_an_error_not_a_result(shape: RemoteShape, fault: str) -> None:
+async def test_unusable_vectors_are_an_error(shape: RemoteShape) -> None:
     server = EmbeddingServer()
     async with encoding(server, shape) as remote:
-        await embedded(remote, [BOOK])
-        server.fault = FAULTS[fault]
-        with pytest.raises(DependencyUnavailable, match="shape") as refused:
-            await embedded(remote, [BOOK])
-        server.fault = None
-        assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
-    assert "127.0.0.1" not in refused.value.detail
+        for name, fault in FAULTS.items():
+            server.fault = None
+            assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
+            server.fault = fault
+            with pytest.raises(DependencyUnavailable, match="shape") as refused:
+                await embedded(remote, [BOOK])
+            assert "127.0.0.1" not in refused.value.detail, name
 
 
 async def test_an_index_that_is_there_twice_is_an_error() -> None:
@@ -124,27 +119,6 @@ async def test_an_index_that_is_there_twice_is_an_error() -> None:
     async with encoding(server, RemoteShape.INFINITY) as remote:
         with pytest.raises(DependencyUnavailable):
             await embedded(remote, [BOOK, POSTER])
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(
-    ("status", "headers", "error"),
-    [
-        (429, {"Retry-After": "7"}, Overloaded),
-        (503, {}, Overloaded),
-        (500, {}, DependencyUnavailable),
-        (307, {"Location": "http://127.0.0.1:9/"}, DependencyUnavailable),
-    ],
-)
-async def test_refusals_of_the_server_are_named(
-    shape: RemoteShape, status: int, headers: dict[str, str], error: type[Exception]
-) -> None:
-    server = EmbeddingServer(fault=lambda _: Response(status_code=status, headers=headers))
-    async with encoding(server, shape) as remote:
-        with pytest.raises(error) as refused:
-            await embedded(remote, [BOOK])
-    assert isinstance(refused.value, Overloaded | DependencyUnavailable)
-    assert refused.value.retry_after_s == (7 if status == 429 else None)
 
 
 async def test_parallel_requests_keep_the_caller_s_deadline() -> None:
@@ -172,12 +146,6 @@ def seen_deadlines(remote: RemoteImageEncoder) -> list[Deadline | None]:
     return deadlines
 
 
-def jpeg(photo: RGB) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=95)
-    return buffer.getvalue()
-
-
 def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> ImageSearchSettings:
     return ImageSearchSettings(
         **{"remote_images": 4, **others},
@@ -190,31 +158,14 @@ def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> Image
     )
 
 
-async def filled(client: httpx.AsyncClient, **things: RGB) -> None:
-    """The book and the poster, or other things, indexed and published."""
-    things = things or {"Salt": BOOK, "Fair": POSTER}
-    items = [{"id": str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), "entity": entity} for entity in things]
-    files = [("images", ("x.jpg", jpeg(photo), "image/jpeg")) for photo in things.values()]
-    await client.post("/v1/collections", json={"name": "images-1"})
-    reply = await client.put(
-        "/v1/collections/images-1/images", files=files, data={"items": json.dumps({"items": items})}
-    )
-    assert reply.json() == {"indexed": len(things), "rejected": {}}
-    await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
-
-
-async def search(client: httpx.AsyncClient, photo: RGB) -> httpx.Response:
-    return await client.post("/v1/image-search", files={"images": ("x.jpg", jpeg(photo), "image/jpeg")})
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-async def test_a_thing_is_indexed_and_found_through_the_service(shape: RemoteShape, tmp_path: Path) -> None:
+async def test_a_thing_is_indexed_and_found_through_the_service(tmp_path: Path) -> None:
     async with (
         serving(EmbeddingServer()) as url,
-        live(create_app(settings(url, shape, tmp_path))) as client,
+        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
-        await filled(client)
-        found = ImageSearchReply.model_validate_json((await search(client, POSTER)).content)
+        indexed = await fill(client, THINGS)
+        assert indexed.json() == {"indexed": 2, "rejected": {}}
+        found = ImageSearchReply.model_validate_json((await search(client, jpeg(POSTER))).content)
         uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(BOOK)).decode()
         embeddings = (await client.post("/v1/embeddings", json={"input": [uri]})).json()
         ready = await client.get("/health/ready")
@@ -224,7 +175,7 @@ async def test_a_thing_is_indexed_and_found_through_the_service(shape: RemoteSha
     assert ready.status_code == 200
 
 
-async def test_the_service_starts_before_its_server_and_works_once_it_is_up(tmp_path: Path) -> None:
+async def test_service_starts_before_its_server(tmp_path: Path) -> None:
     server = EmbeddingServer(fault=lambda _: Response(status_code=500))
     async with (
         serving(server) as url,
@@ -237,29 +188,16 @@ async def test_the_service_starts_before_its_server_and_works_once_it_is_up(tmp_
     assert [reply.status_code for reply in after] == [200, 200]
 
 
-async def test_a_busy_server_makes_the_service_answer_that_it_is_busy(tmp_path: Path) -> None:
-    server = EmbeddingServer()
-    async with (
-        serving(server) as url,
-        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
-    ):
-        await filled(client)
-        server.fault = lambda _: Response(status_code=429, headers={"Retry-After": "7"})
-        reply = await search(client, POSTER)
-    assert reply.json()["type"] == "urn:loreglass:problem:overloaded"
-    assert (reply.status_code, reply.headers["retry-after"]) == (503, "7")
-
-
 async def test_a_collection_of_another_engine_is_a_conflict(tmp_path: Path) -> None:
     pocket = ImageSearchSettings(port=0, data_dir=tmp_path)
     async with live(create_app(pocket)) as client:
-        await filled(client)
+        await fill(client, THINGS)
     async with (
         serving(EmbeddingServer()) as url,
         live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
         created = await client.post("/v1/collections", json={"name": "images-1"})
-        searched = await search(client, POSTER)
+        searched = await search(client, jpeg(POSTER))
     assert [created.status_code, searched.status_code] == [409, 409]
 
 
@@ -268,16 +206,15 @@ def test_an_engine_without_its_address_does_not_start(tmp_path: Path) -> None:
         open_engine(settings("", RemoteShape.INFINITY, tmp_path), EngineResources(Metrics("image_search")))
 
 
-@pytest.mark.parametrize("input_type", ["", "image"])
-@pytest.mark.parametrize("shape", SHAPES)
-async def test_pictures_are_found_by_text_where_the_operator_says_that_the_model_knows_words(
-    shape: RemoteShape, input_type: str, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("shape", "input_type"), [*((shape, "") for shape in SHAPES), (RemoteShape.COHERE, "image")]
+)
+async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: str, tmp_path: Path) -> None:
     texts = ["a green door", "red", "something blue", "a red door", "blue", "green"]
     async with serving(EmbeddingServer()) as url:
         more = {"texts": True, "remote_images": 4, "remote_input_type": input_type}
         async with live(create_app(settings(url, shape, tmp_path, **more))) as client:
-            await filled(client, **{paint: painted(paint) for paint in PAINTS})
+            await fill(client, {paint: painted(paint) for paint in PAINTS})
             replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
             together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
             info = (await client.get("/info")).json()

@@ -1,24 +1,18 @@
 """image_search over HTTP."""
 
 import base64
-import io
-import json
-import uuid
 from pathlib import Path
-from typing import Any
 
-import httpx
 import numpy as np
 import pytest
-from PIL import Image
 
 from chassis.pixels import decode_rgb
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
-from services.image_search.classical.features import RGB
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import SIDE, Thumbnails
 from tests.live import live
+from tests.unit.services.image_search_calls import item, jpeg, put, search
 from tests.unit.services.sample_pictures import picture, warped
 
 pytestmark = pytest.mark.anyio
@@ -31,31 +25,6 @@ def settings(tmp_path: Path) -> ImageSearchSettings:
     return ImageSearchSettings(port=0, data_dir=tmp_path)
 
 
-def jpeg(photo: RGB) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=92)
-    return buffer.getvalue()
-
-
-def item(entity: str) -> dict[str, Any]:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_OID, entity))
-    return {"id": identity, "entity": entity, "attributes": {"author": "Mira Holm"}, "title": entity}
-
-
-async def put(
-    client: httpx.AsyncClient, photos: list[bytes], items: list[dict[str, Any]], name: str = "images-1"
-) -> httpx.Response:
-    files = [("images", ("x", photo, "application/octet-stream")) for photo in photos]
-    return await client.put(
-        f"/v1/collections/{name}/images", files=files, data={"items": json.dumps({"items": items})}
-    )
-
-
-async def search(client: httpx.AsyncClient, *photos: bytes, **fields: str) -> httpx.Response:
-    files = [("images", ("photo.jpg", photo, "image/jpeg")) for photo in photos]
-    return await client.post("/v1/image-search", files=files, data=fields)
-
-
 async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchSettings) -> None:
     catalogue = jpeg(COVER)
     other = jpeg(picture("game-0070"))
@@ -63,7 +32,11 @@ async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchS
     blank = jpeg(np.full((64, 64, 3), 99, np.uint8))
     async with live(create_app(settings)) as client:
         await client.post("/v1/collections", json={"name": "images-1"})
-        put_reply = await put(client, [catalogue, other], [item("The Salt Road"), item("Fair")])
+        put_reply = await put(
+            client,
+            [catalogue, other],
+            [item("The Salt Road", attributes={"author": "Mira Holm"}), item("Fair")],
+        )
         await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
         reply = await search(client, blank, photo, k="1")
     assert put_reply.json() == {"indexed": 2, "rejected": {}}
@@ -88,9 +61,7 @@ async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: Image
 
 
 @pytest.mark.parametrize("wanted", [False, True])
-async def test_small_pictures_are_kept_of_what_was_indexed_where_they_are_wanted(
-    tmp_path: Path, wanted: bool
-) -> None:
+async def test_thumbnails_are_optional(tmp_path: Path, wanted: bool) -> None:
     items = [item("torn"), item("blank"), item("whole")]
     blank = jpeg(np.full((64, 64, 3), 99, np.uint8))
     app = create_app(ImageSearchSettings(port=0, data_dir=tmp_path, thumbnails=wanted))
@@ -115,23 +86,6 @@ async def test_embeddings_have_the_de_facto_shape(settings: ImageSearchSettings)
     assert np.linalg.norm(reply["data"][0]["embedding"]) == pytest.approx(1, abs=1e-4)
 
 
-@pytest.mark.parametrize(
-    ("uri", "kind"),
-    [
-        ("https://things.example/x.jpg", "invalid_request"),
-        ("/etc/hostname", "invalid_request"),
-        ("data:image/jpeg;base64,%%%", "malformed_request"),
-        ("data:image/jpeg;base64,aGVsbG8=", "unsupported_image"),
-    ],
-)
-async def test_only_real_pictures_in_data_uris_are_embedded(
-    settings: ImageSearchSettings, uri: str, kind: str
-) -> None:
-    async with live(create_app(settings)) as client:
-        reply = await client.post("/v1/embeddings", json={"input": [uri]})
-    assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
-
-
 async def test_wrong_searches_are_answered_with_their_problem(settings: ImageSearchSettings) -> None:
     photo = jpeg(COVER)
     async with live(create_app(settings)) as client:
@@ -146,18 +100,26 @@ async def test_wrong_searches_are_answered_with_their_problem(settings: ImageSea
     assert crowd.status_code == 422
 
 
-@pytest.mark.parametrize(
-    ("items", "kind"),
-    [
-        ("{", "malformed_request"),
-        ('{"items": [{"id": "7", "entity": "x"}]}', "invalid_request"),
-        ('{"items": []}', "invalid_request"),
-        ('{"items": [{"entity": "x"}]}', "invalid_request"),
-    ],
-)
-async def test_wrong_items_are_named(settings: ImageSearchSettings, items: str, kind: str) -> None:
+async def test_invalid_items_and_uris_are_refused(settings: ImageSearchSettings) -> None:
+    items = {
+        "{": "malformed_request",
+        '{"items": [{"id": "7", "entity": "x"}]}': "invalid_request",
+        '{"items": []}': "invalid_request",
+        '{"items": [{"entity": "x"}]}': "invalid_request",
+    }
+    uris = {
+        "https://things.example/x.jpg": "invalid_request",
+        "/etc/hostname": "invalid_request",
+        "data:image/jpeg;base64,%%%": "malformed_request",
+        "data:image/jpeg;base64,aGVsbG8=": "unsupported_image",
+    }
+    files = [("images", ("x", jpeg(COVER), "image/jpeg"))]
     async with live(create_app(settings)) as client:
-        files = [("images", ("x", jpeg(COVER), "image/jpeg"))]
-        reply = await client.put("/v1/collections/images-1/images", files=files, data={"items": items})
-    assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"
-    assert "items" in reply.json()["detail"]
+        for item, kind in items.items():
+            data = {"items": item}
+            reply = await client.put("/v1/collections/images-1/images", files=files, data=data)
+            assert reply.json()["type"] == f"urn:loreglass:problem:{kind}", item
+            assert "items" in reply.json()["detail"]
+        for uri, kind in uris.items():
+            reply = await client.post("/v1/embeddings", json={"input": [uri]})
+            assert reply.json()["type"] == f"urn:loreglass:problem:{kind}", uri

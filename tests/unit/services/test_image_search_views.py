@@ -1,4 +1,4 @@
-"""What of a photo a model looks at."""
+"""The views of a photo that an encoder gets."""
 
 import numpy as np
 import pytest

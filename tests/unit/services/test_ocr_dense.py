@@ -1,4 +1,4 @@
-"""A page with more print than can be read in time: bounded, shared, stopped, and gone on with."""
+"""Dense pages: limits, sharing, cancellation and resuming."""
 
 import io
 import threading
@@ -29,7 +29,7 @@ def box(left: float, top: float, width: float, height: float) -> np.ndarray[Any,
     return np.array([[left, top], [right, top], [right, bottom], [left, bottom]], dtype=np.float64)
 
 
-def test_what_is_left_out_is_the_smallest_print_and_the_farthest_from_the_middle() -> None:
+def test_small_and_outer_lines_are_left_out() -> None:
     title, middle, corner = box(0, 0, 200, 40), box(450, 490, 100, 20), box(0, 980, 100, 20)
     chosen, left_out = most_useful([title, corner, middle], (1000, 1000), 2, 64_000)
     assert left_out == 1
@@ -37,7 +37,7 @@ def test_what_is_left_out_is_the_smallest_print_and_the_farthest_from_the_middle
 
 
 @pytest.mark.parametrize("height", [10, 17, 20, 26, 33])
-def test_of_an_even_page_one_block_is_read_whatever_sticks_out_of_its_lines(height: int) -> None:
+def test_one_block_of_an_even_page_is_read(height: int) -> None:
     heights = height * np.random.default_rng(5).uniform(0.85, 1.15, 80)
     step = 1.5 * height
     lines = [
@@ -156,7 +156,7 @@ def photo_file(shade: int = 200) -> bytes:
 
 
 @pytest.mark.anyio
-async def test_work_that_nobody_waits_for_stops_and_the_next_asker_goes_on_with_it(
+async def test_cancelled_work_is_resumed(
     stepped: SteppedEngine,
 ) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
@@ -177,7 +177,7 @@ async def test_work_that_nobody_waits_for_stops_and_the_next_asker_goes_on_with_
 
 
 @pytest.mark.anyio
-async def test_two_who_ask_at_once_share_the_work_also_when_the_first_leaves(stepped: SteppedEngine) -> None:
+async def test_concurrent_requests_share_the_work(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)
     replies = []
@@ -198,7 +198,7 @@ async def test_two_who_ask_at_once_share_the_work_also_when_the_first_leaves(ste
 
 
 @pytest.mark.anyio
-async def test_a_photo_behind_a_dense_one_waits_for_a_piece_of_it_only(stepped: SteppedEngine) -> None:
+async def test_next_photo_waits_for_one_piece(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)
     async with anyio.create_task_group() as group:

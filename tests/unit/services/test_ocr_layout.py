@@ -46,7 +46,7 @@ def test_a_turned_and_tilted_photo_reads_the_same(quarter_turns: int, tilt: floa
     assert reading_order(lines, list("edabc"), quarter_turns) == [2, 1, 4, 3, 0]
 
 
-def test_words_of_one_line_are_read_from_left_to_right_although_one_is_higher() -> None:
+def test_uneven_words_of_a_line_keep_their_order() -> None:
     words = [line(220, 0, 90), line(0, 4, 90), line(110, 8, 90)]
     assert reading_order(words, ["c", "a", "b"], 0) == [1, 2, 0]
 

@@ -1,4 +1,4 @@
-"""Models without subnormal weights: the same models, faster."""
+"""Remove subnormal weights from models."""
 
 from pathlib import Path
 

@@ -1,7 +1,7 @@
-"""The built-in reranker's judgement."""
+"""The built-in reranker."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from services.reranker.engines.builtin import BuiltinReranker
@@ -30,7 +30,7 @@ def test_the_sentence_that_states_what_is_asked_comes_first(question: str, answe
     assert best(question, [*others, answer], "Hill Farm") == 2
 
 
-def test_of_two_paragraphs_of_a_page_the_one_that_has_more_of_the_question_comes_first() -> None:
+def test_paragraph_with_more_of_the_question_wins() -> None:
     passages = [
         "Aqueducts\nMost ran under the ground. Arches were built only where a valley had to be crossed.",
         "Aqueducts\nThe Aqua Virgo was repaired under Claudius, and it still feeds the Trevi Fountain today.",
@@ -41,7 +41,7 @@ def test_of_two_paragraphs_of_a_page_the_one_that_has_more_of_the_question_comes
     assert best("What carried water to the baths?", passages) == 2
 
 
-def test_words_that_stand_together_in_the_question_count_for_more_when_they_do_in_the_passage() -> None:
+def test_adjacent_words_count_more() -> None:
     passages = [
         "The river bank was washed away. A central heating plant stands there now.",
         "The central bank raised its rate twice last year.",
@@ -61,9 +61,7 @@ def test_words_that_stand_together_in_the_question_count_for_more_when_they_do_i
         ("How many people does the hall hold?", "The hall holds 850 people.", "The hall holds people well."),
     ],
 )
-def test_of_two_like_passages_the_one_with_the_wanted_kind_of_phrase_comes_first(
-    question: str, answer: str, other: str
-) -> None:
+def test_wanted_kind_of_phrase_wins(question: str, answer: str, other: str) -> None:
     assert best(question, [other, answer]) == 1
 
 
@@ -86,7 +84,7 @@ def test_a_longer_name_comes_second() -> None:
     assert mine > longer
 
 
-def test_no_passages_give_no_scores_and_an_empty_passage_is_improbable() -> None:
+def test_empty_passages() -> None:
     assert ENGINE.rerank("who wrote it", [], None) == []
     assert ENGINE.rerank("who wrote it", [""], "Ida Lund")[0] < 0.5
 
@@ -100,13 +98,9 @@ def test_a_passage_scores_the_same_whatever_is_beside_it() -> None:
 
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=120), max_size=3), st.none() | st.text(max_size=30))
+@example("ﾞ ﾟ", ["ﾞ ﾞ ͺ\nﾟ"], "ﾞ ﾟ")  # letters that fold to nothing
 @settings(max_examples=20, deadline=None)
 def test_any_text_gets_a_probability(query: str, documents: list[str], entity: str | None) -> None:
     scores = ENGINE.rerank(query, documents, entity)
     assert len(scores) == len(documents)
     assert all(0.0 <= score <= 1.0 for score in scores)
-
-
-def test_letters_that_fold_to_nothing_are_scored() -> None:
-    (score,) = ENGINE.rerank("ﾞ ﾟ", ["ﾞ ﾞ ͺ\nﾟ"], "ﾞ ﾟ")
-    assert 0.0 <= score <= 1.0

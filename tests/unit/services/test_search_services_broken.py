@@ -1,4 +1,4 @@
-"""What a search service tells its callers and operators of a full disk and of a broken index."""
+"""Errors of a search service on a full disk and with a broken index."""
 
 import os
 import uuid

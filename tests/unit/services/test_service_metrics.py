@@ -1,4 +1,4 @@
-"""What services count beside their requests: what is written, what is published, what is remembered."""
+"""Metrics of indexing and of published collections."""
 
 import json
 import uuid

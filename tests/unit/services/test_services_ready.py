@@ -1,4 +1,4 @@
-"""Every service is ready with its default settings: readiness runs the engine once."""
+"""Every service is ready with its default settings."""
 
 from importlib import import_module
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The pocket engine: which page answers, once per page, for all sub-queries together."""
+"""BM25 text search: ranking, one hit per page, and fusion of queries."""
 
 import uuid
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def test_a_rare_word_weighs_more_than_a_common_one(engine: PocketTextSearch) -> 
     assert "thimbles" in engine.search(["museum thimble"], 1, "v1")[0].passage.text
 
 
-def test_among_the_best_passages_only_pages_may_be_fewer_than_wanted(engine: PocketTextSearch) -> None:
+def test_depth_limits_pages(engine: PocketTextSearch) -> None:
     url = "https://pages.example/long"
     long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
     others = [passage(f"A harbour, long forgotten, number {number}, far away.") for number in range(9)]

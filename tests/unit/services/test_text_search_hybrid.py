@@ -1,4 +1,4 @@
-"""The hybrid engine on an encoder without weights: meaning and terms side by side."""
+"""Hybrid text search with a fake encoder."""
 
 import uuid
 from collections.abc import Iterator, Sequence
@@ -97,14 +97,6 @@ def test_a_passage_that_both_find_comes_before_what_one_finds(engine: HybridText
     assert engine.search(["author of The Salt Road"], 3, "v1")[0].passage == PEN
 
 
-def test_pages_are_told_apart_among_as_many_passages_as_wanted(engine: HybridTextSearch) -> None:
-    url = "https://pages.example/pen"
-    long = [Passage(str(uuid.UUID(int=n)), url, "", f"The novelist, part {n}.", n) for n in range(9)]
-    engine.index("v1", [*long, *(passage(f"A novelist of {year}, said to be poor.") for year in range(9))])
-    query = ["the novelist, which part?"]
-    assert [len(engine.search(query, 6, "v1", depth)) for depth in (9, None)] == [1, 6]
-
-
 def test_a_title_says_what_its_passage_is_about(engine: HybridTextSearch) -> None:
     titled = passage("It was opened in 1911.", title="Harbour")
     engine.index("v1", [titled, passage("It was opened in 1912.", title="Museum")])
@@ -138,16 +130,6 @@ def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: HybridTe
     assert [info.points for info in engine.store.collections()] == [1]
 
 
-def test_an_edited_page_never_answers_with_its_old_text(engine: HybridTextSearch) -> None:
-    url = "https://pages.example/book"
-    engine.index(
-        "v1", [passage("The author is Mira Holm.", url), passage("The price is 9 euros.", url, position=1)]
-    )
-    engine.index("v1", [passage("The author is Ada Berg.", url)])
-    hits = engine.search(["which author?", "what price?"], 5, "v1")
-    assert [hit.passage.text for hit in hits] == ["The author is Ada Berg."]
-
-
 def test_nothing_is_written_or_lost_when_the_encoder_fails(
     engine: HybridTextSearch, encoder: TopicEncoder
 ) -> None:
@@ -158,15 +140,6 @@ def test_nothing_is_written_or_lost_when_the_encoder_fails(
         engine.index("v1", [passage("The author is Ada Berg.", url)])
     encoder.works = True
     assert [hit.passage.text for hit in engine.search(["author"], 5, "v1")] == ["The author is Mira Holm."]
-
-
-def test_meaning_can_do_without_terms(store: VectorStore, encoder: TopicEncoder) -> None:
-    dense = HybridTextSearch(store, encoder, options=HybridOptions(terms=False))
-    store.create("dense", dense.schema)
-    dense.index("dense", EVERYTHING)
-    assert dense.search(["which novelist?"], 1, "dense")[0].passage == PEN
-    with pytest.raises(CollectionConflict):
-        HybridTextSearch(store, encoder).search(["which novelist?"], 1, "dense")
 
 
 def test_an_index_with_both_can_be_read_by_either_alone(
@@ -196,7 +169,7 @@ def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: Top
         engine.probe()
 
 
-def test_the_encoder_that_comes_with_the_platform_finds_other_words_than_the_question_s(
+def test_builtin_encoder_finds_paraphrases(
     store: VectorStore,
 ) -> None:
     engine = HybridTextSearch(store, shared_sentence_encoder(), options=HybridOptions(rank_constant=1))

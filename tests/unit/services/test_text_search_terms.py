@@ -1,4 +1,4 @@
-"""What counts as the same word."""
+"""Normalise words to terms."""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""The verifier's judgement by the models' own signals."""
+"""The verifier's decision by token probabilities and judgement."""
 
 import math
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ def verify(engine: WhiteBoxVerifier | BuiltinVerifier, answer: str, signals: Mod
 
 
 @given(any_signals())
-def test_an_answer_is_accepted_exactly_when_every_signal_reaches_its_threshold(signals: ModelSignals) -> None:
+def test_every_signal_must_reach_its_threshold(signals: ModelSignals) -> None:
     tokens = signals.token_probabilities
     mean = math.fsum(tokens) / len(tokens) if tokens else 1.0
     sure = not tokens or (min(tokens) >= signals.token_min and max(mean, min(tokens)) >= signals.token_mean)
@@ -110,7 +110,7 @@ def test_the_papers_thresholds_are_reached_from_the_threshold_on() -> None:
     assert certain(ModelSignals((0.9, 0.9, 0.9))).accepted
 
 
-def test_two_numbers_that_round_alike_are_spelled_so_that_they_differ() -> None:
+def test_close_numbers_get_more_digits() -> None:
     (least, _) = certain(ModelSignals((0.5996, 1.0, 1.0, 1.0))).checks
     assert least.detail == "The least certain token has probability 0.5996, below 0.6000."
 
@@ -121,14 +121,6 @@ def test_the_judge_alone_is_enough() -> None:
     assert refused.probability == pytest.approx(0.3)
     (judge,) = refused.checks
     assert judge.detail == "The judge finds the answer correct with probability 0.30, below 0.50."
-
-
-@pytest.mark.parametrize(
-    "signals",
-    [ModelSignals((0.99, 0.41)), ModelSignals((0.7, 0.7)), ModelSignals((0.99,), judgement=0.49)],
-)
-def test_one_refusing_signal_is_enough(signals: ModelSignals) -> None:
-    assert verify(WHITE_BOX, "It has 312 pages.", signals).refused
 
 
 def test_without_signals_the_white_box_judges_as_the_pocket_engine() -> None:

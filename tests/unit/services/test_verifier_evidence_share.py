@@ -1,4 +1,4 @@
-"""The verifier tells which part of its probability comes from the evidence: so the rest can be replayed."""
+"""The verifier reports the evidence's share of its probability."""
 
 import pytest
 
@@ -13,7 +13,7 @@ BUILTIN = BuiltinVerifier()
 @pytest.mark.parametrize("tokens", [(0.99, 0.98), (0.2, 0.9), (0.6, 0.91)])
 @pytest.mark.parametrize("judgement", [None, 0.1, 0.95])
 @pytest.mark.parametrize("answer", ["It has 312 pages.", "It has 321 pages.", "…"])
-def test_the_builtin_engines_probability_is_the_least_of_evidence_and_models(
+def test_probability_is_the_minimum_of_evidence_and_models(
     tokens: tuple[float, ...], judgement: float | None, answer: str
 ) -> None:
     signals = ModelSignals(tokens, 0.6, 0.9, judgement)

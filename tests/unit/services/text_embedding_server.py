@@ -1,4 +1,4 @@
-"""Ready-made embedding servers, as strict as the real ones, over vectors that are made of words."""
+"""Fake embedding servers as strict as the real ones."""
 
 import base64
 import hashlib

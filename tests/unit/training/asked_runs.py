@@ -1,4 +1,4 @@
-"""Evaluation runs whose prompts are the gateway's own, made before a scripted model server."""
+"""Make evaluation runs with the gateway's own prompts before a scripted model server."""
 
 import io
 from collections.abc import Mapping, Sequence
@@ -10,13 +10,14 @@ from PIL import Image
 
 from bench.node import Says, ServerTraits, says
 from contracts.answer import Explanation as Told
-from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.data.model import AnswerType, Truth
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import Run, RunStore, load_run
 from gateway.pipelines.wiki_prf.tool_plan import Gathered
 from gateway.reasoning.calls import calls_counted
 from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
-from loreglass_client.models import Answer, Explanation, Reason, Route
+from loreglass_client.models import Explanation
+from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.gateway.llm.papers import Bench, bench
 from tests.unit.gateway.llm.stage import context, deadline, page
 
@@ -115,29 +116,20 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
         value=question.accepted[0] if question.accepted else None,
         entity=f"Tower {question.number}",
     )
-    given = {
-        "interaction_id": f"i-{question.number}",
-        "session_id": question.session_id,
-        "part": Part.SINGLE,
-        "turn": question.turn,
-        "place": place,
-        "photo": str(photo.resolve()),
-        "question": question.text,
-        "gold": question.gold,
-        "domain": "other",
-        "truth": truth,
-        "answer": Answer(
-            answer=question.answered,
-            abstained=False,
-            reason=Reason.ANSWERED,
-            confidence=0.9,
-            route=Route.RAG,
-            trace_id="trace",
-            session_id=question.session_id,
-            explanation=Explanation.model_validate(told.model_dump(mode="json")),
-        ),
-    }
-    return TurnRecord(**(given | question.record))
+    explanation = Explanation.model_validate(told.model_dump(mode="json"))
+    record = turn_of(
+        f"i-{question.number}",
+        answered(question.answered, explanation=explanation, session_id=question.session_id),
+        session_id=question.session_id,
+        turn=question.turn,
+        place=place,
+        photo=str(photo.resolve()),
+        question=question.text,
+        gold=question.gold,
+        domain="other",
+        truth=truth,
+    )
+    return record.model_copy(update=dict(question.record))
 
 
 async def _ask(it: Bench, question: Question, photo: bytes, pages: Sequence[Evidence]) -> None:

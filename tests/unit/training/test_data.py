@@ -1,4 +1,4 @@
-"""Data sets from runs: the papers' labels, the same folder each time, and broken rows named."""
+"""Build training data from runs."""
 
 import json
 import re
@@ -86,7 +86,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
 
 
-async def test_an_answer_s_label_is_the_model_s_own_where_it_is_right_and_else_a_refusal(
+async def test_label_is_own_answer_if_right_else_refusal(
     tmp_path: Path,
 ) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
@@ -101,14 +101,14 @@ async def test_an_answer_s_label_is_the_model_s_own_where_it_is_right_and_else_a
     assert [each.gold for each in found] == [RIGHT.gold] * 3
 
 
-async def test_what_is_said_where_there_is_no_answer_becomes_a_refusal(tmp_path: Path) -> None:
+async def test_answer_to_unanswerable_becomes_refusal(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [Question(1, answerable=False, accepted=(), gold="I don't know.")])
     await built(tmp_path / "data", tmp_path / "run")
     (sample,) = conversations(tmp_path / "data", Task.ANSWER)
     assert sample.source is Label.REFUSAL
 
 
-async def test_other_wordings_are_learnt_where_they_are_found_right_again(tmp_path: Path) -> None:
+async def test_rewordings_are_kept_if_right(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG])
     referee = ScriptedReferee(("1931.", "In 1931 it was built.", "It was built in 1999."))
     await built(tmp_path / "data", tmp_path / "run", referee=referee, augmented=10)
@@ -121,9 +121,7 @@ async def test_other_wordings_are_learnt_where_they_are_found_right_again(tmp_pa
 
 
 @pytest.mark.parametrize("traits", [None, WITHOUT_FORMS, LLAMA_ON_VLLM_0_10_2])
-async def test_the_list_names_the_results_that_help_as_they_were_shown_in_the_reply_s_own_form(
-    traits: ServerTraits | None, tmp_path: Path
-) -> None:
+async def test_rerank_label_lists_helpful_results(traits: ServerTraits | None, tmp_path: Path) -> None:
     helpful = ("The red tower was built in 1931.", "Work on the tower ended in 1931.")
     await asked_run(tmp_path / "run", [Question(1, helpful=helpful)], traits=traits)
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.RERANK, Task.QUERY))
@@ -138,7 +136,7 @@ async def test_the_list_names_the_results_that_help_as_they_were_shown_in_the_re
     assert sample.source is Label.JUDGED
 
 
-async def test_a_sample_is_what_the_model_was_shown_with_photo_and_history(tmp_path: Path) -> None:
+async def test_sample_equals_the_models_prompt(tmp_path: Path) -> None:
     run = await asked_run(tmp_path / "run", [Question(1, turn=1)])
     await built(tmp_path / "data", tmp_path / "run")
     (sample,) = conversations(tmp_path / "data", Task.ANSWER)
@@ -155,7 +153,7 @@ async def test_a_sample_is_what_the_model_was_shown_with_photo_and_history(tmp_p
     assert (sample.origin.run, sample.origin.interaction_id, sample.origin.turn) == ("run", "i-1", 1)
 
 
-async def test_the_filter_learns_knowledge_in_form_that_led_to_a_right_answer(tmp_path: Path) -> None:
+async def test_filter_label_needs_form_and_right_answer(tmp_path: Path) -> None:
     loose = Question(4, knowledge="<answer>Built in 1931.</answer>")
     await asked_run(tmp_path / "run", [RIGHT, WRONG, loose])
     data = await built(tmp_path / "data", tmp_path / "run")
@@ -165,7 +163,7 @@ async def test_the_filter_learns_knowledge_in_form_that_led_to_a_right_answer(tm
     assert data.unused[Task.FILTER] == {"the answer was not right": 1, "the knowledge was not in form": 1}
 
 
-async def test_questions_have_their_gold_their_article_and_what_was_said_before(tmp_path: Path) -> None:
+async def test_questions_have_gold_article_and_history(tmp_path: Path) -> None:
     first, second = Question(1, session="s"), Question(2, session="s", turn=1)
     await asked_run(tmp_path / "run", [first, second, Question(3, answerable=False, accepted=())])
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
@@ -175,7 +173,7 @@ async def test_questions_have_their_gold_their_article_and_what_was_said_before(
     assert (found[0].gold, found[0].accepted, found[0].article) == (first.gold, ("1931",), "Tower 1")
 
 
-async def test_photos_are_split_and_all_samples_of_one_photo_stay_together(tmp_path: Path) -> None:
+async def test_samples_of_a_photo_share_a_part(tmp_path: Path) -> None:
     questions = [Question(number, photo=number // 2) for number in range(40)]
     await asked_run(tmp_path / "run", questions)
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER, Task.QUESTION))
@@ -189,7 +187,7 @@ async def test_photos_are_split_and_all_samples_of_one_photo_stay_together(tmp_p
     assert 1 <= held_out <= 8
 
 
-async def test_the_same_runs_give_the_same_bytes_and_nobody_is_asked_again(tmp_path: Path) -> None:
+async def test_rebuilding_gives_the_same_bytes(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
     first = ScriptedReferee(("1931.",))
     await built(tmp_path / "data", tmp_path / "run", referee=first, augmented=1)
@@ -201,7 +199,7 @@ async def test_the_same_runs_give_the_same_bytes_and_nobody_is_asked_again(tmp_p
     assert again.asked == []
 
 
-async def test_a_judge_that_falls_asleep_leaves_samples_for_the_next_time(tmp_path: Path) -> None:
+async def test_failing_judge_leaves_samples_for_later(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
     half = await built(tmp_path / "data", tmp_path / "run", referee=ScriptedReferee(silent_after=2))
     assert half.unjudged > 0
@@ -237,7 +235,7 @@ async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> 
     assert {each.origin.interaction_id for each in data.samples[Task.ANSWER]} == {"i-1", "i-8"}
 
 
-async def test_labels_that_all_say_the_same_are_said_so(tmp_path: Path) -> None:
+async def test_uniform_labels_are_reported(tmp_path: Path) -> None:
     questions = [Question(number, answered="I don't know.") for number in range(10)]
     await asked_run(tmp_path / "run", questions)
     data = await built(tmp_path / "data", tmp_path / "run", tasks=(Task.ANSWER,))
@@ -253,7 +251,7 @@ async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Pa
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
 
 
-async def test_samples_can_be_looked_at_and_show_others_words_as_code(tmp_path: Path) -> None:
+async def test_sample_page_escapes_text(tmp_path: Path) -> None:
     hostile = Question(9, answered="<script>alert(1)</script> 1931", query="`<b>tower</b>`")
     await asked_run(tmp_path / "run", [RIGHT, WRONG, hostile])
     await built(tmp_path / "data", tmp_path / "run")
@@ -266,7 +264,7 @@ async def test_samples_can_be_looked_at_and_show_others_words_as_code(tmp_path: 
     assert "When was tower 1 built?" in shown
 
 
-async def test_each_passage_that_helps_is_a_sample_beside_those_that_do_not(tmp_path: Path) -> None:
+async def test_helpful_passage_has_negatives(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT])
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.PASSAGES,))
     (sample,) = read_samples(tmp_path / "data", Task.PASSAGES).samples
@@ -274,7 +272,7 @@ async def test_each_passage_that_helps_is_a_sample_beside_those_that_do_not(tmp_
     assert ["Rome is the capital" in text for text in sample.negatives] == [True]
 
 
-async def test_one_question_asked_in_two_runs_is_one_question_with_two_answers(tmp_path: Path) -> None:
+async def test_question_in_two_runs_is_one_question(tmp_path: Path) -> None:
     """Both runs lie in folders of one name, as `eval run` calls them by the pipeline."""
     runs = [tmp_path / day / "three-step" for day in ("monday", "tuesday")]
     for at, run in enumerate(runs):

@@ -1,4 +1,4 @@
-"""The recipes that come along: each can be used, and says of each number where it is from."""
+"""Packaged training presets are valid and documented."""
 
 from pathlib import Path
 from unittest.mock import ANY
@@ -48,7 +48,7 @@ def test_every_recipe_fits_its_card_by_its_plan(name: str) -> None:
     assert "billion weights" in said.output
 
 
-def test_a_plan_says_what_does_not_fit_and_what_has_no_published_sizes() -> None:
+def test_plan_reports_what_does_not_fit() -> None:
     def said(*given: str) -> tuple[int, str]:
         options = [word for each in given for word in ("--set", each)]
         result = CliRunner().invoke(app, ["sft", "blackpearl-table-6-48gb", "--plan", *options])

@@ -1,4 +1,4 @@
-"""The report of a training: what a reader must not believe stands first."""
+"""The training report and its warnings."""
 
 import json
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ POINTS = st.lists(
 
 
 @given(POINTS)
-def test_at_its_own_share_of_refusals_a_model_is_as_truthful_as_it_is(told: list[tuple[int, float]]) -> None:
+def test_truthfulness_at_own_refusal_share(told: list[tuple[int, float]]) -> None:
     answers = [judged(*each) for each in told]
     own = sum(each.refused for each in answers) / len(answers)
     assert truthfulness_at(own, answers) == pytest.approx(sum(points for points, _ in told) / len(told))
@@ -90,7 +90,7 @@ def test_at_its_own_share_of_refusals_a_model_is_as_truthful_as_it_is(told: list
 
 
 @given(POINTS)
-def test_refusing_what_was_least_sure_gains_nothing_at_the_same_share_of_refusals(
+def test_refusing_the_least_sure_gains_nothing(
     told: list[tuple[int, float]],
 ) -> None:
     before = [judged(points, sure) for points, sure in told]
@@ -101,7 +101,7 @@ def test_refusing_what_was_least_sure_gains_nothing_at_the_same_share_of_refusal
     assert truthfulness_at(share, after) == pytest.approx(truthfulness_at(share, before))
 
 
-def test_lists_are_alike_by_their_numbers_and_two_empty_ones_are_equal() -> None:
+def test_lists_are_compared_by_numbers() -> None:
     def alike(said: str, label: str) -> float | None:
         told = Prediction(sample="s", task=Task.RERANK, said=said, label=label)
         return scores(Task.RERANK, [Judged(told)]).alike
@@ -114,7 +114,7 @@ def test_lists_are_alike_by_their_numbers_and_two_empty_ones_are_equal() -> None
     assert alike("[1, 2]", "[2]") == pytest.approx(2 / 3)
 
 
-def test_a_model_that_refuses_everything_is_named_before_any_figure(tmp_path: Path) -> None:
+def test_always_refusing_is_reported_first(tmp_path: Path) -> None:
     before = predictions([("Paris", 0.9), (WRONG, 0.5), (WRONG, 0.4), (WRONG, 0.3), (WRONG, 0.2)])
     after = predictions([(IDK, 0.9)] * 5)
     page, warned = reported(run_of(tmp_path / "run", before, after))
@@ -123,7 +123,7 @@ def test_a_model_that_refuses_everything_is_named_before_any_figure(tmp_path: Pa
     assert "truthfulness, 100% refused on both sides" in page
 
 
-def test_a_model_that_gained_by_silence_is_told_from_one_that_learnt(tmp_path: Path) -> None:
+def test_gain_by_silence_is_reported(tmp_path: Path) -> None:
     before = predictions([("Paris", 0.9), ("Rome", 0.8), (WRONG, 0.3), (WRONG, 0.2), (WRONG, 0.1)])
     silent = predictions([("Paris", 0.9), ("Rome", 0.8), (IDK, 0.9), (IDK, 0.9), (IDK, 0.9)])
     learnt = predictions([("Paris", 0.9), ("Rome", 0.8), ("Oslo", 0.9), (IDK, 0.9), (IDK, 0.9)])
@@ -131,7 +131,7 @@ def test_a_model_that_gained_by_silence_is_told_from_one_that_learnt(tmp_path: P
     assert reported(run_of(tmp_path / "learnt", before, learnt))[1] == ""
 
 
-def test_a_model_that_says_one_thing_or_more_that_is_wrong_is_named(tmp_path: Path) -> None:
+def test_uniform_and_wrong_answers_are_reported(tmp_path: Path) -> None:
     before = predictions([(IDK, 0.5)] * 4 + [("Bern", 0.5)])
     after = predictions([("Bern", 0.9)] * 5)
     _, warned = reported(run_of(tmp_path / "run", before, after))
@@ -140,7 +140,7 @@ def test_a_model_that_says_one_thing_or_more_that_is_wrong_is_named(tmp_path: Pa
     assert "less truthful than before: -60%, and was 20%" in warned
 
 
-def test_samples_that_are_few_or_not_the_same_before_and_after_are_named(tmp_path: Path) -> None:
+def test_few_or_different_samples_are_reported(tmp_path: Path) -> None:
     said = predictions([("Paris", 0.9)])
     _, warned = reported(run_of(tmp_path / "few", said[:2], said[:2]))
     assert "only 2 held-out samples" in warned
@@ -152,7 +152,7 @@ def test_samples_that_are_few_or_not_the_same_before_and_after_are_named(tmp_pat
     assert "nothing measures the training" in warned
 
 
-def test_a_model_that_calls_no_tool_any_more_is_named(tmp_path: Path) -> None:
+def test_missing_tool_calls_are_reported(tmp_path: Path) -> None:
     said: list[Said] = [("Paris", None), ("Rome", None)]
     before = predictions(said, Task.QUESTION, calls=1, in_form=True)
     after = predictions(said, Task.QUESTION, calls=0, in_form=True)
@@ -160,7 +160,7 @@ def test_a_model_that_calls_no_tool_any_more_is_named(tmp_path: Path) -> None:
     assert "calls no tool any more" in warned
 
 
-def test_a_model_that_learnt_the_form_alone_is_named(tmp_path: Path) -> None:
+def test_learning_only_the_form_is_reported(tmp_path: Path) -> None:
     said: list[Said] = [("Paris", None), (WRONG, None)]
     before = predictions(said, Task.QUESTION, calls=1, in_form=False)
     after = predictions(said, Task.QUESTION, calls=1, in_form=True)
@@ -169,7 +169,7 @@ def test_a_model_that_learnt_the_form_alone_is_named(tmp_path: Path) -> None:
     assert "refused on both sides" not in page  # nobody said how sure the pipeline was
 
 
-def test_rollouts_that_earn_the_same_or_fail_are_named(tmp_path: Path) -> None:
+def test_uniform_or_failed_rollouts_are_reported(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [], [], kind="grpo", questions=4)
     rewards = {"answer": 0.0, "tool_format": 1.0}
     told = {
@@ -186,7 +186,7 @@ def test_rollouts_that_earn_the_same_or_fail_are_named(tmp_path: Path) -> None:
     assert "In 4 of 4 rollouts a service failed" in warned
 
 
-def test_faults_of_the_data_and_rows_that_were_left_out_are_on_the_page(tmp_path: Path) -> None:
+def test_data_faults_are_on_the_page(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [], [], faults=["All 40 answers to learn are refusals."])
     run.leave_out([RejectedRow(where="answer.jsonl, line 4", why="its photo photos/4.png is missing")] * 41)
     page, warned = reported(run)
@@ -231,9 +231,7 @@ def test_several_runs_are_one_page_which_has_to_be_named(tmp_path: Path) -> None
         ("predictions-after.jsonl", '{"sample": "s", "task": "answer", "said": "", "truth": {"x": 1}}\n'),
     ],
 )
-def test_a_folder_that_somebody_broke_is_refused_with_a_sentence(
-    tmp_path: Path, name: str, text: str
-) -> None:
+def test_broken_folder_is_refused(tmp_path: Path, name: str, text: str) -> None:
     run = run_of(tmp_path / "run", [], [])
     (run.path / name).write_text(text)
     said = CliRunner().invoke(app, ["report", str(run.path)])

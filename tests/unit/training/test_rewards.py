@@ -1,4 +1,4 @@
-"""Rewards by cases made by hand and by properties: 0 or 1 each, and form pays only where it is there."""
+"""Rewards of rollouts."""
 
 import pytest
 from hypothesis import given
@@ -49,9 +49,7 @@ def sample(**varied: object) -> QuestionSample:
         ("I don't know.", 0, 0),
     ],
 )
-def test_an_answer_earns_by_exact_match_or_by_the_platform_s_own_scorer(
-    said: str, exact: float, scored: float
-) -> None:
+def test_answer_reward_by_match_or_scorer(said: str, exact: float, scored: float) -> None:
     assert answer_reward(said, sample()) == exact
     assert answer_reward(said, sample(), by_scorer=True) == scored
 
@@ -74,9 +72,7 @@ def test_an_answer_earns_by_exact_match_or_by_the_platform_s_own_scorer(
         (None, 0, 0),
     ],
 )
-def test_a_plan_earns_by_its_form_and_a_call_in_it_by_itself(
-    plan: str | None, in_form: float, calls: float
-) -> None:
+def test_plan_and_call_rewards(plan: str | None, in_form: float, calls: float) -> None:
     earned = rewards(RolledOut(plan, None, ""), sample())
     assert (earned["tool_format"], earned["tool_use"]) == (in_form, calls)
 
@@ -98,7 +94,7 @@ def test_knowledge_earns_by_its_form(knowledge: str | None, in_form: float) -> N
     assert rewards(RolledOut(PLAN, knowledge, ""), sample())["filter_format"] == in_form
 
 
-def test_a_forced_plan_earns_nothing_for_whoever_did_not_write_it() -> None:
+def test_forced_plan_earns_nothing() -> None:
     earned = rewards(RolledOut(PLAN, KNOWLEDGE, "31 metres", forced=True), sample())
     assert earned == {"answer": 1.0, "tool_format": 0.0, "filter_format": 1.0, "tool_use": 0.0}
 

@@ -1,4 +1,4 @@
-"""Fitting the search router on drafts: conversations held out whole, and a file that the gateway loads."""
+"""Fit the search router on drafts."""
 
 import hashlib
 import json
@@ -80,7 +80,7 @@ def changed(draft: DraftSample, **features: float) -> DraftSample:
     return draft.model_copy(update={"features": draft.features | features})
 
 
-def test_a_conversation_never_helps_to_judge_itself(tmp_path: Path) -> None:
+def test_folds_split_by_conversation(tmp_path: Path) -> None:
     """Its own labels, turned around, change what is said of others, and nothing that is said of itself."""
     made = drafts()
     own = np.array([each.origin.session_id == "c7" for each in made])
@@ -92,7 +92,7 @@ def test_a_conversation_never_helps_to_judge_itself(tmp_path: Path) -> None:
     assert not np.allclose(before[~own], after[~own], atol=1e-6)
 
 
-def test_a_feature_speaks_one_way_only_and_a_constant_one_not_at_all(tmp_path: Path) -> None:
+def test_coefficients_have_one_sign(tmp_path: Path) -> None:
     made = [
         each.model_copy(  # against all sense: who is sure is wrong, who speculates is right
             update={"right": each.features["confidence"] < 0.5 or bool(each.features["speculates"])}
@@ -105,7 +105,7 @@ def test_a_feature_speaks_one_way_only_and_a_constant_one_not_at_all(tmp_path: P
     assert fitted.coefficients["self_contained"] == fitted.coefficients["quoted"] == 0
 
 
-def test_the_artefact_says_what_it_was_fitted_on_and_is_loaded_by_the_gateway(tmp_path: Path) -> None:
+def test_artefact_describes_its_data(tmp_path: Path) -> None:
     data = [written(tmp_path, drafts(30, seed), f"run-{seed}") for seed in (1, 2)]
     run, said = trained(tmp_path / "one", *data, date="2026-11-23")
     artefact = RouterArtefact.load(run.path / ARTEFACT)
@@ -128,7 +128,7 @@ def test_the_artefact_says_what_it_was_fitted_on_and_is_loaded_by_the_gateway(tm
     assert not (compared.path / ARTEFACT).exists()
 
 
-def test_a_run_says_how_far_its_probabilities_can_be_believed(tmp_path: Path) -> None:
+def test_run_reports_calibration(tmp_path: Path) -> None:
     run, _ = trained(tmp_path / "run", written(tmp_path, drafts()))
     summary = json.loads((run.path / SUMMARY).read_text("utf-8"))
     assert set(summary["calibration"]) == {"fitted, held out", "own confidence"}
@@ -151,7 +151,7 @@ def test_a_run_says_how_far_its_probabilities_can_be_believed(tmp_path: Path) ->
     ],
     ids=["few", "one kind", "one conversation", "features"],
 )
-def test_drafts_that_teach_nothing_are_refused_in_words(
+def test_unsuitable_drafts_are_refused(
     change: Callable[[list[DraftSample]], list[DraftSample]], told: str, tmp_path: Path
 ) -> None:
     data = written(tmp_path, change(drafts()))
@@ -160,7 +160,7 @@ def test_drafts_that_teach_nothing_are_refused_in_words(
     assert not (tmp_path / "run" / ARTEFACT).exists()
 
 
-def test_a_row_that_is_no_draft_is_refused_by_its_place(tmp_path: Path) -> None:
+def test_invalid_row_is_refused(tmp_path: Path) -> None:
     data = written(tmp_path, drafts())
     with (data / "draft.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"right": "yes"}\n')

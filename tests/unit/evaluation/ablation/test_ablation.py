@@ -1,4 +1,4 @@
-"""`loreglass eval ablate`: every system asked, once, and the papers' tables with ours in them."""
+"""`loreglass eval ablate`: run all systems and fill in the papers' tables."""
 
 import json
 from collections.abc import Mapping
@@ -96,7 +96,7 @@ async def test_a_table_that_there_is_not_is_refused(tmp_path: Path) -> None:
     assert "qa-dragon-4" in result.output
 
 
-async def test_where_nothing_can_be_asked_there_is_nothing_to_compare(tmp_path: Path) -> None:
+async def test_missing_pipelines_are_an_error(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     somebody = {"of-somebody-else": ScriptedPipeline(script, "of-somebody-else")}
     result = await invoke(somebody, world, "--out", tmp_path / "out")

@@ -1,4 +1,4 @@
-"""The papers' tables as data: complete, consistent in themselves, and asking for what there is."""
+"""The papers' tables are complete and consistent and name existing systems."""
 
 import pytest
 from pydantic import ValidationError
@@ -51,7 +51,7 @@ def test_every_module_is_left_out_by_some_table() -> None:
 
 
 @pytest.mark.parametrize("key", ["crag-mm-4", "crag-mm-5", "crag-mm-8", "crag-mm-9"])
-def test_printed_rates_add_up_and_single_turns_truthfulness_is_their_difference(key: str) -> None:
+def test_printed_rates_add_up(key: str) -> None:
     checked = 0
     for section in TABLES[key].section:
         for each in section.rows:
@@ -64,7 +64,7 @@ def test_printed_rates_add_up_and_single_turns_truthfulness_is_their_difference(
     assert checked >= 10
 
 
-def test_each_system_is_asked_once_however_many_tables_it_is_in() -> None:
+def test_each_system_is_asked_once() -> None:
     names, absent = systems_for(("qa-dragon-2", "qa-dragon-4", "loreglass"), ("loreglass", "qa-dragon"))
     assert len(names) == len(set(names))
     assert {"qa-dragon", "qa-dragon-no-reranking", "loreglass", "loreglass-no-ocr"} <= set(names)
@@ -81,6 +81,6 @@ def test_each_system_is_asked_once_however_many_tables_it_is_in() -> None:
     ],
     ids=["measure", "label", "too many figures", "misspelt"],
 )
-def test_a_table_that_cannot_be_made_is_no_table(section: dict[str, object]) -> None:
+def test_invalid_table_is_refused(section: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         Section.model_validate(section)

@@ -1,4 +1,4 @@
-"""Runs of a system that decides by one threshold and explains everything, kept as `eval run` keeps them."""
+"""Generate runs of a system with one threshold, with explanations."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 
-from evaluation.data.model import Part
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import RunStore
-from loreglass_client.models import Answer, Explanation, Reason, Route
+from loreglass_client.models import Explanation
+from tests.unit.evaluation.records import answered, turn_of
 
 THRESHOLDS: Mapping[str, float] = {
     "direct_confidence": 0.6,
@@ -35,7 +35,6 @@ OPEN: Mapping[str, float] = {
     "token_min": 0.0,
     "token_mean": 0.0,
 }
-REFUSAL = "I don't know. I could not confirm it."
 
 
 def write_run(
@@ -72,25 +71,8 @@ def _record(
     proposed = f"It is {number + 100}." if right else f"It is {number + 5000}."
     given = confidence >= thresholds["answer_confidence"]
     signals = {"answer_confidence": confidence, "citable": 1.0, "judge_first": 0.0, "judge_asked": 0.0}
-    answer = Answer(
-        answer=proposed if given else REFUSAL,
-        abstained=not given,
-        reason=Reason.ANSWERED if given else Reason.MODEL_UNSURE,
-        confidence=confidence if given else 0.0,
-        route=Route.RAG,
-        trace_id=f"trace-{name}",
-        session_id=f"session-{name}",
-        explanation=Explanation(proposed=proposed, signals=signals, thresholds=dict(thresholds))
-        if explained
-        else None,
-    )
-    return TurnRecord(
-        interaction_id=f"question-{name}",
-        session_id=f"session-{name}",
-        part=Part.SINGLE,
-        turn=0,
-        photo="photo.jpg",
-        question="How many pages does it have?",
-        gold=f"{number + 100}",
-        answer=answer,
-    )
+    told = Explanation(proposed=proposed, signals=signals, thresholds=dict(thresholds))
+    answer = answered(proposed if given else None, explanation=told if explained else None)
+    if given:
+        answer = answer.model_copy(update={"confidence": confidence})
+    return turn_of(f"question-{name}", answer, gold=f"{number + 100}")

@@ -1,4 +1,4 @@
-"""Signals whose truth is known: how sure a system is goes with how often it is right."""
+"""Generate signals in which confidence predicts correctness."""
 
 from __future__ import annotations
 

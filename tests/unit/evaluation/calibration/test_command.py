@@ -1,4 +1,4 @@
-"""`loreglass eval calibrate`, from the runs' folders to the files."""
+"""`loreglass eval calibrate`, from run folders to its files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def dev(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_run(tmp_path_factory.mktemp("runs") / "dev", seed=1)
 
 
-def test_the_file_that_is_written_is_one_that_the_gateway_loads(dev: Path, tmp_path: Path) -> None:
+def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
     result = asked(dev, "--out", out)
     assert result.exit_code == 0, result.output
@@ -37,11 +37,8 @@ def test_the_file_that_is_written_is_one_that_the_gateway_loads(dev: Path, tmp_p
     assert loaded.version == packaged.version + 1
     assert loaded.answer_confidence != packaged.answer_confidence
     assert loaded.same_thing == packaged.same_thing
-
-
-def test_the_promise_tells_what_was_and_what_is_to_be_expected(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    asked(dev, "--out", out)
+    assert "\x1b" not in out.read_text("utf-8")
+    assert "\x1b[31m" not in result.output
     promise = json.loads(promise_file(out).read_text("utf-8"))
     assert promise["after"]["truthfulness"] >= promise["expected"]["truthfulness"]
     assert promise["after"]["truthfulness"] > promise["before"]["truthfulness"]
@@ -69,7 +66,7 @@ def test_a_ceiling_with_a_confidence_is_promised_and_named(tmp_path: Path) -> No
     assert "(Learn then Test)." in out.read_text("utf-8").replace("\n# ", " ")
 
 
-def test_nothing_is_replaced_unless_it_is_said(dev: Path, tmp_path: Path) -> None:
+def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
     out.write_text("mine", encoding="utf-8")
     refused = asked(dev, "--out", out)
@@ -77,13 +74,6 @@ def test_nothing_is_replaced_unless_it_is_said(dev: Path, tmp_path: Path) -> Non
     assert out.read_text("utf-8") == "mine"
     assert asked(dev, "--out", out, "--overwrite").exit_code == 0
     assert load_thresholds(out)
-
-
-def test_names_of_datasets_stay_in_their_comment(dev: Path, tmp_path: Path) -> None:
-    out = tmp_path / "thresholds.toml"
-    result = asked(dev, "--out", out)
-    assert "\x1b" not in out.read_text("utf-8")
-    assert "\x1b[31m" not in result.output
 
 
 @pytest.mark.parametrize(
@@ -97,9 +87,7 @@ def test_names_of_datasets_stay_in_their_comment(dev: Path, tmp_path: Path) -> N
         (["--judge", "human"], "withheld"),
     ],
 )
-def test_what_cannot_be_done_is_refused_with_a_sentence(
-    dev: Path, tmp_path: Path, options: list[str], told: str
-) -> None:
+def test_invalid_options_are_refused(dev: Path, tmp_path: Path, options: list[str], told: str) -> None:
     out = tmp_path / "thresholds.toml"
     result = asked(dev, "--out", out, *options)
     assert result.exit_code == 1
@@ -107,7 +95,7 @@ def test_what_cannot_be_done_is_refused_with_a_sentence(
     assert not out.exists()
 
 
-def test_runs_that_cannot_be_calibrated_are_refused_with_a_sentence(dev: Path, tmp_path: Path) -> None:
+def test_unsuitable_runs_are_refused(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
     silent = write_run(tmp_path / "silent", seed=4, sessions=6, explained=False)
     assert "without an explanation" in asked(silent, "--out", out).output
@@ -121,7 +109,7 @@ def test_runs_that_cannot_be_calibrated_are_refused_with_a_sentence(dev: Path, t
     assert not out.exists()
 
 
-def test_a_place_that_cannot_be_written_is_refused_with_a_sentence(dev: Path, tmp_path: Path) -> None:
+def test_unwritable_path_is_refused(dev: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     result = asked(dev, "--out", tmp_path / "file" / "thresholds.toml")
     assert (result.exit_code, type(result.exception)) == (1, SystemExit)

@@ -1,4 +1,4 @@
-"""Guarantees on wrong answers, held against populations whose risk is known."""
+"""Guarantees on wrong answers, tested on populations of known risk."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def chosen_or_none(guarantee: Guarantee, signals: Signals) -> Cutoffs | None:
         return None
 
 
-def test_the_mean_risk_stays_below_the_ceiling_over_many_calibrations() -> None:
+def test_mean_risk_stays_below_the_ceiling() -> None:
     rng = np.random.default_rng(0)
     guarantee = Guarantee(0.1)
     risks = [risk_among_all(guarantee.choose(population(rng, 60), PATH)) for _ in range(DRAWS)]
@@ -57,7 +57,7 @@ def test_the_mean_risk_stays_below_the_ceiling_over_many_calibrations() -> None:
 
 
 @pytest.mark.parametrize("turns", [1, 3])
-def test_the_ceiling_is_broken_no_more_often_than_the_confidence_allows(turns: int) -> None:
+def test_ceiling_holds_with_the_confidence(turns: int) -> None:
     rng = np.random.default_rng(turns)
     guarantee, ceiling = Guarantee(0.1, 0.8), 0.1
     chosen = [chosen_or_none(guarantee, population(rng, 100, turns)) for _ in range(DRAWS)]
@@ -66,7 +66,7 @@ def test_the_ceiling_is_broken_no_more_often_than_the_confidence_allows(turns: i
     assert sum(cutoffs is not None and cutoffs.answer_confidence < 0.8 for cutoffs in chosen) > DRAWS / 2
 
 
-def test_too_few_conversations_are_refused_with_how_many_it_takes() -> None:
+def test_too_few_conversations_are_refused() -> None:
     signals = population(np.random.default_rng(1), 30)
     with pytest.raises(CalibrationError, match="at least 49 conversations"):
         Guarantee(0.02).choose(signals, PATH)
@@ -75,7 +75,7 @@ def test_too_few_conversations_are_refused_with_how_many_it_takes() -> None:
 
 
 @pytest.mark.parametrize("guarantee", [Guarantee(0.05), Guarantee(0.05, 0.9), Guarantee(0.3, 0.95)])
-def test_the_least_number_of_conversations_just_suffices_when_none_is_wrong(guarantee: Guarantee) -> None:
+def test_minimum_number_of_conversations(guarantee: Guarantee) -> None:
     enough = replace(population(np.random.default_rng(2), 200), proposed=np.ones(200))
     count = guarantee.fewest_sessions
     assert guarantee.choose(enough.where(np.arange(count)), PATH) == PATH[0]

@@ -1,4 +1,4 @@
-"""Risk over coverage."""
+"""Risk-coverage curves."""
 
 from __future__ import annotations
 

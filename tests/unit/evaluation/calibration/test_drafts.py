@@ -1,4 +1,4 @@
-"""From a run to a search router: drafts judged apart from answers, rows, a fit, a gateway that uses it."""
+"""Train a search router on the drafts of a run and use it in a gateway."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def with_answer(run: Run, place: int, **changes: object) -> Run:
     return replace(run, records=tuple(records))
 
 
-async def test_a_router_that_learnt_from_a_run_gives_no_draft_of_the_kind_that_was_wrong(
+async def test_trained_router_withholds_wrong_drafts(
     tmp_path: Path,
 ) -> None:
     run = await run_of(tmp_path / "before", numbered(QUESTIONS))
@@ -116,7 +116,7 @@ async def test_a_router_that_learnt_from_a_run_gives_no_draft_of_the_kind_that_w
     assert direct == [number < UNSURE_FROM for number in range(QUESTIONS)]
 
 
-async def test_a_row_tells_features_and_whether_the_judge_found_the_draft_right(tmp_path: Path) -> None:
+async def test_row_has_features_and_verdict(tmp_path: Path) -> None:
     run = await run_of(tmp_path, numbered(UNSURE_FROM + 1))
     first, last = (await exported(run)).rows[0], (await exported(run)).rows[-1]
     assert (told(first.record).draft, first.right) == ("Mira Holm", True)
@@ -133,7 +133,7 @@ async def test_a_row_tells_features_and_whether_the_judge_found_the_draft_right(
     assert first.system.startswith("loreglass ")
 
 
-async def test_a_draft_is_judged_though_another_answer_was_given_and_only_once(tmp_path: Path) -> None:
+async def test_draft_is_judged_once_apart_from_the_answer(tmp_path: Path) -> None:
     run = with_answer(await run_of(tmp_path, numbered(3)), 0, answer="I don't know.", abstained=True)
     judge = Counting()
     rows = (await exported(run, judge)).rows
@@ -147,7 +147,7 @@ async def test_a_draft_is_judged_though_another_answer_was_given_and_only_once(t
     assert not any(name.startswith("model-counting.") for name in kept)
 
 
-async def test_drafts_of_a_fallback_and_drafts_without_a_verdict_teach_nothing(tmp_path: Path) -> None:
+async def test_fallback_and_unjudged_drafts_are_skipped(tmp_path: Path) -> None:
     run = with_answer(await run_of(tmp_path, numbered(4)), 1, degraded=["draft"])
     drafts = await exported(run, Counting(frozenset({"questions-2.0"})))
     assert [row.record.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-3.0"]

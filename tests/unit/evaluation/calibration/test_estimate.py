@@ -1,4 +1,4 @@
-"""What is to be expected of thresholds on questions that they were not chosen on."""
+"""Cross-validated estimates of thresholds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def noise(seed: int) -> Signals:
     return replace(signals, proposed=rng.choice([1.0, -1.0], 60), p_direct=np.full(60, np.nan))
 
 
-def test_what_was_found_in_noise_is_not_to_be_expected_elsewhere() -> None:
+def test_cross_validation_expects_nothing_from_noise() -> None:
     flattered, expected = [], []
     for seed in range(12):
         signals = noise(seed)
@@ -36,7 +36,7 @@ def test_what_was_found_in_noise_is_not_to_be_expected_elsewhere() -> None:
     assert np.mean(expected) < np.mean(flattered) / 2
 
 
-def test_thresholds_are_never_chosen_on_the_conversation_that_they_are_held_against() -> None:
+def test_folds_never_share_conversations() -> None:
     signals = generated(np.random.default_rng(1), 40, turns=2, tokens=False)
     trained: list[set[int]] = []
 
@@ -61,7 +61,7 @@ def test_too_few_conversations_have_no_estimate() -> None:
     assert cross_validated(signals, refuse) is None
 
 
-def test_a_guarantee_is_held_to_what_it_bounds_conversations_and_not_questions() -> None:
+def test_guarantee_counts_conversations() -> None:
     signals = replace(
         generated(np.random.default_rng(0), 8, tokens=False),
         session=np.array([0, 1, 2, 3, 3, 3, 3, 3]),

@@ -1,4 +1,4 @@
-"""What is replayed is what the gateway does."""
+"""Replay gives the same decisions as the gateway."""
 
 from __future__ import annotations
 
@@ -8,40 +8,22 @@ import numpy as np
 import pytest
 
 from evaluation.calibration.replay import Cutoffs, Signals, replay, signals_of
-from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
-from loreglass_client.models import Answer, Explanation, Reason, Route
+from loreglass_client.models import Explanation
 from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
+from tests.unit.evaluation.records import answered, turn_of
 from tests.unit.gateway.test_explained_replay import asked, drawn, thresholds_of
 
 pytestmark = pytest.mark.anyio
 
-CASES = 150
+CASES = 75
 RIGHT = Judgement(Verdict.CORRECT, "")
 
 
 def recorded(given: bool, told: Explanation) -> TurnRecord:
-    answer = Answer(
-        answer=told.proposed or "" if given else "I don't know.",
-        abstained=not given,
-        reason=Reason.ANSWERED if given else Reason.UNSUPPORTED,
-        confidence=0.5,
-        route=Route.RAG,
-        trace_id="trace",
-        session_id="session",
-        explanation=Explanation.model_validate_json(told.model_dump_json()),  # as it crosses the wire
-    )
-    return TurnRecord(
-        interaction_id="question",
-        session_id="session",
-        part=Part.SINGLE,
-        turn=0,
-        photo="",
-        question="?",
-        gold="",
-        answer=answer,
-    )
+    crossed = Explanation.model_validate_json(told.model_dump_json())
+    return turn_of("question", answered(told.proposed or "" if given else None, explanation=crossed))
 
 
 def arrays(given: bool, told: Explanation) -> Signals:
@@ -49,7 +31,7 @@ def arrays(given: bool, told: Explanation) -> Signals:
     return signals_of([recorded(given, told)], verdicts, {}, Cutoffs.among(told.thresholds))
 
 
-async def test_the_replay_of_what_the_gateway_explains_is_what_the_gateway_does(
+async def test_replay_equals_the_gateway(
     anyio_backend: object,
 ) -> None:
     random, certain, changed = Random(11), 0, 0

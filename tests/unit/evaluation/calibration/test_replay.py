@@ -1,4 +1,4 @@
-"""What a run would have said under other thresholds."""
+"""Replay a run under other thresholds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def supported(known: dict[str, float], cutoffs: Cutoffs) -> float:
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_replay_equals_the_gateways_rule_applied_question_by_question(seed: int) -> None:
+def test_replay_equals_the_rule_question_by_question(seed: int) -> None:
     rng = np.random.default_rng(seed)
     signals = generated(rng, 150, coarse=8 if seed % 2 else None)
     for _ in range(4):
@@ -66,7 +66,7 @@ def test_replay_equals_the_gateways_rule_applied_question_by_question(seed: int)
         np.testing.assert_array_equal(replay(signals, cutoffs).points, expected)
 
 
-def test_what_was_given_at_once_is_given_again_and_said_to_be_uncertain() -> None:
+def test_direct_answers_replay_as_uncertain() -> None:
     signals = generated(np.random.default_rng(1), 60, in_force=USUAL)
     went = np.zeros(60, bool)
     went[:10] = True
@@ -84,7 +84,7 @@ def test_what_was_given_at_once_is_given_again_and_said_to_be_uncertain() -> Non
     assert replay(signals, USUAL).exact[:10].all()
 
 
-def test_a_judge_that_was_never_asked_leaves_doubt_only_where_it_would_have_been_asked() -> None:
+def test_missing_judgement_is_uncertain_only_if_needed() -> None:
     signals = replace(
         generated(np.random.default_rng(2), 3, tokens=False, in_force=USUAL),
         proposed=np.ones(3),
@@ -104,7 +104,7 @@ def test_a_judge_that_was_never_asked_leaves_doubt_only_where_it_would_have_been
     assert list(replay(signals, replace(USUAL, borderline=0.8)).exact) == [False, True, True]
 
 
-def test_turns_after_a_changed_answer_are_said_to_be_uncertain() -> None:
+def test_turns_after_a_changed_answer_are_uncertain() -> None:
     signals = replace(
         generated(np.random.default_rng(3), 4, turns=4, tokens=False),
         proposed=np.ones(4),

@@ -1,4 +1,4 @@
-"""The search for thresholds."""
+"""Search for the best thresholds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def exhaustively(signals: Signals, objective: Objective, names: tuple[str, ...],
 
 @pytest.mark.parametrize("ceiling", [None, 0.05])
 @pytest.mark.parametrize("seed", range(3))
-def test_nothing_on_a_full_raster_is_better_than_what_is_found(seed: int, ceiling: float | None) -> None:
+def test_search_finds_the_best_of_a_full_raster(seed: int, ceiling: float | None) -> None:
     signals = generated(np.random.default_rng(seed), 80, coarse=5, tokens=False)
     signals = replace(signals, p_direct=np.full(80, np.nan)) if ceiling else signals
     objective = Objective(ceiling)
@@ -49,7 +49,7 @@ def test_nothing_on_a_full_raster_is_better_than_what_is_found(seed: int, ceilin
     assert value(signals, found, objective) == pytest.approx(best)
 
 
-def test_a_planted_optimum_is_found_and_lies_in_the_middle_of_its_gap() -> None:
+def test_planted_optimum_is_found_mid_gap() -> None:
     signals = generated(np.random.default_rng(5), 100, tokens=False)
     confidence = np.linspace(0.0, 0.99, 100)
     signals = replace(
@@ -112,7 +112,7 @@ def test_thinned_settings_are_sharpened_one_by_one() -> None:
     assert value(signals, USUAL, Objective()) < close <= best + 1e-9
 
 
-def test_the_router_is_searched_where_every_question_went_the_whole_way() -> None:
+def test_router_is_searched_only_on_full_runs() -> None:
     signals = generated(np.random.default_rng(7), 200, tokens=False)
     right = signals.p_direct > 0.8
     signals = replace(signals, draft=np.where(np.isnan(signals.p_direct), np.nan, np.where(right, 1.0, -1.0)))
@@ -123,7 +123,7 @@ def test_the_router_is_searched_where_every_question_went_the_whole_way() -> Non
     assert Search(USUAL).best(gone).direct_from == USUAL.direct_from
 
 
-def test_a_ceiling_is_kept_and_one_that_cannot_be_is_refused() -> None:
+def test_impossible_ceiling_is_refused() -> None:
     signals = generated(np.random.default_rng(8), 80)
     found = Search(USUAL, Objective(0.02)).best(signals)
     assert rates(replay(signals, found).points).hallucination <= 0.02
@@ -133,7 +133,7 @@ def test_a_ceiling_is_kept_and_one_that_cannot_be_is_refused() -> None:
 
 
 @pytest.mark.parametrize("points", [1.0, -1.0])
-def test_when_all_are_right_nothing_is_withheld_and_when_all_are_wrong_nothing_is_given(
+def test_extremes_give_all_or_nothing(
     points: float,
 ) -> None:
     signals = generated(np.random.default_rng(9), 50, tokens=False)

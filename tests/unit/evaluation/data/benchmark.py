@@ -1,4 +1,4 @@
-"""Tiny datasets in CRAG-MM's shapes, written the way the `datasets` library writes them."""
+"""Write tiny datasets in CRAG-MM's formats."""
 
 import base64
 import json

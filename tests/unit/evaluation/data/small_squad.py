@@ -1,4 +1,4 @@
-"""A small file of SQuAD's format, written for the tests: two articles, three paragraphs, six questions."""
+"""A small SQuAD file: two articles, three paragraphs, six questions."""
 
 import json
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""CRAG-MM's files in both versions of its schema, and every kind of bad row."""
+"""CRAG-MM's files in both schema versions, and every kind of bad row."""
 
 import json
 from collections.abc import Callable
@@ -70,7 +70,7 @@ def test_rows_of_both_schema_versions_become_the_same(tmp_path: Path) -> None:
     assert first.conversations[0].turns[0].gold == "Mira Holm wrote it."
 
 
-def test_words_for_labels_need_no_features_and_are_spelled_as_the_benchmark_does(tmp_path: Path) -> None:
+def test_label_words_are_normalised(tmp_path: Path) -> None:
     spelled = {**WORDS, "image_quality": "Low-Light", "domain": "plants_and_gardening"}
     dataset = of_rows(tmp_path, row("b", turn("b.0", **spelled)))
     assert labels(dataset)[1] == ("plants and gardening", "simple-recognition", "static", "low light")
@@ -83,7 +83,7 @@ def test_codes_in_json_are_decoded_by_a_description_beside_it(tmp_path: Path) ->
     assert labels(opened(source.parent)) == [("food", "multi-hop", "static", "normal")]
 
 
-def test_a_code_that_two_described_datasets_read_differently_means_nothing(tmp_path: Path) -> None:
+def test_ambiguous_label_code_is_rejected(tmp_path: Path) -> None:
     rows = [columns(row("a")), row("b", turn("b.0", **WORDS))]
     source = write_jsonl(tmp_path / "data/validation.jsonl", rows)
     described = {
@@ -107,7 +107,7 @@ def test_one_json_list_is_read_too(tmp_path: Path, wrap: Callable[[list[Row]], A
     assert opened(folder).conversations[0].photo.read_bytes() == picture(form="PNG")
 
 
-def test_photos_are_written_once_under_their_content_and_never_twice(tmp_path: Path) -> None:
+def test_photos_are_stored_once_by_content(tmp_path: Path) -> None:
     shown = [{"bytes": picture(colour), "path": "a.jpg"} for colour in ("red", "red", "blue", "red")]
     rows = [columns(row(str(place), image=image)) for place, image in enumerate(shown)]
     source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
@@ -199,7 +199,7 @@ def test_a_code_that_the_features_do_not_know_is_named(tmp_path: Path) -> None:
     assert "domain has no code 3" in dataset.rejected[0].why
 
 
-def test_a_file_that_cannot_be_read_is_one_rejection_and_the_others_are_read(tmp_path: Path) -> None:
+def test_unreadable_file_is_one_rejection(tmp_path: Path) -> None:
     data = tmp_path / "data"
     write_parquet(data / "validation-00001-of-00002.parquet", [columns(row("a"))], SINGLE_NAMES)
     (data / "validation-00000-of-00002.parquet").write_bytes(b"PAR1 and then nothing")
@@ -208,7 +208,7 @@ def test_a_file_that_cannot_be_read_is_one_rejection_and_the_others_are_read(tmp
     assert len(dataset.conversations) == 1
 
 
-def test_a_split_is_chosen_by_name_and_one_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
+def test_split_is_chosen_by_name(tmp_path: Path) -> None:
     data = tmp_path / "data"
     for split in ("validation", "public_test"):
         write_parquet(data / f"{split}-00000-of-00001.parquet", [columns(row(split))], SINGLE_NAMES)
@@ -218,7 +218,7 @@ def test_a_split_is_chosen_by_name_and_one_that_is_not_there_lists_those_that_ar
         opened(data, split="train")
 
 
-def test_only_the_photos_of_the_chosen_rows_are_taken_out(tmp_path: Path) -> None:
+def test_only_chosen_photos_are_extracted(tmp_path: Path) -> None:
     colours = ("red", "blue", "green", "pink", "black", "white", "gray", "gold")
     rows = [columns(row(each, image={"bytes": picture(each), "path": None})) for each in colours]
     source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
@@ -234,7 +234,7 @@ def test_only_the_photos_of_the_chosen_rows_are_taken_out(tmp_path: Path) -> Non
     ]
 
 
-def test_the_fingerprint_tells_questions_apart_and_not_where_photos_lie(tmp_path: Path) -> None:
+def test_fingerprint_depends_on_questions_only(tmp_path: Path) -> None:
     here = write_jsonl(tmp_path / "here/validation.jsonl", [row("a", turn("a.0", **WORDS))])
     there = write_jsonl(tmp_path / "there/validation.jsonl", [row("a", turn("a.0", **WORDS))])
     other = write_jsonl(tmp_path / "other/validation.jsonl", [row("a", turn("a.0", "and when?", **WORDS))])

@@ -1,4 +1,4 @@
-"""Folders of one's own, ones like `samples`, the hub, and what is none of them."""
+"""Datasets from user folders, world folders and the Hugging Face hub."""
 
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,7 @@ def test_a_question_of_ones_own_is_asked_with_its_photo_and_labels(tmp_path: Pat
     assert asked.turns[0].answerable
 
 
-def test_lines_of_one_session_are_a_conversation_in_the_files_order(tmp_path: Path) -> None:
+def test_lines_of_a_session_are_a_conversation(tmp_path: Path) -> None:
     lines = [
         {"session_id": "s", "photo": "photos/b.jpg", "question": "who made it?"},
         {"session_id": "t", "photo": "photos/a.jpg", "question": "what is this?"},
@@ -85,7 +85,7 @@ def test_a_bad_line_of_ones_own_is_named_with_its_number(tmp_path: Path, kind: s
     assert len(dataset.conversations) == 1
 
 
-def test_a_conversation_with_a_hole_is_not_asked_and_all_its_lines_are_named(tmp_path: Path) -> None:
+def test_incomplete_conversation_is_rejected(tmp_path: Path) -> None:
     talk = {**QUESTION, "session_id": "s"}
     dataset = plain(tmp_path, talk, {**talk, "question": ""}, talk)
     assert dataset.rejections == {"empty_question": 1, "incomplete_session": 2}
@@ -118,9 +118,7 @@ def test_a_folder_of_the_world_is_known_by_its_truth(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "source", ["nowhere", "/nowhere/at/all", "a/b/c", "../x/y", "owner/..", "", "https://a.example/b"]
 )
-def test_what_is_no_dataset_is_said_in_a_sentence(
-    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unknown_source_is_refused(source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DatasetError, match=r"neither a file nor a folder nor a hub id|holds nothing to ask"):
         open_dataset(source)
@@ -167,7 +165,7 @@ def from_hub(tmp_path: Path, source: str, **options: Any) -> Dataset:
     return open_dataset(source, cache=tmp_path / "cache", **options)
 
 
-def test_only_the_parquet_files_of_the_split_are_fetched_from_the_hub(hub: Hub, tmp_path: Path) -> None:
+def test_only_the_splits_files_are_downloaded(hub: Hub, tmp_path: Path) -> None:
     dataset = from_hub(tmp_path, "crag-mm-2025/crag-mm-multi-turn-public@v0.1.2", split="public_test")
     assert dataset.name == "crag-mm-multi-turn-public@v0.1.2/public_test"
     assert dataset.conversations[0].session_id == "public_test"
@@ -177,7 +175,7 @@ def test_only_the_parquet_files_of_the_split_are_fetched_from_the_hub(hub: Hub, 
     assert asked["revision"] == "v0.1.2"
 
 
-def test_without_a_way_to_the_hub_what_was_fetched_before_is_used(hub: Hub, tmp_path: Path) -> None:
+def test_offline_uses_the_download(hub: Hub, tmp_path: Path) -> None:
     hub.failure = httpx2.ConnectError("no way")
     assert from_hub(tmp_path, "owner/name").conversations[0].session_id == "validation"
     assert hub.asked[0]["local_files_only"]

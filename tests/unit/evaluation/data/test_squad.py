@@ -1,4 +1,4 @@
-"""SQuAD's files as a dataset: what is asked, what becomes a page, what is chosen, and what is refused."""
+"""SQuAD files as a dataset: questions, pages, selection and bad input."""
 
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ def chosen(folder: Path, limit: int | None = None, seed: int | None = None, **ch
     return ids(opened(folder, limit=limit, seed=seed, squad=SquadChoice(**choice)))
 
 
-def test_every_question_is_asked_by_itself_without_a_photo_and_in_the_files_order(tmp_path: Path) -> None:
+def test_questions_keep_the_files_order(tmp_path: Path) -> None:
     dataset = opened(tmp_path)
     assert ids(dataset) == ["f1", "f2", "f3", "f4", "b1", "b2"]
     assert {(each.part, each.photo, len(each.turns)) for each in dataset.conversations} == {
@@ -54,7 +54,7 @@ def test_a_question_comes_with_every_gold_once_and_its_article(tmp_path: Path) -
     assert (turn.truth.answer_type, turn.answerable) == (AnswerType.SPAN, True)
 
 
-def test_a_question_without_an_answer_comes_with_what_looks_like_one(tmp_path: Path) -> None:
+def test_unanswerable_question_has_its_plausible_answer(tmp_path: Path) -> None:
     turn = opened(tmp_path).conversations[2].turns[0]
     assert turn.truth
     assert (turn.truth.answer_type, turn.answerable, turn.gold) == (AnswerType.UNANSWERABLE, False, NO_ANSWER)
@@ -83,13 +83,11 @@ def test_the_ingestion_takes_the_pages_and_keeps_their_words(tmp_path: Path) -> 
         ),
     ],
 )
-def test_articles_are_chosen_and_left_out_by_title_though_titles_hold_commas(
-    tmp_path: Path, choice: dict[str, Any], expected: list[str]
-) -> None:
+def test_articles_are_chosen_by_title(tmp_path: Path, choice: dict[str, Any], expected: list[str]) -> None:
     assert chosen(tmp_path, **choice) == expected
 
 
-def test_a_limit_takes_the_first_or_with_a_seed_the_same_random_ones_in_order(tmp_path: Path) -> None:
+def test_limit_takes_the_first_or_a_seeded_sample(tmp_path: Path) -> None:
     everything = chosen(tmp_path)
     assert chosen(tmp_path, limit=2) == everything[:2]
     samples = {tuple(chosen(tmp_path, limit=3, seed=seed)) for seed in range(20)}
@@ -99,7 +97,7 @@ def test_a_limit_takes_the_first_or_with_a_seed_the_same_random_ones_in_order(tm
 
 
 @pytest.mark.parametrize("seed", [None, 1, 2])
-def test_of_a_limit_as_many_are_unanswerable_as_is_said(tmp_path: Path, seed: int | None) -> None:
+def test_unanswerable_share_of_a_limit(tmp_path: Path, seed: int | None) -> None:
     asked = chosen(tmp_path, limit=3, seed=seed, unanswerable=1)
     assert len(asked) == 3
     assert len({"f3", "b2"} & set(asked)) == 1
@@ -164,7 +162,7 @@ def test_a_file_of_another_kind_is_refused_in_a_sentence(tmp_path: Path, content
         open_dataset(f"squad:{tmp_path}/other.json")
 
 
-def test_what_there_is_nothing_to_ask_of_is_refused(tmp_path: Path) -> None:
+def test_empty_sources_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="cannot be opened"):
         open_dataset(f"squad:{tmp_path}/none.json")
     with pytest.raises(DatasetError, match="holds no conversations"):

@@ -1,45 +1,18 @@
-"""A folder like `samples`: complete, or refused with what is missing."""
+"""World folders like `samples` are complete or refused."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from evaluation.data.model import AnswerType, DatasetError, Part
 from evaluation.data.world import load_world, sample, truth_of
-from tests.unit.chassis.picture_hosts import picture
-from tests.unit.evaluation.data.benchmark import columns, row, turn
-
-LABELS = {
-    "domain": "book",
-    "query_category": "simple-knowledge",
-    "dynamism": "static",
-    "image_quality": "normal",
-}
+from tests.unit.evaluation.runs.small_world import numbered, write_world
 
 
 def world(folder: Path, single: int = 1, multi: Sequence[int] = ()) -> Path:
     """So many questions, and conversations of so many turns."""
-    folder.mkdir(exist_ok=True)
-    (folder / "photo.jpg").write_bytes(picture())
-    parts = {"questions": [1] * single, "conversations": multi}
-    truths: list[dict[str, Any]] = []
-    for name, lengths in parts.items():
-        rows = []
-        for place, length in enumerate(lengths):
-            ids = [f"{name}-{place}.{number}" for number in range(length)]
-            truths += [{"interaction_id": each, "answer_type": "name", "needs": "photo"} for each in ids]
-            asked = [turn(each, **LABELS) for each in ids]
-            rows.append({**columns(row(f"{name}-{place}", *asked)), "image": "photo.jpg"})
-        write(folder / f"{name}.jsonl", rows)
-    write(folder / "truth.jsonl", truths)
-    return folder
-
-
-def write(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    path.write_text("".join(json.dumps(each) + "\n" for each in rows), encoding="utf-8")
+    return write_world(folder, numbered(single), [numbered(turns) for turns in multi])
 
 
 def test_both_parts_are_read_with_their_truth(tmp_path: Path) -> None:
@@ -47,7 +20,6 @@ def test_both_parts_are_read_with_their_truth(tmp_path: Path) -> None:
     assert [each.part for each in (*held.single, *held.multi)] == [Part.SINGLE, Part.SINGLE, Part.MULTI]
     assert len(held.multi[0].turns) == 3
     assert truth_of(held.single[0].turns[0]).answer_type is AnswerType.NAME
-    assert held.single[0].turns[0].needs == "photo"
 
 
 def test_a_question_without_truth_is_refused_by_name(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""An endpoint that speaks OpenAI's chat completions over a real socket and answers by a script."""
+"""A scripted chat completions server for judges."""
 
 import json
 from collections.abc import AsyncIterator, Callable

@@ -1,4 +1,4 @@
-"""How far two judges agree."""
+"""Agreement of two judges."""
 
 import math
 
@@ -24,12 +24,12 @@ def test_kappa_is_what_the_textbook_gives() -> None:
     assert found.confusion == {(C, C): 20, (C, X): 5, (X, C): 10, (X, X): 15}
 
 
-def test_right_against_wrong_is_shown_before_lesser_differences() -> None:
+def test_worst_disagreements_come_first() -> None:
     found = agreement(judgements(M, C, C, C), judgements(X, M, X, C))
     assert [each.interaction_id for each in found.disagreements] == ["i02", "i00", "i01"]
 
 
-def test_failures_and_answers_that_one_has_not_judged_are_left_out_and_counted() -> None:
+def test_failed_and_unshared_are_counted() -> None:
     first = judgements(C, C, C) | {"only": Judgement(C, "")}
     second = judgements(C, C) | {"i02": Judgement(X, "timed out", failed=True)}
     found = agreement(first, second)

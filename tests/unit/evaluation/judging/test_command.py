@@ -1,4 +1,4 @@
-"""`loreglass eval judge` and `loreglass eval agreement`, as people type them."""
+"""`loreglass eval judge` and `loreglass eval agreement`."""
 
 from functools import partial
 from pathlib import Path

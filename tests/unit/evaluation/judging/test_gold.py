@@ -1,4 +1,4 @@
-"""The gold set, what the judge is shown, and `loreglass eval gold`."""
+"""The gold set and `loreglass eval gold`."""
 
 import anyio
 import anyio.to_thread
@@ -55,7 +55,7 @@ def test_the_command_prints_the_rules_judge_by_kind() -> None:
 
 
 @pytest.mark.anyio
-async def test_a_model_that_is_right_agrees_with_people_and_is_asked_only_where_the_protocol_asks() -> None:
+async def test_perfect_model_agrees_with_people() -> None:
     def script(body: Body, _: int) -> object:
         asked = case_in(body)
         return marks(RIGHT[asked["question"], asked["answer"]])

@@ -1,4 +1,4 @@
-"""People's labels from files."""
+"""Read people's labels from files."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The judge that asks a model, against a real socket."""
+"""The model judge against a real socket."""
 
 import json
 from collections.abc import AsyncIterator
@@ -52,7 +52,7 @@ async def test_the_model_decides(right: bool, expected: Verdict) -> None:
         (Case("i", "q", "It is Red. ", "it is red."), Verdict.CORRECT),
     ],
 )
-async def test_nothing_is_asked_where_no_protocol_would(case: Case, expected: Verdict) -> None:
+async def test_undisputed_answers_are_not_sent(case: Case, expected: Verdict) -> None:
     judgement, scripted = await verdict(lambda *_: marks(False), case)
     assert judgement.verdict is expected
     assert scripted.asked == []
@@ -66,7 +66,7 @@ async def test_a_busy_endpoint_is_tried_again(status: int) -> None:
 
 
 @pytest.mark.parametrize("status", [401, 404, 429, 500])
-async def test_an_endpoint_that_never_answers_fails_and_counts_against_the_answer(status: int) -> None:
+async def test_failing_endpoint_counts_against_the_answer(status: int) -> None:
     judgement, scripted = await verdict(lambda *_: refuses(status))
     assert judgement == Judgement(Verdict.INCORRECT, f"the endpoint answered {status}", failed=True)
     assert len(scripted.asked) == (3 if status in {429, 500} else 1)
@@ -120,12 +120,12 @@ async def test_a_reply_that_is_no_completion_fails(response: Response) -> None:
         '<think>Is it {"accuracy": false}? No.</think>{"reason": "r", "accuracy": true}',
     ],
 )
-async def test_a_verdict_is_found_in_what_plain_models_write_around_it(reply: str) -> None:
+async def test_verdict_is_parsed_from_surrounding_text(reply: str) -> None:
     judgement, _ = await verdict(lambda *_: says(reply))
     assert judgement == Judgement(Verdict.CORRECT, "r")
 
 
-async def test_a_server_without_schemas_is_asked_plainer_and_that_is_remembered() -> None:
+async def test_schema_support_is_remembered() -> None:
     def script(body: Body, _: int) -> Response:
         form = body.get("response_format", {}).get("type")
         return refuses(400, f"unknown response_format {form}") if form else marks(True)
@@ -138,28 +138,20 @@ async def test_a_server_without_schemas_is_asked_plainer_and_that_is_remembered(
     assert forms == ["json_schema", "json_object", None, None]
 
 
-async def test_a_model_without_temperature_keeps_its_schema() -> None:
+@pytest.mark.parametrize(("field", "status"), [("temperature", 400), ("max_completion_tokens", 422)])
+async def test_a_server_that_refuses_a_field_is_asked_without_it(field: str, status: int) -> None:
     def script(body: Body, _: int) -> Response:
-        return refuses(400, "temperature is not supported") if "temperature" in body else marks(True)
+        return refuses(status, f"{field} is not supported") if field in body else marks(True)
 
     judgement, scripted = await verdict(script)
     assert judgement.verdict is Verdict.CORRECT
-    assert scripted.asked[1]["response_format"]["type"] == "json_schema"
+    first, second = scripted.asked
+    assert second["response_format"]["type"] == "json_schema"
+    tokens = first["max_completion_tokens"]
+    assert tokens in (second.get("max_tokens"), second.get("max_completion_tokens"))
 
 
-async def test_a_server_that_knows_only_the_older_limit_of_tokens_keeps_its_schema() -> None:
-    def script(body: Body, _: int) -> Response:
-        return (
-            refuses(422, "extra: max_completion_tokens") if "max_completion_tokens" in body else marks(True)
-        )
-
-    judgement, scripted = await verdict(script)
-    assert judgement.verdict is Verdict.CORRECT
-    assert scripted.asked[1]["response_format"]["type"] == "json_schema"
-    assert scripted.asked[1]["max_tokens"] == scripted.asked[0]["max_completion_tokens"]
-
-
-async def test_one_answer_that_is_refused_in_every_manner_makes_the_next_no_plainer() -> None:
+async def test_refusal_of_one_answer_keeps_the_schema() -> None:
     def script(body: Body, _: int) -> Response:
         return refuses(400, "content filter") if "vile" in case_in(body)["answer"] else marks(True)
 
@@ -170,7 +162,7 @@ async def test_one_answer_that_is_refused_in_every_manner_makes_the_next_no_plai
     assert scripted.asked[-1]["response_format"]["type"] == "json_schema"
 
 
-async def test_an_endpoint_that_sends_a_byte_now_and_then_is_not_waited_for_without_end() -> None:
+async def test_dripping_reply_times_out() -> None:
     async def drip() -> AsyncIterator[bytes]:
         while True:
             yield b" "
@@ -205,7 +197,7 @@ async def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
     assert lines[2:] == ["", "Reply with the JSON object of your verdict."]
 
 
-def test_a_long_reason_with_control_characters_is_kept_short_and_plain() -> None:
+def test_reason_is_shortened_and_cleaned() -> None:
     marked = prompt.read(json.dumps({"reason": "\x1b[31m" + "a\n" * 5000, "accuracy": False}))
     assert marked is not None
     assert len(marked.reason) <= 400
@@ -213,6 +205,6 @@ def test_a_long_reason_with_control_characters_is_kept_short_and_plain() -> None
 
 
 @pytest.mark.parametrize(("url", "model"), [("", "m"), ("http://127.0.0.1:9/v1", "")])
-def test_a_judge_without_an_endpoint_or_a_model_says_what_is_missing(url: str, model: str) -> None:
+def test_missing_endpoint_is_explained(url: str, model: str) -> None:
     with pytest.raises(JudgeError, match="LOREGLASS_JUDGE_URL"):
         ModelJudge(url, model)

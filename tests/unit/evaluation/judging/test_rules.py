@@ -1,4 +1,4 @@
-"""The rule judge on truths in parts, type by type."""
+"""The rule judge on typed truths."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Answers against stretches that people marked: what is right, and SQuAD's normalisation."""
+"""The rule judge on marked spans, with SQuAD's normalisation."""
 
 import pytest
 

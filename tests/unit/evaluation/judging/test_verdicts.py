@@ -1,4 +1,4 @@
-"""Judging many answers, and keeping what was said of them."""
+"""Judge many answers and store the verdicts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -59,7 +59,7 @@ async def judged(path: Path, judge: Counting, asked: list[Case], *also: Path) ->
         return await judge_all(asked, judge, concurrency=3, cache=cache)
 
 
-async def test_every_case_has_its_judgement_in_order_and_no_more_run_at_once_than_may() -> None:
+async def test_judgements_keep_order_and_concurrency_limit() -> None:
     judge, done = Counting(lambda case: WRONG if case.interaction_id == "i3" else RIGHT), []
     found = await judge_all(cases(20), judge, concurrency=3, on_done=lambda case, _: done.append(case))
     assert list(found) == [f"i{n}" for n in range(20)]
@@ -68,7 +68,7 @@ async def test_every_case_has_its_judgement_in_order_and_no_more_run_at_once_tha
     assert judge.most_at_once == 3
 
 
-async def test_the_same_answer_to_the_same_question_is_asked_about_once(tmp_path: Path) -> None:
+async def test_same_answer_is_judged_once(tmp_path: Path) -> None:
     judge = Counting()
     found = await judged(tmp_path / "j.jsonl", judge, cases(6, "the same"))
     assert len(judge.asked) == 1
@@ -108,7 +108,7 @@ async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> No
     assert len(path.read_text().splitlines()) == 4
 
 
-async def test_another_wording_of_the_rules_is_asked_anew_and_has_the_last_word(tmp_path: Path) -> None:
+async def test_new_rules_version_is_judged_again(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
     old, new = Counting(), Counting(lambda _: WRONG)
     new.version = "2"
@@ -120,7 +120,7 @@ async def test_another_wording_of_the_rules_is_asked_anew_and_has_the_last_word(
     assert len(old.asked) == 1
 
 
-async def test_a_run_that_is_killed_keeps_what_was_judged(tmp_path: Path) -> None:
+async def test_killed_run_keeps_its_verdicts(tmp_path: Path) -> None:
     path = tmp_path / "j.jsonl"
 
     def dies(case: Case) -> Judgement:

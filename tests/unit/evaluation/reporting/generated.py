@@ -1,4 +1,4 @@
-"""Runs of made-up systems over made-up questions, for reports: plausible and seeded."""
+"""Generate seeded runs of imaginary systems for reports."""
 
 import random
 from collections.abc import Sequence

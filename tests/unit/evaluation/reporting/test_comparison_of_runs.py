@@ -1,4 +1,4 @@
-"""Which runs can be compared, and on what."""
+"""Which runs can be compared, and on which questions."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_the_same_question_in_other_words_is_refused() -> None:
         compared([judged("one"), replace(other, scored=scored)])
 
 
-def test_a_conversation_that_one_run_left_unfinished_is_compared_in_none() -> None:
+def test_unfinished_conversation_is_left_out() -> None:
     last = next(record for record in reversed(ASKED) if record.part is Part.MULTI)
     comparison = compared([judged("one"), without(judged("other"), last.interaction_id)])
     for each in comparison.runs.values():

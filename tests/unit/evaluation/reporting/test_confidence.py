@@ -1,4 +1,4 @@
-"""Which answers the refusal curve and the reliability diagram are made of."""
+"""Points of the refusal curve and the reliability diagram."""
 
 import pytest
 
@@ -33,7 +33,7 @@ def test_an_answer_that_was_given_has_the_confidence_it_came_with() -> None:
     assert points(settle([one("Maker 7.")], PROTOCOL), [], PROTOCOL) == [Point(0.7, WRONG, True)]
 
 
-def test_a_withheld_answer_has_what_reasoner_and_last_check_made_of_it() -> None:
+def test_withheld_answer_has_combined_confidence() -> None:
     assert points([], [one("Maker 7.")], PROTOCOL) == [Point(0.15, WRONG, False)]
 
 
@@ -57,7 +57,7 @@ def test_a_confidence_that_was_not_measured_is_none(signals: dict[str, float]) -
     assert confidence_of(Explanation(signals=signals)) is None
 
 
-def test_answers_without_a_confidence_are_counted_and_in_no_curve_and_no_bin() -> None:
+def test_unmeasured_answers_are_only_counted() -> None:
     measured = [Point(0.9, RIGHT, True), Point(0.3, WRONG, False)]
     found = [*measured, Point(None, WRONG, True), Point(None, RIGHT, False)]
     drawn = curve(found, asked=6)
@@ -67,7 +67,7 @@ def test_answers_without_a_confidence_are_counted_and_in_no_curve_and_no_bin() -
     assert reliability(found) == reliability(measured)
 
 
-def test_the_curve_reaches_what_was_withheld_and_the_dot_only_what_was_given() -> None:
+def test_curve_includes_withheld_answers() -> None:
     found = [Point(0.9, RIGHT, True), Point(0.8, WRONG, True), Point(0.3, WRONG, False)]
     drawn = curve(found, asked=6)
     assert (drawn.coverage, drawn.hallucination, drawn.withheld) == (2 / 6, 1 / 6, 1)

@@ -1,4 +1,4 @@
-"""The rule by which failures are chosen."""
+"""How the report selects failures."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ def with_records(turns: Sequence[Settled], **changes: object) -> list[Settled]:
 SYSTEMS = {"mine": settled("mine"), "yours": settled("yours", 0.6)}
 
 
-def test_twenty_failures_come_kind_by_kind_and_no_cell_has_more_than_three() -> None:
+def test_failures_are_spread_over_cells() -> None:
     found = instructive("mine", SYSTEMS)
     assert len(found) == MOST
     order = [list(Lesson).index(failure.lesson) for failure in found]
@@ -67,7 +67,7 @@ def with_evidence(text: str, **changes: object) -> Settled:
     return settle([Scored(changed, Judgement(Verdict.MISSING, ""))], PROTOCOL)[0]
 
 
-def test_an_accepted_answer_is_found_in_the_evidence_whatever_its_accents_and_case() -> None:
+def test_evidence_match_ignores_accents_and_case() -> None:
     truth = Truth(interaction_id="x", answer_type=AnswerType.NAME, accepted=("Émile Zola",))
     assert gold_in_evidence(with_evidence("… written by EMILE ZOLA, in Paris.", truth=truth))
     assert not gold_in_evidence(with_evidence("… written by Emile Zolas.", truth=truth))

@@ -1,4 +1,4 @@
-"""report.json against the runs' records, counted once more in plain loops that share no code with it."""
+"""report.json against an independent count of the runs' records."""
 
 import json
 import math
@@ -76,7 +76,7 @@ def counted(records: tuple[TurnRecord, ...], protocol: str) -> list[str]:
     return found
 
 
-def test_the_rates_of_every_part_are_those_of_the_records(told: Any, folders: list[Path]) -> None:
+def test_rates_equal_the_records(told: Any, folders: list[Path]) -> None:
     for system, folder in zip(told["systems"], folders, strict=True):
         records = load_run(folder).records
         parts = {"all": records} | {
@@ -114,9 +114,7 @@ def test_times_are_of_the_answers_that_came(told: Any, folders: list[Path]) -> N
         assert list(system["stages_ms"])[-2:] == ["total", "client"]
 
 
-def test_slices_part_the_questions_and_count_verdicts_without_an_early_stop(
-    told: Any, folders: list[Path]
-) -> None:
+def test_slices_partition_the_questions(told: Any, folders: list[Path]) -> None:
     by_name = {cut["name"]: cut for cut in told["slices"]}
     for name in ("domain", "query_category", "dynamism", "image_quality"):
         for skill, folder in zip(SKILLS, folders, strict=True):
@@ -130,7 +128,7 @@ def test_slices_part_the_questions_and_count_verdicts_without_an_early_stop(
                 assert cell["truthfulness"] == pytest.approx(sum(POINTS[v] for v in verdicts) / len(verdicts))
 
 
-def test_the_operating_point_is_what_was_really_answered(told: Any, folders: list[Path]) -> None:
+def test_operating_point_is_the_given_answers(told: Any, folders: list[Path]) -> None:
     for system, folder in zip(told["systems"], folders, strict=True):
         records = load_run(folder).records
         verdicts = [verdict(record) for record in records]

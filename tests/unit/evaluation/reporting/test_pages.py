@@ -1,4 +1,4 @@
-"""The page of a report: well-formed, self-contained, and safe against what questions and answers say."""
+"""The report's page is well-formed, self-contained and safe against hostile text."""
 
 import base64
 import io
@@ -135,9 +135,7 @@ def svgs(report: Path) -> Iterator[ElementTree.Element]:
 
 
 @pytest.mark.parametrize("which", ["attacked", "plain"])
-def test_a_page_is_well_formed_and_runs_and_fetches_nothing(
-    which: str, request: pytest.FixtureRequest
-) -> None:
+def test_page_is_well_formed_and_self_contained(which: str, request: pytest.FixtureRequest) -> None:
     page = Elements((request.getfixturevalue(which) / "report.html").read_text(encoding="utf-8"))
     assert page.wrong == []
     assert page.open == []
@@ -162,7 +160,7 @@ def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", said)
 
 
-def test_figures_are_drawings_without_scripts_or_references_to_elsewhere(attacked: Path) -> None:
+def test_figures_have_no_scripts_or_external_references(attacked: Path) -> None:
     found = list(svgs(attacked))
     assert len(found) == 6
     for svg in found:

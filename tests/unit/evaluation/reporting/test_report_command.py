@@ -1,4 +1,4 @@
-"""`loreglass eval report`, and what it says when it cannot."""
+"""`loreglass eval report` and its errors."""
 
 import json
 from dataclasses import replace
@@ -44,9 +44,7 @@ def judged(folder: Path, generated: Generated, judge: str, most: int | None = No
             cache.put(key_of(case, judge, version_of(judge)), case, Judgement(Verdict.ACCEPTABLE, "so-so"))
 
 
-def test_a_baseline_is_named_by_folder_or_name_and_comes_second_in_its_pairs(
-    two: list[Path], tmp_path: Path
-) -> None:
+def test_baseline_by_folder_or_name(two: list[Path], tmp_path: Path) -> None:
     for baseline in (str(two[0]), "one"):
         told(*two, "--out", tmp_path / "out", "--baseline", baseline)
         found = numbers(tmp_path / "out")
@@ -83,7 +81,7 @@ def test_a_model_that_was_stopped_half_way_must_go_on_first(tmp_path: Path) -> N
     assert "has answers that model:wise has not judged" in said
 
 
-def test_peoples_labels_of_some_conversations_are_reported_on_those(tmp_path: Path) -> None:
+def test_partial_human_labels_are_reported(tmp_path: Path) -> None:
     generated = run(Skill("one"), questions(9))
     folder = written(generated, tmp_path / "one")
     judged(folder, generated, "human", most=2)
@@ -109,9 +107,7 @@ def test_questions_without_a_gold_answer_are_left_out_and_counted(tmp_path: Path
     )
 
 
-def test_what_must_be_installed_is_said_when_it_is_not(
-    two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_packages_are_named(two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     said = told(*two, "--out", tmp_path / "out", code=1)
     assert (

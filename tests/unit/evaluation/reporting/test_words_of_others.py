@@ -1,4 +1,4 @@
-"""Text of questions, answers and pages, made fit to be shown."""
+"""Clean untrusted text and format figures for display."""
 
 import unicodedata
 

@@ -1,4 +1,4 @@
-"""A folder of a few questions, and a gateway's script that knows some of the answers."""
+"""A small world folder and a gateway script that knows some of its answers."""
 
 import json
 from collections.abc import Sequence

@@ -1,17 +1,18 @@
-"""Runs on marked questions, made up: how sure the system was, what it said, and whether it was given."""
+"""Generate runs on SQuAD questions."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.data.model import AnswerType, Truth
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import Run, RunStore, load_run
-from loreglass_client.models import Answer, Explanation, Reason, Route
+from loreglass_client.models import Explanation
 from tests.unit.evaluation.calibration.generated_runs import THRESHOLDS
+from tests.unit.evaluation.records import answered, turn_of
 
-GOLD, OTHER, REFUSAL = "Edda Marr", "Ina Holt", "I don't know. It is not clear enough."
+GOLD, OTHER = "Edda Marr", "Ina Holt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,32 +58,19 @@ def _record(
     given = asked.confidence >= THRESHOLDS["answer_confidence"]
     signals = {"answer_confidence": asked.confidence, "citable": 1.0, "judge_first": 0.0, "judge_asked": 0.0}
     explanation = Explanation(proposed=asked.said, signals=signals, thresholds=dict(thresholds))
-    golds = (GOLD,) if asked.answerable else ()
-    return TurnRecord(
-        interaction_id=name,
-        session_id=name,
-        part=Part.SINGLE,
-        turn=0,
-        place=place,
-        photo="",
-        question="Who designed it?",
-        gold=GOLD if asked.answerable else "I don't know.",
-        domain=asked.article,
-        truth=Truth(
-            interaction_id=name,
-            answer_type=AnswerType.SPAN if asked.answerable else AnswerType.UNANSWERABLE,
-            accepted=golds,
-        ),
-        answer=Answer(
-            answer=asked.said if given else REFUSAL,
-            abstained=not given,
-            reason=Reason.ANSWERED if given else Reason.MODEL_UNSURE,
+    kind = AnswerType.SPAN if asked.answerable else AnswerType.UNANSWERABLE
+    return turn_of(
+        name,
+        answered(
+            asked.said if given else None,
             confidence=asked.confidence if given else 0.0,
-            route=Route.RAG,
             timings_ms={"answer": 5.0, "total": 9.0},
-            trace_id=name,
-            session_id=name,
             explanation=explanation if explained else None,
         ),
+        place=place,
+        photo="",
+        gold=GOLD if asked.answerable else "I don't know.",
+        domain=asked.article,
+        truth=Truth(interaction_id=name, answer_type=kind, accepted=(GOLD,) if asked.answerable else ()),
         client_ms=10.0 + place,
     )

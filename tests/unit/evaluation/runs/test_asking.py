@@ -1,4 +1,4 @@
-"""Asking a dataset, against a real gateway on a real socket."""
+"""Ask a dataset's questions of a real gateway on a real socket."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from chassis.keys import ApiKey
 from clients.keys import entry
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
-from evaluation.runs.asking import NO_PHOTO, Asking, GatewayLost, GatewayRefuses
+from evaluation.runs.asking import NO_PHOTO, Asking, GatewayRefuses
 from evaluation.runs.running import Made, Task, make_run, reached
 from evaluation.runs.store import RunStore, load_run
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
@@ -56,7 +56,7 @@ async def test_every_question_is_kept_in_its_order_whatever_came_of_it(tmp_path:
     assert run == load_run(asked.folder)
 
 
-async def test_each_answer_comes_with_its_explanation_its_trace_and_its_time(tmp_path: Path) -> None:
+async def test_answers_have_explanation_trace_and_time(tmp_path: Path) -> None:
     run = (await made(task(tmp_path, [WHO], [[WHO, PAGES]], Asking()), ScriptedPipeline(script))).run
     assert run.header.explained
     for record in run.records:
@@ -68,7 +68,7 @@ async def test_each_answer_comes_with_its_explanation_its_trace_and_its_time(tmp
         assert run.photo(record).is_file()
 
 
-async def test_a_gateway_without_experiments_is_asked_without_explanations(tmp_path: Path) -> None:
+async def test_gateway_without_experiments(tmp_path: Path) -> None:
     asked = task(tmp_path, [WHO, PAGES], [], Asking(concurrency=2))
     outcome = await made(asked, ScriptedPipeline(script), experiments=False)
     assert outcome.refused
@@ -76,21 +76,14 @@ async def test_a_gateway_without_experiments_is_asked_without_explanations(tmp_p
     assert [record.error for record in outcome.run.records] == [None, None]
 
 
-async def test_thresholds_on_a_gateway_without_experiments_end_the_run(tmp_path: Path) -> None:
-    asked = task(tmp_path, [WHO], [], Asking(thresholds={"supported": 0.2}))
-    outcome = await made(asked, ScriptedPipeline(script), experiments=False)
-    assert isinstance(outcome.stopped, GatewayRefuses)
-    assert outcome.run.records == ()
-
-
-async def test_a_conversation_whose_first_turn_fails_sends_its_photo_again(tmp_path: Path) -> None:
+async def test_failed_first_turn_resends_the_photo(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     run = (await made(task(tmp_path, [], [[BROKEN, WHO, WHO]], Asking()), pipeline)).run
     assert [record.error for record in run.records] == ["not_ready", None, None]
     assert [ask.photo_is_new for ask in pipeline.asked] == [True, True, False]
 
 
-async def test_a_conversation_that_the_gateway_has_forgotten_goes_on_with_its_history(tmp_path: Path) -> None:
+async def test_forgotten_session_continues_with_history(tmp_path: Path) -> None:
     asked = task(tmp_path, [], [[WHO, PAGES, SMELL]], Asking())
     whole = (await made(asked, ScriptedPipeline(script))).run
     turns = asked.folder / "turns.jsonl"
@@ -109,7 +102,7 @@ async def test_a_conversation_that_the_gateway_has_forgotten_goes_on_with_its_hi
     assert first.photo == second.photo
 
 
-async def test_text_that_cannot_be_sent_as_it_is_harms_nobody(tmp_path: Path) -> None:
+async def test_odd_text_is_sent(tmp_path: Path) -> None:
     odd: Turn = ("who wrote this?\u2028 And\x85\nwhen?", "Mira \u2029", WHO[2])
     asked = task(tmp_path, [odd, WHO], [], Asking())
     assert (await made(asked, ScriptedPipeline(script))).run.failures == {}
@@ -123,17 +116,11 @@ async def test_a_photo_that_has_gone_is_named_with_each_of_its_questions(tmp_pat
     assert run.failures == {NO_PHOTO: 3}
 
 
-async def test_a_pipeline_that_is_not_there_is_refused_before_anything_is_kept(tmp_path: Path) -> None:
+async def test_unknown_pipeline_is_refused(tmp_path: Path) -> None:
     asked = task(tmp_path, [WHO], [], Asking(pipeline="no-such"))
     with pytest.raises(GatewayRefuses, match="there are: loreglass"):
         await made(asked, ScriptedPipeline(script))
     assert not asked.folder.exists()
-
-
-async def test_a_gateway_that_is_not_there_is_one_sentence() -> None:
-    with pytest.raises(GatewayLost, match="Start one with: loreglass serve"):
-        async with reached("http://127.0.0.1:9"):
-            pass
 
 
 async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""How long one question is asked for."""
+"""Retries of one question."""
 
 from collections.abc import Callable, Sequence
 
@@ -15,21 +15,14 @@ from loreglass_client.errors import (
     Unauthorized,
     Unreachable,
 )
-from loreglass_client.models import Answer, Experiment, Reason, Route
+from loreglass_client.models import Answer, Experiment
+from tests.unit.evaluation.records import answered
 
 pytestmark = pytest.mark.anyio
 
 EXPLAIN = Experiment(explain=True)
 
-ANSWER = Answer(
-    answer="a",
-    abstained=False,
-    reason=Reason.ANSWERED,
-    confidence=1,
-    route=Route.RAG,
-    trace_id="t",
-    session_id="s",
-)
+ANSWER = answered("a")
 
 
 def lost() -> LoreglassError:
@@ -89,9 +82,7 @@ async def test_a_gateway_is_away_only_if_no_question_reaches_it() -> None:
         assert (await asks.put(Sent([lost(), lost()]))).answer
 
 
-async def test_a_question_that_breaks_the_connection_each_time_is_an_outcome_while_others_are_answered() -> (
-    None
-):
+async def test_question_that_always_breaks_the_connection_fails_while_others_succeed() -> None:
     asks = questioner(Waits())
     failures = [lost(), lost(), lost()]
 

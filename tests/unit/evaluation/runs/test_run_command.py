@@ -1,4 +1,4 @@
-"""`loreglass eval run`: what it prints, what it leaves, and how it ends."""
+"""`loreglass eval run`: output, files and exit status."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -41,7 +41,7 @@ async def test_the_command_asks_scores_prints_and_keeps(tmp_path: Path) -> None:
 
 
 @pytest.mark.anyio
-async def test_a_gateway_without_experiments_is_spoken_of_once_with_what_it_costs(tmp_path: Path) -> None:
+async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO, PAGES, SMELL], [])
     result = await invoke(["run", world, "--out", tmp_path / "run"], experiments=False)
     assert result.exit_code == 0

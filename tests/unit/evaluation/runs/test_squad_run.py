@@ -1,4 +1,4 @@
-"""`loreglass eval run squad:FILE`: indexed first, asked without a photo or with one, gone on with, scored."""
+"""`loreglass eval run squad:FILE`: index, ask, resume and score."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -53,9 +53,7 @@ def photo(tmp_path: Path) -> Path:
     return path
 
 
-async def test_the_paragraphs_are_indexed_the_questions_asked_and_their_outcomes_printed(
-    tmp_path: Path, file: Path, photo: Path
-) -> None:
+async def test_squad_run_indexes_asks_and_prints(tmp_path: Path, file: Path, photo: Path) -> None:
     settings = TextSearchSettings(port=0, data_dir=tmp_path / "vectors")
     async with (
         scripted_gateway(ScriptedPipeline(script), experiments=True) as url,

@@ -1,37 +1,32 @@
-"""A run on disk: whole lines only, one process at a time, never another dataset's."""
+"""A run on disk: whole lines, one process at a time, one dataset."""
 
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evaluation.data.model import Part, Rejected
+from evaluation.data.model import Rejected
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import TURNS, RunError, RunStore, load_run
-from loreglass_client.models import Answer, Explanation, Reason, Route
+from loreglass_client.models import Answer, Explanation
+from tests.unit.evaluation.records import answered, turn_of
 
 HEADER = RunHeader(name="loreglass", dataset="made up", fingerprint="f", settings={"explain": True})
 
 
-def record(number: int, **changes: object) -> TurnRecord:
-    fields = {
-        "interaction_id": f"i{number}",
-        "session_id": f"s{number}",
-        "part": Part.SINGLE,
-        "turn": 0,
-        "place": number,
-        "photo": "/elsewhere/photo.jpg",
-        "question": "what is this?\nline\u2028separators \U0001f600 stay",
-        "gold": "a thing",
-    }
-    return TurnRecord.model_validate({**fields, **changes})
+def record(number: int, answer: Answer | None = None, **changes: Any) -> TurnRecord:
+    question = "what is this?\nline\u2028separators \U0001f600 stay"
+    fields = {"place": number, "photo": "/elsewhere/photo.jpg", "question": question, "error": None}
+    return turn_of(f"i{number}", answer, **fields | changes)
 
 
 def written(folder: Path, count: int = 3) -> bytes:
     with RunStore.create(folder, HEADER) as store:
         for number in range(count):
             store.add(record(number))
+            assert len(load_run(folder).records) == number + 1  # also if the process is killed now
     return (folder / TURNS).read_bytes()
 
 
@@ -55,7 +50,7 @@ def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> 
         assert (tmp_path / TURNS).read_bytes() == b"".join(line + b"\n" for line in lines[: len(kept)])
 
 
-def test_a_last_line_of_which_only_the_length_reached_the_disk_is_cut_off(tmp_path: Path) -> None:
+def test_zero_filled_last_line_is_cut_off(tmp_path: Path) -> None:
     data = written(tmp_path)
     (tmp_path / TURNS).write_bytes(data + b"\x00" * 40 + b"\n")
     with RunStore.open(tmp_path) as store:
@@ -96,16 +91,14 @@ def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
         ({"settings": {"explain": False}}, "explanations"),
     ],
 )
-def test_a_run_of_something_else_is_not_gone_on_with(
-    tmp_path: Path, changes: dict[str, object], named: str
-) -> None:
+def test_other_run_is_not_continued(tmp_path: Path, changes: dict[str, object], named: str) -> None:
     written(tmp_path)
     with pytest.raises(RunError, match=named):
         RunStore.resume(tmp_path, HEADER.model_copy(update=changes))
     RunStore.resume(tmp_path, HEADER).close()  # and the folder is free again
 
 
-def test_a_run_without_an_answer_yet_can_become_one_of_something_else(tmp_path: Path) -> None:
+def test_empty_run_can_change_its_settings(tmp_path: Path) -> None:
     RunStore.create(tmp_path, HEADER, [Rejected("missing_image", "row 3", "404")]).close()
     RunStore.resume(tmp_path, HEADER.model_copy(update={"thresholds": {"supported": 0.1}})).close()
     run = load_run(tmp_path)
@@ -120,9 +113,7 @@ def test_lines_of_others_in_the_folder_stay_as_they_are(tmp_path: Path) -> None:
     assert (tmp_path / TURNS).read_text() == '{"theirs": 1}\n'
 
 
-def test_half_a_line_that_a_full_disk_left_is_taken_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_partial_line_of_a_full_disk_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(descriptor: int, line: bytes) -> int:
         monkeypatch.undo()  # the first half fits
         os.write(descriptor, line[:40])
@@ -161,21 +152,13 @@ def test_a_photo_below_the_run_is_named_from_there(tmp_path: Path) -> None:
 
 
 def test_a_run_is_explained_only_if_every_answer_is(tmp_path: Path) -> None:
-    answer = Answer(
-        answer="a",
-        abstained=False,
-        reason=Reason.ANSWERED,
-        confidence=1,
-        route=Route.RAG,
-        trace_id="t",
-        session_id="s",
-    )
+    answer = answered("a")
     explained = answer.model_copy(update={"explanation": Explanation(proposed="a")})
     with RunStore.create(tmp_path, HEADER) as store:
-        store.add(record(0, answer=explained.model_dump()))
+        store.add(record(0, explained))
         store.add(record(1, error="overloaded"))
         assert load_run(tmp_path).header.explained
-        store.add(record(2, answer=answer.model_dump()))
+        store.add(record(2, answer))
         assert not load_run(tmp_path).header.explained
 
 

@@ -1,4 +1,4 @@
-"""Predictions in every shape that scoring has to get right, and the same as records of a run."""
+"""Predictions of every shape, and the same as records of a run."""
 
 import random
 from typing import Any
@@ -7,7 +7,7 @@ from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored
-from loreglass_client.models import Answer, Reason, Route
+from tests.unit.evaluation.records import answered, turn_of
 
 Prediction = dict[str, Any]
 
@@ -34,6 +34,8 @@ SAID = (
     "Do I know? I don't. Know it.",
     "İ don't know",
     "I don`t know",
+    "I do n't know",
+    "Sorry, I DON'T KNOW this car.",
     "We know that I don't know",
 )
 JUDGED = {
@@ -105,36 +107,20 @@ def turn_record(
     error: str = "overloaded",
     answerable: bool = True,
     client_ms: float = 12.5,
-    timings: dict[str, float] | None = None,
     degraded: tuple[str, ...] = (),
-    quality: str = "normal",
-    truth: Truth | None = None,
 ) -> TurnRecord:
     """A record with this answer; None: the request failed with `error`."""
     name = f"{session}.{turn}"
     unknowable = Truth(interaction_id=name, answer_type=AnswerType.UNANSWERABLE)
-    answer = Answer(
-        answer=said or "",
-        abstained=False,
-        reason=Reason.ANSWERED,
-        confidence=0.9,
-        route=Route.DIRECT,
-        degraded=list(degraded),
-        timings_ms=dict(timings or {}),
-        trace_id="t",
-        session_id=session,
-    )
-    return TurnRecord(
-        interaction_id=name,
+    return turn_of(
+        name,
+        None if said is None else answered(said, degraded=list(degraded)),
         session_id=session,
         part=part,
         turn=turn,
-        photo="photo.jpg",
         question="how many pages has it?",
         gold=gold,
-        image_quality=quality,
-        truth=truth if answerable else unknowable,
-        answer=None if said is None else answer,
+        truth=None if answerable else unknowable,
         error=error if said is None else None,
         client_ms=client_ms,
     )

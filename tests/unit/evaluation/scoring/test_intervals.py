@@ -81,7 +81,7 @@ def test_an_interval_holds_its_figure_and_is_the_same_every_time(measure: Measur
     assert measure.quantile or interval != bootstrap(answers, measure, resamples=500, seed=4)
 
 
-def test_an_interval_is_what_drawing_conversations_one_by_one_gives() -> None:
+def test_interval_equals_a_naive_bootstrap() -> None:
     answers, measure = many(2, 30), truthfulness(BASELINE)
     chance = np.random.default_rng(0)
     sessions = [answers[start : start + 3] for start in range(0, len(answers), 3)]
@@ -111,7 +111,7 @@ def test_only_questions_that_both_have_are_compared() -> None:
     assert paired(a, b, truthfulness(BASELINE)).difference == 0
 
 
-def test_the_difference_is_that_of_the_figures_whichever_comes_first() -> None:
+def test_paired_difference_is_antisymmetric() -> None:
     a, b = many(1), many(2)
     for measure in (truthfulness(KDD), session_truthfulness(KDD), elapsed(), gold_overlap()):
         found, back = paired(a, b, measure), paired(b, a, measure)
@@ -153,7 +153,7 @@ def test_several_tests_are_each_held_to_more() -> None:
     assert holm([0.9, 0.8]) == [1, 1]
 
 
-def test_turns_that_succeed_are_counted_by_conversation_until_it_is_given_up() -> None:
+def test_successful_turns_stop_early() -> None:
     answers = [*session("a", C, C, X), *session("b", X, M, C, C)]
     assert turns_succeeded(BASELINE).of(answers) == 1
     assert turns_succeeded(KDD).of([Scored(turn_record(GOLD), Judgement(C, ""))]) is not None

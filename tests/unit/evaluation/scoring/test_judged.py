@@ -1,4 +1,4 @@
-"""Kept verdicts count for the answers and rules that they were given on, and for no others."""
+"""Stored verdicts apply only to the answers and rules they were made for."""
 
 from pathlib import Path
 
@@ -52,7 +52,7 @@ def test_verdicts_by_other_rules_or_of_another_cut_do_not_count(tmp_path: Path) 
         judged([turn_record("312 pages")], tmp_path, MODEL, FirstWord())
 
 
-def test_people_saw_the_whole_answer_so_their_labels_hold_under_any_cut(tmp_path: Path) -> None:
+def test_human_labels_hold_under_any_cut(tmp_path: Path) -> None:
     keep(tmp_path, HUMAN, turn_record("312 pages"))
     scored, unjudged = judged([turn_record("312 pages")], tmp_path, HUMAN, FirstWord())
     assert (len(scored), unjudged) == (1, 0)

@@ -1,4 +1,4 @@
-"""Words of the gold that an answer says."""
+"""The share of gold words in an answer."""
 
 import pytest
 

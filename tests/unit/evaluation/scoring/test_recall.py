@@ -1,4 +1,4 @@
-"""Recall at k: against a count by hand over random runs, and what does not count."""
+"""Recall at k against a naive count."""
 
 import random
 from typing import Any
@@ -7,10 +7,10 @@ import pytest
 
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.record import TurnRecord
 from evaluation.scoring.measures import image_recall, model_usage, page_recall
 from evaluation.scoring.scored import Scored
-from loreglass_client.models import Answer, Explanation, Reason, Route, SearchResult
+from loreglass_client.models import Explanation, SearchResult
+from tests.unit.evaluation.records import answered, turn_of
 
 THINGS = ("Salt Road", "The Salt Road!", "Glass Harbour", "Tin Lantern")
 TEXTS = ("It has 312 pages.", "It has 1312 pages.", "Written by Mira Holm", "nothing at all")
@@ -26,16 +26,11 @@ def scored(
 ) -> Scored:
     """One turn: what its explanation tells; None: nothing was explained."""
     searched = {each.stage for each in found or ()} if stages is None else stages
-    answer = Answer(
-        answer="x", abstained=False, reason=Reason.ANSWERED, confidence=0.5, route=Route.RAG, trace_id="t",
-        session_id="s", timings_ms=dict.fromkeys(searched, 1.0), model_usage=usage, degraded=list(degraded),
+    answer = answered(
+        "x", timings_ms=dict.fromkeys(searched, 1.0), model_usage=usage, degraded=list(degraded),
         explanation=None if found is None else Explanation(found=found),
     )  # fmt: skip
-    record = TurnRecord(
-        interaction_id=str(number), session_id=str(number), part=Part.SINGLE, turn=0, photo="", question="q",
-        gold="g", truth=truth, answer=answer,
-    )  # fmt: skip
-    return Scored(record, Judgement(Verdict.CORRECT, "made up"))
+    return Scored(turn_of(str(number), answer, truth=truth), Judgement(Verdict.CORRECT, "made up"))
 
 
 def thing(name: str, stage: str = "image_search") -> SearchResult:
@@ -96,7 +91,7 @@ def test_recall_is_what_a_count_by_hand_finds(seed: int) -> None:
         assert page_recall(k).of(answers) == pytest.approx(told)
 
 
-def test_a_search_that_found_nothing_is_a_miss_and_one_not_made_or_failed_does_not_count() -> None:
+def test_empty_search_is_a_miss() -> None:
     hit = scored(1, [thing("Salt Road")], truth())
     nothing = scored(2, [], truth(), stages=["image_search"])
     elsewhere = scored(3, [thing("Salt Road", "crop_search")], truth())

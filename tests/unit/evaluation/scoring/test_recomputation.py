@@ -1,4 +1,4 @@
-"""Our scores against a direct recomputation that shares no code with them."""
+"""Scores against an independent recomputation."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""What the two protocols make of answers, of conversations, and of requests that failed."""
+"""Scores of answers, conversations and failed requests."""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ import pytest
 
 from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.scoring.protocols import Protocol, stop_early
+from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import (
     Scored,
     degradations,
@@ -16,7 +16,7 @@ from evaluation.scoring.scored import (
     refusals,
     scores_of,
 )
-from tests.unit.evaluation.scoring.predictions import GOLD, JUDGED, turn_record
+from tests.unit.evaluation.scoring.predictions import JUDGED, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026
 C, A, M, X = Verdict.CORRECT, Verdict.ACCEPTABLE, Verdict.MISSING, Verdict.INCORRECT
@@ -34,41 +34,6 @@ def talk(*verdicts: Verdict, session: str = "s") -> list[Scored]:
     ]
 
 
-def alone(said: str | None, judge: str = "right", protocol: Protocol = KDD) -> Verdict:
-    return Scored(turn_record(said), JUDGED[judge]).verdict(protocol)
-
-
-@pytest.mark.parametrize(
-    ("said", "kdd", "baseline"),
-    [
-        ("I don't know", M, M),
-        ("Sorry, I DON'T KNOW this car.", M, M),
-        ("I don’t know", X, M),
-        ("I do not know", X, M),
-        ("I dont know", X, M),
-        ("I do n't know", X, X),
-        ("I don't  know", X, X),
-        ("", X, X),
-        (GOLD.upper() + "  ", C, C),
-        (None, M, M),
-    ],
-)
-def test_each_protocol_has_its_own_words_for_missing(
-    said: str | None, kdd: Verdict, baseline: Verdict
-) -> None:
-    assert (alone(said, "missing", KDD), alone(said, "missing", BASELINE)) == (kdd, baseline)
-
-
-def test_a_refusal_behind_the_cut_is_none() -> None:
-    assert alone("well " * 75 + "I don't know", "right") is C
-    assert alone("well " * 70 + "I don't know", "right") is M
-
-
-def test_a_judge_that_failed_is_against_the_answer() -> None:
-    assert alone("It has 200 pages.", "failed") is X
-    assert alone(GOLD, "failed") is C
-
-
 def test_an_answer_cut_otherwise_is_scored_as_it_was_cut() -> None:
     record = turn_record("It is red. I don't know more.")
     assert Scored(record, JUDGED["right"]).verdict(KDD) is M
@@ -84,33 +49,6 @@ def test_an_acceptable_answer_is_half_a_point_and_no_failure() -> None:
     scores = scores_of(talk(X, A, X, A), KDD)
     assert (scores.acceptable, scores.hallucination, scores.truthfulness) == (0.5, 0.5, -0.25)
     assert scores.early_stopped == 0
-
-
-@pytest.mark.parametrize(
-    ("before", "after"),
-    [
-        ([M, M, C], [M, M, M]),
-        ([X, M, C, C], [X, M, M, M]),
-        ([X, X, X], [X, X, M]),
-        ([C, X, C, X, C], [C, X, C, X, C]),
-        ([C, C, X, X], [C, C, X, X]),
-        ([M], [M]),
-        ([], []),
-    ],
-)
-def test_two_turns_in_a_row_that_are_not_correct_end_a_conversation(
-    before: list[Verdict], after: list[Verdict]
-) -> None:
-    assert stop_early(before) == after
-
-
-def test_the_protocols_differ_in_when_they_stop() -> None:
-    turns = talk(M, M, C)
-    kdd, baseline = scores_of(turns, KDD), scores_of(turns, BASELINE)
-    assert kdd.truthfulness == 0
-    assert baseline.truthfulness == pytest.approx(1 / 3)
-    assert kdd.session_truthfulness == baseline.session_truthfulness == 0
-    assert kdd.early_stopped == baseline.early_stopped == 1
 
 
 def test_no_answers_have_no_score() -> None:
