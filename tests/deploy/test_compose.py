@@ -77,23 +77,6 @@ def test_an_app_accepts_its_variables(app: App, twin: str, monkeypatch: pytest.M
     app.settings()
 
 
-@pytest.mark.parametrize("twin", ["", TWIN], ids=["pocket", "l40s"])
-def test_the_gateway_and_the_voice_file_name_hosts_that_it_can_reach(twin: str) -> None:
-    voice = load("deploy/compose/voice.yml")["services"][f"gateway{twin}"]
-    service = SERVICES[f"gateway{twin}"]
-    mine = {*networks_of(service), *networks_of(voice)}
-    reachable = {
-        name
-        for host, each in SERVICES.items()
-        for network, aliases in networks_of(each).items()
-        if network in mine
-        for name in (host, *aliases)
-    }
-    urls = [value for value in (environment_of(service) | environment_of(voice)).values() if "://" in value]
-    assert len(urls) >= len(APPS) - 1
-    assert {re.split("[/:]+", url)[1] for url in urls} <= reachable
-
-
 def test_the_gateways_container_has_a_quarter_more_memory_than_it_may_need() -> None:
     """As docs/operations.md adds it up, "Memory of the gateway"."""
     settings = GatewaySettings()

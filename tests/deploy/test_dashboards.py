@@ -18,7 +18,6 @@ DASHBOARDS = sorted((FOLDER / "dashboards").glob("*.json"))
 SCALERS = [
     path for path in (ROOT / "k8s/overlays/scale-out").glob("*.yaml") if "ScaledObject" in path.read_text()
 ]
-each_dashboard = pytest.mark.parametrize("path", DASHBOARDS, ids=lambda path: str(path.stem))
 RULES = ROOT / "deploy" / "prometheus" / "rules"
 
 _SELECTOR = re.compile(r"(?<![\w:])([a-zA-Z_:][\w:]*)\b(?!\s*\()\s*(\{[^}]*\})?")
@@ -77,18 +76,6 @@ def test_prometheus_parses_every_query(tmp_path: Path) -> None:
     rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(plain)]
     (tmp_path / "panels.yml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
     run(promtool, "check", "rules", tmp_path / "panels.yml")
-
-
-@each_dashboard
-def test_every_variable_and_data_source_is_declared(path: Path) -> None:
-    told = json.loads(path.read_text())
-    declared = {variable["name"] for variable in told["templating"]["list"]}
-    assert set(re.findall(r"\$\{?([a-z]\w*)", json.dumps(told["panels"]))) <= declared
-    (source,) = yaml.safe_load((FOLDER / "provisioning/datasources/prometheus.yml").read_text())[
-        "datasources"
-    ]
-    for panel in panels(path):
-        assert panel["datasource"] == {"type": source["type"], "uid": source["uid"]}
 
 
 def test_runbook_links_are_those_of_alerts_that_exist() -> None:

@@ -3,8 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -25,7 +23,6 @@ from tests.deploy.kustomize import (
     NEWEST,
     OLDEST,
     OVERLAYS,
-    ROOT,
     Manifests,
     Object,
     build_own,
@@ -271,13 +268,3 @@ def test_the_readmes_kustomization_can_be_built() -> None:
     folders = {kind: [beside.joinpath(each) for each in read[kind]] for kind in ("resources", "components")}
     [rule] = build_own({**read, **folders}).get("Ingress", "gateway")["spec"]["rules"]
     assert rule["host"] == "answers.example.org"
-
-
-def test_the_operator_gets_prometheus_own_rules() -> None:
-    command = [sys.executable, "-m", "deploy.prometheus_rule"]
-    found = yaml.safe_load(subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout)
-    rules = sorted((ROOT / "deploy/prometheus/rules").glob("*.yml"))
-    assert (found["apiVersion"], found["kind"]) == ("monitoring.coreos.com/v1", "PrometheusRule")
-    assert found["spec"]["groups"] == [
-        group for path in rules for group in yaml.safe_load(path.read_text())["groups"]
-    ]

@@ -18,10 +18,7 @@ from clients.keys import entry
 from corpus.ingest import ingest_photos
 from deploy import indexing
 from deploy.uploads import Uploads
-from gateway.app import create_app as create_gateway
-from gateway.settings import GatewaySettings
 from tests.deploy.operating import Limits, Operated, cover, operated, tiny_world
-from tests.live import live
 
 pytestmark = pytest.mark.anyio
 
@@ -350,10 +347,3 @@ async def test_where_there_are_keys_an_operator_s_is_asked_for_and_is_enough(tmp
     async with operated(tmp_path, keys=keys) as here:
         found = [await status(here, key) for key in (None, ApiKey.new(), wearer, operator)]
     assert found == [[401, 401], [401, 401], [401, 401], [200, 200]]
-
-
-async def test_a_gateway_that_is_no_pocket_install_has_no_such_routes(tmp_path: Path) -> None:
-    async with live(create_gateway(GatewaySettings(port=0))) as client:
-        found = {(await client.request(*route.split(), json={})).status_code for route in ROUTES}
-        found.add((await client.get("/operator")).status_code)
-    assert found == {404}

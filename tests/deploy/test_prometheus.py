@@ -17,12 +17,13 @@ import pytest
 import yaml
 
 from bench.ports import free_ports
+from bench.processes import until_ready
 from contracts.answer import Reason
 from gateway.app import create_app
 from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
 from tests.deploy.metrics import metrics
-from tests.deploy.prometheus_tools import installed, run, until_ready
+from tests.deploy.prometheus_tools import installed, run
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy" / "prometheus"
@@ -74,18 +75,15 @@ def test_the_rules_reckon_and_alert_as_their_tests_say(promtool: str, path: Path
     run(promtool, "test", "rules", path)
 
 
-def test_every_alert_says_how_urgent_it_is_what_it_is_and_what_to_do() -> None:
+def test_every_alert_has_a_severity_and_a_paragraph_in_the_runbook() -> None:
+    headings = re.findall(r"^#+ (.+)$", RUNBOOK.read_text(), re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
     for each in alerts():
         assert each["labels"] in ({"severity": "page"}, {"severity": "ticket"}), each["alert"]
         assert set(each["annotations"]) == {"summary", "description", "runbook_url"}, each["alert"]
         anchor = f"#alert-{kebab(each['alert'])}"
         assert each["annotations"]["runbook_url"] == "{{ $externalLabels.runbook }}" + anchor
-
-
-def test_every_alert_has_a_paragraph_in_the_runbook() -> None:
-    headings = re.findall(r"^#+ (.+)$", RUNBOOK.read_text(), re.MULTILINE)
-    anchors = {re.sub(r"[^\w -]", "", heading).lower().replace(" ", "-") for heading in headings}
-    assert {f"alert-{kebab(each['alert'])}" for each in alerts()} <= anchors
+        assert anchor.removeprefix("#") in anchors
 
 
 def test_every_alert_is_seen_to_fire_and_to_keep_quiet() -> None:
@@ -130,16 +128,6 @@ def test_an_alert_reaches_who_is_meant(labels: Mapping[str, str], receiver: str)
     assert run(amtool, "config", "routes", "test", f"--config.file={ALERTMANAGER}", *told).split() == [
         receiver
     ]
-
-
-def test_alerts_that_silence_others_or_are_silenced_exist() -> None:
-    known = {each["alert"] for each in alerts()}
-    for rule in yaml.safe_load(ALERTMANAGER.read_text())["inhibit_rules"]:
-        for matcher in (*rule["source_matchers"], *rule["target_matchers"]):
-            pattern = re.compile(matcher.partition("=")[2].strip('~"'))
-            assert any(pattern.fullmatch(name) for name in known), matcher
-            if "*" not in matcher:
-                assert set(pattern.pattern.split("|")) <= known, matcher
 
 
 def test_a_message_names_the_alert_and_leads_to_its_paragraph(tmp_path: Path) -> None:
@@ -195,8 +183,9 @@ def alertmanager(program: str, webhook: str, folder: Path) -> Iterator[str]:
     with (folder / "alertmanager.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log)
         try:
-            until_ready(f"http://127.0.0.1:{port}", process, folder / "alertmanager.log")
-            yield f"http://127.0.0.1:{port}"
+            url = f"http://127.0.0.1:{port}"
+            until_ready(url, process, path="/-/ready", log=folder / "alertmanager.log")
+            yield url
         finally:
             process.terminate()
             process.wait(30)
