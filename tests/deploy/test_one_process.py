@@ -10,8 +10,8 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
+from chassis.errors import DependencyUnavailable
 from chassis.http.serving import listen
-from chassis.startup import CannotStart
 from chassis.vectors.edge import EdgeStore
 from deploy.inventory import APPS
 from deploy.one_process import Platform, platform
@@ -78,7 +78,7 @@ def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:
 
 def test_two_processes_do_not_share_one_index(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path)
-    with pytest.raises(CannotStart, match="Another process has this vector store open"):
+    with pytest.raises(DependencyUnavailable, match="Another process has this vector store open"):
         EdgeStore(tmp_path)
     store.close()
 
