@@ -105,8 +105,9 @@ def until_ready(
     process: subprocess.Popen[bytes] | None = None,
     most_s: float = _START_S,
     path: str = "/health/ready",
+    log: Path | None = None,
 ) -> float:
-    """Seconds until `path` says so. Raises `RuntimeError` if it never does."""
+    """Return the seconds until `path` succeeds. Raises `RuntimeError` with the end of `log`."""
     began = time.monotonic()
     while time.monotonic() - began < most_s and (process is None or process.poll() is None):
         try:
@@ -115,7 +116,8 @@ def until_ready(
         except httpx.TransportError:
             pass
         time.sleep(0.02)
-    raise RuntimeError(f"{url} did not become ready.")
+    end = log.read_text()[-2000:] if log else ""
+    raise RuntimeError(f"{url} did not become ready. {end}")
 
 
 def tree(pid: int) -> list[int]:

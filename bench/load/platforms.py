@@ -1,20 +1,16 @@
 """The two platforms that `make load` sends questions to."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-
 from bench.node.launch import Node
+from bench.pocket import index_sample, one_process
 from bench.ports import free_ports
 from bench.processes import running, until_ready
 from bench.wearers.material import of_routes, of_world, write
-from corpus.cli import index
-from corpus.ingest import ingest_pages, ingest_photos
-from deploy.inventory import APPS
 from deploy.sample import SAMPLE
 
 
@@ -40,19 +36,9 @@ def _pocket(folder: Path) -> Iterator[Target]:
     """One process, over the index of the sample."""
     material = folder / "sample-asked"
     write(of_world(SAMPLE), material)
-    gateway, first, *_ = free_ports(len(APPS))
-    url = f"http://127.0.0.1:{gateway}"
-    with tempfile.TemporaryDirectory() as data:
-        settings = {
-            "LOREGLASS_PORT": str(gateway),
-            "LOREGLASS_SERVICE_PORT": str(first),
-            "LOREGLASS_DATA_DIR": data,
-            "LOREGLASS_LOG_LEVEL": "warning",
-        }
-        with running("deploy.one_process", settings=settings, speaks=False) as platform:
-            until_ready(url, platform.process)
-            _index(SAMPLE, _service_urls(first))
-            yield Target(url, material)
+    with tempfile.TemporaryDirectory() as data, one_process(Path(data)) as (_, urls, _):
+        index_sample(urls)
+        yield Target(urls["gateway"], material)
 
 
 @contextmanager
@@ -78,19 +64,3 @@ PLATFORMS = {
     "pocket": Platform("the pocket platform", 4, _pocket),
     "node": Platform("a gateway in front of a simulated L40S", 4, _node),
 }
-
-
-def _service_urls(first: int) -> Mapping[str, str]:
-    """In the order of the default ports, which `deploy.one_process` keeps."""
-    services = sorted((app.port, app.name) for app in APPS if app.name != "gateway")
-    return {name: f"http://127.0.0.1:{first + place}" for place, (_, name) in enumerate(services)}
-
-
-def _index(sample: Path, urls: Mapping[str, str]) -> None:
-    quiet = Console(quiet=True)
-    for ingest, what, service in (
-        (ingest_photos, "images", "image_search"),
-        (ingest_pages, "pages", "text_search"),
-    ):
-        if index(ingest, what, sample / f"{what}.jsonl", urls[service], replace=True, console=quiet):
-            raise RuntimeError(f"The {what} could not be indexed.")

@@ -8,7 +8,7 @@ from typing import Self
 
 import httpx
 
-from bench.node.app import MODEL, Fault
+from bench.node.app import MODEL
 from bench.node.pace import SERVICES, VLM
 from bench.ports import free_ports
 from bench.processes import Running, running, until_ready
@@ -85,11 +85,6 @@ class Node:
         """Send SIGCONT."""
         self._members[self._apart(service)][1].signal(signal.SIGCONT)
         self._stopped.discard(service)
-
-    def fault(self, service: str, fault: Fault, ms: float = 0.0) -> None:
-        """Begin a fault, or end it with `Fault.NONE`."""
-        body = {"service": service, "fault": fault.value, "ms": ms}
-        httpx.post(f"{self.urls[service]}/node/fault", json=body, timeout=_CONTROL_S).raise_for_status()
 
     def received(self) -> dict[str, int]:
         """Return the requests of each service since its process started, without processes that are down."""

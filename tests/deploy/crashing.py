@@ -8,12 +8,12 @@ from pathlib import Path
 from threading import Event
 from time import monotonic
 
-import httpx
 import pytest
 from redis import Redis
 from redis.exceptions import RedisError
 
 from bench.ports import free_ports
+from bench.processes import until_ready
 from deploy.inventory import APPS, App
 from tests.journey.deployments import ROOT, OverHttp
 
@@ -21,8 +21,6 @@ CONFIG = ROOT / "deploy" / "compose" / "redis.conf"
 RESTORE_REDIS = ROOT / "deploy" / "backup" / "restore_redis.sh"
 RESTORE_INDEX = ROOT / "deploy" / "backup" / "restore_index.sh"
 START_S = 30
-PLATFORM_START_S = 90
-"""Below those of outgoing connections, so that none is taken while the platform is down."""
 WITH_DATA = ("image_search", "text_search")
 
 
@@ -111,18 +109,7 @@ class CrashingPlatform(OverHttp):
                 stdout=log,
                 stderr=log,
             )
-        until, pause = monotonic() + PLATFORM_START_S, Event()
-        while monotonic() < until and self._process.poll() is None:
-            try:
-                if httpx.get(f"{self.gateway_url}/health/live", timeout=5).is_success:
-                    return
-            except httpx.TransportError:
-                pause.wait(0.05)
-        raise RuntimeError("The platform did not start:\n" + path.read_text()[-2000:])
-
-    def stop(self) -> None:
-        """See `Deployment`. Nothing here ends in order."""
-        self.crash()
+        until_ready(self.gateway_url, self._process, path="/health/live", log=path)
 
     def crash(self) -> None:
         """SIGKILL to everything: nobody closes a file."""

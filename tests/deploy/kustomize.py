@@ -77,6 +77,8 @@ def render(folder: str) -> Manifests:
 @cache
 def composed(folder: str, *components: Path | str) -> Manifests:
     """A kustomization of somebody's own: `k8s/FOLDER` with these of `k8s/components`, or of their own."""
+    if not components:
+        return render(folder)
     parts = [K8S / "components" / each for each in components]
     return build_own({"resources": [K8S / folder], "components": parts})
 

@@ -3,15 +3,11 @@
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
-from threading import Event
 
-import httpx
 import pytest
 
 HERE = Path(__file__).resolve().parents[2] / "deploy" / "prometheus"
-_UP_S = 60.0
 
 
 def installed(name: str, package: str) -> str:
@@ -29,16 +25,3 @@ def run(*command: str | Path) -> str:
     done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
-
-
-def until_ready(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Return once a Prometheus or an Alertmanager answers. Raises `RuntimeError` with its log's end."""
-    pause, end = Event(), time.monotonic() + _UP_S
-    while time.monotonic() < end and process.poll() is None:
-        try:
-            if httpx.get(f"{url}/-/ready", timeout=5).is_success:
-                return
-        except httpx.TransportError:
-            pass
-        pause.wait(0.05)
-    raise RuntimeError(f"It did not start:\n{log.read_text()[-2000:]}")

@@ -100,51 +100,40 @@ def test_settings_without_a_model_s_name_are_one_sentence(
         main()
 
 
-def test_the_model_is_told_with_its_name_and_what_it_takes() -> None:
-    told_by = Info(service="gateway", version="1", engine="m", model={"name": "m", "photos": TEXT_ONLY})
-    gateway = replace(gateway_with(vlm=TEXT_ONLY_NOTE), info=told_by)
-    said = list(advice([gateway]))
-    assert f"vlm: {TEXT_ONLY_NOTE}" in said
-    assert f"The model of the gateway, m: Photos: {TEXT_ONLY}." in said
-
-
-def test_a_service_that_is_down_is_named() -> None:
-    parts = [well("gateway", "a-model"), Part("ocr", "http://127.0.0.1:1"), well("reader")]
-    assert "Start ocr" in told(parts)
-
-
-def test_what_makes_a_part_not_ready_is_told() -> None:
-    broken = Part(
-        "gateway", "http://x", well("gateway").info, None, "Not ready: vlm (dependency_unavailable)"
-    )
-    assert "vlm (dependency_unavailable)" in told([broken])
-
-
-def test_versions_that_nobody_sees_are_told_with_what_goes_on_with_them() -> None:
-    search = replace(well("text_search", holds=3), unpublished=("pages-ab",))
-    assert "versions that nobody sees (pages-ab)" in told([gateway_with(), search])
-
-
 def gateway_with(**checks: str) -> Part:
     return replace(well("gateway", "a-model"), health=Health(status="ok", checks=checks))
 
 
-def test_nothing_is_advised_where_a_model_answers_over_an_index_and_hears_and_speaks() -> None:
-    gateway = gateway_with(stt="ok", tts="ok")
-    said = list(advice([gateway, well("text_search", holds=3)]))
-    assert said == ["Voice: the gateway hears questions and speaks answers."]
+DOWN = Part("ocr", "http://127.0.0.1:1")
+BROKEN = Part("gateway", "http://x", well("gateway").info, None, "Not ready: vlm (dependency_unavailable)")
+BLIND = Info(service="gateway", version="1", engine="m", model={"name": "m", "photos": TEXT_ONLY})
 
 
-@pytest.mark.parametrize(("engine", "shown"), [("lite", True), ("a-model", False)])
-def test_without_a_model_the_option_that_adds_one_is_shown(engine: str, shown: bool) -> None:
-    assert ("--model-url" in " ".join(advice([well("gateway", engine)]))) is shown
+@pytest.mark.parametrize(
+    ("parts", "lines"),
+    [
+        ([well("gateway", "a-model"), DOWN, well("reader")], ["Start ocr"]),
+        ([BROKEN], ["vlm (dependency_unavailable)"]),
+        (
+            [gateway_with(), replace(well("text_search", holds=3), unpublished=("pages-ab",))],
+            ["versions that nobody sees (pages-ab)", "Voice is not set up"],
+        ),
+        ([well("gateway", "lite")], ["--model-url"]),
+        ([gateway_with(stt="stt does not answer")], ["Voice: the gateway hears questions.", "stt does not"]),
+        (
+            [replace(gateway_with(vlm=TEXT_ONLY_NOTE), info=BLIND)],
+            [f"vlm: {TEXT_ONLY_NOTE}", f"The model of the gateway, m: Photos: {TEXT_ONLY}."],
+        ),
+    ],
+)
+def test_each_problem_is_reported_with_the_next_step(parts: list[Part], lines: list[str]) -> None:
+    text = told(parts)
+    assert all(line in text for line in lines)
 
 
-def test_whether_voice_is_set_up_is_told_and_what_is_wrong_with_it() -> None:
-    assert "Voice is not set up" in told([gateway_with()])
-    away = told([gateway_with(stt="stt does not answer; the wearer's device has to do without.")])
-    assert "Voice: the gateway hears questions." in away
-    assert "stt does not answer" in away
+def test_a_complete_platform_gets_no_advice() -> None:
+    parts = [gateway_with(stt="ok", tts="ok"), well("text_search", holds=3)]
+    assert list(advice(parts)) == ["Voice: the gateway hears questions and speaks answers."]
 
 
 def test_a_model_s_address_with_a_password_in_it_is_refused_before_anything_is_asked() -> None:

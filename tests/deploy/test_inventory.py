@@ -44,6 +44,11 @@ def scraped() -> set[str]:
     return {job["job_name"] for job in jobs} - {"qdrant", "exporters"}
 
 
+def missed_when_absent() -> set[str]:
+    rules = text("deploy/prometheus/rules/*.yml")
+    return set(re.findall(r'absent\(up\{job="([\w-]+)"\}\)', rules)) - {"qdrant"}
+
+
 def placed() -> set[str]:
     return {HOST_OF.get(path.stem, path.stem) for path in ROOT.glob("deploy/placement/l40s/*.env")}
 
@@ -68,6 +73,7 @@ def with_a_page() -> set[str]:
         pytest.param(lambda: composed("l40s"), HOSTS | {VLM_HOST}, id="compose l40s"),
         pytest.param(in_kubernetes, HOSTS, id="kubernetes"),
         pytest.param(scraped, HOSTS | {VLM_HOST}, id="prometheus"),
+        pytest.param(missed_when_absent, HOSTS | {VLM_HOST}, id="alerts"),
         pytest.param(placed, HOSTS | {VLM_HOST}, id="placement"),
         pytest.param(named_in("deploy/grafana/dashboards/*.json"), HOSTS, id="dashboards"),
         pytest.param(named_in("docs/engines.md", "docs/tour.md"), HOSTS, id="docs"),

@@ -1,9 +1,12 @@
-"""Who may reach whom in the cluster: exactly those who must."""
+"""Network policies: each pod reaches the pods that it needs and no other."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import pytest
 
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
-from tests.deploy.kustomize import INDEX_JOB, OVERLAYS, Manifests, Party, open_ports, overlay, parties, render
+from tests.deploy.kustomize import INDEX_JOB, OVERLAYS, Object, Party, open_ports, overlay, parties, render
 from tests.deploy.network_policies import allowed
 
 PORTS = {app.host: app.port for app in APPS}
@@ -46,106 +49,63 @@ def _scale_out() -> set[Way]:
 INTENDED = {"pocket": _pocket, "l40s": _l40s, "scale-out": _scale_out}
 
 
-def _with_index_job(name: str) -> list[Manifests]:
-    return [overlay(name), render(INDEX_JOB)]
+@dataclass(frozen=True)
+class Network:
+    """The pods of an overlay and of the indexing job, with the policies between them."""
 
+    name: str
+    policies: list[Object]
+    pods: list[Party]
+    ports: set[int]
 
-@pytest.mark.parametrize("name", OVERLAYS)
-def test_pods_reach_each_other_where_they_must_and_nowhere_else(name: str) -> None:
-    manifests = _with_index_job(name)
-    policies = [policy for each in manifests for policy in each.of_kind("NetworkPolicy")]
-    pods = parties(*manifests)
-    ports = open_ports(manifests) | {22, 53, 80, 443, QDRANT, P2P, REDIS}
-    found = {
-        (sender.name, receiver.name, port)
-        for sender in pods
-        for receiver in pods
-        for port in ports
-        if allowed(policies, sender, receiver, port)
-    }
-    # The gateway is the door: whoever may send anything on its port may send it there.
-    door = {way for way in found if way[1:] == ("gateway", PORTS["gateway"]) and way[0] != "prometheus"}
-    assert not door
-    assert found == INTENDED[name]()
-
-
-@pytest.mark.parametrize("name", OVERLAYS)
-def test_only_the_gateway_is_reached_from_elsewhere(name: str) -> None:
-    manifests = _with_index_job(name)
-    policies = [policy for each in manifests for policy in each.of_kind("NetworkPolicy")]
-    ports = open_ports(manifests) | {22, 80, 443}
-    for sender in (OUTSIDE, STRANGER):
-        found = {
-            (pod.name, port)
-            for pod in parties(*manifests)
-            for port in ports
-            if allowed(policies, sender, pod, port)
+    def ways(self, senders: Iterable[Party], receivers: Iterable[Party]) -> set[Way]:
+        """Return who can open a connection to whom, on which TCP port."""
+        receivers = list(receivers)
+        return {
+            (sender.name, receiver.name, port)
+            for sender in senders
+            for receiver in receivers
+            for port in self.ports
+            if allowed(self.policies, sender, receiver, port)
         }
-        assert found == {("gateway", PORTS["gateway"])}, sender.name
 
 
-@pytest.mark.parametrize("name", OVERLAYS)
-def test_only_the_job_that_fetches_weights_reaches_the_internet(name: str) -> None:
-    manifests = _with_index_job(name)
+@pytest.fixture(params=OVERLAYS)
+def network(request: pytest.FixtureRequest) -> Network:
+    manifests = [overlay(request.param), render(INDEX_JOB)]
     policies = [policy for each in manifests for policy in each.of_kind("NetworkPolicy")]
-    pods = parties(*manifests)
-    ports = (22, 53, 80, 443, 8080, QDRANT, REDIS)
-    assert {pod.name for pod in pods for port in ports if allowed(policies, pod, OUTSIDE, port)} <= {
-        "weights"
-    }
-    if name != "pocket":
-        [weights] = [pod for pod in pods if pod.name == "weights"]
-        assert allowed(policies, weights, OUTSIDE, 443)
-        assert not allowed(policies, weights, OUTSIDE, 80)
-    for elsewhere in (PRIVATE, METADATA):
-        assert not [pod.name for pod in pods if allowed(policies, pod, elsewhere, 443)]
+    ports = open_ports(manifests) | {22, 53, 80, 443, 8080, QDRANT, P2P, REDIS}
+    return Network(request.param, policies, parties(*manifests), ports)
 
 
-@pytest.mark.parametrize("name", ["l40s", "scale-out"])
-def test_the_model_server_hears_the_gateway_and_prometheus_and_speaks_to_nobody(name: str) -> None:
-    """A vLLM with known holes (SECURITY.md). Looking up names is all that it may begin."""
-    manifests = _with_index_job(name)
-    policies = [policy for each in manifests for policy in each.of_kind("NetworkPolicy")]
-    pods = parties(*manifests)
-    [vlm] = [pod for pod in pods if pod.name == VLM_HOST]
-    everybody = [*pods, OUTSIDE, PRIVATE, METADATA, STRANGER, KEDA, NAMES]
-    ports = open_ports(manifests) | {22, 53, 80, 443, P2P}
-    heard = {each.name for each in everybody for port in ports if allowed(policies, each, vlm, port)}
-    told = {(each.name, port) for each in everybody for port in ports if allowed(policies, vlm, each, port)}
-    assert heard == {"gateway", "prometheus"}
-    assert told == {(NAMES.name, 53)}
+def test_pods_reach_only_the_pods_that_they_need(network: Network) -> None:
+    assert network.ways(network.pods, network.pods) == INTENDED[network.name]()
 
 
-@pytest.mark.parametrize("name", OVERLAYS)
-def test_everybody_can_look_up_names(name: str) -> None:
-    manifests = _with_index_job(name)
-    policies = [policy for each in manifests for policy in each.of_kind("NetworkPolicy")]
-    for pod in parties(*manifests):
-        assert allowed(policies, pod, NAMES, 53, "UDP"), pod.name
-        assert allowed(policies, pod, NAMES, 53, "TCP"), pod.name
-        assert not allowed(policies, pod, NAMES, 443), pod.name
+def test_other_namespaces_and_addresses_reach_only_the_gateway(network: Network) -> None:
+    for sender in (OUTSIDE, STRANGER):
+        found = network.ways([sender], network.pods)
+        assert found == {(sender.name, "gateway", PORTS["gateway"])}, sender.name
 
 
-def test_who_scales_asks_prometheus_and_nobody_else() -> None:
-    manifests = overlay("scale-out")
-    policies = manifests.of_kind("NetworkPolicy")
-    ports = open_ports([manifests])
-    found = {
-        (pod.name, port) for pod in parties(manifests) for port in ports if allowed(policies, KEDA, pod, port)
-    }
-    assert found == {("prometheus", PROMETHEUS), ("gateway", PORTS["gateway"])}
+def test_only_the_weights_job_reaches_the_internet(network: Network) -> None:
+    expected = set() if network.name == "pocket" else {("weights", OUTSIDE.name, 443)}
+    assert network.ways(network.pods, [OUTSIDE]) == expected
+    assert not network.ways(network.pods, [PRIVATE, METADATA, STRANGER])
 
 
-def test_without_a_policy_everything_is_open() -> None:
-    """The evaluator itself: were the selectors wrong, nothing would be found to be forbidden."""
-    manifests = overlay("l40s")
-    pods = parties(manifests)
-    assert all(allowed([], sender, receiver, 22) for sender in pods for receiver in pods)
-    only_in = [
-        policy
-        for policy in manifests.of_kind("NetworkPolicy")
-        if policy["metadata"]["name"] != "nothing-else"
-    ]
-    [vlm] = [pod for pod in pods if pod.name == "vlm"]
-    assert allowed(only_in, vlm, OUTSIDE, 22) is False  # `names` closes the way out, too
-    assert not allowed(only_in, OUTSIDE, vlm, VLM_PORT)
+def test_every_pod_can_resolve_names(network: Network) -> None:
+    assert network.ways(network.pods, [NAMES]) == {(pod.name, NAMES.name, 53) for pod in network.pods}
+    assert all(allowed(network.policies, pod, NAMES, 53, "UDP") for pod in network.pods)
+
+
+def test_keda_reaches_prometheus(network: Network) -> None:
+    expected = {("keda", "gateway", PORTS["gateway"])}
+    if network.name == "scale-out":
+        expected.add(("keda", "prometheus", PROMETHEUS))
+    assert network.ways([KEDA], network.pods) == expected
+
+
+def test_without_policies_everything_is_open(network: Network) -> None:
+    """Check the evaluator: a selector that matches nothing would forbid nothing."""
+    assert all(allowed([], one, other, 22) for one in network.pods for other in network.pods)

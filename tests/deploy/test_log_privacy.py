@@ -12,16 +12,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from time import monotonic
 
 import httpx
 
 from bench.ports import free_ports
+from bench.processes import until_ready
 from chassis.keys import ApiKey
 from tests.unit.chassis.pictures import encoded, scene
 
 ROOT = Path(__file__).resolve().parents[2]
-START_S = 120
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 QUESTION = "Whose is the zanzibarian umbrella?"
 VLM_KEY, REDIS_PASSWORD, CALLERS_KEY = "vlm-key-quokka", "redis-password-axolotl", ApiKey.new()
@@ -95,24 +94,13 @@ def platform(folder: Path, vlm_url: str, **extra: str) -> Iterator[str]:
     with (folder / "log").open("wb") as log, (folder / "spans").open("wb") as spans:
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=spans, stderr=log)
         try:
-            _await(process, url, folder / "log")
+            until_ready(url, process, path="/health/live", log=folder / "log")
             yield url
             process.send_signal(signal.SIGTERM)
             process.wait(60)
         finally:
             process.kill()
             process.wait()
-
-
-def _await(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    until, pause = monotonic() + START_S, threading.Event()
-    while monotonic() < until and process.poll() is None:
-        try:
-            if httpx.get(f"{url}/health/live", timeout=5).is_success:
-                return
-        except httpx.TransportError:
-            pause.wait(0.05)
-    raise RuntimeError(log.read_text()[-2000:])
 
 
 def ask_in_every_way(url: str) -> set[int]:

@@ -47,9 +47,3 @@ def test_without_a_network_it_says_so_in_a_line(tmp_path: Path, monkeypatch: pyt
     assert code == 1
     assert "could not be fetched" in said
     assert "Traceback" not in said
-
-
-def test_a_service_without_models_is_refused(tmp_path: Path) -> None:
-    code, said = run("get", "ocr", "--folder", str(tmp_path))
-    assert code == 1
-    assert "reader, text_search, image_search" in said

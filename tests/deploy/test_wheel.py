@@ -121,13 +121,10 @@ def test_a_wheel_holds_the_data_that_the_code_reads(wheel: Path) -> None:
     }
     assert len(read) > 50
     view = {packages / f"deploy/operator.{kind}" for kind in ("html", "css", "js")}
-    assert read | view | {packages / "deploy/placement/l40s.yaml"} <= names(wheel)
-
-
-def test_a_wheel_holds_nothing_that_only_a_checkout_needs(wheel: Path) -> None:
-    parts = {part for name in names(wheel) for part in name.parts}
-    assert not parts & {"tests", "bench", "train_pocket.py", "images", "grafana", "__pycache__"}
-    assert not [name for name in names(wheel) if {"services", "training"} <= set(name.parts)]
+    held = names(wheel)
+    assert read | view | {packages / "deploy/placement/l40s.yaml"} <= held
+    assert not {part for name in held for part in name.parts} & {"tests", "bench", "grafana", "__pycache__"}
+    assert not [name for name in held if {"services", "training"} <= set(name.parts)]
 
 
 def test_beside_an_installed_wheel_the_repositorys_folders_are_no_packages(installed: Installed) -> None:

@@ -8,21 +8,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
-from time import monotonic
 
 import anyio
 import httpx
 from anyio.from_thread import start_blocking_portal
 
 from bench.ports import free_ports
+from bench.processes import until_ready
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from gateway.clients.services import Services
 
 SERVICES = tuple(Services.names())
-START_S = 90
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -160,15 +158,8 @@ class SeparateProcesses(OverHttp, Deployment):
         return own
 
     def _await(self, name: str) -> None:
-        """Wait until the app answers. Raises with the end of its log if it does not."""
-        until, pause = monotonic() + START_S, Event()
-        while monotonic() < until and self._processes[name].poll() is None:
-            try:
-                if httpx.get(f"{self._url(name)}/health/live", timeout=5).is_success:
-                    return
-            except httpx.TransportError:
-                pause.wait(0.05)
-        raise RuntimeError(f"{name} did not start:\n" + (self._data / f"{name}.log").read_text()[-2000:])
+        log = self._data / f"{name}.log"
+        until_ready(self._url(name), self._processes[name], path="/health/live", log=log)
 
     def _url(self, name: str) -> str:
         return f"http://127.0.0.1:{self._ports[name]}"

@@ -1,7 +1,6 @@
 """The harness of the benchmarks: what it measures is what happened."""
 
 import asyncio
-import socket
 from pathlib import Path
 
 import pytest
@@ -9,13 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.arrivals import Outcome, Reply, closed_loop, open_loop
-from bench.deployment import calls, fate_of, fates
+from bench.deployment import fate_of, fates
 from bench.figures import Table, percentile
 from bench.generator import reply_of
-from bench.photographs import to_index_and_ask
 from bench.ports import free_ports
 from bench.report import About, section, write
-from bench.settings import environment
 
 pytestmark = pytest.mark.anyio
 
@@ -61,11 +58,6 @@ async def sent_openly(offsets: list[float], taken: list[float]) -> list[Outcome]
         return Reply(200)
 
     return await time.run(asyncio.create_task(open_loop(offsets, send, time.clock, time.sleep)))
-
-
-async def test_requests_leave_when_they_are_due_though_none_has_come_back() -> None:
-    outcomes = await sent_openly([0.0, 1.0, 2.0], [10.0, 10.0, 10.0])
-    assert [outcome.sent_s for outcome in outcomes] == [0.0, 1.0, 2.0]
 
 
 async def test_a_stall_is_charged_to_every_request_that_was_due_meanwhile() -> None:
@@ -137,12 +129,6 @@ def test_every_request_ends_in_exactly_one_way(reply: Reply, ms: float, fate: st
     assert getattr(fates([outcome]), fate) == fates([outcome]).all == 1
 
 
-def test_calls_of_a_service_that_was_started_anew_count_from_its_start() -> None:
-    before = {"ocr": 10, "vlm": 7}
-    assert calls(before, {"ocr": 12, "vlm": 3}) == 5
-    assert calls(before, {"ocr": 12}) == 2
-
-
 def test_only_the_sections_that_ran_are_written_anew(tmp_path: Path) -> None:
     page, order = tmp_path / "benchmarks.md", ["one", "two"]
     first = {"one": section(ABOUT, [TABLE], "a", "m"), "two": "<!-- bench:two -->\n## 2. Two\n\nOld.\n"}
@@ -154,32 +140,6 @@ def test_only_the_sections_that_ran_are_written_anew(tmp_path: Path) -> None:
     assert page.read_text("utf-8") == before.replace("Old.", "New.")
 
 
-def test_measured_processes_do_not_inherit_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOREGLASS_GATEWAY_MAX_IN_FLIGHT", "1")
-    assert "LOREGLASS_GATEWAY_MAX_IN_FLIGHT" not in environment({})
-    assert environment({"LOREGLASS_PORT": "1"})["LOREGLASS_PORT"] == "1"
-
-
 def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:
     lent_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert max(free_ports(50)) < lent_from
-
-
-def test_a_port_that_is_taken_is_passed_over() -> None:
-    (before,) = free_ports(1)
-    with socket.create_server(("127.0.0.1", before + 2)):
-        assert before + 2 not in free_ports(4)
-
-
-def test_of_each_place_with_several_photos_one_is_indexed_and_the_others_are_asked_about(
-    tmp_path: Path,
-) -> None:
-    for name in ("old_bridge_11_2.jpg", "old_bridge_12_7.jpg", "old_bridge_9_1.jpg", "sign.jpg", "README.md"):
-        (tmp_path / name).touch()
-    indexed, asked = to_index_and_ask(tmp_path)
-    assert [file.name for file in indexed] == ["old_bridge_11_2.jpg"]
-    assert [(kind, file.name) for kind, file in asked] == [
-        ("another view of what is indexed", "old_bridge_12_7.jpg"),
-        ("another view of what is indexed", "old_bridge_9_1.jpg"),
-        ("of nothing indexed", "sign.jpg"),
-    ]

@@ -229,13 +229,3 @@ def test_a_gateway_that_misses_objectives_is_told_so(gateway: Gateway, material:
     }
     for verdict in ended.results.verdicts:
         assert verdict.sentence in ended.log
-
-
-def test_several_processes_of_wearers_are_judged_together(
-    gateway: Gateway, material: str, tmp_path: Path
-) -> None:
-    ended = locust(gateway.url, tmp_path, material, "--run-time=4s", "--processes=2", "--shape=soak")
-    assert ended.missed == {"memory"}, ended.log  # too short a run to judge it by
-    assert {record.asked for record in ended.results.records} >= {Asked.PHOTO, Asked.FOLLOW_UP}
-    assert {record.users for record in ended.results.records} == {2}
-    assert ended.results.memory[gateway.url]

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 from PIL import Image
@@ -14,7 +13,7 @@ from starlette.routing import Mount
 
 from bench.node.app import MODEL, Fault, FaultRequest, NodeApp
 from bench.node.launch import Node
-from bench.node.pace import SERVICES, VLM, Engine, Pace, Time, l40s
+from bench.node.pace import SERVICES, VLM, Pace, Time
 from bench.node.scene import QUESTIONS
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
@@ -24,9 +23,6 @@ from contracts.answer import Answer, CitationKind, Reason, Route
 from contracts.domain_router import Domain
 from gateway.app import create_app
 from gateway.clients.services import PhotoRecipients, Services
-from gateway.llm.call import VlmEndpoint
-from gateway.llm.client import VlmClient
-from gateway.llm.prompt import TextPart, TextPrompt
 from gateway.settings import GatewaySettings
 from gateway.state import ToRead
 from tests.live import live
@@ -132,16 +128,6 @@ async def test_a_fault_is_seen_by_the_client_and_ends(fault: Fault, error: type[
         assert await services.rerank("When?", ["In 1931."], None, 1, _deadline())
 
 
-@pytest.mark.parametrize("fault", [Fault.ERROR, Fault.GARBAGE, Fault.CUT])
-async def test_a_fault_of_the_model_is_an_outage_to_its_client(fault: Fault) -> None:
-    async with _node() as (url, node), http_client() as http:
-        vlm = VlmClient(http, VlmEndpoint(url, MODEL))
-        await vlm.ready(_deadline())
-        node.set_fault(FaultRequest(service=VLM, fault=fault))
-        with pytest.raises(DependencyUnavailable):
-            await vlm.write(TextPrompt("judge", "You judge.", (TextPart("Do they?"),), 2), _deadline())
-
-
 async def test_work_takes_time_and_waits_for_a_worker() -> None:
     pace = Pace(services={"ocr": Time(fixed_ms=60_000, workers=1)})
     async with _services(pace) as (services, node):
@@ -149,30 +135,6 @@ async def test_work_takes_time_and_waits_for_a_worker() -> None:
             await services.read_text(PHOTO, _deadline(200))
         while node.counts()["ocr"]["busy"]:  # the client closed its connection, which ends the work
             await services.ready("ocr", _deadline())
-
-
-async def test_the_model_writes_so_many_replies_at_once() -> None:
-    engine, begun, release = Engine(Pace(sequences=2)), list[int](), anyio.Event()
-
-    async def write(number: int) -> None:
-        async with engine.prompt("Who?", photos=1):
-            begun.append(number)
-            await release.wait()
-
-    async with anyio.create_task_group() as group:
-        for number in range(3):
-            group.start_soon(write, number)
-        await anyio.wait_all_tasks_blocked()
-        assert begun == [0, 1]
-        release.set()
-    assert begun == [0, 1, 2]
-
-
-def test_an_l40s_is_as_fast_as_the_gateway_expects() -> None:
-    pace = l40s()
-    assert pace.sequences == 8
-    assert pace.token_ms > 0
-    assert {name: pace.service(name).fixed_ms > 0 for name in SERVICES} == dict.fromkeys(SERVICES, True)
 
 
 @pytest.fixture(scope="module")
@@ -209,25 +171,3 @@ def test_a_stopped_service_accepts_and_answers_once_it_is_resumed(apart: Node) -
     finally:
         apart.resume("reranker")
     assert _status(apart) == 200
-
-
-def test_faults_are_set_over_http(apart: Node) -> None:
-    apart.fault("reranker", Fault.ERROR)
-    assert _status(apart) == 500
-    apart.fault("reranker", Fault.NONE)
-    assert _status(apart) == 200
-    with pytest.raises(httpx.HTTPStatusError):
-        httpx.post(f"{apart.urls['ocr']}/node/fault", json={"service": "cook"}).raise_for_status()
-
-
-def test_only_a_service_apart_can_be_killed(apart: Node) -> None:
-    with pytest.raises(ValueError, match="shares its process"):
-        apart.kill("ocr")
-    with pytest.raises(ValueError, match="no service cook"):
-        Node(apart=("cook",))
-
-
-def test_a_gateway_finds_the_node_by_its_environment(apart: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in apart.gateway_environment.items():
-        monkeypatch.setenv(name, value)
-    assert GatewaySettings().vlm_url == apart.urls[VLM] == apart.urls["ocr"]

@@ -1,7 +1,6 @@
 """The other gateways of the benchmark: they answer the question that they are measured with."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 import pytest
@@ -9,8 +8,6 @@ import typer
 from typer.testing import CliRunner
 
 from bench import __main__ as command
-from bench import peers
-from bench.__main__ import BENCHMARKS
 from bench.peers import FASTAPI, HAYSTACK, OPEA, ask, installed, peer, peer_bodies
 from bench.processes import running
 
@@ -53,16 +50,3 @@ def test_several_benchmarks_are_named_at_once(words: list[str], monkeypatch: pyt
     ended = CliRunner().invoke(app, [*words, "--quick"])
     assert ended.exit_code == 0, ended.output
     assert ran == ["peers", "faults"]
-
-
-def test_other_projects_are_installed_by_name_only() -> None:
-    assert "peers" in {name for name, each in BENCHMARKS.items() if each.only_if_named}
-
-
-def test_an_install_without_an_index_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peers, "ENVIRONMENTS", tmp_path)
-    monkeypatch.setenv("PIP_NO_INDEX", "1")
-    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
-    with pytest.raises(SystemExit, match=r"could not be installed(?s:.*)PIP_INDEX_URL"):
-        peers.install("opea")
-    assert not installed("opea")

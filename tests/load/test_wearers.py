@@ -1,22 +1,18 @@
 """Wearers: what they make of replies, what they ask with, and the objectives that a run is held against."""
 
-import io
 import json
-import random
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from bench.load.figures import summary
-from bench.wearers.material import Conversation, MaterialError, another_shot, load, plain, write
+from bench.wearers.material import Conversation, load, write
 from bench.wearers.notebook import Notebook
 from bench.wearers.objectives import verdicts
-from bench.wearers.records import Asked, Fate, Record, Results, of_reply
+from bench.wearers.records import Asked, Record, Results, of_reply
 from bench.wearers.replies import Expected, Reply, read_reply
 from bench.wearers.shape import Shape
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
@@ -79,10 +75,6 @@ SHED = problem(503, "overloaded", **{"Retry-After": "2"})
 TIMED_OUT = ANSWER.model_copy(update={"reason": Reason.TIMED_OUT, "abstained": True, "citations": []})
 
 
-def test_a_right_answer_is_no_trouble() -> None:
-    assert reply(ANSWER, Expected(SESSION, frozenset({"Platform 4"}))).trouble == ""
-
-
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -98,22 +90,6 @@ def test_an_answer_that_contradicts_itself_or_its_session_is_trouble(
     change: dict[str, Any], expected: Expected
 ) -> None:
     assert reply(ANSWER.model_copy(update=change), expected).trouble
-
-
-@pytest.mark.parametrize(
-    ("status", "kind", "body"),
-    [
-        (200, JSON, b"{}"),
-        (200, JSON, b"Internal Server Error"),
-        (200, "text/html", b"<html>"),
-        (500, "text/plain", b"Internal Server Error"),
-        (503, PROBLEM, b"{}"),
-        (503, PROBLEM, b'{"type": "about:blank", "title": "", "status": 500, "detail": ""}'),
-        (200, EVENTS, b""),
-    ],
-)
-def test_what_is_not_the_contract_s_is_trouble(status: int, kind: str, body: bytes) -> None:
-    assert read_reply(status, {"content-type": kind}, body, Expected()).trouble
 
 
 def test_a_stream_that_adds_up_to_its_answer_is_that_answer() -> None:
@@ -137,41 +113,10 @@ def test_a_stream_that_does_not_add_up_is_trouble() -> None:
     assert stream(cited, words, final).trouble == ""
 
 
-def test_a_stream_can_end_in_a_problem() -> None:
-    told = stream(
-        ("error", {"type": "urn:loreglass:problem:internal", "title": "", "status": 500, "detail": ""})
-    )
-    assert (told.status, told.problem, told.trouble) == (500, "internal", "")
-
-
-@pytest.mark.parametrize(
-    ("told", "ms", "fate"),
-    [
-        (reply(ANSWER), 500, Fate.FULL),
-        (reply(ANSWER.model_copy(update={"degraded": ["no_judge"]})), 500, Fate.DEGRADED),
-        (reply(TIMED_OUT.model_copy(update={"reason": Reason.NO_EVIDENCE})), 500, Fate.REFUSED),
-        (reply(TIMED_OUT), 9_900, Fate.MISSED),
-        (problem(504, "deadline_exceeded"), 9_900, Fate.MISSED),
-        (reply(ANSWER), 10_501, Fate.LATE),
-        (SHED, 5, Fate.SHED),
-        (reply(TIMED_OUT.model_copy(update={"reason": Reason.OVERLOADED})), 500, Fate.SHED),
-        (problem(503, "overloaded"), 5, Fate.FAILED),
-        (Reply(0), 5, Fate.FAILED),
-        (problem(404, "session_not_found"), 5, Fate.REJECTED),
-        (Reply(204), 5, Fate.FULL),
-    ],
-)
-def test_each_question_ends_in_one_way(told: Reply, ms: float, fate: Fate) -> None:
-    assert record(told, ms=ms).fate is fate
-
-
-def test_a_good_run_holds_every_objective() -> None:
-    assert not missed(run(GOOD))
-
-
 @pytest.mark.parametrize(
     ("bad", "objectives"),
     [
+        (GOOD[0], set()),
         (record(SHED), {"turned away"}),
         (record(problem(503, "overloaded")), {"errors"}),
         (record(Reply(0)), {"errors"}),
@@ -183,11 +128,6 @@ def test_a_good_run_holds_every_objective() -> None:
 )
 def test_one_bad_reply_in_a_hundred_misses_its_objective(bad: Record, objectives: set[str]) -> None:
     assert missed(run([*GOOD[1:], bad])) == objectives
-
-
-def test_a_run_in_which_nothing_was_asked_or_a_wearer_stumbled_is_not_held() -> None:
-    assert missed(run([])) == {"questions"}
-    assert missed(run(GOOD), ["KeyError: 'x'"]) == {"wearers"}
 
 
 def test_a_ramp_may_turn_wearers_away_but_not_once_it_is_over() -> None:
@@ -207,34 +147,11 @@ def test_a_soak_may_fill_its_caches_but_not_go_on_growing() -> None:
     assert missed(run(GOOD, Shape.SOAK, memory={"http://gateway": []})) == {"memory"}
 
 
-@pytest.fixture(scope="module")
-def signs() -> list[Conversation]:
-    return plain()
-
-
-def test_another_shot_has_other_pixels_of_the_same_thing(signs: list[Conversation]) -> None:
-    photo, chance = signs[0].photo, random.Random(1)
-    shots = [another_shot(photo, chance) for _ in range(5)]
-    assert len({photo, *shots}) == 6
-    first, second = (np.asarray(Image.open(io.BytesIO(each)), dtype=float) for each in (photo, shots[0]))
-    assert 0 < np.abs(first - second).mean() < 3
-
-
 def test_material_is_read_as_it_was_written(tmp_path: Path) -> None:
     made = [Conversation(b"jpeg", ("what is it?", "and who made it?"), mark="Gate B12")]
     made.append(Conversation(b"other", ("who painted it?",), impossible=True))
     assert write(made, tmp_path) == 2
     assert load(tmp_path) == made
-
-
-@pytest.mark.parametrize(
-    "line", ["", "{", '{"photo": "no.jpg", "turns": ["x"]}', '{"photo": "0000.jpg", "turns": []}']
-)
-def test_material_that_lacks_something_is_refused(line: str, tmp_path: Path) -> None:
-    write([Conversation(b"jpeg", ("what is it?",))], tmp_path)
-    (tmp_path / "asked.jsonl").write_text(line)
-    with pytest.raises(MaterialError):
-        load(tmp_path)
 
 
 def test_a_worker_hands_over_what_the_master_judges() -> None:

@@ -1,11 +1,13 @@
 """Ingestion on a real Ray against the default engine: the same points, whatever is killed on the way."""
 
+import gc
 import json
 import os
 import signal
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from chassis.errors import DependencyUnavailable
 from chassis.vectors.edge import EdgeStore
 from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport, ingest_pages, ingest_photos
-from corpus.manifests import Rejected
 from corpus.versions import Patience
 from services.image_search.app import create_app as image_search
 from services.image_search.settings import ImageSearchSettings
@@ -28,6 +29,7 @@ from tests.live import live
 
 ray = pytest.importorskip("ray", reason="loreglass[ray] is not installed")
 
+from corpus.cluster import ingest as cluster_ingest  # noqa: E402
 from corpus.cluster.ingest import BATCH, FATAL, ClusterOptions, ingest  # noqa: E402
 
 pytestmark = [
@@ -73,42 +75,10 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
     return found
 
 
-async def pages_by(
-    engine: str, source: Path, folder: Path, part: int
-) -> tuple[IngestReport, dict[str, tuple[Any, Any]]]:
-    app = text_search(TextSearchSettings(port=0, data_dir=folder / engine))
-    async with live(app) as client:
-        url = str(client.base_url)
-        if engine == "local":
-            report = await ingest_pages(source, url, IngestOptions())
-        else:
-            report = await ingest(PAGES, source, url, IngestOptions(), ClusterOptions(part_records=part))
-    return report, stored(folder / engine, "pages")
-
-
-async def test_pages_become_the_same_points_as_by_the_default_engine(tmp_path: Path) -> None:
-    html = "<html><head><title>Mill | Site</title></head><body><h1>Mill</h1><p>{}</p></body></html>"
-    records: list[object] = [
-        page(str(number), f"Mill {number} stands by pond {7 * number}.") for number in range(90)
-    ]
-    records[20] = {"url": "https://pages.example/html", "html": html.format("It grinds. " * 400)}
-    records[30] = "{"
-    records[31] = {"url": "https://pages.example/none"}
-    records[32] = '{"text": "' + "long " * (7 * 2**20) + '"}'
-    records[80] = records[4]
-    source = manifest(tmp_path / "pages.jsonl", records)
-    usual, wanted = await pages_by("local", source, tmp_path, 0)
-    report, found = await pages_by("ray", source, tmp_path, 25)
-    assert found == wanted
-    assert (report.indexed, report.unchanged, report.version) == (usual.indexed, 0, usual.version)
-    usually = {each.where: each.reason for each in usual.rejected}
-    rejected = {each.where: each.reason for each in report.rejected}
-    assert usually.pop("line 81") == "This URL is already at line 5."
-    [repeated] = rejected.keys() - usually.keys()
-    assert repeated in ("line 5", "line 81")
-    assert rejected.pop(repeated).startswith("This URL is already at line ")
-    assert rejected == usually
-    assert usually["line 33"] == "The line is longer than 32 MiB."
+async def pages_by_default_engine(source: Path, folder: Path) -> tuple[IngestReport, dict[str, Any]]:
+    async with live(text_search(TextSearchSettings(port=0, data_dir=folder))) as client:
+        report = await ingest_pages(source, str(client.base_url), IngestOptions())
+    return report, stored(folder, "pages")
 
 
 def draw(path: Path, number: int) -> None:
@@ -125,7 +95,7 @@ def draw(path: Path, number: int) -> None:
 async def test_photos_become_the_same_points_as_by_the_default_engine(tmp_path: Path) -> None:
     photos = tmp_path / "photos"
     photos.mkdir()
-    for number in range(10):
+    for number in range(5):
         draw(photos / f"Mill {chr(65 + number)}.jpg", number)
     (photos / "Broken Mill.jpg").write_bytes((photos / "Mill A.jpg").read_bytes()[:300])
     (photos / "notes.txt").write_text("no photo")
@@ -137,10 +107,10 @@ async def test_photos_become_the_same_points_as_by_the_default_engine(tmp_path: 
             if engine == "local":
                 reports[engine] = await ingest_photos(photos, url, IngestOptions())
             else:
-                cluster = ClusterOptions(part_records=4)
+                cluster = ClusterOptions(part_records=3)
                 reports[engine] = await ingest(IMAGES, photos, url, IngestOptions(), cluster)
         points[engine] = stored(folder, "images")
-    assert len(points["local"]) == 10
+    assert len(points["local"]) == 5
     assert points["ray"] == points["local"]
     assert set(reports["ray"].rejected) == set(reports["local"].rejected)
     assert {each.where for each in reports["ray"].rejected} == {"Broken Mill.jpg", "notes.txt"}
@@ -204,25 +174,48 @@ def actors(stage: str) -> Iterator[int]:
             yield int(process.name)
 
 
-async def test_a_run_that_is_killed_goes_on_and_names_the_record_that_ends_processes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture(scope="module", autouse=True)
+def ray_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Start Ray once for the module, and return its address; its processes end when they read `POISON`."""
+    folder = tmp_path_factory.mktemp("spoilt")
+    (folder / "sitecustomize.py").write_text(SPOILT)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(folder)
+        with cluster_ingest._ray("") as started:
+            patch.setattr(cluster_ingest, "_ray", lambda address: nullcontext(started))
+            yield started.get_runtime_context().gcs_address
+    gc.collect()  # Ray's processes, while their warnings are ignored
+
+
+def odd_pages(count: int) -> list[object]:
+    """Pages of which some are HTML, broken, without text or repeated."""
+    html = "<html><head><title>Mill | Site</title></head><body><h1>Mill</h1><p>{}</p></body></html>"
+    records: list[object] = [page(str(number), f"Mill {number} stands.") for number in range(count)]
+    records[60] = {"url": "https://pages.example/html", "html": html.format("It grinds. " * 400)}
+    records[70] = "{"
+    records[71] = {"url": "https://pages.example/none"}
+    records[90] = records[64]
+    return records
+
+
+async def test_a_killed_run_resumes_to_the_same_points_and_names_the_record_that_ends_processes(
+    tmp_path: Path, ray_address: str
 ) -> None:
     """The driver is killed when a part is finished, and in the next run an actor that writes."""
-    part, count = 50, 200
-    records = [page(str(number), f"Mill {number} stands.") for number in range(count)]
-    _, wanted = await pages_by("local", manifest(tmp_path / "usual.jsonl", records), tmp_path, 0)
-    records[180] = page("180", f"Mill 180, a {POISON}.")
+    part, count, fatal = 50, 150, "https://pages.example/130"
+    records = odd_pages(count)
+    usual, wanted = await pages_by_default_engine(
+        manifest(tmp_path / "usual.jsonl", records), tmp_path / "usual"
+    )
+    records[130] = page("130", f"Mill 130, a {POISON}.")
     source = manifest(tmp_path / "pages.jsonl", records)
-    (tmp_path / "spoilt").mkdir()
-    (tmp_path / "spoilt" / "sitecustomize.py").write_text(SPOILT)
-    monkeypatch.syspath_prepend(tmp_path / "spoilt")
     asked, written = Counter[str](), Counter[str]()
     then: dict[str, Callable[[], None]] = {}
     app = text_search(TextSearchSettings(port=0, data_dir=tmp_path / "ray"))
     app.add_middleware(Recorder, asked=asked, written=written, then=then)
     async with live(app) as client:
         url = str(client.base_url)
-        await killed_driver(source, url, part, then)
+        await killed_driver(source, url, part, ray_address, then)
         finished = (await client.get("/v1/collections")).json()["collections"][0]["finished"]
         before = len(written)
         asked.clear()
@@ -230,22 +223,30 @@ async def test_a_run_that_is_killed_goes_on_and_names_the_record_that_ends_proce
         cluster = ClusterOptions(part_records=part)
         report = await ingest(PAGES, source, url, IngestOptions(), cluster)
     found = stored(tmp_path / "ray", "pages")
-    numbers = {each: int(wanted[each][0]["url"].rpartition("/")[2]) for each in wanted}
-    assert found == {each: point for each, point in wanted.items() if numbers[each] != 180}
-    assert report.rejected == (Rejected("line 181", FATAL),)
-    assert report.indexed + report.unchanged == count - 1
+    assert found == {each: point for each, point in wanted.items() if point[0]["url"] != fatal}
+    rejected, usually = (
+        {each.where: each.reason for each in told.rejected if "already at line" not in each.reason}
+        for told in (report, usual)
+    )
+    assert rejected.pop("line 131") == FATAL
+    assert rejected == usually
+    assert {"line 71", "line 72"} == set(usually)
+    assert report.indexed + report.unchanged == usual.indexed - 1
     assert not then
-    assert 0 < before < count - 1
+    assert 0 < before < len(wanted)
     assert finished
     for name in finished:
         first = part * int(name.split("-")[1])
-        assert not {each for each in asked if first <= numbers[each] < first + part}
+        urls = {f"https://pages.example/{number}" for number in range(first, first + part)}
+        assert not {each for each in asked if wanted[each][0]["url"] in urls}
     assert written.total() - len(written) <= 2 * 2 * BATCH  # of each kill: what two actors had in hand
 
 
-async def killed_driver(source: Path, url: str, part: int, then: dict[str, Callable[[], None]]) -> None:
+async def killed_driver(
+    source: Path, url: str, part: int, address: str, then: dict[str, Callable[[], None]]
+) -> None:
     command = [sys.executable, "-m", "loreglass", "index", "pages", str(source), "--text-search-url", url]
-    command += ["--engine", "ray", "--part-records", str(part)]
+    command += ["--engine", "ray", "--part-records", str(part), "--address", address]
     paths = os.pathsep.join(path for path in sys.path if path)
     async with await anyio.open_process(
         command, env={**os.environ, "PYTHONPATH": paths}, stdout=None, stderr=None
