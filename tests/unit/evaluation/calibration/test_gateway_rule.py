@@ -13,7 +13,7 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from loreglass_client.models import Answer, Explanation, Reason, Route
 from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
-from tests.unit.gateway.test_explained_replay import asked, drawn, thresholds_of
+from tests.unit.gateway.generated_answers import asked, drawn, thresholds_of
 
 pytestmark = pytest.mark.anyio
 
