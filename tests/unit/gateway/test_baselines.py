@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bench.node import Script, ServerTraits, says
+from bench.node import Script, says
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Reason, Route
@@ -86,7 +86,7 @@ async def test_gateway_offers_each_baseline_with_its_calls_of_the_model() -> Non
         "rewrite_query": says({"query": f"Who wrote {BOOK}?"}, **SURE),
         "answer_from_search": says({"answer": AUTHOR}, **SURE),
     }
-    async with asking(script, ServerTraits()) as (client, server, _):
+    async with asking(script) as (client, server, _):
         for name, calls in MODEL_CALLS.items():
             before = len(server.questions)
             form = {"question": WHO_WROTE, "pipeline": name, "deadline_ms": "60000"}

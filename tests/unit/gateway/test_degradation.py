@@ -30,7 +30,7 @@ from tests.unit.gateway.fakes import (
     text_line,
 )
 from tests.unit.gateway.platform import PHOTO, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner
 
 pytestmark = pytest.mark.anyio
 
@@ -192,18 +192,6 @@ async def test_deadline_too_short_for_anything_still_has_an_answer(
     assert answer.reason is not Reason.ANSWERED or answer.citations
 
 
-class FailingReasoner(ScriptedReasoner):
-    """Raises `error` in the method `step`."""
-
-    def __init__(self, step: str, error: Exception) -> None:
-        super().__init__()
-
-        async def fail(*_: object) -> None:
-            raise error
-
-        setattr(self, step, fail)
-
-
 @pytest.mark.parametrize("step", ["draft", "answer"])
 @pytest.mark.parametrize(
     ("error", "reason"),
@@ -217,7 +205,7 @@ class FailingReasoner(ScriptedReasoner):
 async def test_refusal_without_a_reasoner_has_the_reason(
     services: FakeServices, step: str, error: LoreglassError, reason: Reason
 ) -> None:
-    async with gateway_before(services, FailingReasoner(step, error)) as world:
+    async with gateway_before(services, FailingReasoner(error, step)) as world:
         answer = await world.ask()
         trace = (await world.client.get(f"/traces/{answer.trace_id}")).json()
     assert (answer.abstained, answer.reason, answer.degraded) == (True, reason, [step])
@@ -228,7 +216,7 @@ async def test_refusal_without_a_reasoner_has_the_reason(
 async def test_bug_in_a_reasoner_is_an_internal_error_without_details(
     services: FakeServices, step: str
 ) -> None:
-    async with gateway_before(services, FailingReasoner(step, KeyError("/srv/secret"))) as world:
+    async with gateway_before(services, FailingReasoner(KeyError("/srv/secret"), step)) as world:
         reply = await world.post()
         again = await world.client.get("/health/live")
     assert (reply.status_code, reply.json()["type"]) == (500, "urn:loreglass:problem:internal")
@@ -237,7 +225,7 @@ async def test_bug_in_a_reasoner_is_an_internal_error_without_details(
 
 
 async def test_bug_in_an_optional_step_of_a_reasoner_is_degraded(services: FakeServices) -> None:
-    async with gateway_before(services, FailingReasoner("select_entity", ZeroDivisionError())) as world:
+    async with gateway_before(services, FailingReasoner(ZeroDivisionError(), "select_entity")) as world:
         still_answers(await world.ask(), Stage.SELECT_ENTITY)
 
 
