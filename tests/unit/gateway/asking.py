@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import anyio
 import httpx
@@ -10,7 +11,9 @@ from bench.node import RunningServer, Script, ServerTraits, vlm_server
 from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import Answer
 from gateway.app import create_app
+from gateway.reasoners import OpenReasoners, open_reasoners
 from gateway.settings import GatewaySettings, Reasoning
+from gateway.wiring import wire
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.platform import PHOTO
 
@@ -19,7 +22,11 @@ Ask = Callable[[str], Awaitable[Answer]]
 
 @asynccontextmanager
 async def asking(
-    script: Script, traits: ServerTraits, *, probed: bool = True
+    script: Script,
+    traits: ServerTraits | None = None,
+    *,
+    probed: bool = True,
+    reasoners: OpenReasoners = open_reasoners,
 ) -> AsyncIterator[tuple[httpx.AsyncClient, RunningServer, Ask]]:
     """Start a gateway and, if `probed`, wait until it has probed the model's server."""
     services = FakeServices()
@@ -31,7 +38,9 @@ async def asking(
             vlm_url=server.url,
             vlm_model=server.model,
         )
-        bound = BoundApp(create_app(settings), listen("127.0.0.1", 0))
+        bound = BoundApp(
+            create_app(settings, partial(wire, open_reasoners=reasoners)), listen("127.0.0.1", 0)
+        )
         async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
 
             async def ask(question: str) -> Answer:

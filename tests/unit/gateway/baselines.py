@@ -31,7 +31,7 @@ CLOSED = ("llm-only", "cot")
 
 
 def quote_first(found: Retrieved) -> Reply:
-    """The first piece is the answer."""
+    """Answer with the first piece of evidence."""
     if not found.evidence:
         return Reply(None, 0.0)
     first = found.evidence[0].text
@@ -40,7 +40,7 @@ def quote_first(found: Retrieved) -> Reply:
 
 @dataclass
 class ScriptedReader:
-    """Says what the test wants; `asked` holds (call, question, what was found) in order."""
+    """Replies as the test says; `asked` holds (call, query, search results) in order."""
 
     alone: Reply = field(default_factory=lambda: Reply("It is a book.", 0.7))
     query: str = "who wrote The Salt Road"
@@ -48,38 +48,26 @@ class ScriptedReader:
     error: LoreglassError | None = None
     asked: list[tuple[str, Query, Retrieved]] = field(default_factory=list)
 
-    def calls(self) -> list[str]:
-        """What was asked, in order."""
-        return [call for call, _, _ in self.asked]
-
     def given(self, call: str) -> tuple[Query, Retrieved]:
-        """What a call that was made once was given."""
+        """Return the arguments of a call that was made once."""
         ((_, ask, found),) = [each for each in self.asked if each[0] == call]
         return ask, found
 
     async def answer_alone(self, ask: Query, deadline: Deadline) -> Reply:
-        """The scripted answer."""
         await self._note("answer_alone", ask, Retrieved())
         return self.alone
 
     async def answer_in_steps(self, ask: Query, deadline: Deadline) -> Reply:
-        """The scripted answer."""
         await self._note("answer_in_steps", ask, Retrieved())
         return self.alone
 
     async def rewrite_query(self, ask: Query, found: Retrieved, deadline: Deadline) -> str:
-        """The scripted query."""
         await self._note("rewrite_query", ask, found)
         return self.query
 
     async def answer_from(
-        self,
-        ask: Query,
-        found: Retrieved,
-        generation: GenerationBudget,
-        deadline: Deadline,
+        self, ask: Query, found: Retrieved, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """The scripted reply."""
         await self._note("answer_from", ask, found)
         return self.say(found)
 
@@ -91,7 +79,7 @@ class ScriptedReader:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came out of one question, and how."""
+    """The outcome of one question, and its run."""
 
     outcome: Outcome
     run: Run
@@ -100,12 +88,12 @@ class Result:
 
     @property
     def stages(self) -> list[str]:
-        """The stages that ran, in the order in which they ended."""
+        """The stages in the order in which they ended."""
         return [stage.stage for stage in self.run.stages]
 
 
 def baseline(name: str, services: Services, reader: ScriptedReader) -> Pipeline:
-    """The pipeline of that name."""
+    """Return the pipeline of that name."""
     if name == "llm-only":
         return ClosedBookPipeline(reader.answer_alone)
     if name == "cot":
@@ -127,7 +115,7 @@ async def asked(
     missing: tuple[str, ...] = (),
     **ask: Any,
 ) -> Result:
-    """One question to one baseline."""
+    """Put one question to one baseline."""
     reader, services = reader or ScriptedReader(), services or FakeServices()
     async with clients_of(services) as clients:
         pipeline = varied(baseline(name, clients, reader), Experiment(without=list(missing)))

@@ -44,7 +44,7 @@ def fail_with(error: LoreglassError | None) -> None:
 
 @dataclass
 class ScriptedThreeStep:
-    """Says what the test wants; `seen` holds what the steps were given, by name."""
+    """Replies as the test says; `seen` holds the arguments of each step."""
 
     queries: tuple[str, ...] = ("first", "second", "third")
     order: tuple[int, ...] = (0,)
@@ -53,7 +53,6 @@ class ScriptedThreeStep:
     seen: dict[str, Any] = field(default_factory=dict)
 
     async def sample_queries(self, query: Query, count: int, deadline: Deadline) -> tuple[str, ...]:
-        """The scripted queries."""
         self.seen["sample_queries"] = (query, count)
         fail_with(self.failing.get("sample_queries"))
         return self.queries[:count]
@@ -61,7 +60,6 @@ class ScriptedThreeStep:
     async def rank(
         self, ask: Query, found: Sequence[Evidence], most: int, deadline: Deadline
     ) -> tuple[int, ...]:
-        """The scripted order."""
         self.seen["rank"] = (ask, tuple(found), most)
         fail_with(self.failing.get("rank"))
         return self.order
@@ -69,7 +67,6 @@ class ScriptedThreeStep:
     async def answer(
         self, query: Query, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """The scripted reply."""
         self.seen["answer"] = context
         fail_with(self.failing.get("answer"))
         return self.say(context)
@@ -77,7 +74,7 @@ class ScriptedThreeStep:
 
 @dataclass
 class ScriptedWikiPrf:
-    """Says what the test wants; `seen` holds what the steps were given, by name."""
+    """Replies as the test says; `seen` holds the arguments of each step."""
 
     plan: ToolPlan = field(
         default_factory=lambda: ToolPlan(
@@ -94,7 +91,6 @@ class ScriptedWikiPrf:
     seen: dict[str, Any] = field(default_factory=dict)
 
     async def plan_tools(self, query: Query, deadline: Deadline) -> ToolPlan:
-        """The scripted plan."""
         self.seen["plan_tools"] = query
         fail_with(self.failing.get("plan_tools"))
         return self.plan
@@ -106,7 +102,6 @@ class ScriptedWikiPrf:
         return f"{caption} on a table"
 
     async def filter(self, ask: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
-        """The scripted knowledge."""
         self.seen["filter"] = gathered
         fail_with(self.failing.get("filter"))
         return self.knowledge
@@ -119,7 +114,6 @@ class ScriptedWikiPrf:
         generation: GenerationBudget,
         deadline: Deadline,
     ) -> Reply:
-        """The scripted reply."""
         self.seen["answer"] = (knowledge, context)
         fail_with(self.failing.get("answer"))
         return self.say(context)
@@ -127,7 +121,7 @@ class ScriptedWikiPrf:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came out of one question, and how."""
+    """The outcome of one question, and its run."""
 
     outcome: Outcome
     run: Run

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
+
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.reasoning.port import ReadPhoto, Seek
@@ -67,7 +69,7 @@ async def after_reading(read_photo: ReadPhoto) -> None:
 
 @dataclass
 class ScriptedReasoner:
-    """Says what the test wants it to say, and keeps what it was asked."""
+    """Replies as the test says, and records its arguments."""
 
     first_look: Draft = field(default_factory=lookup_draft)
     before_draft: Callable[[ReadPhoto], Awaitable[None]] = at_once
@@ -84,18 +86,15 @@ class ScriptedReasoner:
     judged: list[Reply] = field(default_factory=list)
 
     def drafts(self, query: Query) -> bool:
-        """Whether the test lets it draft."""
         return self.looks
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
-        """The scripted question."""
         self.rewrites.append(query)
         return self.rewritten
 
     async def draft(
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
     ) -> Draft:
-        """The scripted first look."""
         self.asked.append(ask)
         self.advised.append(domain)
         await self.before_draft(read_photo)
@@ -116,19 +115,32 @@ class ScriptedReasoner:
     async def next_hop(
         self, ask: Query, draft: Draft, context: Context, deadline: Deadline
     ) -> tuple[str, ...]:
-        """The scripted second hop."""
         return self.hop(context)
 
     async def answer(
         self, ask: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """The scripted reply."""
         self.found.append(context)
         return self.say(ask, context)
 
     async def judge(
         self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float:
-        """The scripted judgement."""
         self.judged.append(reply)
         return self.judgement
+
+
+class FailingReasoner(ScriptedReasoner):
+    """Raises `error` in the methods `steps`; without an error they hang."""
+
+    def __init__(self, error: Exception | None, *steps: str) -> None:
+        super().__init__()
+
+        async def fail(*_: object) -> None:
+            if error is None:
+                await anyio.sleep_forever()
+            else:
+                raise error
+
+        for step in steps:
+            setattr(self, step, fail)

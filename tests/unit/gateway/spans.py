@@ -40,22 +40,18 @@ class NotedSpan(Span):
         return found
 
     def set(self, **attributes: Attribute) -> None:
-        """See `Span`."""
         self.attributes |= attributes
 
     def failed(self, kind: str) -> None:
-        """See `Span`."""
         self.failure = kind
 
     def child(self, name: str, kind: Kind, attributes: Mapping[str, Attribute]) -> Span:
-        """See `Span`."""
         made = NotedSpan(name, kind, 16 * self.number + len(self.children) + 1)
         made.set(**attributes)
         self.children.append(made)
         return made
 
     def traceparent(self, trace_id: str) -> str:
-        """See `Span`."""
         return traceparent(trace_id, self.span_id, sampled=True)
 
     def __enter__(self) -> Self:

@@ -36,7 +36,7 @@ PHOTO = Photo(b"whole photo", 320, 240, "digest")
 
 @dataclass
 class ScriptedSteps:
-    """Says what the test wants, step by step; `steps` holds (step, what it was given) in order."""
+    """Replies as the test says; `steps` holds (step, arguments) in order."""
 
     first_look: Draft = field(default_factory=lambda: lookup_draft(object_label="lamp", sub_queries=()))
     tools: frozenset[Tool] = BOTH_TOOLS
@@ -55,38 +55,32 @@ class ScriptedSteps:
         return [name for name, _ in self.steps]
 
     def given(self, step: str) -> Any:
-        """What a step that was asked once was given."""
+        """Return the arguments of a step that ran once."""
         (given,) = [what for name, what in self.steps if name == step]
         return given
 
     def drafts(self, query: Query) -> bool:
-        """Whether the test lets it draft."""
         return self.looks
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
-        """The scripted question."""
         self.steps.append(("rewrite", query))
         return self.rewritten
 
     async def chain_of_thought(
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
-        """The scripted draft."""
         self.steps.append(("chain_of_thought", (ask, domain)))
         return self.first_look
 
     async def choose_tools(self, ask: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
-        """The scripted tools."""
         self.steps.append(("choose_tools", ask))
         return self.tools
 
     async def list_objects(self, ask: Query, deadline: Deadline) -> tuple[str, ...]:
-        """The scripted labels."""
         self.steps.append(("list_objects", ask))
         return self.labels
 
     async def select_object(self, ask: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
-        """The scripted selection."""
         self.steps.append(("select_object", (ask, tuple(labels))))
         return self.selected
 
@@ -103,7 +97,6 @@ class ScriptedSteps:
         return next(iter(candidates), None) if self.matches else None
 
     async def split_query(self, ask: Query, draft: Draft, deadline: Deadline) -> tuple[str, ...]:
-        """The scripted parts."""
         self.steps.append(("split_query", ask))
         return self.parts
 
@@ -119,21 +112,19 @@ class ScriptedSteps:
     async def answer(
         self, ask: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """The scripted reply, or the best piece of evidence."""
         self.steps.append(("answer", (ask, context)))
         return self.reply or quote_best(ask, context)
 
     async def judge(
         self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> float:
-        """The scripted judgement."""
         self.steps.append(("judge", ask))
         return self.judgement
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came out of one question, and how."""
+    """The outcome of one question, and its run."""
 
     outcome: Outcome
     run: Run

@@ -1,4 +1,4 @@
-"""Who is next, and who goes: shares between priorities, turns between tenants, deadlines within."""
+"""Order of the queue: shares of priorities, turns of tenants, deadlines within."""
 
 from collections import Counter
 from itertools import count, islice
@@ -38,11 +38,7 @@ def serve_one(queue: FairQueue) -> Entry:
     return served
 
 
-def test_nobody_is_next_when_nobody_waits() -> None:
-    assert FairQueue().first() is None
-
-
-def test_of_twelve_places_eight_three_and_one_go_to_the_priorities() -> None:
+def test_priorities_get_eight_three_and_one_of_twelve_places() -> None:
     queue = queue_of(*(entry(number, "a", priority) for priority in Priority for number in range(24)))
     served = [serve_one(queue).priority for _ in range(24)]
     assert served[0] is INTERACTIVE
@@ -50,7 +46,7 @@ def test_of_twelve_places_eight_three_and_one_go_to_the_priorities() -> None:
         assert Counter(twelve) == SHARES
 
 
-def test_a_priority_saves_up_nothing_while_it_is_idle() -> None:
+def test_idle_priority_saves_no_turns() -> None:
     queue = queue_of(*(entry(number, "a", BACKGROUND) for number in range(30)))
     for _ in range(10):
         serve_one(queue)
@@ -60,7 +56,7 @@ def test_a_priority_saves_up_nothing_while_it_is_idle() -> None:
     assert [turn for turn, priority in enumerate(served) if priority is BACKGROUND] == [9, 18, 27]
 
 
-def test_the_tenant_that_holds_fewest_places_is_next() -> None:
+def test_tenant_that_holds_fewest_places_is_next() -> None:
     queue = queue_of(*(entry(number, tenant) for tenant in "ab" for number in range(6)))
     for _ in range(3):
         queue.hold((INTERACTIVE, "a"))
@@ -74,7 +70,7 @@ def test_the_tenant_that_holds_fewest_places_is_next() -> None:
     assert sorted(taken[3:]) == ["a", "b"]
 
 
-def test_tenants_that_come_and_go_do_not_pass_one_that_waits() -> None:
+def test_new_tenants_do_not_overtake_one_that_waits() -> None:
     """Each newcomer holds nothing and comes with an earlier deadline."""
     queue = queue_of(entry(0, "waits"), entry(1_000, "waits"))
     assert serve_one(queue).tenant == "waits"
@@ -89,7 +85,7 @@ def test_tenants_that_come_and_go_do_not_pass_one_that_waits() -> None:
 
 
 @given(ENTRIES)
-def test_everybody_gets_a_turn_and_a_tenants_turns_are_by_deadline(
+def test_everybody_gets_a_turn_by_deadline_within_a_tenant(
     asked: list[tuple[int, str, Priority]],
 ) -> None:
     queue = queue_of(*(entry(*each) for each in asked))
@@ -104,7 +100,7 @@ def test_everybody_gets_a_turn_and_a_tenants_turns_are_by_deadline(
 
 @settings(max_examples=50)
 @given(st.integers(1, 4), st.integers(1, 5))
-def test_none_waits_longer_than_its_share_however_many_come(places: int, tenants: int) -> None:
+def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
     names = [f"tenant {number}" for number in range(tenants)]
     waiting = [entry(0, name, priority) for name in names for priority in Priority]
     queue = queue_of(*waiting)
@@ -123,7 +119,7 @@ def test_none_waits_longer_than_its_share_however_many_come(places: int, tenants
 
 
 @given(ENTRIES, st.integers(0, 20), st.sampled_from("abc"), st.sampled_from(Priority))
-def test_the_expected_turn_is_never_beyond_the_whole_queue(
+def test_expected_turn_is_within_the_queue(
     asked: list[tuple[int, str, Priority]], due_at: int, tenant: str, priority: Priority
 ) -> None:
     queue = queue_of(*(entry(*each) for each in asked))
@@ -140,12 +136,12 @@ def test_the_expected_turn_is_never_beyond_the_whole_queue(
         (entry(99, "a", BACKGROUND), 9),
     ],
 )
-def test_the_expected_turn_goes_by_deadline_tenant_and_priority(newcomer: Entry, turn: float) -> None:
+def test_expected_turn_depends_on_deadline_tenant_and_priority(newcomer: Entry, turn: float) -> None:
     queue = queue_of(*(entry(number + 1) for number in range(10)))
     assert queue.places_until(newcomer) == pytest.approx(turn)
 
 
-def test_the_expected_turn_of_a_tenant_that_holds_places_is_after_those_who_hold_none() -> None:
+def test_expected_turn_of_a_tenant_that_holds_places_is_after_others() -> None:
     queue = queue_of(*(entry(number, "quiet") for number in range(3)))
     newcomer = entry(0, "noisy")
     assert queue.places_until(newcomer) == 2
@@ -155,7 +151,7 @@ def test_the_expected_turn_of_a_tenant_that_holds_places_is_after_those_who_hold
 
 
 @given(ENTRIES, st.integers(0, 30))
-def test_a_queue_cut_to_its_room_keeps_every_priority_within_its_share(
+def test_shortened_queue_keeps_the_share_of_every_priority(
     asked: list[tuple[int, str, Priority]], room: int
 ) -> None:
     queue = queue_of(*(entry(*each) for each in asked))

@@ -42,6 +42,13 @@ def user(text: str, photo: str | None = URI) -> ChatCompletionMessageParam:
     }
 
 
+async def ask(client: AsyncOpenAI, messages: Any = None, **options: Any) -> Any:
+    """Complete `messages`, or the usual question."""
+    return await client.chat.completions.create(
+        model="loreglass", messages=messages or [user(QUESTION)], **options
+    )
+
+
 def extra(reply: Any) -> Answer:
     return Answer.model_validate(reply.model_extra["loreglass"])
 
@@ -49,7 +56,7 @@ def extra(reply: Any) -> Answer:
 async def test_completion_has_the_answer_its_sources_and_no_session(
     client: AsyncOpenAI, world: World
 ) -> None:
-    reply = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
+    reply = await ask(client)
     plain = await world.ask()
     [choice] = reply.choices
     assert (choice.message.content, choice.finish_reason) == (plain.answer, "stop")
@@ -72,7 +79,7 @@ async def test_stream_has_stages_then_the_answer_and_ends_with_the_whole_body(
     client: AsyncOpenAI, world: World
 ) -> None:
     plain = await world.ask()
-    stream = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], stream=True)
+    stream = await ask(client, stream=True)
     chunks = [chunk async for chunk in stream]
     deltas = [chunk.choices[0].delta.model_dump(exclude_none=True) for chunk in chunks]
     stages = [place for place, delta in enumerate(deltas) if "reasoning_content" in delta]
@@ -88,9 +95,7 @@ async def test_stream_has_stages_then_the_answer_and_ends_with_the_whole_body(
 async def test_history_is_cut_to_the_length_of_a_question(client: AsyncOpenAI, world: World) -> None:
     endless = "x" * 1_000_000
     earlier: list[ChatCompletionMessageParam] = [user(endless), {"role": "assistant", "content": endless}]
-    reply = await client.chat.completions.create(
-        model="loreglass", messages=[*earlier, user("And who wrote it?", photo=None)]
-    )
+    reply = await ask(client, [*earlier, user("And who wrote it?", photo=None)])
     (turn,) = world.reasoner.asked[-1].history
     assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
     assert "history" in extra(reply).degraded
@@ -106,9 +111,7 @@ async def test_options_that_are_not_supported_are_refused(client: AsyncOpenAI) -
         "modalities": ["text", "audio"],
     }.items():
         with pytest.raises(openai.UnprocessableEntityError, match=name):
-            await client.chat.completions.create(
-                model="loreglass", messages=[user(QUESTION)], extra_body={name: value}
-            )
+            await ask(client, extra_body={name: value})
 
 
 async def test_bad_messages_are_refused_as_problems_that_the_client_reads(client: AsyncOpenAI) -> None:
@@ -128,14 +131,17 @@ async def test_bad_messages_are_refused_as_problems_that_the_client_reads(client
         assert caught.value.response.json()["type"].endswith(code)
 
 
-async def test_earlier_messages_are_the_history_and_keep_their_photo(
+async def test_history_has_earlier_messages_and_their_photo_without_tool_calls(
     client: AsyncOpenAI, world: World
 ) -> None:
+    call: Any = {"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
     await client.chat.completions.create(
         model="loreglass",
         messages=[
             {"role": "system", "content": "Be brief."},
             user("Who wrote this book?"),
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "1", "content": "noon"},
             {"role": "assistant", "content": "Ada wrote it."},
             user("When?", photo=None),
         ],
@@ -155,27 +161,12 @@ async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpen
             {"role": "assistant", "content": f"Answer {number}."},
             user(f"Question {number}?", photo=None),
         ]
-    reply = await client.chat.completions.create(model="loreglass", messages=turns)
+    reply = await ask(client, turns)
     query = world.reasoner.asked[-1]
     assert query.photo is not None  # which came with the very first message
     assert query.question == "Question 99?"
     assert [turn.question for turn in query.history] == [f"Question {number}?" for number in range(68, 99)]
     assert "history" in extra(reply).degraded
-
-
-async def test_tool_calls_are_not_part_of_the_history(client: AsyncOpenAI, world: World) -> None:
-    call = {"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
-    messages: Any = [
-        user("Who wrote it?"),
-        {"role": "assistant", "content": None, "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "1", "content": "noon"},
-        {"role": "assistant", "content": "Ada wrote it."},
-        user("When?", photo=None),
-    ]
-    reply = await client.chat.completions.create(model="loreglass", messages=messages)
-    (turn,) = world.reasoner.asked[-1].history
-    assert (turn.question, turn.answer) == ("Who wrote it?", "Ada wrote it.")
-    assert extra(reply).degraded == []
 
 
 @pytest.mark.parametrize(
@@ -195,7 +186,7 @@ async def test_endless_list_is_refused(world: World, endless: dict[str, Any]) ->
 
 async def test_long_text_is_cut_in_the_middle(client: AsyncOpenAI, world: World) -> None:
     pasted = "Who wrote this? " + "word " * 10_000 + "Name the author."
-    reply = await client.chat.completions.create(model="loreglass", messages=[user(pasted)])
+    reply = await ask(client, [user(pasted)])
     question = world.reasoner.asked[-1].question
     assert question.startswith("Who wrote this? word")
     assert question.endswith("word Name the author.")
@@ -205,54 +196,44 @@ async def test_long_text_is_cut_in_the_middle(client: AsyncOpenAI, world: World)
 
 async def test_ignored_instructions_are_named_in_degraded(client: AsyncOpenAI) -> None:
     messages: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Be brief."}, user(QUESTION)]
-    reply = await client.chat.completions.create(model="loreglass", messages=messages)
+    reply = await ask(client, messages)
     assert "instructions" in extra(reply).degraded
-    plain = await client.chat.completions.create(model="loreglass", messages=messages[1:])
+    plain = await ask(client)
     assert "instructions" not in extra(plain).degraded
 
 
 async def test_refusal_without_a_photo_says_what_can_be_asked(client: AsyncOpenAI, world: World) -> None:
     world.reasoner.say = lambda *_: Reply("", 0.0)
-    hello = await client.chat.completions.create(model="loreglass", messages=[user("hello", photo=None)])
+    hello = await ask(client, [user("hello", photo=None)])
     assert "photo that you send" in (hello.choices[0].message.content or "")
     assert is_refusal(hello.choices[0].message.content or "")
-    seen = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)])
+    seen = await ask(client)
     assert "photo that you send" not in (seen.choices[0].message.content or "")
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
 async def test_reply_is_cut_to_max_tokens(client: AsyncOpenAI, name: str) -> None:
-    asked = {"model": "loreglass", "messages": [user(QUESTION)]}
-    whole = await client.chat.completions.create(**asked)
-    short = await client.chat.completions.create(**asked, **{name: 2})
-    said = short.choices[0].message.content or ""
-    assert said
-    assert (whole.choices[0].message.content or "").startswith(said)
-    assert len(said) == 8
+    whole = (await ask(client)).choices[0].message.content
+    short = await ask(client, **{name: 2})
+    assert short.choices[0].message.content == whole[:8]
     assert short.choices[0].finish_reason == "length"
-    assert short.usage is not None
     assert short.usage.completion_tokens == 2
 
 
 async def test_reply_ends_before_a_stop_sequence(client: AsyncOpenAI) -> None:
-    asked = {"model": "loreglass", "messages": [user(QUESTION)]}
-    whole = (await client.chat.completions.create(**asked)).choices[0].message.content or ""
+    whole = (await ask(client)).choices[0].message.content
     _, word, *_ = whole.split()
-    stopped = await client.chat.completions.create(**asked, stop=["never said", word])
+    stopped = await ask(client, stop=["never said", word])
     assert stopped.choices[0].message.content == whole.partition(word)[0]
     assert stopped.choices[0].finish_reason == "stop"
 
 
 async def test_usage_is_reported_with_and_without_a_stream(client: AsyncOpenAI) -> None:
-    asked = {"model": "loreglass", "messages": [user(QUESTION)]}
-    usage = (await client.chat.completions.create(**asked)).usage
-    assert usage is not None
+    usage = (await ask(client)).usage
     assert usage.prompt_tokens == math.ceil(len(QUESTION) / 4)
     assert usage.completion_tokens > 0
     assert usage.total_tokens == usage.prompt_tokens + usage.completion_tokens
-    stream = await client.chat.completions.create(
-        **asked, stream=True, stream_options={"include_usage": True}
-    )
+    stream = await ask(client, stream=True, stream_options={"include_usage": True})
     *others, last = [chunk async for chunk in stream]
     assert last.choices == []
     assert last.usage == usage
@@ -264,7 +245,7 @@ async def test_failure_ends_the_stream_with_an_error(client: AsyncOpenAI, world:
         raise RuntimeError("secret")
 
     world.reasoner.say = fail
-    stream = await client.chat.completions.create(model="loreglass", messages=[user(QUESTION)], stream=True)
+    stream = await ask(client, stream=True)
     with pytest.raises(openai.APIError) as caught:
         async for _ in stream:
             pass

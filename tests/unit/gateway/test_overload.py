@@ -1,6 +1,5 @@
-"""More questions than the gateway takes: refused before a stream begins, and nothing of them is kept."""
+"""More questions than the gateway takes: refused before a stream begins, and nothing is stored."""
 
-import base64
 import io
 import json
 from collections.abc import AsyncIterator
@@ -24,25 +23,13 @@ from gateway.state import Priority
 from services.ocr.settings import OcrSettings
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.unit.gateway.test_chat_completions import user
 
 pytestmark = pytest.mark.anyio
 
 STREAM = {"Accept": "text/event-stream"}
-URI = "data:image/jpeg;base64," + base64.b64encode(PHOTO).decode()
 FORM: dict[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
-CHAT: dict[str, Any] = {
-    "model": "loreglass",
-    "stream": True,
-    "messages": [
-        {
-            "role": "user",
-            "content": [
-                {"type": "image_url", "image_url": {"url": URI}},
-                {"type": "text", "text": QUESTION},
-            ],
-        }
-    ],
-}
+CHAT: dict[str, Any] = {"model": "loreglass", "stream": True, "messages": [user(QUESTION)]}
 
 
 @asynccontextmanager
@@ -62,19 +49,15 @@ def assert_refused(reply: httpx.Response) -> None:
     assert int(reply.headers["retry-after"]) >= 1
 
 
-async def test_a_stream_that_is_not_let_in_is_a_plain_503(services: FakeServices) -> None:
+async def test_refused_streams_are_a_plain_503(services: FakeServices) -> None:
     async with gateway_before(services, max_in_flight=1, max_waiting=0) as world, full(world):
         assert_refused(await world.client.post("/answer", headers=STREAM, **FORM))
+        chat = await world.client.post("/v1/chat/completions", json=CHAT)
+    assert_refused(chat)
+    assert chat.json()["error"]["code"] == "overloaded"
 
 
-async def test_a_chat_stream_that_is_not_let_in_is_a_503_in_openais_shape(services: FakeServices) -> None:
-    async with gateway_before(services, max_in_flight=1, max_waiting=0) as world, full(world):
-        reply = await world.client.post("/v1/chat/completions", json=CHAT)
-    assert_refused(reply)
-    assert reply.json()["error"]["code"] == "overloaded"
-
-
-async def test_a_chat_stream_begins_when_it_is_let_in(services: FakeServices) -> None:
+async def test_chat_stream_begins_once_admitted(services: FakeServices) -> None:
     services.text_search.mood = Mood.HELD
     async with gateway_before(services) as world:
         request = world.client.build_request("POST", "/v1/chat/completions", json=CHAT)
@@ -87,7 +70,7 @@ async def test_a_chat_stream_begins_when_it_is_let_in(services: FakeServices) ->
     assert text.endswith("data: [DONE]\n\n")
 
 
-async def test_who_is_sent_away_pushes_no_conversation_out(services: FakeServices) -> None:
+async def test_refused_questions_evict_no_session(services: FakeServices) -> None:
     async with gateway_before(services, max_in_flight=1, max_waiting=0, session_limit=3) as world:
         mine = await world.ask()
         async with full(world):
@@ -97,14 +80,14 @@ async def test_who_is_sent_away_pushes_no_conversation_out(services: FakeService
     assert again.status_code == 200
 
 
-async def test_a_question_without_any_time_is_late_and_not_one_too_many(services: FakeServices) -> None:
+async def test_question_without_time_is_timed_out_and_not_overloaded(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         mine = await world.ask()
         answer = await world.ask(photo=None, session_id=mine.session_id or "", deadline_ms="1")
     assert answer.reason is Reason.TIMED_OUT
 
 
-async def test_a_photo_keeps_the_pixels_that_print_is_read_at() -> None:
+async def test_photo_keeps_the_size_that_ocr_reads() -> None:
     slots, sent = Admission(AdmissionLimits(1, 1)), io.BytesIO()
     Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
     with closing(PhotoDecoders(1)) as photos:
@@ -114,7 +97,7 @@ async def test_a_photo_keeps_the_pixels_that_print_is_read_at() -> None:
     assert max(photo.width, photo.height) == OcrSettings().max_side
 
 
-async def test_a_photo_is_not_waited_for_longer_than_the_question_has() -> None:
+async def test_decoding_waits_no_longer_than_the_deadline() -> None:
     slots, soon = Admission(AdmissionLimits(1, 1)), Deadline.after_ms(20)
     with closing(PhotoDecoders(1)) as photos:
         async with slots.admitted(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
@@ -126,7 +109,7 @@ async def test_a_photo_is_not_waited_for_longer_than_the_question_has() -> None:
     assert slots.in_flight == slots.waiting == 0
 
 
-async def test_a_photo_is_decoded_before_those_that_another_tenant_sent_first() -> None:
+async def test_photos_of_tenants_are_decoded_in_turns() -> None:
     slots, decoded = Admission(AdmissionLimits(1, 60)), list[str]()
 
     async def decode(tenant: str) -> None:

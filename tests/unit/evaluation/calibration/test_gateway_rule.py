@@ -13,7 +13,7 @@ from evaluation.record import TurnRecord
 from loreglass_client.models import Explanation
 from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
 from tests.unit.evaluation.records import answered, turn_of
-from tests.unit.gateway.test_explained_replay import asked, drawn, thresholds_of
+from tests.unit.gateway.generated_answers import asked, drawn, thresholds_of
 
 pytestmark = pytest.mark.anyio
 

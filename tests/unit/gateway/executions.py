@@ -1,0 +1,45 @@
+"""An execution of one pipeline in memory, without HTTP."""
+
+import time
+from typing import Any
+
+from chassis.resilience.deadlines import Clock, Deadline
+from contracts.answer import Answer, Experiment
+from gateway.pipelines.port import Pipeline
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import load_latencies
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
+from gateway.planning.run import ignore_events
+from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.execution import Execution, Question, Tier
+from gateway.serving.sessions import MemorySessionStore, SessionStore
+from gateway.serving.traces import MemoryTraceStore
+from gateway.state import Photo
+
+PHOTO = Photo(b"jpeg", 8, 8, "0" * 64)
+
+
+def execution_of(
+    pipeline: Pipeline, clock: Clock = time.monotonic, sessions: SessionStore | None = None, **options: Any
+) -> Execution:
+    """Return an execution with sessions and traces in memory; `options` are those of `Execution`."""
+    planner = Planner(Plan(), Estimates(load_latencies("pocket"), clock))
+    tiers = [Tier(Admission(AdmissionLimits(4, 0), clock), planner)]
+    store = MemorySessionStore() if sessions is None else sessions
+    return Execution({pipeline.name: pipeline}, store, MemoryTraceStore(5), tiers, **options)
+
+
+async def answer_of(
+    execution: Execution,
+    text: str = "Which?",
+    experiment: dict[str, Any] | None = None,
+    deadline_ms: int = 60_000,
+    clock: Clock = time.monotonic,
+) -> Answer:
+    """Ask the execution's only pipeline."""
+    (name,) = execution.pipelines
+    varied = None if experiment is None else Experiment.model_validate(experiment)
+    question = Question(text, PHOTO, None, deadline_ms, name, experiment=varied)
+    admitted = await execution.admit(question)
+    return await execution.answer(admitted, "a" * 32, Deadline.after_ms(deadline_ms, clock), ignore_events)
