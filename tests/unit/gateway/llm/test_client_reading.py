@@ -20,7 +20,6 @@ from gateway.llm.wire import (
     BrokenStream,
     ChoiceWire,
     ChunkWire,
-    ErrorWire,
     MessageWire,
     events,
     read_chunk,
@@ -36,19 +35,14 @@ OBJECT = st.dictionaries(TEXT, VALUE, min_size=1, max_size=4)
 
 
 @given(OBJECT, st.booleans(), st.sampled_from([None, 2]))
-def test_valid_json_is_read_as_it_is(value: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
+def test_valid_json_is_read_and_each_field_located(
+    value: dict[str, Any], ascii_only: bool, indent: int | None
+) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     found = read_object(text)
     assert found is not None
     assert found.value == value
     assert found.complete
-
-
-@given(OBJECT, st.booleans())
-def test_each_field_s_value_is_found_in_the_text(value: dict[str, Any], ascii_only: bool) -> None:
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    found = read_object(text)
-    assert found is not None
     for name, inner in value.items():
         start, end = found.spans[name]
         spelled = text[start:end]
@@ -93,6 +87,10 @@ LOST = "\ufffd".encode()
         ("a é b", [b"a", b" " + LOST, LOST + b" b"], [(0, 1), (1, 3), (3, 6)]),
         ("ok", [b" ok", b"<|im_end|>"], [(0, 2), (2, 2)]),
         ("ok", [b"<think>", b"ok"], [(0, 0), (0, 2)]),
+        ("yes", [b" yes\n"], [(0, 3)]),
+        ("yes", [b"\n\n", b"yes", b"\n\n", b"\n"], [(0, 0), (0, 3), (3, 3), (3, 3)]),
+        ("A b.", [b"A", b" b", b".<|im_end|>"], [(0, 1), (1, 3), (3, 4)]),
+        ("A b.", [b"\n A", b" b", b".", b"</s>"], [(0, 1), (1, 3), (3, 4), (4, 4)]),
         ("\ufffd", [LOST], [(0, 3)]),
         ("", [], []),
     ],
@@ -107,9 +105,9 @@ def test_tokens_told_in_other_ways_align_too(
     assert [start for start, _ in found[1:]] == [end for _, end in found[:-1]]
 
 
-def test_tokens_of_another_text_do_not_align() -> None:
-    assert align(b"one", [b"o", b"n"]) is None
-    assert align(b"one", [b"two"]) is None
+@pytest.mark.parametrize("tokens", [[b"o", b"n"], [b"two"], [b"on", b"ex"], [b"on", b"e and"]])
+def test_tokens_of_another_text_do_not_align(tokens: list[bytes]) -> None:
+    assert align(b"one", tokens) is None
 
 
 def completion(text: str, pieces: list[str]) -> Completion[Any]:
@@ -119,26 +117,18 @@ def completion(text: str, pieces: list[str]) -> Completion[Any]:
     return Completion(Inner(tone=Tone.WARM), text, tokens, "stop", spans=found.spans if found else {})
 
 
-def test_a_token_that_ends_the_value_and_more_counts() -> None:
-    pieces = ['{"', "a", '": "', "yes", '"}']
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 4,)
-    pieces = ['{"', "a", '": "ye', 's"}']
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 3, 1 / 4)
+PIECES = {
+    "a token that ends the value and more": (['{"', "a", '": "', "yes", '"}'], (1 / 4,)),
+    "a token that begins before the value": (['{"', "a", '": "ye', 's"}'], (1 / 3, 1 / 4)),
+    "an empty value is its quotes": (['{"a": ', '""', "}"], (1 / 2,)),
+    "the same name inside another field": (['{"b": {"a": ', "1", '}, "a": ', "2", "}"], (1 / 4,)),
+    "escapes": (['{"a": "', "\\u", "00e9", "\\n", '"}'], (1 / 2, 1 / 3, 1 / 4)),
+}
 
 
-def test_an_empty_value_is_spelled_by_its_quotes() -> None:
-    pieces = ['{"a": ', '""', "}"]
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 2,)
-
-
-def test_a_field_of_the_same_name_inside_another_is_not_meant() -> None:
-    pieces = ['{"b": {"a": ', "1", '}, "a": ', "2", "}"]
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 4,)
-
-
-def test_escapes_are_part_of_the_value() -> None:
-    pieces = ['{"a": "', "\\u", "00e9", "\\n", '"}']
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 2, 1 / 3, 1 / 4)
+@pytest.mark.parametrize(("pieces", "probabilities"), PIECES.values(), ids=PIECES)
+def test_a_field_has_the_probabilities_of_its_tokens(pieces: list[str], probabilities: Any) -> None:
+    assert completion("".join(pieces), pieces).probabilities_of("a") == probabilities
 
 
 def test_tokens_that_do_not_fit_the_text_give_none() -> None:
@@ -176,14 +166,6 @@ def test_the_schema_is_strict_all_the_way_down() -> None:
     assert "default" not in schema["properties"]["sure"]
     sent = json.dumps(schema)
     assert not any(word in sent for word in ("maxLength", "maxItems", "minimum", "maximum"))
-
-
-def test_a_field_may_be_called_like_a_keyword() -> None:
-    class Titled(BaseModel):
-        title: str
-        format: str
-
-    assert json_schema_of(Titled)["required"] == ["title", "format"]
 
 
 @pytest.mark.parametrize(
@@ -272,11 +254,6 @@ def test_an_event_of_another_kind_is_told_so(event: str) -> None:
 )
 def test_error_bodies_of_all_shapes_are_read(body: bytes, message: str) -> None:
     assert read_error(body).message == message
-
-
-def test_an_error_among_the_events_is_one() -> None:
-    assert isinstance(read_chunk('{"error": {"message": "m", "code": 400}}'), ErrorWire)
-    assert isinstance(read_chunk('{"error": "m"}'), ErrorWire)
 
 
 class Parts(BaseModel):

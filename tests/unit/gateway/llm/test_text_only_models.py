@@ -28,7 +28,6 @@ from chassis.resilience.guard import Guard
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import TEXT_ONLY, Abilities, Photos, without
 from gateway.llm.client import VlmClient
-from gateway.llm.models import ModelByPrompt
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, TextPart, TextPrompt
 from gateway.llm.wire import Sampling, kept_call, read_models, request_body
@@ -46,10 +45,7 @@ COMPLAINTS = [
     (400, "Failed to process inputs: this model is missing data required for image input"),
     (404, "No endpoints found that support image input"),
     (415, "This model does not support image inputs"),
-    (
-        422,
-        "Failed to deserialize: messages[1]: unknown variant `image_url`, expected `text` at line 1 column 9",
-    ),
+    (422, "Failed to deserialize: messages[1]: unknown variant `image_url`, expected `text` at line 1"),
     (400, "'messages.1.content' must be a string"),
     (501, "Vision is not enabled for this model"),
 ]
@@ -109,7 +105,7 @@ def test_a_complaint_about_images_is_no_reason_to_leave_out_photos_that_were_not
     assert without(Abilities(), "images are not supported", confirmed=True) is None
 
 
-@pytest.mark.parametrize(("status", "complaint"), [*COMPLAINTS, (500, "Internal Server Error"), (400, "no")])
+@pytest.mark.parametrize(("status", "complaint"), [COMPLAINTS[0], (500, "Internal"), (400, "no")])
 async def test_a_probe_finds_by_one_trial_that_photos_fail_and_text_does_not(
     status: int, complaint: str
 ) -> None:
@@ -149,15 +145,13 @@ def sent(prompt: TextPrompt, abilities: Abilities) -> Any:
 
 
 def test_a_message_without_photos_is_one_string() -> None:
+    assert sent(SEEN, Abilities(photos=Photos.NONE, system=False)) == [
+        {"role": "user", "content": "You look.\nPhoto.\nWhat?"}
+    ]
     system, user = sent(SEEN, Abilities(photos=Photos.NONE))
     assert (system["content"], user["content"]) == ("You look.", "Photo.\nWhat?")
     assert sent(READ, Abilities())[1]["content"] == "Which year?"
     assert [part["type"] for part in sent(SEEN, Abilities())[1]["content"]] == ["image_url", "text", "text"]
-
-
-def test_without_a_system_message_and_photos_one_string_holds_all() -> None:
-    [user] = sent(SEEN, Abilities(photos=Photos.NONE, system=False))
-    assert user == {"role": "user", "content": "You look.\nPhoto.\nWhat?"}
 
 
 def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
@@ -235,11 +229,3 @@ async def test_the_server_s_own_api_is_asked_where_the_list_says_nothing(path: s
     client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m"))
     assert (await client.details(Deadline.after_ms(60_000))).sees_photos is False
     assert asked[-1] == path
-
-
-async def test_reasoners_ask_the_model_whether_it_sees() -> None:
-    async with blind(400, "no images") as it:
-        model = ModelByPrompt(it.client, {})
-        assert model.sees_photos  # nothing is known yet
-        await it.client.write(SEEN, deadline())
-        assert not model.sees_photos
