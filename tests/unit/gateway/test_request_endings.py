@@ -1,4 +1,4 @@
-"""What the request's line and counters say of an error, whichever way it is told."""
+"""The request's log line and counters name an error, whichever way it was sent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -35,29 +35,24 @@ def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
     ]
 
 
-async def test_a_chat_that_is_refused_is_logged_with_its_kind(services: FakeServices) -> None:
-    body = {"model": "loreglass", "messages": [{"role": "user", "content": " "}]}
-    async with gateway_before(services) as world:
-        with capture_logs() as logs:
-            reply = await world.client.post("/v1/chat/completions", json=body)
-    assert reply.status_code == 422
-    assert lines(logs) == [("/v1/chat/completions", 422, "invalid_request")]
-
-
-async def test_a_chat_whose_time_is_over_counts_as_one(
+async def test_a_failed_chat_is_logged_and_counted_with_its_kind(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def no_time(*_: object) -> None:
         raise DeadlineExceeded
 
-    monkeypatch.setattr("gateway.routes.chat.to_question", no_time)
-    body = {"model": "loreglass", "messages": [{"role": "user", "content": "Who?"}]}
+    body = {"model": "loreglass", "messages": [{"role": "user", "content": " "}]}
     async with gateway_before(services) as world:
-        assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 504
+        with capture_logs() as logs:
+            assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 422
+            monkeypatch.setattr("gateway.routes.chat.to_question", no_time)
+            assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 504
         counted = (await scrape(world.client)).value(
             "loreglass_deadline_exceeded_total", service="gateway", route="/v1/chat/completions"
         )
     assert counted == 1
+    chat = "/v1/chat/completions"
+    assert lines(logs) == [(chat, 422, "invalid_request"), (chat, 504, "deadline_exceeded")]
 
 
 async def test_a_stream_that_ends_with_an_error_is_logged_with_its_kind(services: FakeServices) -> None:

@@ -17,8 +17,7 @@ from gateway.pipelines.wiki_prf.tool_plan import Gathered
 from gateway.reasoning.calls import calls_counted
 from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
 from loreglass_client.models import Answer, Explanation, Reason, Route
-from tests.unit.gateway.llm.papers import Bench, bench
-from tests.unit.gateway.llm.stage import context, deadline, page
+from tests.unit.gateway.llm.stage import Bench, bench, context, deadline, page
 
 OTHER = page("Rome is the capital of Italy.", "Rome")
 

@@ -13,7 +13,7 @@ from gateway.llm.client import VlmClient
 from gateway.llm.liveness import Liveness
 from gateway.llm.probe import check, keep_probing
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
-from tests.unit.gateway.llm.stage import PHOTO, deadline
+from tests.unit.gateway.llm.stage import PHOTO, bench, deadline
 
 pytestmark = pytest.mark.anyio
 
@@ -95,8 +95,8 @@ def test_a_model_is_checked_when_it_is_quiet_and_no_call_is_under_way() -> None:
 
 async def test_a_question_s_failure_has_the_model_checked_and_one_about_a_photo_does_not() -> None:
     model = Server(works=False)
-    async with vlm_server(model.reply) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model))
+    async with bench(model.reply) as it:
+        client = it.client
         with pytest.raises(DependencyUnavailable):
             await client.write(SEEN, deadline())
         assert not client.liveness.check_due

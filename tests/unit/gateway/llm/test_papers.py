@@ -21,9 +21,8 @@ from tests.unit.gateway.llm.papers import (
     TEXT_FORMS,
     TRAP,
     TURIN,
-    bench,
 )
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, context, deadline, page
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, bench, context, deadline, page
 
 pytestmark = pytest.mark.anyio
 

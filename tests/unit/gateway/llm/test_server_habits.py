@@ -5,16 +5,13 @@ from typing import Any
 
 import pytest
 
-from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error, vlm_server
+from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error
 from chassis.errors import DependencyUnavailable
-from chassis.http.calls import http_client
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import Abilities, Thinking, without
-from gateway.llm.client import VlmClient
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.probe import probe
 from gateway.llm.prompt import TextPart, TextPrompt
-from tests.unit.gateway.llm.stage import deadline
+from tests.unit.gateway.llm.stage import bench, deadline
 from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
 
 pytestmark = pytest.mark.anyio
@@ -145,11 +142,10 @@ UNKNOWN_FIELD = Fails(400, vllm_error(400, "Unrecognized request argument: chat_
 async def test_a_probe_asks_a_model_not_to_think_and_learns_whether_it_heeds(
     heeds: bool, refusal: Fails | None, found: Thinking, most: int
 ) -> None:
-    async with vlm_server(thinker(heeds, refusal)) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model))
-        assert (await probe(client, deadline())).thinking is found
-        await client.write(PROMPT, deadline())
-    last = server.requests[-1].body
+    async with bench(thinker(heeds, refusal)) as it:
+        assert (await probe(it.client, deadline())).thinking is found
+        await it.client.write(PROMPT, deadline())
+    last = it.server.requests[-1].body
     assert last["max_tokens"] == most
     assert ("chat_template_kwargs" in last) is (found is Thinking.SWITCHED_OFF)
 
