@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import httpx
@@ -14,28 +15,24 @@ from gateway.settings import GatewaySettings, Reasoning
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.platform import PHOTO
 
-Ask = Callable[[str], Awaitable[Answer]]
+Ask = Callable[..., Awaitable[Answer]]
 
 
 @asynccontextmanager
 async def asking(
-    script: Script, traits: ServerTraits, *, probed: bool = True
+    script: Script, traits: ServerTraits, *, probed: bool = True, **settings: Any
 ) -> AsyncIterator[tuple[httpx.AsyncClient, RunningServer, Ask]]:
-    """Start a gateway and, if `probed`, wait until it has probed the model's server."""
+    """Start a gateway with these settings and, if `probed`, wait until it has probed the model's server."""
     services = FakeServices()
     async with vlm_server(script, traits) as server:
         behind = BoundApp(services.app(), listen("127.0.0.1", 0))
-        settings = GatewaySettings(
-            **service_settings(behind.url, None),  # type: ignore[arg-type]
-            reasoning=Reasoning.VLM,
-            vlm_url=server.url,
-            vlm_model=server.model,
-        )
-        bound = BoundApp(create_app(settings), listen("127.0.0.1", 0))
+        model = {"reasoning": Reasoning.VLM, "vlm_url": server.url, "vlm_model": server.model}
+        given: dict[str, Any] = {**service_settings(behind.url, None), **model, **settings}
+        bound = BoundApp(create_app(GatewaySettings(**given)), listen("127.0.0.1", 0))
         async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
 
-            async def ask(question: str) -> Answer:
-                form = {"question": question, "deadline_ms": "60000"}
+            async def ask(question: str, **fields: str) -> Answer:
+                form = {"question": question, "deadline_ms": "60000", **fields}
                 reply = await client.post(
                     "/answer", files={"image": ("p.jpg", PHOTO, "image/jpeg")}, data=form
                 )

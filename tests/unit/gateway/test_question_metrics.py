@@ -8,19 +8,17 @@ import pytest
 from structlog.testing import capture_logs
 
 from chassis.errors import DependencyUnavailable, Internal
-from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.planning.latencies import WORKING
 from gateway.planning.stages import STAGE_BUDGETS, Stage
-from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.serving.admission import Refusal
-from gateway.state import Draft, Priority, Query
+from gateway.state import Priority
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.series import Scrape, scrape
+from tests.unit.gateway.test_fallback import BrokenModel
 
 pytestmark = pytest.mark.anyio
 
@@ -34,16 +32,6 @@ def counted(now: Scrape) -> dict[tuple[str, str], float]:
         for (name, has), value in now.samples.items()
         if name == QUESTIONS and value
     }
-
-
-class Failing(ScriptedReasoner):
-    """Cannot draft."""
-
-    async def draft(
-        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
-    ) -> Draft:
-        """See the port."""
-        raise Internal
 
 
 async def test_what_may_happen_is_zero_before_it_does(world: World) -> None:
@@ -123,7 +111,7 @@ async def test_a_caller_that_goes_has_left(services: FakeServices) -> None:
 
 
 async def test_a_problem_is_a_failed_question(services: FakeServices) -> None:
-    async with gateway_before(services, Failing()) as world:
+    async with gateway_before(services, BrokenModel(Internal())) as world:
         with capture_logs() as lines:
             assert (await world.post()).status_code == 500
         now = await scrape(world.client)
@@ -197,13 +185,7 @@ async def test_each_question_leaves_one_line_without_its_words(services: FakeSer
 
 @pytest.mark.parametrize("fallback", [False, True], ids=["alone", "with a last fallback"])
 async def test_a_model_that_is_away_is_no_missed_deadline(services: FakeServices, fallback: bool) -> None:
-    class Away(ScriptedReasoner):
-        async def draft(
-            self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
-        ) -> Draft:
-            raise DependencyUnavailable
-
-    async with gateway_before(services, Away(), fallback=fallback) as world:
+    async with gateway_before(services, BrokenModel(DependencyUnavailable()), fallback=fallback) as world:
         await world.post()
         now = await scrape(world.client)
     outcomes: Sequence[tuple[str, str]] = list(counted(now))

@@ -10,20 +10,12 @@ from chassis.errors import DeadlineExceeded, Overloaded
 from gateway.serving.execution import Execution
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.series import scrape
+from tests.unit.gateway.test_streaming import Failing
 
 pytestmark = pytest.mark.anyio
 
 MULTIPART: Mapping[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
-
-
-class Late(ScriptedReasoner):
-    """Its failure is told after the stages before it."""
-
-    async def draft(self, *_: object) -> Any:
-        """Always raises."""
-        raise KeyError
 
 
 def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
@@ -56,7 +48,7 @@ async def test_a_failed_chat_is_logged_and_counted_with_its_kind(
 
 
 async def test_a_stream_that_ends_with_an_error_is_logged_with_its_kind(services: FakeServices) -> None:
-    async with gateway_before(services, Late()) as world:
+    async with gateway_before(services, Failing()) as world:
         with capture_logs() as logs:
             reply = await world.client.post("/answer", headers={"Accept": "text/event-stream"}, **MULTIPART)
     assert "event: error" in reply.text

@@ -227,12 +227,6 @@ async def test_an_unreadable_reply_is_an_error_after_at_most_one_retry(text: str
     assert "sorry" not in caught.value.detail
 
 
-async def test_a_refusal_of_the_server_s_safeguards_is_told_apart() -> None:
-    async with bench({"finding": says("", refusal="I cannot look at this.")}) as it:
-        with pytest.raises(VlmDeclined):
-            await ask(it)
-
-
 @pytest.mark.parametrize(
     ("reply", "error", "retry_after_s"),
     [
@@ -245,6 +239,7 @@ async def test_a_refusal_of_the_server_s_safeguards_is_told_apart() -> None:
         (fails(418, ["odd"]), DependencyUnavailable, None),
         (fails(500, in_stream=True), DependencyUnavailable, None),
         (fails(400, vllm_error(400, "At most 1 image(s) may be provided.")), DependencyUnavailable, None),
+        (says("", refusal="I cannot look at this."), VlmDeclined, None),
         (context_too_long(), ContextTooLong, None),
         (
             fails(400, {"error": {"message": "", "type": "x", "code": "context_length_exceeded"}}),

@@ -62,7 +62,7 @@ def test_a_cut_text_keeps_what_is_whole(value: dict[str, Any], data: st.DataObje
 
 
 @given(st.text(alphabet="{}[]\"':,\\truefalsn0123u ", max_size=60))
-def test_no_text_is_too_strange_to_look_at(text: str) -> None:
+def test_reading_never_raises(text: str) -> None:
     found = read_object(text)
     assert found is None or found.value
 
@@ -192,7 +192,7 @@ def test_asking_for_less_comes_to_an_end() -> None:
     assert steps == 5
 
 
-def test_what_was_learned_is_forgotten_in_time() -> None:
+def test_learned_features_expire() -> None:
     now = [0.0]
     features = ServerFeatures(60, lambda: now[0])
     assert features.update_from_reply(Abilities(logprobs=False))
@@ -228,7 +228,7 @@ async def test_events_are_split_at_line_ends_only(size: int) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"data: {}\n\n", b"data: {}", b"<html>\n", b"data: \xff\n\n", b"data: " + b"x" * 2**21]
 )
-async def test_what_is_no_whole_event_stream_is_told_so(content: bytes) -> None:
+async def test_a_broken_event_stream_is_an_error(content: bytes) -> None:
     with pytest.raises(BrokenStream):
         await read(content, 2**16)
 
@@ -236,7 +236,7 @@ async def test_what_is_no_whole_event_stream_is_told_so(content: bytes) -> None:
 @pytest.mark.parametrize(
     "event", ["", "{", "[]", "3", '{"choices": 3}', '{"choices": [{"delta": 3}]}', "[" * 10**5]
 )
-def test_an_event_of_another_kind_is_told_so(event: str) -> None:
+def test_an_event_of_another_kind_is_an_error(event: str) -> None:
     with pytest.raises(BrokenStream):
         read_chunk(event)
 
@@ -273,18 +273,15 @@ def heard(text: str) -> list[tuple[str, Parts]]:
     return told
 
 
-def test_a_field_is_told_as_soon_as_it_is_complete() -> None:
+def test_a_field_is_reported_as_soon_as_it_is_complete() -> None:
     first, *_, last = heard('{"why": "a, \\"b\\": {[", "parts": ["x, y", "z"], "sure": true}')
     assert first == ('{"why": "a, \\"b\\": {["', Parts(why='a, "b": {['))
     assert last[1] == Parts(why='a, "b": {[', parts=["x, y", "z"], sure=True)
-
-
-def test_labelled_lines_are_told_as_they_end() -> None:
-    told = [so_far for _, so_far in heard("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
-    assert told[0] == Parts(why="a: b", sure=True)
-    assert told[-1] == Parts(why="a: b", parts=["x, y", "z"], sure=True)
+    lines = [so_far for _, so_far in heard("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
+    assert lines[0] == Parts(why="a: b", sure=True)
+    assert lines[-1] == Parts(why="a: b", parts=["x, y", "z"], sure=True)
 
 
 @pytest.mark.parametrize("text", ["{'why': 'a', 'sure': 1}", 'Sure: {"why": "b", "sure": 1}', "[1, 2]"])
-def test_nothing_is_told_of_what_is_not_the_object_itself(text: str) -> None:
+def test_nothing_is_reported_of_other_text(text: str) -> None:
     assert heard(text) == []

@@ -10,12 +10,10 @@ import structlog
 from bench.node import Reply as Scripted
 from bench.node import ServerTraits, context_too_long, fails, overloaded, says
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
-from gateway.llm import schemas
 from gateway.llm.assembly import Assembly
 from gateway.llm.reading import whole
-from gateway.llm.schemas import Structured
+from gateway.llm.schemas import ChainOfThought, Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.pipelines.qa_dragon import model as steps
 from gateway.state import Draft, Entity, GenerationBudget, Reply, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
@@ -30,6 +28,7 @@ from tests.unit.gateway.llm.stage import (
     printed,
     unheard,
 )
+from tests.unit.gateway.llm.test_prompts import STAGES
 
 pytestmark = pytest.mark.anyio
 
@@ -68,14 +67,8 @@ TEXTS = {
 SCRIPT = {name: says(reply) for name, reply in [*GOOD.items(), *TEXTS.items()]}
 
 SCHEMAS: dict[str, type[Structured]] = {
-    "understand": schemas.Understanding,
-    "chain_of_thought": schemas.ChainOfThought,
-    "choose_tools": steps.ToolChoice,
-    "list_objects": steps.ObjectList,
-    "select_object": steps.ObjectChoice,
-    "match_entity": steps.EntityMatch,
-    "split_query": steps.QuerySplit,
-    "enhance_queries": steps.QueryRewrite,
+    "chain_of_thought": ChainOfThought,
+    **{name.removeprefix("qa_dragon/"): schema for name, schema in STAGES.items()},
 }
 
 CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
@@ -170,7 +163,7 @@ async def test_an_answer_without_content_is_no_answer(reply: Scripted) -> None:
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_reply_cut_anywhere_is_read_as_far_as_it_is_whole(name: str) -> None:
+def test_a_cut_reply_is_read_as_far_as_it_is_complete(name: str) -> None:
     text = json.dumps(GOOD[name])
     complete = SCHEMAS[name].model_validate(GOOD[name])
     for length in range(1, len(text)):
@@ -209,7 +202,7 @@ async def test_a_draft_cut_off_is_honest(tokens: int) -> None:
     assert Tool.TEXT_SEARCH in made.tools
 
 
-async def test_what_the_model_says_is_not_logged() -> None:
+async def test_replies_are_not_logged() -> None:
     secret = "Zanzibar"
     script = {name: [says(f"{secret} {reply!s}"), says(secret)] for name, reply in {**GOOD, **TEXTS}.items()}
     told: list[str] = []

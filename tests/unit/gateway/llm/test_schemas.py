@@ -17,23 +17,14 @@ from gateway.llm.schemas import (
 )
 from gateway.pipelines.qa_dragon.model import (
     EntityMatch,
-    ObjectChoice,
-    ObjectList,
-    QueryRewrite,
-    QuerySplit,
     ToolChoice,
 )
 from gateway.state import Tool
+from tests.unit.gateway.llm.test_prompts import STAGES
 
 SCHEMAS: list[type[Structured]] = [
     ChainOfThought,
-    EntityMatch,
-    ObjectChoice,
-    ObjectList,
-    QueryRewrite,
-    QuerySplit,
-    ToolChoice,
-    Understanding,
+    *(schema for name, schema in STAGES.items() if not name.startswith("three_step/")),
 ]
 
 

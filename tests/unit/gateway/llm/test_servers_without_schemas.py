@@ -12,7 +12,6 @@ from gateway.llm.lines import in_lines
 from tests.unit.gateway.asking import asking
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES
 from tests.unit.gateway.model_replies import READ, SURE, UNKNOWN, replies
-from tests.unit.gateway.platform import PHOTO
 
 pytestmark = pytest.mark.anyio
 
@@ -42,11 +41,10 @@ async def test_a_route_asks_each_prompt_once_and_no_request_is_refused(server: s
 
 
 async def test_qa_dragon_asks_each_prompt_once() -> None:
-    form = {"question": "Who wrote what is on this poster?", "pipeline": "qa-dragon", "deadline_ms": "60000"}
     script = replies(UNKNOWN | {"object_label": "poster"})
-    async with asking(script, ServerTraits()) as (client, server, _):
-        reply = await client.post("/answer", files={"image": ("p.jpg", PHOTO, "image/jpeg")}, data=form)
-    assert reply.json()["reason"] == "answered"
+    async with asking(script, ServerTraits()) as (_, server, ask):
+        answer = await ask("Who wrote what is on this poster?", pipeline="qa-dragon")
+    assert answer.reason is Reason.ANSWERED
     assert sorted(request.name for request in server.questions) == sorted({*script} - {"understand"})
 
 

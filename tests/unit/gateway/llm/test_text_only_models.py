@@ -50,10 +50,8 @@ COMPLAINTS = [
     (501, "Vision is not enabled for this model"),
 ]
 OF_ONE_PHOTO = [
-    "Failed to load image: cannot identify image file",
-    "At most 1 image(s) may be provided in one prompt.",
-    "The image is too large: 90 megapixels",
-    "Could not decode the image",
+    *("Failed to load image: cannot identify image file", "Could not decode the image"),
+    *("At most 1 image(s) may be provided in one prompt.", "The image is too large: 90 megapixels"),
 ]
 
 
@@ -83,9 +81,7 @@ async def blind(status: int, complaint: str, traits: ServerTraits | None = None)
 
 
 @pytest.mark.parametrize(("status", "complaint"), COMPLAINTS)
-async def test_a_complaint_about_images_at_any_status_has_the_request_sent_without_them(
-    status: int, complaint: str
-) -> None:
+async def test_an_error_about_images_is_retried_without_them(status: int, complaint: str) -> None:
     async with blind(status, complaint) as it:
         assert it.client.sees_photos
         assert (await it.client.write(SEEN, deadline())).text == "Since 1840."
@@ -97,18 +93,13 @@ async def test_a_complaint_about_images_at_any_status_has_the_request_sent_witho
 
 
 @pytest.mark.parametrize("complaint", OF_ONE_PHOTO)
-def test_a_complaint_about_one_photo_does_not_make_the_model_blind(complaint: str) -> None:
+def test_an_error_about_one_photo_does_not_make_the_model_text_only(complaint: str) -> None:
     assert without(Abilities(), complaint, confirmed=True, with_photo=True) is None
-
-
-def test_a_complaint_about_images_is_no_reason_to_leave_out_photos_that_were_not_sent() -> None:
-    assert without(Abilities(), "images are not supported", confirmed=True) is None
+    assert without(Abilities(), "images are not supported", confirmed=True) is None  # none was sent
 
 
 @pytest.mark.parametrize(("status", "complaint"), [COMPLAINTS[0], (500, "Internal"), (400, "no")])
-async def test_a_probe_finds_by_one_trial_that_photos_fail_and_text_does_not(
-    status: int, complaint: str
-) -> None:
+async def test_a_probe_finds_a_text_only_model(status: int, complaint: str) -> None:
     async with blind(status, complaint) as it:
         found = await probe(it.client, deadline())
     assert found.photos is Photos.NONE
@@ -118,7 +109,7 @@ async def test_a_probe_finds_by_one_trial_that_photos_fail_and_text_does_not(
 
 
 @pytest.mark.parametrize("status", [500, 502])
-async def test_photos_that_fail_open_no_breaker_for_text(status: int) -> None:
+async def test_failing_photos_do_not_open_the_breaker(status: int) -> None:
     async with blind(status, "CUDA error") as it:
         for _ in range(5):
             with pytest.raises(DependencyUnavailable):
@@ -127,7 +118,7 @@ async def test_photos_that_fail_open_no_breaker_for_text(status: int) -> None:
         assert (await it.client.write(READ, deadline())).text == "Since 1840."
 
 
-async def test_a_server_that_is_away_opens_the_breaker_for_photos_too() -> None:
+async def test_an_unreachable_server_opens_the_breaker() -> None:
     async with vlm_server({}) as server:
         gone = server.url
     async with http_client() as http:
@@ -186,10 +177,9 @@ def test_the_list_of_models_tells_whether_each_sees_photos(
     assert model.sees_photos is sees
 
 
-def test_llama_cpp_tells_it_beside_its_list() -> None:
+def test_llama_cpp_reports_capabilities_beside_its_list() -> None:
     body = {"models": [{"name": "m", "capabilities": ["completion"]}], "data": [{"id": "m"}, {"id": "n"}]}
-    first, second = read_models(json.dumps(body).encode())
-    assert (first.sees_photos, second.sees_photos) == (False, None)
+    assert [each.sees_photos for each in read_models(json.dumps(body).encode())] == [False, None]
 
 
 @pytest.mark.parametrize(
