@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 import anyio
 import httpx
@@ -17,7 +18,7 @@ from gateway.wiring import wire
 from tests.unit.gateway.fakes import FakeServices, service_settings
 from tests.unit.gateway.platform import PHOTO
 
-Ask = Callable[[str], Awaitable[Answer]]
+Ask = Callable[..., Awaitable[Answer]]
 
 
 @asynccontextmanager
@@ -27,24 +28,20 @@ async def asking(
     *,
     probed: bool = True,
     reasoners: OpenReasoners = open_reasoners,
+    **settings: Any,
 ) -> AsyncIterator[tuple[httpx.AsyncClient, RunningServer, Ask]]:
-    """Start a gateway and, if `probed`, wait until it has probed the model's server."""
+    """Start a gateway with these settings and, if `probed`, wait until it has probed the model's server."""
     services = FakeServices()
     async with vlm_server(script, traits) as server:
         behind = BoundApp(services.app(), listen("127.0.0.1", 0))
-        settings = GatewaySettings(
-            **service_settings(behind.url, None),  # type: ignore[arg-type]
-            reasoning=Reasoning.VLM,
-            vlm_url=server.url,
-            vlm_model=server.model,
-        )
-        bound = BoundApp(
-            create_app(settings, partial(wire, open_reasoners=reasoners)), listen("127.0.0.1", 0)
-        )
+        model = {"reasoning": Reasoning.VLM, "vlm_url": server.url, "vlm_model": server.model}
+        given: dict[str, Any] = {**service_settings(behind.url, None), **model, **settings}
+        app = create_app(GatewaySettings(**given), partial(wire, open_reasoners=reasoners))
+        bound = BoundApp(app, listen("127.0.0.1", 0))
         async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
 
-            async def ask(question: str) -> Answer:
-                form = {"question": question, "deadline_ms": "60000"}
+            async def ask(question: str, **fields: str) -> Answer:
+                form = {"question": question, "deadline_ms": "60000", **fields}
                 reply = await client.post(
                     "/answer", files={"image": ("p.jpg", PHOTO, "image/jpeg")}, data=form
                 )

@@ -72,30 +72,24 @@ async def test_three_step_does_not_begin_what_is_left_out(missing: str) -> None:
     assert without.outcome.reason is Reason.ANSWERED
 
 
-async def test_three_step_without_image_search_knows_no_thing() -> None:
+@pytest.mark.parametrize(
+    ("missing", "queries", "evidence"),
+    [
+        (["image-search"], ["first", "second", "third"], {"Passage 0 of second."}),
+        (["text-search"], [], {AUTHOR}),
+        (["text-search", "image-search"], [], set()),
+        (["query-rewriting"], [QUESTION], {AUTHOR, f"Passage 0 of {QUESTION}."}),
+        (["multi-query"], ["first"], {AUTHOR, "Passage 0 of first."}),
+    ],
+)
+async def test_three_step_answers_from_what_is_left(
+    missing: list[str], queries: list[str], evidence: set[str]
+) -> None:
     reasoner = ScriptedThreeStep()
-    result = await ask_three_step(reasoner, searching(), missing=["image-search"])
-    assert result.services.image_search.calls == []
-    assert AUTHOR not in {item.text for item in reasoner.seen["answer"].evidence}
-
-
-async def test_three_step_without_text_search_is_its_first_task() -> None:
-    reasoner = ScriptedThreeStep()
-    result = await ask_three_step(reasoner, searching(), missing=["text-search"])
-    assert result.services.text_search.calls == []
-    assert {item.text for item in reasoner.seen["answer"].evidence} == {AUTHOR}
-
-
-async def test_three_step_without_either_search_has_the_model_alone() -> None:
-    reasoner = ScriptedThreeStep()
-    await ask_three_step(reasoner, searching(), missing=["text-search", "image-search"])
-    assert reasoner.seen["answer"].evidence == ()
-
-
-@pytest.mark.parametrize(("missing", "query"), [("query-rewriting", QUESTION), ("multi-query", "first")])
-async def test_three_step_without_several_draws_searches_once(missing: str, query: str) -> None:
-    result = await ask_three_step(services=searching(), missing=[missing])
-    assert [call.queries for call in result.services.text_search.calls] == [[query]]
+    result = await ask_three_step(reasoner, searching(), missing=missing)
+    assert sorted(query for call in result.services.text_search.calls for query in call.queries) == queries
+    assert bool(result.services.image_search.calls) == ("image-search" not in missing)
+    assert {item.text for item in reasoner.seen["answer"].evidence} == evidence
 
 
 async def test_three_step_without_reranking_reads_the_first_ten_results() -> None:
@@ -115,18 +109,14 @@ async def test_wiki_prf_does_not_begin_what_is_left_out(missing: str) -> None:
     assert without.outcome.reason is Reason.ANSWERED
 
 
-async def test_wiki_prf_without_processing_reads_the_whole_photo_s_article_alone() -> None:
-    reasoner = ScriptedWikiPrf()
-    await ask_wiki_prf(reasoner, with_crop(), missing=["processing"])
-    assert reasoner.seen["filter"].sections == ()
-    assert reasoner.seen["filter"].document
-    assert "plan_tools" not in reasoner.seen
-
-
-async def test_wiki_prf_without_filtering_answers_from_all_that_was_retrieved() -> None:
-    reasoner = ScriptedWikiPrf()
-    await ask_wiki_prf(reasoner, with_crop(), missing=["filtering"])
-    knowledge, context = reasoner.seen["answer"]
+async def test_wiki_prf_without_a_module_uses_what_was_retrieved() -> None:
+    unprocessed, unfiltered = ScriptedWikiPrf(), ScriptedWikiPrf()
+    await ask_wiki_prf(unprocessed, with_crop(), missing=["processing"])
+    assert unprocessed.seen["filter"].sections == ()
+    assert unprocessed.seen["filter"].document
+    assert "plan_tools" not in unprocessed.seen
+    await ask_wiki_prf(unfiltered, with_crop(), missing=["filtering"])
+    knowledge, context = unfiltered.seen["answer"]
     assert knowledge is None
     assert context.evidence
 
@@ -181,10 +171,3 @@ def test_a_module_that_a_system_does_not_have_is_refused_with_those_that_it_has(
     pipeline = ThreeStepPipeline(None, ScriptedThreeStep(), THRESHOLDS)  # type: ignore[arg-type]
     with pytest.raises(InvalidRequest, match=r"'ocr'.*multi-query"):
         varied(pipeline, Experiment(without=["ocr"]))
-
-
-async def test_each_search_tells_what_it_brought_in_its_order() -> None:
-    result = await ask_three_step(services=searching())
-    told = [(each.stage, each.title) for each in result.told.found]
-    assert told == [("image_search", BOOK), *(("text_search", f"Page {number}") for number in range(12))]
-    assert result.told.found[1].text == "Passage 0 of second."

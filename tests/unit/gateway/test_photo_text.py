@@ -15,17 +15,11 @@ ROWS = (("Onion soup", 100, 300), ("Beef stew", 100, 400), ("Apple tart", 100, 5
 
 def read_at(angle: float, rows: Sequence[tuple[str, int, int]] = ROWS) -> OcrReply:
     """Lines of text, each with its left and top, on a photo turned by `angle` radians about its centre."""
-    lines = [
-        TextLine(
-            text=text,
-            score=0.99,
-            quadrilateral=[
-                turned(x, y, angle)
-                for x, y in ((left, top), (left + 300, top), (left + 300, top + 40), (left, top + 40))
-            ],
-        )
-        for text, left, top in rows
-    ]
+    lines = []
+    for text, left, top in rows:
+        corners = ((left, top), (left + 300, top), (left + 300, top + 40), (left, top + 40))
+        quadrilateral = [turned(x, y, angle) for x, y in corners]
+        lines.append(TextLine(text=text, score=0.99, quadrilateral=quadrilateral))
     return OcrReply(lines=lines, width=WIDTH, height=HEIGHT)
 
 
@@ -44,6 +38,7 @@ def turned(x: float, y: float, angle: float) -> Point:
 def test_level_text_keeps_its_place() -> None:
     first = photo_text(read_at(0.0)).lines[0]
     assert first.box == (100 / WIDTH, 300 / HEIGHT, 400 / WIDTH, 340 / HEIGHT)
+    assert photo_text(OcrReply(lines=[], width=WIDTH, height=HEIGHT)).lines == ()
 
 
 def test_a_price_far_to_the_right_stays_beside_its_dish_on_a_photo_taken_askew() -> None:
@@ -64,10 +59,6 @@ def test_text_upside_down_or_askew_is_read_from_top_to_bottom_and_level() -> Non
             wide, high = covered(math.radians(degrees))
             assert ((right - left) * wide, (bottom - top) * high) == pytest.approx((300, 40))
         assert all(0 <= edge <= 1 for line in lines for edge in line.box)
-
-
-def test_no_lines_give_no_text() -> None:
-    assert photo_text(OcrReply(lines=[], width=WIDTH, height=HEIGHT)).lines == ()
 
 
 def test_what_stands_side_by_side_is_one_row_of_text() -> None:

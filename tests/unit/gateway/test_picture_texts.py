@@ -16,17 +16,9 @@ from gateway.clients.services import Services
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings
 from tests.unit.gateway.fakes import FakeServices, image_hit
+from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio
-
-
-class Clock:
-    """Seconds that pass when told."""
-
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Told(ServiceClient):
@@ -49,8 +41,8 @@ async def services_at(url: str, **given: ServiceClient) -> AsyncIterator[Service
         yield Services(**{**clients, **given})
 
 
-async def test_what_is_told_is_believed_for_a_while_and_then_asked_again() -> None:
-    clock = Clock()
+async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
+    clock = ManualClock()
     async with http_client() as http:
         told = Told(http, "image_search", "http://x")
         async with services_at("http://x", image_search=told) as services:
@@ -60,17 +52,14 @@ async def test_what_is_told_is_believed_for_a_while_and_then_asked_again() -> No
 
             assert [await taken(), await taken()] == [False, False]
             assert told.asked == 1
-            told.takes, clock.now = ("image", "text"), 61.0
+            told.takes, clock.now = ("image", "text"), clock.now + 61.0
             assert [await taken(), await taken()] == [True, True]
             assert told.asked == 2
+    async with services_at("http://127.0.0.1:1") as away:
+        assert not await away.takes_texts(Deadline.after_ms(10_000))
 
 
-async def test_an_image_search_that_is_away_takes_no_texts() -> None:
-    async with services_at("http://127.0.0.1:1") as services:
-        assert not await services.takes_texts(Deadline.after_ms(10_000))
-
-
-async def test_things_that_look_like_a_text_come_as_entities_and_a_long_text_is_cut() -> None:
+async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:
     fakes = FakeServices()
     fakes.picture_texts.reply = ImageSearchReply(
         hits=[image_hit("Fair", 0.6), image_hit("Lamp", 0.3)], collection="images"
@@ -83,7 +72,7 @@ async def test_things_that_look_like_a_text_come_as_entities_and_a_long_text_is_
     assert (len(asked.texts[0]), asked.k) == (2_000, 2)
 
 
-async def test_the_pocket_engine_says_that_it_has_no_text_side_and_refuses(tmp_path: Path) -> None:
+async def test_the_built_in_engine_takes_no_texts(tmp_path: Path) -> None:
     app = create_app(ImageSearchSettings(port=0, data_dir=tmp_path))
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with running([bound]), services_at(bound.url) as services:

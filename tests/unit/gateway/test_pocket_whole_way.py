@@ -38,6 +38,10 @@ async def test_what_the_photo_shows_is_read_in_the_index(pocket: World, services
     assert (answer.answer, answer.reason) == ("Mira Holm.", Reason.ANSWERED)
     assert [(each.snippet, each.kind) for each in answer.citations] == [(AUTHOR, CitationKind.IMAGE)]
     assert services.reader.calls[-1].subject == "The Salt Road"
+    assert not services.collections.calls  # something was found
+    needy = await pocket.ask("Who wrote this?", photo=None)
+    assert (needy.reason, needy.abstained) == (Reason.NEEDS_PHOTO, True)
+    assert needy.answer == "I don't know. I need a photo to see what you mean."
 
 
 async def test_without_photo_and_session_pages_answer(pocket: World, services: FakeServices) -> None:
@@ -48,12 +52,6 @@ async def test_without_photo_and_session_pages_answer(pocket: World, services: F
     assert not services.ocr.calls
     following = await pocket.ask("how many pages does it have?", photo=None, session_id=answer.session_id)
     assert following.answer == "312 pages."
-
-
-async def test_this_without_photo_and_session_asks_for_a_photo(pocket: World) -> None:
-    answer = await pocket.ask("Who wrote this?", photo=None)
-    assert (answer.reason, answer.abstained) == (Reason.NEEDS_PHOTO, True)
-    assert answer.answer == "I don't know. I need a photo to see what you mean."
 
 
 async def test_a_landmark_in_view_answers_no_question_about_another_thing(
@@ -67,30 +65,14 @@ async def test_a_landmark_in_view_answers_no_question_about_another_thing(
     assert all(CASTLE not in passage.text for call in services.reader.calls for passage in call.passages)
 
 
-async def test_that_nothing_is_indexed_is_said(pocket: World, services: FakeServices) -> None:
+async def test_an_empty_index_is_reported_only_if_it_is_empty(pocket: World, services: FakeServices) -> None:
     nothing_found(services)
-    services.collections.reply = indexed(0)
+    for services.collections.mood in (Mood.WORKS, Mood.CRASHES, Mood.TALKS_NONSENSE):
+        assert (await pocket.ask("Who wrote this book?")).reason is Reason.NO_EVIDENCE
+    services.collections.mood, services.collections.reply = Mood.WORKS, indexed(0)
     answer = await pocket.ask("Who wrote this book?")
-    assert (answer.reason, answer.answer) == (
-        Reason.NOTHING_INDEXED,
-        "I don't know. There is nothing in the index yet.",
-    )
-
-
-@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES, Mood.TALKS_NONSENSE])
-async def test_an_index_that_holds_nothing_of_it_is_not_said_to_be_empty(
-    pocket: World, services: FakeServices, mood: Mood
-) -> None:
-    nothing_found(services)
-    services.collections.mood = mood
-    assert (await pocket.ask("Who wrote this book?")).reason is Reason.NO_EVIDENCE
-
-
-async def test_where_something_was_found_nobody_asks_whether_anything_is_indexed(
-    pocket: World, services: FakeServices
-) -> None:
-    await pocket.ask("Who wrote this book?")
-    assert not services.collections.calls
+    assert answer.reason is Reason.NOTHING_INDEXED
+    assert answer.answer == "I don't know. There is nothing in the index yet."
 
 
 async def test_a_language_that_it_cannot_read_is_said(pocket: World) -> None:
@@ -100,47 +82,14 @@ async def test_a_language_that_it_cannot_read_is_said(pocket: World) -> None:
     assert answer.answer.endswith("I can only read English questions so far.")
     assert answer.advice == "Bitte frag auf Englisch. Ask it in English."
     assert is_refusal(answer.answer)
+    untranslated = await pocket.ask("இந்த புத்தகத்தை எழுதியவர் யார்?")
+    assert untranslated.answer == "I don't know. I can only read English questions so far."
+    assert untranslated.advice == "Ask it in English."
 
 
-async def test_a_language_that_has_no_sentence_of_its_own_is_told_so_in_english(pocket: World) -> None:
-    answer = await pocket.ask("இந்த புத்தகத்தை எழுதியவர் யார்?")
-    assert answer.reason is Reason.LANGUAGE
-    assert answer.answer == "I don't know. I can only read English questions so far."
-    assert answer.advice == "Ask it in English."
-
-
-async def test_without_its_reader_it_refuses_and_names_it(services: FakeServices) -> None:
-    async with gateway_before(services, down={"reader": closed_port()}, pocket=True) as world:
-        answer = await world.ask("Who wrote this book?")
-    assert (answer.abstained, answer.reason) == (True, Reason.UNAVAILABLE)
-    assert "reader" in answer.degraded
-
-
-@pytest.mark.parametrize("pipeline", sorted(PAPER_PIPELINES))
-async def test_a_published_pipeline_is_refused_without_a_model(pocket: World, pipeline: str) -> None:
-    reply = await pocket.post(pipeline=pipeline)
-    problem = reply.json()
-    assert (reply.status_code, problem["type"].rpartition(":")[2]) == (501, "not_configured")
-    assert f"The pipeline {pipeline} needs a vision-language model" in problem["detail"]
-    assert "LOREGLASS_GATEWAY_REASONING=vlm" in problem["detail"]
-
-
-async def test_only_pipelines_that_can_run_are_listed(pocket: World) -> None:
-    models = (await pocket.client.get("/v1/models")).json()["data"]
-    assert [model["id"] for model in models] == ["loreglass"]
-
-
-@pytest.mark.parametrize("pipeline", sorted(PAPER_PIPELINES))
-async def test_a_published_pipeline_whose_model_is_away_refuses_and_names_the_stage(
-    services: FakeServices, pipeline: str
-) -> None:
-    async with gateway_before(services, fallback=True) as world:
-        answer = await world.ask("Who wrote this book?", pipeline=pipeline)
-    assert (answer.abstained, answer.reason) == (True, Reason.UNAVAILABLE)
-    assert ("draft" if pipeline == "cot" else "answer") in answer.degraded
-
-
-async def test_neither_model_nor_reader_is_an_honest_refusal(services: FakeServices) -> None:
+async def test_without_its_reader_it_refuses(pocket: World, services: FakeServices) -> None:
+    services.reader.mood = Mood.BUSY
+    assert (await pocket.ask("Who wrote this book?")).reason is Reason.OVERLOADED
     model = BrokenModel(DependencyUnavailable())
     async with gateway_before(services, model, down={"reader": closed_port()}, fallback=True) as world:
         answer = await world.ask("Who wrote this book?")
@@ -148,6 +97,20 @@ async def test_neither_model_nor_reader_is_an_honest_refusal(services: FakeServi
     assert answer.answer == "I don't know. I cannot look it up right now."
 
 
-async def test_a_reader_that_is_too_busy_is_told_as_such(pocket: World, services: FakeServices) -> None:
-    services.reader.mood = Mood.BUSY
-    assert (await pocket.ask("Who wrote this book?")).reason is Reason.OVERLOADED
+async def test_a_published_pipeline_is_refused_without_a_model(pocket: World) -> None:
+    for pipeline in PAPER_PIPELINES:
+        reply = await pocket.post(pipeline=pipeline)
+        problem = reply.json()
+        assert (reply.status_code, problem["type"].rpartition(":")[2]) == (501, "not_configured")
+        assert f"The pipeline {pipeline} needs a vision-language model" in problem["detail"]
+        assert "LOREGLASS_GATEWAY_REASONING=vlm" in problem["detail"]
+    models = (await pocket.client.get("/v1/models")).json()["data"]
+    assert [model["id"] for model in models] == ["loreglass"]
+
+
+async def test_a_published_pipeline_whose_model_is_away_refuses(services: FakeServices) -> None:
+    async with gateway_before(services, fallback=True) as world:
+        for pipeline in PAPER_PIPELINES:
+            answer = await world.ask("Who wrote this book?", pipeline=pipeline)
+            assert (answer.abstained, answer.reason) == (True, Reason.UNAVAILABLE)
+            assert ("draft" if pipeline == "cot" else "answer") in answer.degraded

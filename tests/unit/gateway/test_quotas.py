@@ -71,16 +71,6 @@ async def test_a_minutes_requests_may_come_at_once_and_count_less_and_less_in_th
     assert [await take(rates, 6) for _ in range(7)][:6] == [0.0] * 6
 
 
-async def test_gateways_that_share_a_redis_share_the_minute(redis_client: Redis) -> None:
-    namespace = uuid.uuid4().hex
-    gateways = [SharedRates(redis_client, namespace=namespace) for _ in range(3)]
-    waits = [await take(gateways[number % 3], 4) for number in range(6)]
-    assert waits[:4] == [0.0] * 4
-    assert all(59 < wait <= 60 for wait in waits[4:])  # the first is forgotten as the next minute begins
-    [key] = await redis_client.keys(f"{namespace}:*")
-    assert 60_000 < await redis_client.pttl(key) <= 120_000
-
-
 async def test_three_gateways_at_once_never_let_in_more_than_the_minutes(redis_client: Redis) -> None:
     namespace, let_in = uuid.uuid4().hex, list[float]()
     gateways = [SharedRates(redis_client, namespace=namespace) for _ in range(3)]
@@ -92,6 +82,9 @@ async def test_three_gateways_at_once_never_let_in_more_than_the_minutes(redis_c
         for number in range(90):
             group.start_soon(ask, gateways[number % 3])
     assert sum(wait == 0 for wait in let_in) == 50
+    assert all(59 < wait <= 60 for wait in let_in if wait)  # the first is forgotten as the next minute begins
+    [key] = await redis_client.keys(f"{namespace}:*")
+    assert 60_000 < await redis_client.pttl(key) <= 120_000
 
 
 async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_client: Redis) -> None:
@@ -104,9 +97,7 @@ async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_clien
     assert 8 < await take(rates, 4) <= 14  # then one of them
 
 
-@pytest.mark.parametrize(
-    "garbage", ["none of ours", "list", "1e300", "-1e300", "inf", "-inf", "nan", "9" * 13]
-)
+@pytest.mark.parametrize("garbage", ["none of ours", "list", "-1e300", "inf", "nan", "9" * 13])
 @pytest.mark.parametrize("window", ["this", "the one before"])
 async def test_what_is_no_count_passes_for_none(redis_client: Redis, garbage: str, window: str) -> None:
     rates = SharedRates(redis_client, namespace=(namespace := uuid.uuid4().hex))
@@ -129,17 +120,12 @@ async def test_a_minute_that_ends_in_an_hour_is_none(redis_client: Redis) -> Non
     assert await take(rates, 2) == 0.0
 
 
-async def test_without_redis_the_smallest_part_is_one_a_minute() -> None:
-    [port] = free_ports(1)
-    async with aclosing(SharedRates(connect(f"redis://127.0.0.1:{port}/0"), 3, ManualClock())) as rates:
-        assert [await take(rates, 2) for _ in range(2)] == pytest.approx([0.0, 60.0])
-
-
 async def test_without_redis_each_gateway_counts_its_part() -> None:
     [port] = free_ports(1)
     client = connect(f"redis://127.0.0.1:{port}/0")
     async with aclosing(SharedRates(client, gateways=3, clock=ManualClock())) as rates:
         assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 60.0])
+        assert [await rates.take("bolt", 2) for _ in range(2)] == pytest.approx([0.0, 60.0])  # at least one
 
 
 async def test_one_that_is_counted_out_makes_room_for_the_next() -> None:
@@ -228,16 +214,11 @@ async def test_work_that_goes_on_without_its_caller_counts_until_it_has_ended(
                 pass
 
 
-async def test_without_keys_there_is_nobody_to_protect(services: FakeServices) -> None:
-    async with gateway_before(services, tenant_requests_per_minute=1) as world:
-        for _ in range(3):
-            assert (await world.post(photo=None)).status_code == 200
-
-
 def test_a_tenants_own_quota_replaces_what_it_names(keys: Path) -> None:
     read = Keys.load(keys, quota=Quota(sessions=7))
     assert read.quota("acme") == Quota(requests_per_minute=3, in_flight=2, sessions=7)
     assert read.quota("bolt") == Quota(sessions=7)
+    assert Keys.load(None, quota=Quota(sessions=7)).quota("public") == Quota()  # nobody to protect
 
 
 @pytest.mark.parametrize("line", ["in_flight = 0", 'in_flight = "2"', "requests = 3"])

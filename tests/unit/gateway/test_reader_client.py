@@ -25,16 +25,21 @@ def deadline() -> Deadline:
     return Deadline.after_ms(30_000)
 
 
-async def test_the_reader_is_asked_in_its_own_terms_and_its_answer_is_told_in_ours() -> None:
-    services = FakeServices()
+async def test_requests_and_replies_of_the_reader_are_translated() -> None:
+    services, weighed = FakeServices(), list[tuple[str, int]]()
+
+    def weigh(service: str, items: int) -> float:
+        weighed.append((service, items))
+        return 1.0
+
     async with clients_of(services) as clients:
-        found = await clients.read("Who wrote this?", [SIGN, KNOWN, PAGE], BOOK, [TURN], 3, deadline())
-    (asked,) = services.reader.calls
-    assert [each.kind for each in asked.passages] == [
-        PassageKind.PHOTO,
-        PassageKind.ATTRIBUTE,
-        PassageKind.PAGE,
-    ]
+        assert await clients.read("Who wrote this?", [PAGE], BOOK, (), 1, deadline()) == ()  # not said there
+        shared, passages = replace(clients, weigh=weigh), [SIGN, KNOWN, PAGE]
+        found = await shared.read("Who wrote this?", passages, BOOK, [TURN], 3, deadline())
+    assert weighed == [("reader", 3)]
+    _, asked = services.reader.calls
+    kinds = [PassageKind.PHOTO, PassageKind.ATTRIBUTE, PassageKind.PAGE]
+    assert [each.kind for each in asked.passages] == kinds
     assert [each.title for each in asked.passages] == ["", BOOK, BOOK]
     assert asked.passages[0].boxes == [Box(left=0.1, top=0.2, right=0.9, bottom=0.3)] * 2
     assert (asked.question, asked.subject, asked.top_n) == ("Who wrote this?", BOOK, 3)
@@ -43,7 +48,7 @@ async def test_the_reader_is_asked_in_its_own_terms_and_its_answer_is_told_in_ou
     assert found == (Found(1, "Mira Holm", AUTHOR, "Mira Holm.", 0.9, start, start + len("Mira Holm")),)
 
 
-async def test_what_is_too_long_for_the_contract_is_cut_and_indices_stay() -> None:
+async def test_a_request_is_cut_to_the_contract_s_limits() -> None:
     services = FakeServices()
     long = ToRead("x" * 30_000, title="t" * 2_000, boxes=((0.0, 0.0, 1.0, 1.0),) * 600)
     passages = [long, *(ToRead(f"Page {number}.") for number in range(62)), PAGE, PAGE]
@@ -59,27 +64,10 @@ async def test_what_is_too_long_for_the_contract_is_cut_and_indices_stay() -> No
     assert (asked.subject, asked.top_n) == (None, 16)
 
 
-async def test_where_nothing_is_said_to_the_question_there_is_no_answer() -> None:
-    async with clients_of(FakeServices()) as clients:
-        assert await clients.read("Who wrote this?", [PAGE], BOOK, (), 1, deadline()) == ()
-
-
 @pytest.mark.parametrize(("passage", "start"), [(1, 0), (-1, 0), (0, 3)])
-async def test_a_span_that_is_in_no_passage_breaks_the_contract(passage: int, start: int) -> None:
+async def test_a_span_outside_its_passage_breaks_the_contract(passage: int, start: int) -> None:
     services = FakeServices()
     services.reader.reply = ReadReply(model="fake", answers=[read_answer(passage, PAGES, "The", start)])
     async with clients_of(services) as clients:
         with pytest.raises(DependencyUnavailable, match="reader sent a reply that breaks its contract"):
             await clients.read("How many pages?", [PAGE], None, (), 1, deadline())
-
-
-async def test_on_a_shared_card_a_call_weighs_what_it_is_given_to_read() -> None:
-    weighed: list[tuple[str, int]] = []
-
-    def weigh(service: str, items: int) -> float:
-        weighed.append((service, items))
-        return 1.0
-
-    async with clients_of(FakeServices()) as clients:
-        await replace(clients, weigh=weigh).read("Who?", [SIGN, PAGE], None, (), 1, deadline())
-    assert weighed == [("reader", 2)]

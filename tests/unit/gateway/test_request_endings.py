@@ -1,4 +1,4 @@
-"""What the request's line and counters say of an error, whichever way it is told."""
+"""The request's log line and counters name an error, whichever way it was sent."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,20 +10,12 @@ from chassis.errors import DeadlineExceeded, Overloaded
 from gateway.serving.execution import Execution
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.series import scrape
+from tests.unit.gateway.test_streaming import Failing
 
 pytestmark = pytest.mark.anyio
 
 MULTIPART: Mapping[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
-
-
-class Late(ScriptedReasoner):
-    """Its failure is told after the stages before it."""
-
-    async def draft(self, *_: object) -> Any:
-        """Always raises."""
-        raise KeyError
 
 
 def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
@@ -35,33 +27,28 @@ def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
     ]
 
 
-async def test_a_chat_that_is_refused_is_logged_with_its_kind(services: FakeServices) -> None:
-    body = {"model": "loreglass", "messages": [{"role": "user", "content": " "}]}
-    async with gateway_before(services) as world:
-        with capture_logs() as logs:
-            reply = await world.client.post("/v1/chat/completions", json=body)
-    assert reply.status_code == 422
-    assert lines(logs) == [("/v1/chat/completions", 422, "invalid_request")]
-
-
-async def test_a_chat_whose_time_is_over_counts_as_one(
+async def test_a_failed_chat_is_logged_and_counted_with_its_kind(
     services: FakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def no_time(*_: object) -> None:
         raise DeadlineExceeded
 
-    monkeypatch.setattr("gateway.routes.chat.to_question", no_time)
-    body = {"model": "loreglass", "messages": [{"role": "user", "content": "Who?"}]}
+    body = {"model": "loreglass", "messages": [{"role": "user", "content": " "}]}
     async with gateway_before(services) as world:
-        assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 504
+        with capture_logs() as logs:
+            assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 422
+            monkeypatch.setattr("gateway.routes.chat.to_question", no_time)
+            assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 504
         counted = (await scrape(world.client)).value(
             "loreglass_deadline_exceeded_total", service="gateway", route="/v1/chat/completions"
         )
     assert counted == 1
+    chat = "/v1/chat/completions"
+    assert lines(logs) == [(chat, 422, "invalid_request"), (chat, 504, "deadline_exceeded")]
 
 
 async def test_a_stream_that_ends_with_an_error_is_logged_with_its_kind(services: FakeServices) -> None:
-    async with gateway_before(services, Late()) as world:
+    async with gateway_before(services, Failing()) as world:
         with capture_logs() as logs:
             reply = await world.client.post("/answer", headers={"Accept": "text/event-stream"}, **MULTIPART)
     assert "event: error" in reply.text

@@ -28,15 +28,8 @@ ARTEFACT: dict[str, Any] = {
     "coefficients": dict.fromkeys(FEATURES, 0.0) | {"confidence": 4.0},
     "constant": ["quoted"],
     "fitted_on": [
-        {
-            "file": "drafts.jsonl",
-            "sha256": "0" * 64,
-            "drafts": 60,
-            "right": 30,
-            "conversations": 30,
-            "systems": ["loreglass 0.1.0"],
-            "judges": ["rules"],
-        }
+        {"file": "drafts.jsonl", "sha256": "0" * 64, "drafts": 60, "right": 30, "conversations": 30}
+        | {"systems": ["loreglass 0.1.0"], "judges": ["rules"]}
     ],
     "held_out": {"aurc": 0.1, "own_aurc": 0.2, "calibration_error": 0.05, "own_calibration_error": 0.1},
 }
@@ -61,14 +54,11 @@ def artefact(folder: Path, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     "text",
     [
-        "I don’t know which one it is.",
-        "The maker is not visible.",
-        "It is most likely a lamp.",
-        "Lamps like this typically cost 40.",
-        "It is either a lamp or a vase.",
+        *("I don’t know which one it is.", "The maker is not visible.", "It is most likely a lamp."),
+        *("Lamps like this typically cost 40.", "It is either a lamp or a vase."),
     ],
 )
-def test_a_guess_is_known_by_its_words(text: str) -> None:
+def test_a_guess_is_recognised(text: str) -> None:
     assert hedged(text)
     assert not hedged("The lamp stands beside a chair.")
 
@@ -101,11 +91,6 @@ def test_numbers_and_names_are_seen_in_the_answer() -> None:
         (draft("I don't know.", "The name is hidden."), Route.RAG),
         (draft(None, "The name is hidden."), Route.RAG),
         (draft(" ", "The name is hidden."), Route.RAG),
-    ],
-    ids=[
-        *("read", "seen", "seen on an unnamed thing", "computed", "recalled fact", "recalled name"),
-        *("speculative", "unsure"),
-        *("does not know", "no answer", "blank"),
     ],
 )
 def test_a_draft_takes_its_branch_of_table_1(made: Draft, route: Route) -> None:
@@ -158,11 +143,8 @@ def test_a_file_of_another_router_is_refused_in_words(
 ) -> None:
     with pytest.raises(WrongSettings, match=told):
         SearchRouter.load(artefact(tmp_path, **changes))
-
-
-def test_a_file_that_is_not_there_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(WrongSettings, match="cannot be read"):
-        SearchRouter.load(tmp_path / "router.json")
+        SearchRouter.load(tmp_path / "none.json")
 
 
 @given(

@@ -69,7 +69,7 @@ async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
     assert SECRET not in str([vars(each) for each in request.all])
 
 
-async def test_only_what_the_model_does_is_called_its_work() -> None:
+async def test_a_stage_is_by_model_only_with_a_model() -> None:
     def plan(vlm: VlmSpeed | None) -> LivePlan:
         planner = Planner(FULL, Estimates(load_latencies("l40s", vlm)))
         return LivePlan(planner, LOREGLASS, Admission(AdmissionLimits(1, 0)))
@@ -85,25 +85,7 @@ async def test_only_what_the_model_does_is_called_its_work() -> None:
     assert told == [[True, False], [False, False]]
 
 
-async def test_stages_side_by_side_are_beside_each_other_in_the_trace_too() -> None:
-    run, both = Run(TRACE, minute()), anyio.Event()
-
-    async def waits() -> None:
-        async with run.stage(Stage.OCR):
-            await both.wait()
-
-    with NotedSpan() as request:
-        async with prefetching() as group:
-            text = run.prefetch(group, waits, None)
-            await anyio.wait_all_tasks_blocked()
-            async with run.stage(Stage.DRAFT):
-                both.set()
-            await text.result()
-    assert [child.name for child in request.children] == ["stage ocr", "stage draft"]
-    assert not any(child.children for child in request.children)
-
-
-async def test_a_stage_that_is_stopped_says_so() -> None:
+async def test_a_cancelled_stage_is_beside_the_others_in_the_trace() -> None:
     run = Run(TRACE, minute())
 
     async def hangs() -> None:
@@ -111,14 +93,17 @@ async def test_a_stage_that_is_stopped_says_so() -> None:
             await anyio.sleep_forever()
 
     with NotedSpan() as request:
-        async with anyio.create_task_group() as group:
-            group.start_soon(hangs)
+        async with prefetching() as group:
+            text = run.prefetch(group, hangs, None)
             await anyio.wait_all_tasks_blocked()
-            group.cancel_scope.cancel()
-    assert request.named("stage ocr").attributes["loreglass.state"] == "cancelled"
+            async with run.stage(Stage.DRAFT):
+                text.cancel()
+    assert [child.name for child in request.children] == ["stage ocr", "stage draft"]  # side by side
+    assert [child.attributes["loreglass.state"] for child in request.children] == ["cancelled", "done"]
+    assert not any(child.children for child in request.children)
 
 
-async def test_only_who_waits_to_be_let_in_has_a_span_for_it() -> None:
+async def test_only_a_request_that_waits_for_admission_has_a_span_for_it() -> None:
     admission, entered = Admission(AdmissionLimits(1, 4)), anyio.Event()
 
     async def ask(request: NotedSpan) -> None:
@@ -181,12 +166,9 @@ async def test_each_request_of_one_call_has_its_own_span() -> None:
     assert statuses == [400] * (len(headers) - 1) + [200]
     parents = [each["traceparent"].split("-")[2] for each in headers]
     assert parents == [call.span_id for call in request.children]
-
-
-async def test_a_request_that_is_refused_is_a_failed_span() -> None:
-    request, _ = await asked(fails(429, "busy"))
-    assert request.failure == Overloaded.kind.value
-    assert [call.failure for call in request.children] == [Overloaded.__name__]
+    refused, _ = await asked(fails(429, "busy"))
+    assert refused.failure == Overloaded.kind.value
+    assert [call.failure for call in refused.children] == [Overloaded.__name__]
 
 
 async def test_the_trace_goes_to_the_model_also_while_nothing_is_recorded() -> None:

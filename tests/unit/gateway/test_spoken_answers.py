@@ -17,6 +17,7 @@ from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import QUESTION, World, closed_port, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.speech.sounds import tone
+from tests.unit.gateway.test_keys import keys_entry
 
 pytestmark = pytest.mark.anyio
 
@@ -111,37 +112,24 @@ async def test_sound_is_made_once_and_sent_in_parts(world: World, servers: Speec
         whole = await world.client.get(speech, headers={"Range": odd})
         assert (whole.status_code, whole.content) == (200, servers.sound)
     assert len(servers.said) == 1
-
-
-async def test_sound_too_large_for_the_cache_is_sent_in_parts(world: World, servers: SpeechServers) -> None:
-    servers.sound = b"ID3" + bytes(5 * 2**20)
-    reply = await world.client.get(await address(world), headers={"Range": "bytes=1-2"})
-    assert (reply.status_code, reply.content) == (206, b"D3")
-    assert reply.headers["content-range"] == f"bytes 1-2/{len(servers.sound)}"
-
-
-async def test_address_lives_as_long_as_a_session(services: FakeServices, servers: SpeechServers) -> None:
-    async with speaking(services, servers, session_ttl_s=5_000) as world:
-        _, until, _ = (await address(world)).split(".")
-    assert 4_900 < int(until, 16) - time.time() <= 5_000
-
-
-async def test_operator_sets_model_voice_and_format(services: FakeServices, servers: SpeechServers) -> None:
-    chosen = {"tts_model": "kokoro", "tts_voice": "af_heart", "tts_format": "opus", "tts_key": "secret"}
-    async with speaking(services, servers, **chosen) as world:
-        await world.client.get(await address(world))
-    [said] = servers.said
-    assert (said["model"], said["voice"], said["response_format"]) == ("kokoro", "af_heart", "opus")
+    servers.sound = b"ID3" + bytes(5 * 2**20)  # too large for the cache
+    part = await world.client.get(await address(world), headers={"Range": "bytes=1-2"})
+    assert (part.status_code, part.content) == (206, b"D3")
 
 
 async def test_refusal_is_spoken_with_its_advice(services: FakeServices, servers: SpeechServers) -> None:
-    async with speaking(services, servers, stt_url=closed_port()) as world:
+    chosen = {"tts_model": "kokoro", "tts_voice": "af_heart", "tts_format": "opus", "session_ttl_s": 5_000}
+    async with speaking(services, servers, stt_url=closed_port(), **chosen) as world:
         silent = await world.client.post("/answer", files={"audio": tone(0.5, peak=0)})
         answer = Answer.model_validate_json(silent.content)
         assert answer.reason is Reason.NOT_HEARD
         assert answer.speech is not None
         await world.client.get(answer.speech)
-    assert servers.said[0]["input"] == f"{answer.answer} {answer.advice}"
+    [said] = servers.said
+    assert said["input"] == f"{answer.answer} {answer.advice}"
+    assert (said["model"], said["voice"], said["response_format"]) == ("kokoro", "af_heart", "opus")
+    _, until, _ = answer.speech.split(".")
+    assert 4_900 < int(until, 16) - time.time() <= 5_000  # as long as a session
 
 
 async def test_without_a_speech_server_there_is_no_address(services: FakeServices) -> None:
@@ -155,8 +143,7 @@ async def test_only_listening_needs_no_key(
     services: FakeServices, servers: SpeechServers, tmp_path: Path
 ) -> None:
     key, keys = ApiKey.new(), tmp_path / "keys.toml"
-    told = {"prefix": key.prefix, "sha256": key.sha256, "tenant": "anna", "priority": "interactive"}
-    keys.write_text("\n".join(["[[key]]", *(f'{name} = "{value}"' for name, value in told.items())]))
+    keys.write_text(keys_entry(key, "anna"))
     bearing = {"Authorization": f"Bearer {key.text}"}
     async with speaking(services, servers, keys=str(keys)) as world:
         asked = await world.client.post("/answer", json={"question": QUESTION}, headers=bearing)
@@ -211,14 +198,9 @@ async def test_broken_sound_has_no_regular_end(world: World, servers: SpeechServ
     assert len(servers.said) == 1  # and it is not begun again
 
 
-@pytest.mark.parametrize(
-    ("manner", "note"),
-    [(Manner.REFUSES_KEY, "tts refuses the key"), (Manner.ENDLESS, "ok")],
-)
-async def test_readiness_reports_the_speech_server(
-    world: World, servers: SpeechServers, manner: Manner, note: str
-) -> None:
-    servers.manner = manner
-    ready = await world.client.get("/health/ready")
-    assert ready.status_code == 200
-    assert ready.json()["checks"]["tts"].startswith(note)
+async def test_readiness_reports_the_speech_server(world: World, servers: SpeechServers) -> None:
+    for manner, note in ((Manner.REFUSES_KEY, "tts refuses the key"), (Manner.ENDLESS, "ok")):
+        servers.manner = manner
+        ready = await world.client.get("/health/ready")
+        assert ready.status_code == 200
+        assert ready.json()["checks"]["tts"].startswith(note)

@@ -62,21 +62,17 @@ async def test_sound_of_the_last_message_is_the_question(client: AsyncOpenAI, wo
     assert world.reasoner.asked[-1].question == f"About the cover:\n{QUESTION}"
 
 
-async def test_words_are_answered_if_transcription_fails(
+async def test_text_is_answered_without_its_sound(
     client: AsyncOpenAI, world: World, servers: SpeechServers
 ) -> None:
+    earlier: ChatCompletionMessageParam = {"role": "assistant", "content": "Ada."}
+    body = await ask(client, spoken("Who?"), earlier, user("And when?", None))
+    assert "history" in body["degraded"]
+    assert servers.heard == []
     servers.manner = Manner.FAILS
     body = await ask(client, spoken("Who wrote it?"))
     assert body["degraded"] == ["transcription"]
     assert world.reasoner.asked[-1].question == "Who wrote it?"
-
-
-async def test_earlier_sounds_are_named_in_degraded(client: AsyncOpenAI, servers: SpeechServers) -> None:
-    body = await ask(
-        client, spoken("Who?"), {"role": "assistant", "content": "Ada."}, user("And when?", None)
-    )
-    assert "history" in body["degraded"]
-    assert servers.heard == []
 
 
 async def test_stream_reports_the_transcript(client: AsyncOpenAI) -> None:

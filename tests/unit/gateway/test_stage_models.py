@@ -3,7 +3,6 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -11,18 +10,18 @@ import httpx
 import pytest
 
 from bench.node import RunningServer, Script, ServerTraits, fails, says, vlm_server
-from chassis.http.serving import BoundApp, from_environment, listen, running
+from chassis.http.serving import from_environment
 from chassis.startup import WrongSettings
-from contracts.answer import Answer, Reason
-from gateway.app import create_app
+from contracts.answer import Reason
 from gateway.llm.prompts import short_name
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import PACKAGED, VlmSpeed, Work, load_latencies
 from gateway.planning.stages import PROMPTS, Stage
-from gateway.settings import GatewaySettings, Reasoning
-from tests.unit.gateway.fakes import AUTHOR, FakeServices, service_settings
+from gateway.settings import GatewaySettings
+from tests.unit.gateway.asking import Ask, asking
+from tests.unit.gateway.fakes import AUTHOR
 from tests.unit.gateway.model_replies import UNKNOWN, replies
-from tests.unit.gateway.platform import PHOTO, QUESTION
+from tests.unit.gateway.platform import QUESTION
 from tests.unit.gateway.series import scrape
 
 KEY, OTHERS_KEY = "first-key", "planner-key"
@@ -110,18 +109,7 @@ def test_a_stage_is_planned_at_the_speed_of_its_own_model() -> None:
     assert both.idle_ms(Stage.RERANKER, work) == alone.idle_ms(Stage.RERANKER, work)
 
 
-@dataclass(frozen=True, slots=True)
-class Platform:
-    """A gateway with two models, and their servers."""
-
-    client: httpx.AsyncClient
-    usual: RunningServer
-    planner: RunningServer
-
-    async def ask(self) -> Answer:
-        form = {"question": QUESTION, "pipeline": "wiki-prf", "deadline_ms": "60000"}
-        reply = await self.client.post("/answer", files={"image": ("p.jpg", PHOTO, "image/jpeg")}, data=form)
-        return Answer.model_validate_json(reply.raise_for_status().content)
+Platform = tuple[httpx.AsyncClient, RunningServer, RunningServer, Ask]
 
 
 def asked(server: RunningServer) -> list[str]:
@@ -131,39 +119,27 @@ def asked(server: RunningServer) -> list[str]:
 
 @asynccontextmanager
 async def platform(planner: Script) -> AsyncIterator[Platform]:
-    """Plans and filters by one model, all else by another."""
-    traits, others = ServerTraits(model="base", key=KEY), ServerTraits(model="vlm-prf", key=OTHERS_KEY)
-    async with (
-        vlm_server(replies(UNKNOWN) | USUAL, traits) as usual,
-        vlm_server(planner, others) as trained,
-    ):
-        behind = BoundApp(FakeServices().app(), listen("127.0.0.1", 0))
+    """A gateway that plans and filters by one model, and does all else by another; both servers."""
+    usual, others = ServerTraits(model="base", key=KEY), ServerTraits(model="vlm-prf", key=OTHERS_KEY)
+    async with vlm_server(planner, others) as trained:
         stages = ["tool_plan", "knowledge_filter"]
-        prf = {"url": trained.url, "model": trained.model, "stages": stages, "key": OTHERS_KEY}
-        given: dict[str, Any] = {
-            **service_settings(behind.url),
-            "reasoning": Reasoning.VLM,
-            "vlm_url": usual.url,
-            "vlm_model": usual.model,
-            "vlm_key": KEY,
-            "stage_models": {"prf": prf},
-        }
-        bound = BoundApp(create_app(GatewaySettings(**given)), listen("127.0.0.1", 0))
-        async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
-            yield Platform(client, usual, trained)
+        models = {"prf": entry(url=trained.url, model=trained.model, stages=stages, key=OTHERS_KEY)}
+        settings = {"vlm_key": KEY, "stage_models": models}
+        async with asking(replies(UNKNOWN) | USUAL, usual, probed=False, **settings) as (client, server, ask):
+            yield client, server, trained, ask
 
 
 @pytest.mark.anyio
 async def test_each_stage_asks_its_own_model_and_what_they_cost_is_told_apart_and_together() -> None:
-    async with platform(PLANNER) as it:
-        answer = await it.ask()
-        now = await scrape(it.client)
-        ready = (await it.client.get("/health/ready")).json()["checks"]
-        info = (await it.client.get("/info")).json()
+    async with platform(PLANNER) as (client, usual, planner, ask):
+        answer = await ask(QUESTION, pipeline="wiki-prf")
+        now = await scrape(client)
+        ready = (await client.get("/health/ready")).json()["checks"]
+        info = (await client.get("/info")).json()
     assert (answer.answer, answer.degraded) == (AUTHOR, [])
-    assert asked(it.planner) == ["plan_tools", "filter_knowledge"]
-    assert asked(it.usual) == ["describe_photo", "answer_from_knowledge"]
-    for server in (it.planner, it.usual):
+    assert asked(planner) == ["plan_tools", "filter_knowledge"]
+    assert asked(usual) == ["describe_photo", "answer_from_knowledge"]
+    for server in (planner, usual):
         assert {request.chat.model for request in server.requests} == {server.model}
     calls = "loreglass_vlm_calls_total"
     assert now.value(calls, model="vlm-prf", prompt="plan_tools", outcome="ok") == 1
@@ -179,9 +155,9 @@ async def test_each_stage_asks_its_own_model_and_what_they_cost_is_told_apart_an
 
 @pytest.mark.anyio
 async def test_a_model_that_is_away_costs_its_own_stages_only() -> None:
-    async with platform({name: fails(503) for name in PLANNER}) as it:
-        answer = await it.ask()
-        breakers = await scrape(it.client)
+    async with platform({name: fails(503) for name in PLANNER}) as (client, _, _, ask):
+        answer = await ask(QUESTION, pipeline="wiki-prf")
+        breakers = await scrape(client)
     assert (answer.answer, answer.reason) == (AUTHOR, Reason.ANSWERED)
     assert set(answer.degraded) == {"tool_plan", "knowledge_filter"}
     assert "vlm-prf" in breakers.labels("loreglass_concurrency_limit", "dependency")

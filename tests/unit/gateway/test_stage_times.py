@@ -17,19 +17,10 @@ from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
 from gateway.steps.evidence import SearchRequest, rank_chunks
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON
+from tests.unit.gateway.sessions.harness import ManualClock as Clock
 from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
-
-
-class Clock:
-    """Moves when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class QuietNode:
@@ -61,7 +52,7 @@ def live_plan(stage_graph: StageGraph, clock: Clock, remaining_ms: float) -> tup
 
 async def test_a_stage_is_not_charged_for_waiting_for_another_one() -> None:
     clock, noted, wanted = Clock(), Noted(), anyio.Event()
-    run = Run("trace", Deadline(60.0, clock), planning=noted)
+    run = Run("trace", Deadline.after_ms(60_000, clock), planning=noted)
 
     async def read() -> str:
         async with run.stage(Stage.OCR):
@@ -78,36 +69,23 @@ async def test_a_stage_is_not_charged_for_waiting_for_another_one() -> None:
     assert noted.ms == pytest.approx({Stage.OCR: 5_000.0, Stage.DRAFT: 2_000.0})
 
 
-async def test_what_is_given_up_before_it_began_is_no_stage_at_all() -> None:
-    run = Run("trace", Deadline(0.0, Clock()))
+@pytest.mark.parametrize("now", [True, False])
+async def test_a_prefetch_cancelled_before_it_began_is_no_stage(now: bool) -> None:
+    run = Run("trace", Deadline.after_ms(60_000, Clock()))
 
     async def search() -> str:
         async with run.stage(Stage.IMAGE_SEARCH):
             return "found"
 
     async with prefetching() as group:
-        found = run.prefetch(group, search, "", now=False)
+        found = run.prefetch(group, search, "", now=now)
         found.cancel()
         assert await found.result() == ""
     assert (run.stages, run.degraded) == ([], [])
 
 
-async def test_what_is_given_up_before_its_first_step_is_not_waited_for() -> None:
-    run, begun = Run("trace", Deadline(60.0, Clock())), list[str]()
-
-    async def search() -> str:
-        begun.append("search")
-        return "found"
-
-    async with prefetching() as group:
-        found = run.prefetch(group, search, "")
-        found.cancel()
-        assert await found.result() == ""
-    assert not begun
-
-
 async def test_an_error_beside_a_prefetch_stops_it_and_comes_out_as_it_was_raised() -> None:
-    run, stopped = Run("trace", Deadline(60.0, Clock())), list[str]()
+    run, stopped = Run("trace", Deadline.after_ms(60_000, Clock())), list[str]()
 
     async def search() -> None:
         try:
@@ -131,7 +109,7 @@ async def test_a_step_without_the_model_is_neither_timed_nor_refused_as_the_mode
     plan, estimates = live_plan(LOREGLASS, clock, 300.0)
     assert not plan.plan.model
     before = estimates.p50_ms(Stage.QUERY_REWRITE)
-    run = Run("trace", Deadline(0.3, clock), planning=plan)
+    run = Run("trace", Deadline.after_ms(300, clock), planning=plan)
     done = []
     for _ in range(50):
         async with run.optional(Stage.QUERY_REWRITE), run.stage(Stage.QUERY_REWRITE):
@@ -141,16 +119,13 @@ async def test_a_step_without_the_model_is_neither_timed_nor_refused_as_the_mode
     assert run.degraded == ["query_rewrite"]
 
 
-async def test_a_judge_that_goes_with_the_fallback_is_not_timed_as_the_model() -> None:
+async def test_a_judge_behind_the_fallback_is_not_timed_as_the_model() -> None:
     clock = Clock()
     plan, estimates = live_plan(LOREGLASS, clock, 60_000.0)
     before = estimates.p50_ms(Stage.JUDGE)
-    run = Run("trace", Deadline(60.0, clock), planning=plan)
-
-    async with run.stage(Stage.POCKET_ANSWER):
-        pass
-    for _ in range(50):
-        async with run.stage(Stage.JUDGE):
+    run = Run("trace", Deadline.after_ms(60_000, clock), planning=plan)
+    for stage in (Stage.POCKET_ANSWER, *[Stage.JUDGE] * 50):
+        async with run.stage(stage):
             pass
     assert estimates.p50_ms(Stage.JUDGE) == before
 
@@ -158,7 +133,7 @@ async def test_a_judge_that_goes_with_the_fallback_is_not_timed_as_the_model() -
 async def test_ranking_nothing_says_nothing_of_how_long_ranking_takes(services: FakeServices) -> None:
     clock = Clock()
     plan, estimates = live_plan(LOREGLASS, clock, 60_000.0)
-    run = Run("trace", Deadline(60.0, clock), planning=plan)
+    run = Run("trace", Deadline.after_ms(60_000, clock), planning=plan)
     before = estimates.p50_ms(Stage.RERANKER, ONE)
     async with clients_of(services) as clients:
         for _ in range(50):
@@ -181,7 +156,7 @@ async def test_a_stage_that_the_plan_leaves_out_or_lessens_is_named_by_the_cut(
     stage_graph: StageGraph, stage: Stage, cut: str
 ) -> None:
     plan, _ = live_plan(stage_graph, Clock(), 300.0)
-    run = Run("trace", Deadline(0.3, Clock()), planning=plan)
+    run = Run("trace", Deadline.after_ms(300, Clock()), planning=plan)
     await run.skip(stage)
     assert cut in run.degraded
     assert stage.value not in run.degraded
@@ -211,7 +186,7 @@ async def deadline_of_the_model(stage: Stage, fallback: str | None, plan: FixedP
     async def remaining_ms(deadline: Deadline) -> float:
         return deadline.remaining_ms()
 
-    run = Run("trace", Deadline(10.0, Clock()), planning=plan)
+    run = Run("trace", Deadline.after_ms(10_000, Clock()), planning=plan)
     return await run.with_fallback(stage, remaining_ms, remaining_ms if fallback else None)
 
 

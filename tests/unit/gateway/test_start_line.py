@@ -43,7 +43,7 @@ async def line_of(settings: GatewaySettings, services: Services) -> Mapping[str,
     return line
 
 
-async def test_a_gateway_that_starts_leaves_one_line_of_what_it_is_made_of(services: FakeServices) -> None:
+async def test_a_starting_gateway_logs_its_parts_once(services: FakeServices) -> None:
     with capture_logs() as lines:
         async with gateway_before(services, tell_start=log_start) as world:
             with anyio.fail_after(30):
@@ -60,14 +60,7 @@ async def test_a_gateway_that_starts_leaves_one_line_of_what_it_is_made_of(servi
     assert line["indexed"] == {"images": 3, "pages": 3}
 
 
-async def test_a_model_is_named_with_its_address(services: FakeServices) -> None:
-    model = {"reasoning": Reasoning.VLM, "vlm_model": "qwen", "vlm_url": "http://vlm:8000/v1"}
-    async with beside(services, **model) as (settings, clients):
-        line = await line_of(settings, clients)
-    assert (line["reasoning"], line["model"], line["model_url"]) == ("vlm", "qwen", "http://vlm:8000/v1")
-
-
-async def test_who_does_not_answer_is_named_and_not_waited_for(services: FakeServices) -> None:
+async def test_a_silent_service_is_named_and_not_waited_for(services: FakeServices) -> None:
     nobody = closed_port()
     services.collections.mood = Mood.CRASHES
     async with beside(services, down={"ocr": nobody}) as (settings, clients):
@@ -77,13 +70,15 @@ async def test_who_does_not_answer_is_named_and_not_waited_for(services: FakeSer
     assert line["indexed"] == {}
 
 
-async def test_no_key_or_password_is_in_the_line(services: FakeServices) -> None:
+async def test_models_are_named_without_keys_or_passwords(services: FakeServices) -> None:
     model: dict[str, Any] = {"reasoning": Reasoning.VLM, "vlm_model": "qwen", "vlm_key": PASSWORD}
+    model["vlm_url"] = "http://vlm:8000/v1"
     prf = {"url": "http://prf:8000", "model": "prf", "stages": ["tool_plan"], "key": PASSWORD}
     model["stage_models"] = {"prf": prf}
     redis = f"redis://:{PASSWORD}@redis:6379"
     async with beside(services, **model, redis_url=redis) as (settings, clients):
         line = await line_of(settings, clients)
+    assert (line["reasoning"], line["model"], line["model_url"]) == ("vlm", "qwen", "http://vlm:8000/v1")
     assert PASSWORD not in str(line)
     assert line["stage_models"] == {"prf": "http://prf:8000"}
 

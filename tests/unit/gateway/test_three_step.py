@@ -10,7 +10,7 @@ from gateway.llm.delimiting import Budget, evidence_blocks
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
-from gateway.state import Context, Reply, Turn
+from gateway.state import Reply, Turn
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
 from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, numbered, passages
 
@@ -66,14 +66,10 @@ async def test_the_list_s_order_is_the_context_s_and_no_more_than_ten() -> None:
     assert [item.score for item in pages] == sorted((item.score for item in pages), reverse=True)
 
 
-async def test_a_list_that_says_none_leaves_no_page() -> None:
-    reasoner = ScriptedThreeStep(order=())
-    result = await ask_three_step(reasoner, searching(first=15))
-    assert {item.kind for item in reasoner.seen["answer"].evidence} == {CitationKind.IMAGE}
-    assert result.run.degraded == []
-
-
 async def test_without_a_list_the_order_of_the_search_stands() -> None:
+    empty = ScriptedThreeStep(order=())
+    assert (await ask_three_step(empty, searching(first=15))).run.degraded == []
+    assert {item.kind for item in empty.seen["answer"].evidence} == {CitationKind.IMAGE}
     reasoner = ScriptedThreeStep(failing={"rank": BROKEN})
     result = await ask_three_step(reasoner, searching(first=15))
     pages = [item for item in reasoner.seen["answer"].evidence if item.kind is CitationKind.PAGE]
@@ -130,7 +126,11 @@ async def test_a_piece_that_is_longer_than_the_whole_context_costs_no_more_than_
 
 
 async def test_the_answer_is_given_as_it_is_said_with_what_it_can_be_traced_to() -> None:
-    result = await ask_three_step()
+    reasoner, turns = ScriptedThreeStep(), (Turn("What is this?", f"This is {BOOK}.", False),)
+    result = await ask_three_step(reasoner, history=turns)
+    assert reasoner.seen["sample_queries"][0].history == turns
+    assert not result.services.ocr.calls
+    assert not result.services.reranker.calls
     assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)
     assert [citation.snippet for citation in result.outcome.citations] == [result.outcome.answer]
     assert not result.services.verifier.calls
@@ -138,33 +138,28 @@ async def test_the_answer_is_given_as_it_is_said_with_what_it_can_be_traced_to()
     assert (await ask_three_step(unsure)).outcome.answer == "Perhaps."
 
 
-@pytest.mark.parametrize("said", [None, "", "I don't know.", "I'm not sure about that."])
-async def test_not_to_know_is_a_refusal(said: str | None) -> None:
+async def test_without_a_photo_pages_answer() -> None:
+    result = await ask_three_step(photo=None)
+    assert not result.services.image_search.calls
+    assert PAGES in result.outcome.answer
+
+
+@pytest.mark.parametrize("said", [None, "I don't know."])
+async def test_not_knowing_is_a_refusal(said: str | None) -> None:
     result = await ask_three_step(ScriptedThreeStep(say=lambda _: Reply(said, 0.9)))
     assert result.outcome.abstained
 
 
-async def test_the_conversation_reaches_the_queries_and_the_answer() -> None:
-    reasoner = ScriptedThreeStep()
-    turns = (Turn("What is this?", f"This is {BOOK}.", False),)
-    await ask_three_step(reasoner, history=turns)
-    assert reasoner.seen["sample_queries"][0].history == turns
-
-
-async def test_a_model_is_spared_ocr_and_the_reranker_service() -> None:
-    result = await ask_three_step()
-    assert not result.services.ocr.calls
-    assert not result.services.reranker.calls
-
-
-@pytest.mark.parametrize("service", ["image_search", "text_search"])
-@pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.BUSY, Mood.TALKS_NONSENSE])
-async def test_each_service_may_fail_alone(service: str, mood: Mood) -> None:
-    services = FakeServices()
-    services[service].mood = mood
-    result = await ask_three_step(services=services)
-    assert result.outcome.reason in (Reason.ANSWERED, Reason.NO_EVIDENCE)
-    assert result.run.degraded == [service]
+async def test_each_service_may_fail_alone_and_both_are_an_overload() -> None:
+    for service in ("image_search", "text_search"):
+        services = FakeServices()
+        services[service].mood = Mood.CRASHES
+        result = await ask_three_step(services=services)
+        assert result.outcome.reason in (Reason.ANSWERED, Reason.NO_EVIDENCE)
+        assert result.run.degraded == [service]
+    services.image_search.mood = services.text_search.mood = Mood.BUSY
+    result = await ask_three_step(ScriptedThreeStep(say=lambda _: Reply(None, 0.0)), services)
+    assert result.outcome.reason is Reason.OVERLOADED
 
 
 async def test_less_is_searched_when_the_plan_has_less_time() -> None:
@@ -201,21 +196,3 @@ async def test_the_list_holds_a_piece_of_every_result_with_what_was_asked_for() 
     assert [item.url[-3:] for item in pages] == ["/29", "t/3"]
     assert sum(len(item.text) for item in pages) <= three_step.PAGES_CHARS
     assert min(len(item.text) for item in pages) > 2_000
-
-
-async def test_without_a_photo_the_question_is_still_answered() -> None:
-    result = await ask_three_step(photo=None)
-    assert not result.services.image_search.calls
-    assert PAGES in result.outcome.answer
-
-
-def unsaid(_: Context) -> Reply:
-    """Nothing."""
-    return Reply(None, 0.0)
-
-
-async def test_searches_that_failed_are_told_from_searches_that_found_nothing() -> None:
-    services = FakeServices()
-    services.image_search.mood = services.text_search.mood = Mood.BUSY
-    result = await ask_three_step(ScriptedThreeStep(say=unsaid), services)
-    assert result.outcome.reason is Reason.OVERLOADED

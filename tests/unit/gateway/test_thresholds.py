@@ -39,12 +39,6 @@ def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
     assert GatewaySettings(thresholds=mine).thresholds == mine
 
 
-def test_every_value_says_where_it_comes_from() -> None:
-    values = [line for line in GIVEN.splitlines() if "=" in line and not line.startswith(("#", "version"))]
-    assert len(values) == 13
-    assert all("#" in line for line in values)
-
-
 def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
     mine = GIVEN.replace("version = 6", "version = 7").replace("decisive = 0.90", "decisive = 1")
     thresholds = load_thresholds(written(tmp_path, mine))
@@ -78,10 +72,9 @@ def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("content", [None, b"\xff\xfe"], ids=["not there", "not text"])
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "thresholds.toml"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"thresholds\.toml"):
-        load_thresholds(path)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"thresholds\.toml"):
+            load_thresholds(path)
+        path.write_bytes(b"\xff\xfe")

@@ -1,4 +1,4 @@
-"""What a wearer is told beside the answer: what the thing is, what was looked at, what would help."""
+"""What is reported beside the answer: the entity, the regions of the photo, and advice."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from tests.unit.gateway.test_streaming import STREAM, events_of, stream
 pytestmark = pytest.mark.anyio
 
 
-async def test_what_the_thing_is_is_told_before_pages_are_searched(world: World) -> None:
+async def test_the_entity_is_reported_before_pages_are_searched(world: World) -> None:
     events = await stream(world)
     [place] = [place for place, (name, _) in enumerate(events) if name == "identified"]
     assert events[place][1] == {"entity": BOOK, "sentence": f"This is {BOOK}."}
@@ -28,7 +28,7 @@ async def test_what_the_thing_is_is_told_before_pages_are_searched(world: World)
     assert final["timings_ms"]["first_word"] < final["timings_ms"]["total"]
 
 
-async def test_a_thing_that_is_not_certain_is_not_told_early(services: FakeServices) -> None:
+async def test_an_uncertain_entity_is_not_reported_early(services: FakeServices) -> None:
     services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
     async with gateway_before(services) as world:
         events = await stream(world)
@@ -38,7 +38,7 @@ async def test_a_thing_that_is_not_certain_is_not_told_early(services: FakeServi
     assert final["timings_ms"]["first_word"] == final["timings_ms"]["total"]
 
 
-async def test_what_was_told_early_stands_in_a_refusal_too(services: FakeServices) -> None:
+async def test_a_refusal_keeps_the_entity_reported_early(services: FakeServices) -> None:
     unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
     async with gateway_before(services, unsure) as world:
         events = await stream(world)
@@ -47,7 +47,7 @@ async def test_what_was_told_early_stands_in_a_refusal_too(services: FakeService
     assert (final["abstained"], final["entity"]) == (True, told["entity"])
 
 
-async def test_a_follow_up_is_not_told_again_what_the_thing_is(world: World) -> None:
+async def test_a_follow_up_does_not_report_the_entity_again(world: World) -> None:
     session = (await world.ask()).session_id
     reply = await world.client.post(
         "/answer", headers=STREAM, json={"question": "How long is it?", "session_id": session}
@@ -55,7 +55,7 @@ async def test_a_follow_up_is_not_told_again_what_the_thing_is(world: World) -> 
     assert "identified" not in {name for name, _ in events_of(reply.text)}
 
 
-async def test_stages_tell_how_much_of_the_deadline_is_left(world: World) -> None:
+async def test_stage_events_have_the_time_left(world: World) -> None:
     reply = await world.client.post(
         "/answer", headers=STREAM, files={"image": PHOTO}, data={"question": "Who?", "deadline_ms": "50000"}
     )
@@ -64,7 +64,7 @@ async def test_stages_tell_how_much_of_the_deadline_is_left(world: World) -> Non
     assert all(0 < each <= 50_000 for each in left)
 
 
-async def test_the_regions_that_were_looked_at_are_shares_of_the_photo(services: FakeServices) -> None:
+async def test_regions_are_fractions_of_the_photo(services: FakeServices) -> None:
     services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.6)], collection="images")
     services.cropper.reply = CropReply(regions=[crop_region(PHOTO)], width=100, height=50)
     async with gateway_before(services) as world:
@@ -75,7 +75,7 @@ async def test_the_regions_that_were_looked_at_are_shares_of_the_photo(services:
     assert (text.text, text.left, text.bottom) == ("THE SALT ROAD", pytest.approx(10 / 96, abs=1e-3), 0.25)
 
 
-async def test_however_much_is_read_only_so_much_is_told(services: FakeServices) -> None:
+async def test_the_list_of_regions_is_bounded(services: FakeServices) -> None:
     lines = [text_line("word " * 100, row) for row in range(500)]
     services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
     async with gateway_before(services) as world:
@@ -85,19 +85,7 @@ async def test_however_much_is_read_only_so_much_is_told(services: FakeServices)
     assert all(0 <= each.top <= each.bottom <= 1 for each in answer.looked_at)
 
 
-async def test_an_answer_needs_no_advice(world: World) -> None:
-    assert (await world.ask()).advice == ""
-
-
-async def test_who_sees_nothing_known_is_told_to_come_closer(services: FakeServices) -> None:
-    _finds_nothing(services)
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-    assert answer.abstained
-    assert "closer" in answer.advice
-
-
-async def test_small_print_is_told_to_be_small(services: FakeServices) -> None:
+async def test_small_print_gets_advice_about_print(services: FakeServices) -> None:
     _finds_nothing(services)
     services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=4_000, height=3_000)
     unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
@@ -106,7 +94,7 @@ async def test_small_print_is_told_to_be_small(services: FakeServices) -> None:
     assert "print" in answer.advice
 
 
-async def test_a_known_thing_of_which_nothing_is_indexed_is_named(services: FakeServices) -> None:
+async def test_advice_names_an_entity_without_pages(services: FakeServices) -> None:
     unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.NO_EVIDENCE))
     services.text_search.reply = TextSearchReply(hits=[], collection="pages")
     services.image_search.reply = ImageSearchReply(
@@ -118,20 +106,18 @@ async def test_a_known_thing_of_which_nothing_is_indexed_is_named(services: Fake
     assert answer.advice == f"Index a page about {BOOK}, or ask for something else."
 
 
-async def test_an_empty_index_says_what_it_needs(services: FakeServices) -> None:
-    _finds_nothing(services)
-    services.collections.reply = Collections(collections=[])
+async def test_advice_follows_the_reason(services: FakeServices) -> None:
     async with gateway_before(services) as world:
-        answer = await world.ask()
-    assert (answer.reason, "indexed" in answer.advice) == ("nothing_indexed", True)
-
-
-async def test_where_a_search_is_out_the_advice_is_to_ask_again(services: FakeServices) -> None:
-    _finds_nothing(services)
-    services.text_search.mood = Mood.CRASHES
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-    assert (answer.reason, answer.advice) == ("unavailable", "Ask again in a minute.")
+        assert (await world.ask()).advice == ""
+        _finds_nothing(services)
+        unseen = await world.ask()
+        assert (unseen.abstained, "closer" in unseen.advice) == (True, True)
+        services.collections.reply = Collections(collections=[])
+        empty = await world.ask()
+        assert (empty.reason, "indexed" in empty.advice) == ("nothing_indexed", True)
+        services.text_search.mood = Mood.CRASHES
+        broken = await world.ask()
+        assert (broken.reason, broken.advice) == ("unavailable", "Ask again in a minute.")
 
 
 def _finds_nothing(services: FakeServices) -> None:

@@ -47,23 +47,18 @@ def test_sums_over_facts_from_outside_are_looked_up(question: str) -> None:
     assert within_rules(Query(question, PHOTO), UNKNOWN_LAMP, None, EVERY_TOOL) == EVERY_TOOL
 
 
+BY_ITSELF = ("book", "old books", "cereal box", "Can", "bottles", "potted plant", "leaves")
+
+
 @pytest.mark.parametrize(
     ("label", "domain", "by_itself"),
     [
-        ("book", None, True),
-        ("old books", None, True),
-        ("cereal box", None, True),
-        ("Can", None, True),
-        ("bottles", None, True),
-        ("potted plant", None, True),
-        ("leaves", None, True),
-        ("red car", None, False),
+        *((label, None, True) for label in BY_ITSELF),
+        *((label, None, False) for label in ("red car", "handbag", None)),
         ("statue", Domain.BOOK, False),
-        ("handbag", None, False),
         (None, Domain.BOOK, True),
         (None, Domain.PLANTS_AND_GARDENING, True),
         (None, Domain.VEHICLE, False),
-        (None, None, False),
     ],
 )
 def test_books_packages_and_plants_need_no_image_search(
@@ -74,12 +69,9 @@ def test_books_packages_and_plants_need_no_image_search(
     assert tools == (TEXT if by_itself else EVERY_TOOL)
 
 
-def test_a_thing_that_has_a_name_needs_no_image_search() -> None:
-    draft = lookup_draft(object_label="car", entity="Volkswagen Golf")
-    assert within_rules(Query("How fast is it?", PHOTO), draft, None, EVERY_TOOL) == TEXT
-
-
-def test_without_a_photo_there_is_no_image_search() -> None:
+def test_a_named_entity_or_no_photo_needs_no_image_search() -> None:
+    named = lookup_draft(object_label="car", entity="Volkswagen Golf")
+    assert within_rules(Query("How fast is it?", PHOTO), named, None, EVERY_TOOL) == TEXT
     assert within_rules(Query("How fast is it?", None), UNKNOWN_LAMP, None, EVERY_TOOL) == TEXT
 
 

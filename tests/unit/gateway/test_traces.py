@@ -78,15 +78,6 @@ async def test_a_gateway_s_own_traces_are_found_while_redis_is_down() -> None:
     assert "127.0.0.1" not in raised.value.detail
 
 
-async def test_a_question_waits_for_no_trace_however_many_wait(redis_url: str, redis_client: Redis) -> None:
-    namespace = uuid.uuid4().hex
-    async with store(redis_url, namespace, limit=1_000) as shared:
-        for number in range(1_000):  # nobody writes them
-            shared.add(trace(f"{number:032x}"), "acme")
-        assert await shared.get(f"{999:032x}", "acme") == trace(f"{999:032x}")
-    assert await redis_client.keys(f"{namespace}:*") == []
-
-
 async def test_of_too_many_traces_that_wait_the_newest_are_shared(
     redis_url: str, redis_client: Redis
 ) -> None:

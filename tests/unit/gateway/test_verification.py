@@ -11,7 +11,7 @@ from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Verdict
-from gateway.steps.conclusion import answered, conclude
+from gateway.steps.conclusion import conclude
 from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
@@ -80,17 +80,18 @@ def strict() -> FakeServices:
     [((0.99, 0.2, 0.99), "token_min"), ((0.3, 0.6), "token_mean"), (SURE, None), (None, None), ((), None)],
 )
 @pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES], ids=["by the service", "without it"])
-async def test_the_check_that_refused_has_a_name(
+async def test_the_check_that_refused_is_named(
     strict: FakeServices, tokens: tuple[float, ...] | None, refusal: str | None, mood: Mood
 ) -> None:
     strict.verifier.mood = mood
     found = await verdict(strict, Judge(), tokens)
+    assert found is not None
+    assert found.refusal == refusal
     if mood is Mood.CRASHES and not tokens:
-        assert found is not None  # nothing was verified
         assert found.verification is Verification.UNVERIFIED
-    else:
-        assert found is not None
-        assert found.refusal == refusal
+    judged = await verdict(strict, Judge(0.2), tokens=None, judge_first=True)
+    assert judged is not None
+    assert judged.refusal == "judge"
 
 
 async def test_the_thresholds_travel_with_the_token_probabilities(strict: FakeServices) -> None:
@@ -112,36 +113,20 @@ async def test_the_judge_is_asked_at_once_only_as_in_the_paper(
     assert request.model_judgement == (0.7 if judge_first else None)
 
 
-@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES])
-async def test_a_judge_that_finds_it_wrong_refuses(strict: FakeServices, mood: Mood) -> None:
-    strict.verifier.mood = mood
-    found = await verdict(strict, Judge(0.2), None, judge_first=True)
-    assert found is not None
-    assert found.refusal == "judge"
-
-
-@pytest.mark.parametrize(("judgement", "refusal"), [(0.9, None), (0.2, "judge")])
-async def test_a_borderline_answer_is_judged(judgement: float, refusal: str | None) -> None:
-    services, judge = FakeServices(), Judge(judgement)
-    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
-    assert await verdict(services, judge) == Verdict(judgement, refusal)
-    assert len(judge.asked) == 1
-
-
-@pytest.mark.parametrize("judge_first", [False, True])
-async def test_a_judge_without_an_opinion_leaves_it_to_the_verifier(judge_first: bool) -> None:
-    services, judge = FakeServices(), Judge(None)
-    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
-    assert await verdict(services, judge, None, judge_first) == Verdict(0.65)
-    assert judge.asked
-    (request,) = services.verifier.calls
-    assert request.model_judgement is None
-
-
-async def test_without_a_judge_the_borderline_is_left_to_the_other_checks() -> None:
+async def test_a_borderline_answer_is_judged_if_a_judge_has_an_opinion() -> None:
     services = FakeServices()
     services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
+    for judgement, found in ((0.9, Verdict(0.9)), (0.2, Verdict(0.2, "judge")), (None, Verdict(0.65))):
+        judge = Judge(judgement)
+        assert await verdict(services, judge) == found
+        assert len(judge.asked) == 1
+    assert await verdict(services, Judge(None), None, judge_first=True) == Verdict(0.65)
+    assert services.verifier.calls[-1].model_judgement is None
     assert await verdict(services, None) == Verdict(0.65)
+    services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
+    unasked = Judge()
+    assert await verdict(services, unasked) == Verdict(0.1, "support")
+    assert unasked.asked == []
 
 
 @pytest.mark.parametrize("judge_first", [False, True])
@@ -165,13 +150,6 @@ async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
     assert unjudged == Verdict(least, None, Verification.UNVERIFIED)
     assert left_out == Verdict(least, None, Verification.VERIFIED)
     assert least < judged.probability
-
-
-async def test_evidence_that_does_not_support_refuses() -> None:
-    services, judge = FakeServices(), Judge()
-    services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
-    assert await verdict(services, judge) == Verdict(0.1, "support")
-    assert judge.asked == []
 
 
 @pytest.mark.parametrize(
@@ -206,10 +184,6 @@ def test_a_confidence_is_the_product_of_what_was_measured(
     assert (outcome.reason, outcome.confidence) == (Reason.ANSWERED, told)
 
 
-def test_an_answer_that_nobody_measured_or_verified_has_no_confidence() -> None:
-    assert answered("What?", replace(QUOTED, confidence=None), CONTEXT, None, {}).confidence is None
-
-
 async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:
     def unsure(ask: Query, context: Context) -> Reply:
         return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2))
@@ -221,7 +195,7 @@ async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:
     assert trace["refused_by"] == "token_min"
 
 
-async def test_what_a_model_wrote_is_checked_by_the_evidence_and_not_by_its_tokens(
+async def test_generated_text_is_checked_by_evidence_and_not_by_its_tokens(
     strict: FakeServices,
 ) -> None:
     def written(ask: Query, context: Context) -> Reply:

@@ -108,6 +108,7 @@ async def test_a_description_that_cannot_be_had_is_the_first_caption() -> None:
     reasoner = ScriptedWikiPrf(plan=CAPTION, failing={"describe": BROKEN})
     result = await ask_wiki_prf(reasoner, services)
     assert services.text_search.calls[-1].queries == ["a blue book"]
+    assert services.picture_texts.calls == []  # image search takes no texts
     assert result.run.degraded == ["caption"]
 
 
@@ -122,16 +123,6 @@ async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> N
     assert result.notes("crop_search") == ["caption: Fair"]
     assert [call.query for call in services.reranker.calls] == ["a blue book on a table"]
     assert result.run.degraded == []
-
-
-@pytest.mark.parametrize("takes", [(), ("image",)])
-async def test_where_pictures_cannot_be_searched_by_text_that_is_not_tried(takes: tuple[str, ...]) -> None:
-    services = FakeServices()
-    services.takes = takes
-    result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
-    assert services.picture_texts.calls == []
-    assert services.text_search.calls[-1].queries == ["a blue book on a table"]
-    assert "crop_search" not in result.run.timings_ms
 
 
 @pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES])
@@ -208,6 +199,7 @@ async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_ret
     assert [citation.snippet for citation in result.outcome.citations] == [PAGES]
     assert result.notes("knowledge_filter") == ["It has 312 pages."]
     assert not result.services.verifier.calls
+    assert not result.services.ocr.calls
 
 
 async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is() -> None:
@@ -229,21 +221,16 @@ async def test_where_nothing_was_found_there_is_nothing_to_filter() -> None:
     assert result.run.degraded == []
 
 
-@pytest.mark.parametrize("said", [None, "", "I don't know.", "It cannot be determined."])
-async def test_not_to_know_is_a_refusal(said: str | None) -> None:
+@pytest.mark.parametrize("said", [None, "I don't know."])
+async def test_not_knowing_is_a_refusal(said: str | None) -> None:
     result = await ask_wiki_prf(ScriptedWikiPrf(say=lambda _: Reply(said, 0.9)))
     assert result.outcome.abstained
 
 
-async def test_a_model_is_spared_ocr() -> None:
-    assert not (await ask_wiki_prf()).services.ocr.calls
-
-
 @pytest.mark.parametrize("service", ["cropper", "image_search", "text_search", "reranker"])
-@pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.BUSY, Mood.TALKS_NONSENSE])
-async def test_each_service_may_fail_alone(service: str, mood: Mood) -> None:
+async def test_each_service_may_fail_alone(service: str) -> None:
     services = with_crop()
-    services[service].mood = mood
+    services[service].mood = Mood.CRASHES
     result = await ask_wiki_prf(services=services)
     assert result.outcome.reason is Reason.ANSWERED
     failed = {service, "crop_search"} if service == "image_search" else {service}

@@ -18,8 +18,7 @@ from gateway.reasoning.calls import calls_counted
 from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
 from loreglass_client.models import Explanation
 from tests.unit.evaluation.records import answered, turn_of
-from tests.unit.gateway.llm.papers import Bench, bench
-from tests.unit.gateway.llm.stage import context, deadline, page
+from tests.unit.gateway.llm.stage import Bench, bench, context, deadline, page
 
 OTHER = page("Rome is the capital of Italy.", "Rome")
 

@@ -1,9 +1,10 @@
-"""What the VLM reasoner's tests build by hand: questions, evidence, and reasoners at a server."""
+"""Questions, evidence, and a client with its reasoners at a scripted server."""
 
 import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from PIL import Image
 
@@ -11,12 +12,13 @@ from bench.node import RunningServer, Script, ServerTraits, vlm_server
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
-from gateway.llm.call import VlmEndpoint
+from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.options import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
-from gateway.reasoning.port import Reasoner
+from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
+from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 from gateway.state import Context, Draft, Entity, Evidence, Photo, PhotoText, Query, TextLine, Tool, Turn
 
 OPTIONS = VlmOptions()
@@ -90,18 +92,30 @@ def unheard(label: str) -> None:
 
 @dataclass
 class Bench:
-    """Both reasoners at a scripted server."""
+    """A client at a scripted server, its calls as metrics see them, and every reasoner that uses it."""
 
     server: RunningServer
-    reasoner: Reasoner
-    stepwise: StepwiseVlmReasoner
+    client: VlmClient
+    options: VlmOptions
+    calls: list[VlmCall]
+
+    def __post_init__(self) -> None:
+        self.reasoner = VlmReasoner(self.client, self.options)
+        self.stepwise = StepwiseVlmReasoner(self.client, self.options)
+        self.three_step = ThreeStepVlmReasoner(self.client, self.options)
+        self.wiki_prf = WikiPrfVlmReasoner(self.client, self.options)
+
+    def shown(self) -> str:
+        """The last request's text."""
+        return self.server.requests[-1].text
 
 
 @asynccontextmanager
 async def bench(
-    script: Script, traits: ServerTraits | None = None, options: VlmOptions = OPTIONS
+    script: Script, traits: ServerTraits | None = None, options: VlmOptions = OPTIONS, **endpoint: Any
 ) -> AsyncIterator[Bench]:
-    """A running server and reasoners that use it over HTTP."""
+    """A running server, and what uses it over HTTP. `endpoint`: changes to `VlmEndpoint`."""
     async with vlm_server(script, traits) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model))
-        yield Bench(server, VlmReasoner(client, options), StepwiseVlmReasoner(client, options))
+        calls: list[VlmCall] = []
+        settings = VlmEndpoint(**({"base_url": server.url, "model": server.model} | endpoint))
+        yield Bench(server, VlmClient(http, settings, calls.append), options, calls)

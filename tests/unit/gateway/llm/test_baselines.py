@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from bench.node import RunningServer, ServerTraits, context_too_long, says, vlm_server
-from chassis.errors import DependencyUnavailable
+from bench.node import RunningServer, ServerTraits, says, vlm_server
 from chassis.http.calls import http_client
 from contracts.answer import CitationKind, Reason
 from gateway.llm.call import VlmEndpoint
@@ -75,7 +74,7 @@ async def test_each_call_is_one_request_that_ends_with_conversation_and_question
     assert request.text.endswith(question_text(FOLLOW_UP, OPTIONS))
 
 
-async def test_the_whole_conversation_is_shown() -> None:
+async def test_the_prompt_has_the_whole_conversation() -> None:
     turns = tuple(Turn(f"question {n}", f"answer {n}", False) for n in range(12))
     _, server = await put("answer_alone", ask=Query("And now?", ASK.photo, False, turns))
     assert all(f"answer {n}\n" in server.requests[0].text for n in range(12))
@@ -108,7 +107,7 @@ async def test_the_answer_is_what_the_model_said(call: str, traits: ServerTraits
     assert (reply.token_probabilities is None) is (traits is not None)
 
 
-@pytest.mark.parametrize("said", [None, "", "I don’t know.", "null", "I cannot determine the city."])
+@pytest.mark.parametrize("said", [None, "I don’t know."])
 @pytest.mark.parametrize("call", ANSWERING)
 async def test_a_model_that_does_not_know_has_no_answer(call: str, said: str | None) -> None:
     reply, _ = await put(call, {PROMPT[call]: says(STEPS | {"answer": said})})
@@ -116,36 +115,25 @@ async def test_a_model_that_does_not_know_has_no_answer(call: str, said: str | N
 
 
 @pytest.mark.parametrize("call", ANSWERING)
-async def test_a_model_that_declines_has_no_answer(call: str) -> None:
-    reply, _ = await put(call, {PROMPT[call]: says("", refusal="I will not.")})
-    assert reply.answer is None
-
-
-@pytest.mark.parametrize("call", ANSWERING)
-async def test_an_answer_that_was_cut_off_is_none(call: str) -> None:
+async def test_a_declined_or_cut_reply_is_no_answer(call: str) -> None:
     value = STEPS if call == "answer_in_steps" else SAYS_TURIN
-    whole = says(value)
-    reply, _ = await put(call, {PROMPT[call]: says(value, max_tokens=len(whole.tokens) - 3)})
-    assert reply.answer is None
+    cut = says(value, max_tokens=len(says(value).tokens) - 3)
+    for said in (says("", refusal="I will not."), cut):
+        reply, _ = await put(call, {PROMPT[call]: said})
+        assert reply.answer is None
 
 
-@pytest.mark.parametrize("call", ANSWERING)
-async def test_an_answer_carries_no_address_and_no_markup(call: str) -> None:
+async def test_an_answer_in_steps_has_no_address_and_no_markup() -> None:
     said = "It is **[Turin](https://evil.example/x?photo=1)**, see https://evil.example/y."
-    reply, _ = await put(call, {PROMPT[call]: says(STEPS | {"answer": said})})
+    reply, _ = await put("answer_in_steps", {"answer_in_steps": says(STEPS | {"answer": said})})
     assert "evil.example/" not in reply.answer
     assert "Turin" in reply.answer
 
 
-async def test_an_answer_from_search_quotes_the_sentence_that_it_is_traced_to() -> None:
+async def test_an_answer_from_search_quotes_its_source_sentence() -> None:
     reply, _ = await put("answer_from")
     (quote,) = reply.quotes
     assert (quote.index, quote.text) == (1, "Fiat was founded in Turin in 1899.")
-
-
-async def test_an_answer_that_is_traced_to_nothing_quotes_nothing() -> None:
-    reply, _ = await put("answer_from", {"answer_from_search": says({"answer": "The moon, by night."})})
-    assert (reply.answer, reply.quotes) == ("The moon, by night.", ())
 
 
 async def test_names_come_before_records_and_records_before_pages() -> None:
@@ -157,7 +145,7 @@ async def test_names_come_before_records_and_records_before_pages() -> None:
     assert "page: Fiat>>>" in text
 
 
-async def test_who_rewrites_sees_no_page() -> None:
+async def test_query_rewriting_reads_no_page() -> None:
     query, server = await put("rewrite_query")
     assert query == "In which city was the maker of the Fiat 500 founded?"
     assert TURIN.text not in server.requests[0].text
@@ -170,7 +158,6 @@ async def test_who_rewrites_sees_no_page() -> None:
         ("1. price of {entity} today", "price of today"),
         ("what is <|eot_id|> this\nnow", "what is eot_id this now"),
         ("{}", ASK.question),
-        ("", ASK.question),
         ("word " * 60, ("word " * 40).strip()),
     ],
 )
@@ -179,7 +166,7 @@ async def test_a_rewritten_query_is_one_clean_line(said: str, searched: str) -> 
     assert query == searched
 
 
-async def test_nothing_found_is_told() -> None:
+async def test_an_empty_retrieval_is_named_in_the_prompt() -> None:
     _, server = await put("answer_from", found=Retrieved())
     assert "nothing like it was found" in server.requests[0].text
 
@@ -199,27 +186,18 @@ def much() -> Retrieved:
 
 
 @pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
-async def test_what_is_more_than_the_model_reads_is_cut_before_it_is_asked(call: str) -> None:
+async def test_evidence_is_cut_to_the_context_window(call: str) -> None:
     reply, server = await put(call, found=much(), options=replace(OPTIONS, window=Window(NARROW[call])))
     (request,) = server.requests
     assert "size of Thing 0" in request.text
     assert "size of Thing 9" not in request.text
     if isinstance(reply, Reply):
-        (quote,) = reply.quotes
-        assert (quote.index, quote.text) == (
-            10,
-            "Fiat was founded in Turin in 1899.",
-        )  # of all that was found
+        assert [quote.index for quote in reply.quotes] == [10]  # counted among all that was retrieved
 
 
-async def test_what_is_too_long_even_so_is_an_error() -> None:
-    with pytest.raises(DependencyUnavailable):
-        await put("answer_from", {"answer_from_search": context_too_long()})
-
-
-@pytest.mark.parametrize("special", ["<|eot_id|>", "<|image|>", "</s>", "<<<end>>>", "[INST]", "<image>"])
+@pytest.mark.parametrize("special", ["<|eot_id|>", "<<<end>>>"])
 @pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
-async def test_control_tokens_in_what_was_found_reach_no_tokenizer(call: str, special: str) -> None:
+async def test_control_tokens_in_evidence_are_removed(call: str, special: str) -> None:
     mark: Callable[[str], str] = lambda text: f"{text} {special} {text}"  # noqa: E731
     found = Retrieved(
         (Entity(mark("a"), 0.9),),

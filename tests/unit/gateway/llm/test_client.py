@@ -1,21 +1,14 @@
 """The VLM client against a server that says what servers say."""
 
-import io
 import itertools
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import pytest
-from PIL import Image
 from pydantic import BaseModel, Field
 
 from bench.node import (
-    RunningServer,
-    Script,
     ServerTraits,
     TokenStyle,
     context_too_long,
@@ -24,16 +17,16 @@ from bench.node import (
     says,
     unavailable,
     vllm_error,
-    vlm_server,
 )
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.schema_forms import SchemaForm
+from tests.unit.gateway.llm.stage import PHOTO, Bench, bench
 
 pytestmark = pytest.mark.anyio
 
@@ -58,47 +51,23 @@ GOOD_TEXT = json.dumps(GOOD, ensure_ascii=False)
 MINUTE = 60_000
 
 
-def jpeg() -> bytes:
-    """A small photo."""
-    buffer = io.BytesIO()
-    Image.new("RGB", (8, 8), (10, 120, 20)).save(buffer, "JPEG")
-    return buffer.getvalue()
-
-
 PROMPT = Prompt(
     name="finding",
     system="You look at photos.",
-    user=(ImagePart(jpeg()), TextPart("Question: what is it?"), TextPart("Say what you find.")),
+    user=(ImagePart(PHOTO.jpeg), TextPart("Question: what is it?"), TextPart("Say what you find.")),
     schema=Finding,
     max_tokens=200,
 )
 
 
-@dataclass
-class Bench:
-    """A client, its server, and the calls that metrics would see."""
-
-    server: RunningServer
-    client: VlmClient
-    calls: list[VlmCall] = field(default_factory=list)
-
-    async def ask(self, prompt: Prompt[Any] = PROMPT) -> Any:
-        """One completion, with time enough."""
-        return await self.client.complete(prompt, Deadline.after_ms(MINUTE))
-
-
-@asynccontextmanager
-async def bench(script: Script, traits: ServerTraits | None = None, **endpoint: Any) -> AsyncIterator[Bench]:
-    """A running server and a client that uses it."""
-    async with vlm_server(script, traits) as server, http_client() as http:
-        calls: list[VlmCall] = []
-        settings = VlmEndpoint(**({"base_url": server.url, "model": server.model} | endpoint))
-        yield Bench(server, VlmClient(http, settings, calls.append), calls)
+async def ask(it: Bench, ms: float = MINUTE) -> Any:
+    """One completion."""
+    return await it.client.complete(PROMPT, Deadline.after_ms(ms))
 
 
 async def test_a_reply_comes_back_as_the_prompt_s_own_class() -> None:
     async with bench({"finding": says(GOOD)}) as it:
-        completion = await it.ask()
+        completion = await ask(it)
     assert completion.value == Finding.model_validate(GOOD)
     assert completion.text == GOOD_TEXT
     assert completion.finish_reason == "stop"
@@ -109,9 +78,9 @@ async def test_a_reply_comes_back_as_the_prompt_s_own_class() -> None:
 
 async def test_the_photo_travels_inside_the_request_and_the_schema_is_the_class_s() -> None:
     async with bench({"finding": says(GOOD)}) as it:
-        await it.ask()
+        await ask(it)
         (request,) = it.server.requests
-    assert request.images == [jpeg()]
+    assert request.images == [PHOTO.jpeg]
     assert request.body["temperature"] == 0
     assert request.body["stream"] is True
     assert request.body["max_tokens"] == 200
@@ -121,8 +90,8 @@ async def test_the_photo_travels_inside_the_request_and_the_schema_is_the_class_
 
 
 async def test_a_base_url_may_end_in_its_version() -> None:
-    async with vlm_server({"finding": says(GOOD)}) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(f"{server.url}/v1/", server.model))
+    async with bench({"finding": says(GOOD)}) as it, http_client() as http:
+        client = VlmClient(http, VlmEndpoint(f"{it.server.url}/v1/", it.server.model))
         assert (await client.complete(PROMPT, Deadline.after_ms(MINUTE))).value.answer == "café 茶"
 
 
@@ -133,7 +102,7 @@ async def test_the_probabilities_of_a_field_are_those_of_its_own_tokens(
 ) -> None:
     said = says(GOOD, probability=0.5, probabilities={"answer": 0.25, "reason": 0.125})
     async with bench({"finding": said}, ServerTraits(token_style=style, ends_with_special=special)) as it:
-        completion = await it.ask()
+        completion = await ask(it)
     for name, probability in {"answer": 0.25, "reason": 0.125}.items():
         expected = [token for token in said.tokens if token.probability == probability]
         assert completion.probabilities_of(name) == pytest.approx([probability] * len(expected))
@@ -145,7 +114,7 @@ async def test_rivals_of_a_token_are_told() -> None:
     rivals = {"tea": 0.6, "coffee": 0.3}
     said = says({"reason": "r", "answer": "tea", "shelf": None}, alternatives={"answer": rivals})
     async with bench({"finding": said}) as it:
-        completion = await it.ask()
+        completion = await ask(it)
     (token,) = completion.tokens_of("answer")
     assert token.probability == pytest.approx(0.6)
     assert {a.text: round(a.probability, 3) for a in token.alternatives} == rivals
@@ -153,9 +122,9 @@ async def test_rivals_of_a_token_are_told() -> None:
 
 async def test_a_server_without_json_schema_is_asked_once_and_then_in_words() -> None:
     async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False, json_object=False)) as it:
-        first = await it.ask()
+        first = await ask(it)
         asked = len(it.server.requests)
-        second = await it.ask()
+        second = await ask(it)
     assert first.value == second.value == Finding.model_validate(GOOD)
     assert len(it.server.requests) == asked + 1
     words = it.server.requests[-1].text
@@ -170,15 +139,15 @@ async def test_a_server_without_json_schema_is_asked_once_and_then_in_words() ->
 async def test_refusals_of_a_schema_are_understood_however_they_are_told(late: bool, terse: bool) -> None:
     traits = ServerTraits(json_schema=False, terse=terse, refuses_in_stream=late and not terse)
     async with bench({"finding": says(GOOD)}, traits) as it:
-        assert (await it.ask()).value.answer == "café 茶"
+        assert (await ask(it)).value.answer == "café 茶"
         assert it.calls[-1].form is SchemaForm.WORDS
 
 
 @pytest.mark.parametrize("traits", [ServerTraits(logprobs=False), ServerTraits(ignores_logprobs=True)])
 async def test_without_log_probabilities_there_are_no_tokens(traits: ServerTraits) -> None:
     async with bench({"finding": says(GOOD)}, traits) as it:
-        completion = await it.ask()
-        await it.ask()
+        completion = await ask(it)
+        await ask(it)
     assert completion.tokens is None
     assert completion.probabilities_of("answer") is None
     assert it.calls[-1].requests == 1
@@ -188,13 +157,13 @@ async def test_without_log_probabilities_there_are_no_tokens(traits: ServerTrait
 @pytest.mark.parametrize("traits", [ServerTraits(usage=False), ServerTraits(seed=False)])
 async def test_smaller_abilities_are_done_without(traits: ServerTraits) -> None:
     async with bench({"finding": says(GOOD)}, traits) as it:
-        assert (await it.ask()).value.answer == "café 茶"
+        assert (await ask(it)).value.answer == "café 茶"
         assert it.calls[-1].form is SchemaForm.SCHEMA
 
 
 async def test_a_server_that_does_not_stream_is_read_whole() -> None:
     async with bench({"finding": says(GOOD)}, ServerTraits(streams=False)) as it:
-        completion = await it.ask()
+        completion = await ask(it)
     assert completion.value == Finding.model_validate(GOOD)
     assert completion.probabilities_of("answer") is not None
 
@@ -202,8 +171,8 @@ async def test_a_server_that_does_not_stream_is_read_whole() -> None:
 async def test_a_schema_that_is_taken_and_ignored_is_put_in_words_from_then_on() -> None:
     lines = says("reason: It is a shop\nanswer: Baker")
     async with bench({"finding": [says("Here you are: it is a shop."), lines]}) as it:
-        first = await it.ask()
-        await it.ask()
+        first = await ask(it)
+        await ask(it)
     assert first.value == Finding(reason="It is a shop", answer="Baker")
     assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.WORDS, 2), (SchemaForm.WORDS, 1)]
 
@@ -211,16 +180,16 @@ async def test_a_schema_that_is_taken_and_ignored_is_put_in_words_from_then_on()
 async def test_control_characters_in_a_string_are_no_sign_of_an_ignored_schema() -> None:
     text = '{"reason": "a\x08b", "answer": "c\td", "shelf": null}'  # as vLLM's grammar allows it
     async with bench({"finding": says(text)}) as it:
-        completion = await it.ask()
-        await it.ask()
+        completion = await ask(it)
+        await ask(it)
     assert completion.value == Finding(reason="a\x08b", answer="c\td")
     assert [call.form for call in it.calls] == [SchemaForm.SCHEMA] * 2
 
 
 async def test_missing_abilities_are_asked_for_again_after_a_while() -> None:
     async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False), refresh_s=0) as it:
-        await it.ask()
-        await it.ask()
+        await ask(it)
+        await ask(it)
     assert it.calls[0].requests == it.calls[1].requests == 2
 
 
@@ -230,7 +199,7 @@ async def test_reading_ends_with_the_object_though_the_model_writes_on() -> None
     end = next(i for i in range(len(tokens)) if b"".join(tokens[: i + 1]).endswith(b"}}"))
     writing_on = says(f"{GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=end + 3)
     async with bench({"finding": writing_on}) as it:
-        completion = await it.ask()
+        completion = await ask(it)
         await it.server.requests[0].finished.wait()
         assert it.server.requests[0].abandoned
     assert completion.value == Finding.model_validate(GOOD)
@@ -243,7 +212,7 @@ async def test_a_reply_cut_off_keeps_what_came() -> None:
     async with bench(
         {"finding": says(whole.text, max_tokens=cut)}, ServerTraits(json_schema=False, json_object=False)
     ) as it:
-        completion = await it.ask()
+        completion = await ask(it)
     assert completion.value == Finding(reason="It is a shop", answer="Baker")
     assert completion.finish_reason == "length"
 
@@ -252,16 +221,10 @@ async def test_a_reply_cut_off_keeps_what_came() -> None:
 async def test_an_unreadable_reply_is_an_error_after_at_most_one_retry(text: str) -> None:
     async with bench({"finding": says(text)}) as it:
         with pytest.raises(VlmReplyUnusable) as caught:
-            await it.ask()
+            await ask(it)
     assert len(it.server.requests) <= 2  # once more in lines, where the schema was ignored
     assert it.calls[-1].outcome == "dependency_unavailable"
     assert "sorry" not in caught.value.detail
-
-
-async def test_a_refusal_of_the_server_s_safeguards_is_told_apart() -> None:
-    async with bench({"finding": says("", refusal="I cannot look at this.")}) as it:
-        with pytest.raises(VlmDeclined):
-            await it.ask()
 
 
 @pytest.mark.parametrize(
@@ -276,6 +239,7 @@ async def test_a_refusal_of_the_server_s_safeguards_is_told_apart() -> None:
         (fails(418, ["odd"]), DependencyUnavailable, None),
         (fails(500, in_stream=True), DependencyUnavailable, None),
         (fails(400, vllm_error(400, "At most 1 image(s) may be provided.")), DependencyUnavailable, None),
+        (says("", refusal="I cannot look at this."), VlmDeclined, None),
         (context_too_long(), ContextTooLong, None),
         (
             fails(400, {"error": {"message": "", "type": "x", "code": "context_length_exceeded"}}),
@@ -294,7 +258,7 @@ async def test_failures_become_errors_of_ours(
 ) -> None:
     async with bench({"finding": reply, "": reply}) as it:
         with pytest.raises(error) as caught:
-            await it.ask()
+            await ask(it)
     assert caught.value.retry_after_s == retry_after_s
     assert "vllm" not in caught.value.detail.lower()
     assert it.calls[-1].outcome == caught.value.kind.value
@@ -303,30 +267,33 @@ async def test_failures_become_errors_of_ours(
 async def test_a_fault_that_is_not_the_schema_s_costs_no_ability() -> None:
     refused = fails(400, vllm_error(400, "Failed to load image: cannot identify image file"))
     async with bench({"finding": [says(GOOD), refused, says(GOOD)]}) as it:
-        await it.ask()
+        await ask(it)
         with pytest.raises(DependencyUnavailable):
-            await it.ask()
-        await it.ask()
+            await ask(it)
+        await ask(it)
     assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.SCHEMA, 1)] * 3
 
 
 async def test_a_wrong_key_or_model_is_a_dependency_that_is_not_there() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), api_key="wrong") as it:
-        with pytest.raises(DependencyUnavailable, match="not available"):
-            await it.ask()
-        with pytest.raises(DependencyUnavailable):
-            await it.client.ready(Deadline.after_ms(MINUTE))
-    async with bench({"finding": says(GOOD)}, model="another") as it:
-        with pytest.raises(DependencyUnavailable, match="not available"):
-            await it.ask()
-        with pytest.raises(DependencyUnavailable):
-            await it.client.ready(Deadline.after_ms(MINUTE))
+    for endpoint in ({"api_key": "wrong"}, {"api_key": "right", "model": "another"}):
+        async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), **endpoint) as it:
+            with pytest.raises(DependencyUnavailable, match="not available"):
+                await ask(it)
+            with pytest.raises(DependencyUnavailable):
+                await it.client.ready(Deadline.after_ms(MINUTE))
+
+
+async def test_the_right_key_is_sent_and_never_printed() -> None:
+    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), api_key="right") as it:
+        await it.client.ready(Deadline.after_ms(MINUTE))
+        assert (await ask(it)).value.answer == "café 茶"
+    assert "right" not in repr(VlmEndpoint("http://x", "m", api_key="right"))
 
 
 async def test_without_a_name_the_model_is_the_one_that_is_served() -> None:
     async with bench({"finding": says(GOOD)}, ServerTraits(model="the-only-one"), model="") as it:
         await it.client.ready(Deadline.after_ms(MINUTE))
-        await it.ask()
+        await ask(it)
     assert it.server.requests[0].body["model"] == "the-only-one"
 
 
@@ -336,38 +303,13 @@ def test_an_endpoint_that_cannot_be_called_is_refused_at_once(base_url: str, key
         VlmEndpoint(base_url, "m", api_key=key)
 
 
-async def test_a_right_key_opens() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(key="right"), api_key="right") as it:
-        await it.client.ready(Deadline.after_ms(MINUTE))
-        assert (await it.ask()).value.answer == "café 茶"
-    assert "right" not in repr(VlmEndpoint("http://x", "m", api_key="right"))
-
-
-async def test_a_connection_lost_in_mid_reply_is_an_error_of_ours() -> None:
-    async with bench({"finding": [says(GOOD, drop_after=4), says(GOOD)]}) as it:
-        with pytest.raises(DependencyUnavailable):
-            await it.ask()
-        assert (await it.ask()).value.answer == "café 茶"
-
-
-async def test_nobody_at_the_address_is_an_error_of_ours() -> None:
-    async with vlm_server({}) as server:
-        gone = server.url
-    async with http_client() as http:
-        client = VlmClient(http, VlmEndpoint(gone, "m"))
-        with pytest.raises(DependencyUnavailable):
-            await client.complete(PROMPT, Deadline.after_ms(MINUTE))
-        with pytest.raises(DependencyUnavailable):
-            await client.ready(Deadline.after_ms(MINUTE))
-
-
 @pytest.mark.parametrize("hold_at", [0, 5])
 async def test_time_that_runs_out_closes_the_connection(hold_at: int) -> None:
     held = says(GOOD, hold=anyio.Event(), hold_at=hold_at)
     async with bench({"finding": [says(GOOD), held]}) as it:
-        await it.ask()  # the connection is there, so that the short time is the reply's
+        await ask(it)  # the connection is there, so that the short time is the reply's
         with pytest.raises(DeadlineExceeded):
-            await it.client.complete(PROMPT, Deadline.after_ms(500))
+            await ask(it, ms=500)
         await it.server.requests[1].finished.wait()
         assert it.server.requests[1].abandoned
     assert it.calls[-1].outcome == "deadline_exceeded"
@@ -376,14 +318,14 @@ async def test_time_that_runs_out_closes_the_connection(hold_at: int) -> None:
 async def test_no_time_means_no_request() -> None:
     async with bench({"finding": says(GOOD)}) as it:
         with pytest.raises(DeadlineExceeded):
-            await it.client.complete(PROMPT, Deadline.after_ms(0))
+            await ask(it, ms=0)
     assert not it.server.requests
 
 
 async def test_a_caller_who_leaves_stops_the_model() -> None:
     async with bench({"finding": says(GOOD, hold=anyio.Event(), hold_at=6)}) as it:
         async with anyio.create_task_group() as group:
-            group.start_soon(it.ask)
+            group.start_soon(ask, it)
             while not it.server.requests:
                 await anyio.lowlevel.checkpoint()
             group.cancel_scope.cancel()

@@ -20,7 +20,6 @@ from gateway.llm.wire import (
     BrokenStream,
     ChoiceWire,
     ChunkWire,
-    ErrorWire,
     MessageWire,
     events,
     read_chunk,
@@ -36,19 +35,14 @@ OBJECT = st.dictionaries(TEXT, VALUE, min_size=1, max_size=4)
 
 
 @given(OBJECT, st.booleans(), st.sampled_from([None, 2]))
-def test_valid_json_is_read_as_it_is(value: dict[str, Any], ascii_only: bool, indent: int | None) -> None:
+def test_valid_json_is_read_and_each_field_located(
+    value: dict[str, Any], ascii_only: bool, indent: int | None
+) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
     found = read_object(text)
     assert found is not None
     assert found.value == value
     assert found.complete
-
-
-@given(OBJECT, st.booleans())
-def test_each_field_s_value_is_found_in_the_text(value: dict[str, Any], ascii_only: bool) -> None:
-    text = json.dumps(value, ensure_ascii=ascii_only)
-    found = read_object(text)
-    assert found is not None
     for name, inner in value.items():
         start, end = found.spans[name]
         spelled = text[start:end]
@@ -68,7 +62,7 @@ def test_a_cut_text_keeps_what_is_whole(value: dict[str, Any], data: st.DataObje
 
 
 @given(st.text(alphabet="{}[]\"':,\\truefalsn0123u ", max_size=60))
-def test_no_text_is_too_strange_to_look_at(text: str) -> None:
+def test_reading_never_raises(text: str) -> None:
     found = read_object(text)
     assert found is None or found.value
 
@@ -93,6 +87,10 @@ LOST = "\ufffd".encode()
         ("a é b", [b"a", b" " + LOST, LOST + b" b"], [(0, 1), (1, 3), (3, 6)]),
         ("ok", [b" ok", b"<|im_end|>"], [(0, 2), (2, 2)]),
         ("ok", [b"<think>", b"ok"], [(0, 0), (0, 2)]),
+        ("yes", [b" yes\n"], [(0, 3)]),
+        ("yes", [b"\n\n", b"yes", b"\n\n", b"\n"], [(0, 0), (0, 3), (3, 3), (3, 3)]),
+        ("A b.", [b"A", b" b", b".<|im_end|>"], [(0, 1), (1, 3), (3, 4)]),
+        ("A b.", [b"\n A", b" b", b".", b"</s>"], [(0, 1), (1, 3), (3, 4), (4, 4)]),
         ("\ufffd", [LOST], [(0, 3)]),
         ("", [], []),
     ],
@@ -107,9 +105,9 @@ def test_tokens_told_in_other_ways_align_too(
     assert [start for start, _ in found[1:]] == [end for _, end in found[:-1]]
 
 
-def test_tokens_of_another_text_do_not_align() -> None:
-    assert align(b"one", [b"o", b"n"]) is None
-    assert align(b"one", [b"two"]) is None
+@pytest.mark.parametrize("tokens", [[b"o", b"n"], [b"two"], [b"on", b"ex"], [b"on", b"e and"]])
+def test_tokens_of_another_text_do_not_align(tokens: list[bytes]) -> None:
+    assert align(b"one", tokens) is None
 
 
 def completion(text: str, pieces: list[str]) -> Completion[Any]:
@@ -119,26 +117,18 @@ def completion(text: str, pieces: list[str]) -> Completion[Any]:
     return Completion(Inner(tone=Tone.WARM), text, tokens, "stop", spans=found.spans if found else {})
 
 
-def test_a_token_that_ends_the_value_and_more_counts() -> None:
-    pieces = ['{"', "a", '": "', "yes", '"}']
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 4,)
-    pieces = ['{"', "a", '": "ye', 's"}']
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 3, 1 / 4)
+PIECES = {
+    "a token that ends the value and more": (['{"', "a", '": "', "yes", '"}'], (1 / 4,)),
+    "a token that begins before the value": (['{"', "a", '": "ye', 's"}'], (1 / 3, 1 / 4)),
+    "an empty value is its quotes": (['{"a": ', '""', "}"], (1 / 2,)),
+    "the same name inside another field": (['{"b": {"a": ', "1", '}, "a": ', "2", "}"], (1 / 4,)),
+    "escapes": (['{"a": "', "\\u", "00e9", "\\n", '"}'], (1 / 2, 1 / 3, 1 / 4)),
+}
 
 
-def test_an_empty_value_is_spelled_by_its_quotes() -> None:
-    pieces = ['{"a": ', '""', "}"]
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 2,)
-
-
-def test_a_field_of_the_same_name_inside_another_is_not_meant() -> None:
-    pieces = ['{"b": {"a": ', "1", '}, "a": ', "2", "}"]
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 4,)
-
-
-def test_escapes_are_part_of_the_value() -> None:
-    pieces = ['{"a": "', "\\u", "00e9", "\\n", '"}']
-    assert completion("".join(pieces), pieces).probabilities_of("a") == (1 / 2, 1 / 3, 1 / 4)
+@pytest.mark.parametrize(("pieces", "probabilities"), PIECES.values(), ids=PIECES)
+def test_a_field_has_the_probabilities_of_its_tokens(pieces: list[str], probabilities: Any) -> None:
+    assert completion("".join(pieces), pieces).probabilities_of("a") == probabilities
 
 
 def test_tokens_that_do_not_fit_the_text_give_none() -> None:
@@ -178,14 +168,6 @@ def test_the_schema_is_strict_all_the_way_down() -> None:
     assert not any(word in sent for word in ("maxLength", "maxItems", "minimum", "maximum"))
 
 
-def test_a_field_may_be_called_like_a_keyword() -> None:
-    class Titled(BaseModel):
-        title: str
-        format: str
-
-    assert json_schema_of(Titled)["required"] == ["title", "format"]
-
-
 @pytest.mark.parametrize(
     ("complaint", "confirmed", "less"),
     [
@@ -210,7 +192,7 @@ def test_asking_for_less_comes_to_an_end() -> None:
     assert steps == 5
 
 
-def test_what_was_learned_is_forgotten_in_time() -> None:
+def test_learned_features_expire() -> None:
     now = [0.0]
     features = ServerFeatures(60, lambda: now[0])
     assert features.update_from_reply(Abilities(logprobs=False))
@@ -246,7 +228,7 @@ async def test_events_are_split_at_line_ends_only(size: int) -> None:
 @pytest.mark.parametrize(
     "content", [b"", b"data: {}\n\n", b"data: {}", b"<html>\n", b"data: \xff\n\n", b"data: " + b"x" * 2**21]
 )
-async def test_what_is_no_whole_event_stream_is_told_so(content: bytes) -> None:
+async def test_a_broken_event_stream_is_an_error(content: bytes) -> None:
     with pytest.raises(BrokenStream):
         await read(content, 2**16)
 
@@ -254,7 +236,7 @@ async def test_what_is_no_whole_event_stream_is_told_so(content: bytes) -> None:
 @pytest.mark.parametrize(
     "event", ["", "{", "[]", "3", '{"choices": 3}', '{"choices": [{"delta": 3}]}', "[" * 10**5]
 )
-def test_an_event_of_another_kind_is_told_so(event: str) -> None:
+def test_an_event_of_another_kind_is_an_error(event: str) -> None:
     with pytest.raises(BrokenStream):
         read_chunk(event)
 
@@ -274,11 +256,6 @@ def test_error_bodies_of_all_shapes_are_read(body: bytes, message: str) -> None:
     assert read_error(body).message == message
 
 
-def test_an_error_among_the_events_is_one() -> None:
-    assert isinstance(read_chunk('{"error": {"message": "m", "code": 400}}'), ErrorWire)
-    assert isinstance(read_chunk('{"error": "m"}'), ErrorWire)
-
-
 class Parts(BaseModel):
     """A reply of three fields."""
 
@@ -296,18 +273,15 @@ def heard(text: str) -> list[tuple[str, Parts]]:
     return told
 
 
-def test_a_field_is_told_as_soon_as_it_is_complete() -> None:
+def test_a_field_is_reported_as_soon_as_it_is_complete() -> None:
     first, *_, last = heard('{"why": "a, \\"b\\": {[", "parts": ["x, y", "z"], "sure": true}')
     assert first == ('{"why": "a, \\"b\\": {["', Parts(why='a, "b": {['))
     assert last[1] == Parts(why='a, "b": {[', parts=["x, y", "z"], sure=True)
-
-
-def test_labelled_lines_are_told_as_they_end() -> None:
-    told = [so_far for _, so_far in heard("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
-    assert told[0] == Parts(why="a: b", sure=True)
-    assert told[-1] == Parts(why="a: b", parts=["x, y", "z"], sure=True)
+    lines = [so_far for _, so_far in heard("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
+    assert lines[0] == Parts(why="a: b", sure=True)
+    assert lines[-1] == Parts(why="a: b", parts=["x, y", "z"], sure=True)
 
 
 @pytest.mark.parametrize("text", ["{'why': 'a', 'sure': 1}", 'Sure: {"why": "b", "sure": 1}', "[1, 2]"])
-def test_nothing_is_told_of_what_is_not_the_object_itself(text: str) -> None:
+def test_nothing_is_reported_of_other_text(text: str) -> None:
     assert heard(text) == []

@@ -2,12 +2,11 @@
 
 from collections.abc import Mapping
 
-import anyio
 import pytest
 from pydantic import BaseModel
 
 from bench.node import Reply, context_too_long, fails, overloaded, says, vlm_server
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
+from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.http.client import ExchangeError
 from chassis.resilience.breaker import Breaker, BreakerState
@@ -101,38 +100,6 @@ async def test_a_connection_lost_in_mid_reply_is_asked_again_within_the_budget()
         client = VlmClient(http, VlmEndpoint(server.url, server.model), calls.append, watched.guard)
         assert (await client.complete(PROMPT, minute())).value.word == "tea"
     assert [call.requests for call in calls] == [2]
-
-
-async def test_no_more_calls_are_at_the_server_than_the_gate_lets_in() -> None:
-    watched, hold = Watched(waiting=1), anyio.Event()
-    held = says({"word": "tea"}, hold=hold, hold_at=0)
-    async with vlm_server({"word": [held, GOOD]}) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model), guard=watched.guard)
-        async with anyio.create_task_group() as group:
-            with anyio.fail_after(20):
-                group.start_soon(client.complete, PROMPT, minute())
-                while not server.requests:
-                    await anyio.lowlevel.checkpoint()
-                group.start_soon(client.complete, PROMPT, minute())
-                while not watched.gate.waiting:
-                    await anyio.lowlevel.checkpoint()
-                with pytest.raises(Overloaded):
-                    await client.complete(PROMPT, minute())
-            assert len(server.requests) == 1
-            hold.set()
-    assert len(server.requests) == 2
-    assert watched.gate.inside == 0
-
-
-async def test_time_that_runs_out_in_the_queue_does_not_reach_the_server() -> None:
-    watched, calls = Watched(), list[VlmCall]()
-    async with vlm_server({}) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model), calls.append, watched.guard)
-        async with watched.gate.entered(minute()):
-            with pytest.raises(DeadlineExceeded):
-                await client.complete(PROMPT, Deadline.after_ms(20))
-        assert not server.requests
-    assert (calls[0].outcome, calls[0].requests) == ("deadline_exceeded", 0)
 
 
 async def test_the_remaining_time_goes_along() -> None:

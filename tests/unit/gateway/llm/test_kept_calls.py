@@ -10,8 +10,8 @@ from chassis.errors import DependencyUnavailable
 from contracts.answer import ModelCall
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan
 from gateway.reasoning.calls import MOST_KEPT, calls_counted
-from tests.unit.gateway.llm.papers import ROME, TURIN, bench
-from tests.unit.gateway.llm.stage import ASK, deadline
+from tests.unit.gateway.llm.papers import ROME, TURIN
+from tests.unit.gateway.llm.stage import ASK, bench, deadline
 
 pytestmark = pytest.mark.anyio
 
@@ -87,13 +87,15 @@ async def test_the_filter_goes_on_from_the_plan_and_shows_the_photo_once() -> No
     async with bench({"plan_tools": says(PLAN), "filter_knowledge": says(said)}) as it:
         plan = await it.wiki_prf.plan_tools(ASK, deadline())
         await it.wiki_prf.filter(ASK, plan, Gathered((TURIN,), (ROME,)), deadline())
-        first, second = it.server.requests
+        await it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TURIN,)), deadline())
+        first, second, without_plan = it.server.requests
     chat = as_sent(second)
     assert [role for role, _ in chat] == ["system", "user", "assistant", "user"]
     assert chat[:2] == as_sent(first)
     assert chat[2] == ("assistant", [PLAN])
     assert len(second.images) == 1
     assert "Turin in 1899" in chat[3][1][0]
+    assert [role for role, _ in as_sent(without_plan)] == ["system", "user"]
 
 
 async def test_a_plan_that_repeats_control_tokens_of_a_model_cannot_end_its_turn() -> None:
@@ -106,10 +108,3 @@ async def test_a_plan_that_repeats_control_tokens_of_a_model_cannot_end_its_turn
     assert "[INST]" not in shown
     assert shown.startswith("<think>")
     assert shown.endswith("</think><tool>\n1. flip\n</tool>")
-
-
-async def test_without_a_plan_that_a_model_wrote_the_filter_begins_a_chat() -> None:
-    async with bench({"filter_knowledge": says("<answer>x</answer>")}) as it:
-        await it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TURIN,)), deadline())
-        (request,) = it.server.requests
-    assert [role for role, _ in as_sent(request)] == ["system", "user"]

@@ -19,12 +19,7 @@ NAMES = {
     GROUNDING: ("grounding", "ground", "visual grounding", "locate", "detection"),
     FLIP: ("flip", "flipping", "mirror", "image flipping"),
 }
-CONTENTS = (
-    "the bronze statue",
-    "A seated man, with a book (open).",
-    "St. Paul's dome",
-    "door no. 3: the left",
-)
+CONTENTS = ("the bronze statue", "A seated man, with a book (open).", "St. Paul's dome", "door no. 3: left")
 PREAMBLES = ("", "Sure! Here is the plan:", "I would use these tools.\n", "To find the statue, look closer.")
 THOUGHTS = ("", "<think>Maybe caption it.\n1. caption: no plan yet</think>", "<THINK>flip\nflip</THINK>\n")
 FRAMES = (
@@ -91,24 +86,14 @@ def test_a_line_is_the_call_that_it_spells(line: str, call: ToolCall) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "",
-        "Caption",
-        "1. grounding",
-        "1. grounding: ... --",
-        "grounding:",
-        "grounding: none",
-        "3. flip: not needed",
-        "caption: N/A (the photo is enough)",
+        *("", "Caption", "1. grounding", "1. grounding: ... --", "grounding:", "grounding: none"),
+        *("3. flip: not needed", "caption: N/A (the photo is enough)"),
         "Grounding the statue would help.",
         "Captions describe what is seen: a statue.",
         "Describe the statue: it is bronze.",
         "Flip side: it is expensive",
-        "captioned: a panda",
-        "1. zoom: the panda",
-        "I would call caption: a panda",
-        "the question says: grounding: the panda",
-        "1. 描述: 一只熊猫",
-        '{"tool": "flip"}',
+        *("captioned: a panda", "1. zoom: the panda", "I would call caption: a panda"),
+        *("the question says: grounding: the panda", "1. 描述: 一只熊猫", '{"tool": "flip"}'),
     ],
 )
 def test_prose_and_tools_that_are_not_wanted_are_no_calls(line: str) -> None:
@@ -118,16 +103,9 @@ def test_prose_and_tools_that_are_not_wanted_are_no_calls(line: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "I don't know.",
-        "<tool></tool>",
-        "<tool>no call here</tool>",
-        "</tool>1. flip<tool>",
-        "<think>1. flip</think>",
-        "1. flip</think>The photo is enough.",
-        "<think>I could\n1. flip",
-        "<think><tool>1. flip</tool></think>",
-        "1. flip\n<tool>nothing</tool>",
+        *("", "I don't know.", "<tool></tool>", "<tool>no call here</tool>", "</tool>1. flip<tool>"),
+        *("<think>1. flip</think>", "1. flip</think>The photo is enough.", "<think>I could\n1. flip"),
+        *("<think><tool>1. flip</tool></think>", "1. flip\n<tool>nothing</tool>"),
     ],
 )
 def test_what_is_not_a_plan_gives_none(text: str) -> None:
@@ -165,32 +143,9 @@ def test_knowledge_without_its_tags_is_none(text: str) -> None:
 
 
 PIECES = (
-    *(
-        "<think>",
-        "</think>",
-        "<tool>",
-        "</tool>",
-        "<answer>",
-        "</answer>",
-        "1. flip",
-        "- captioning: a b",
-        "(",
-    ),
-    *(
-        "grounding: x",
-        "\n",
-        " ",
-        "<",
-        ">",
-        '"',
-        "99",
-        "caption:",
-        "\u200b",
-        "<|im_end|>",
-        "é",
-        "not needed",
-        ")",
-    ),
+    *("<think>", "</think>", "<tool>", "</tool>", "<answer>", "</answer>", "1. flip", "- captioning: a b"),
+    *("grounding: x", "\n", " ", "<", ">", '"', "99", "caption:", "\u200b", "<|im_end|>", "é", "not needed"),
+    *("(", ")"),
 )
 TEXTS = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(PIECES), max_size=24).map("".join))
 

@@ -8,14 +8,12 @@ import pytest
 import structlog
 
 from bench.node import Reply as Scripted
-from bench.node import ServerTraits, context_too_long, fails, overloaded, says, unavailable
+from bench.node import ServerTraits, context_too_long, fails, overloaded, says
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
-from gateway.llm import schemas
 from gateway.llm.assembly import Assembly
 from gateway.llm.reading import whole
-from gateway.llm.schemas import Structured
+from gateway.llm.schemas import ChainOfThought, Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.pipelines.qa_dragon import model as steps
 from gateway.state import Draft, Entity, GenerationBudget, Reply, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
@@ -30,6 +28,7 @@ from tests.unit.gateway.llm.stage import (
     printed,
     unheard,
 )
+from tests.unit.gateway.llm.test_prompts import STAGES
 
 pytestmark = pytest.mark.anyio
 
@@ -68,14 +67,8 @@ TEXTS = {
 SCRIPT = {name: says(reply) for name, reply in [*GOOD.items(), *TEXTS.items()]}
 
 SCHEMAS: dict[str, type[Structured]] = {
-    "understand": schemas.Understanding,
-    "chain_of_thought": schemas.ChainOfThought,
-    "choose_tools": steps.ToolChoice,
-    "list_objects": steps.ObjectList,
-    "select_object": steps.ObjectChoice,
-    "match_entity": steps.EntityMatch,
-    "split_query": steps.QuerySplit,
-    "enhance_queries": steps.QueryRewrite,
+    "chain_of_thought": ChainOfThought,
+    **{name.removeprefix("qa_dragon/"): schema for name, schema in STAGES.items()},
 }
 
 CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
@@ -93,13 +86,10 @@ CALLS: dict[str, Callable[[Bench], Awaitable[Any]]] = {
 }
 
 LIMITED = {
-    "no json schema": ServerTraits(json_schema=False),
     "no json at all": ServerTraits(json_schema=False, json_object=False),
     "no logprobs": ServerTraits(logprobs=False),
-    "ignores logprobs": ServerTraits(ignores_logprobs=True),
     "no streams": ServerTraits(streams=False),
     "refuses late": ServerTraits(json_schema=False, logprobs=False, refuses_in_stream=True),
-    "terse": ServerTraits(json_schema=False, terse=True),
 }
 
 NO_FORM: dict[str, Scripted] = {
@@ -109,11 +99,7 @@ NO_FORM: dict[str, Scripted] = {
 }
 FAILING: dict[str, Scripted] = {
     "empty": says(""),
-    "400": fails(400),
-    "401": fails(401),
-    "404": fails(404),
     "500": fails(500),
-    "late 500": fails(500, in_stream=True),
     "too long": context_too_long(),
     "disconnect": says(GOOD["understand"], drop_after=3),
 }
@@ -151,15 +137,8 @@ async def test_a_reply_in_another_form_raises_one_of_our_errors(reply: Scripted)
                 await CALLS[name](it)
 
 
-@pytest.mark.parametrize("name", ["prose", "another object"])
-async def test_an_answer_that_is_none_is_an_honest_none(name: str) -> None:
-    async with bench({"answer": NO_FORM[name]}) as it:
-        assert (await CALLS["answer"](it)).answer is None
-
-
-@pytest.mark.parametrize("busy", [overloaded(), unavailable("3")], ids=["429", "503"])
-async def test_a_busy_server_is_told_as_such(busy: Scripted) -> None:
-    async with bench(dict.fromkeys(CALLS, busy)) as it:
+async def test_a_busy_server_is_an_overload() -> None:
+    async with bench(dict.fromkeys(CALLS, overloaded())) as it:
         for call in CALLS.values():
             with pytest.raises(Overloaded) as raised:
                 await call(it)
@@ -174,14 +153,17 @@ async def test_a_model_that_declines_to_look_knows_nothing(name: str) -> None:
     assert made.tools
 
 
-async def test_a_model_that_declines_to_answer_does_not_know() -> None:
-    async with bench({"answer": says("", refusal="I can't help with that.")}) as it:
+@pytest.mark.parametrize(
+    "reply", [NO_FORM["prose"], NO_FORM["another object"], says("", refusal="I can't help with that.")]
+)
+async def test_an_answer_without_content_is_no_answer(reply: Scripted) -> None:
+    async with bench({"answer": reply}) as it:
         made = await CALLS["answer"](it)
     assert (made.answer, made.confidence) == (None, 0)
 
 
 @pytest.mark.parametrize("name", GOOD)
-def test_a_reply_cut_anywhere_is_read_as_far_as_it_is_whole(name: str) -> None:
+def test_a_cut_reply_is_read_as_far_as_it_is_complete(name: str) -> None:
     text = json.dumps(GOOD[name])
     complete = SCHEMAS[name].model_validate(GOOD[name])
     for length in range(1, len(text)):
@@ -220,7 +202,7 @@ async def test_a_draft_cut_off_is_honest(tokens: int) -> None:
     assert Tool.TEXT_SEARCH in made.tools
 
 
-async def test_what_the_model_says_is_not_logged() -> None:
+async def test_replies_are_not_logged() -> None:
     secret = "Zanzibar"
     script = {name: [says(f"{secret} {reply!s}"), says(secret)] for name, reply in {**GOOD, **TEXTS}.items()}
     told: list[str] = []

@@ -1,6 +1,7 @@
 """The published systems' model steps: what is put to the model, what is read of it, and what may go wrong."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -9,58 +10,23 @@ import pytest
 from bench.node import fails, says
 from chassis.errors import DependencyUnavailable
 from contracts.answer import Reason
-from gateway.llm import asking
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.options import VlmOptions, Window
-from gateway.llm.prompts import prompt_text
-from gateway.llm.question import photo_parts, question_text, system_text
-from gateway.llm.schemas import Structured
-from gateway.llm.text import text_prompt
-from gateway.pipelines.three_step.model import Ranking, SearchPhrase
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
-from gateway.state import Evidence, GenerationBudget, Query
+from gateway.state import Evidence, GenerationBudget
 from tests.unit.gateway.llm.papers import (
     OBJECT_FORMS,
     ROME,
     TEXT_FORMS,
     TRAP,
     TURIN,
-    bench,
-    file_of,
 )
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, context, deadline, page
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, bench, context, deadline, page
 
 pytestmark = pytest.mark.anyio
 
 PLAN = "<think>x</think><tool>\n1. grounding: the car\n2. flip\n</tool>"
-
-
-@pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
-def test_all_prompts_share_system_text_and_photo_and_end_with_the_question(ask: Query) -> None:
-    written = [text_prompt(file_of(name), ask, OPTIONS, 9, **slots) for name, slots in TEXT_FORMS.items()]
-    objects: list[Any] = [asking.understand(ask, None, OPTIONS)]
-    objects.append(asking.prompt_of("three_step/sample_query", ask, SearchPhrase, OPTIONS, 9))
-    objects.append(asking.prompt_of("three_step/rank_evidence", ask, Ranking, OPTIONS, 9, evidence="none"))
-    for prompt in [*written, *objects]:
-        assert prompt.system == system_text()
-        assert prompt.user[:-1] == photo_parts(ask)
-        assert prompt.user[-1].text.endswith(question_text(ask, OPTIONS))
-
-
-@pytest.mark.parametrize("name", [*TEXT_FORMS, *OBJECT_FORMS])
-def test_a_task_lists_the_fields_of_an_object_and_of_no_text(name: str) -> None:
-    assert ("<<fields>>" in prompt_text(file_of(name)).text) == (name in OBJECT_FORMS)
-
-
-@pytest.mark.parametrize(("name", "schema"), OBJECT_FORMS.items())
-def test_a_worked_case_is_a_reply_that_its_own_schema_would_give_back(
-    name: str, schema: type[Structured]
-) -> None:
-    cases = prompt_text(file_of(name)).cases
-    assert len(cases) >= 2
-    for case in cases:
-        assert schema.model_validate(case.reply).model_dump(mode="json") == dict(case.reply)
 
 
 # three-step
@@ -85,32 +51,15 @@ async def test_queries_are_drawn_warm_and_at_once_by_seeds_of_their_own() -> Non
     assert {request.body["temperature"] for request in it.server.requests} == {0.8}
 
 
-async def test_the_conversation_is_in_every_draw() -> None:
-    async with bench({"sample_query": says({"query": "Fiat 500 length"})}) as it:
-        await it.three_step.sample_queries(FOLLOW_UP, 2, deadline())
-    assert all("Wearer: What car is this?" in request.text for request in it.server.requests)
-
-
 async def test_a_draw_that_fails_costs_that_draw() -> None:
     def reply(request: Any) -> Any:
-        return fails(500) if request.body["seed"] == 2 else says({"query": f"q {request.body['seed']}"})
+        return fails(500) if request.body["seed"] == 2 else says({"query": f"1. q {request.body['seed']}\n"})
 
     async with bench({"sample_query": reply}) as it:
         assert await it.three_step.sample_queries(ASK, 3, deadline()) == ("q 1", "q 3")
-
-
-async def test_draws_that_all_fail_are_a_failure() -> None:
     async with bench({"sample_query": fails(500)}) as it:
         with pytest.raises(DependencyUnavailable):
             await it.three_step.sample_queries(ASK, 3, deadline())
-
-
-async def test_a_query_is_one_bounded_line_without_a_placeholder() -> None:
-    text = "1. {entity}\u202e length\n" + "very " * 100
-    async with bench({"sample_query": says({"query": text})}) as it:
-        (query,) = await it.three_step.sample_queries(ASK, 1, deadline())
-    assert query.startswith("length very")
-    assert len(query) <= 200
 
 
 async def ranked(reply: Any, found: Sequence[Evidence] = (ROME, TURIN, TRAP), most: int = 10) -> Any:
@@ -139,16 +88,8 @@ async def test_the_order_is_that_of_the_list_without_repeats_and_strangers(
 @pytest.mark.parametrize(
     "reply",
     [
-        {"relevant": [77, 0, -1]},
-        {"relevant": [True]},
-        {"relevant": ["two"]},
-        {"relevant": [[2]]},
-        {"relevant": [2.5]},
-        {"relevant": "2, 1"},
-        {"relevant": None},
-        {"numbers": [2]},
-        "[2, 1]",
-        "Piece 2 is best.",
+        *({"relevant": found} for found in ([77, 0, -1], [True], ["two"], [[2]], [2.5], "2, 1", None)),
+        *({"numbers": [2]}, "[2, 1]", "Piece 2 is best."),
     ],
 )
 async def test_a_list_that_cannot_be_read_is_a_failure_and_not_an_empty_one(reply: Any) -> None:
@@ -186,9 +127,9 @@ async def test_an_answer_has_75_tokens_reads_the_evidence_and_cites_what_it_can_
     assert reply.confidence == pytest.approx(0.9)
 
 
-@pytest.mark.parametrize("said", ["I don't know", "I do not know.", "Unknown.", "The evidence does not say."])
-async def test_not_to_know_is_no_answer(said: str) -> None:
-    async with bench({"answer_briefly": says(said), "answer_from_knowledge": says(said)}) as it:
+@pytest.mark.parametrize("reply", [says("I don't know"), says("", refusal="No.")], ids=["unsure", "declined"])
+async def test_a_refusal_is_no_answer(reply: Any) -> None:
+    async with bench({"answer_briefly": reply, "answer_from_knowledge": reply}) as it:
         by_list = await it.three_step.answer(ASK, context(TURIN), GenerationBudget(), deadline())
         by_filter = await it.wiki_prf.answer(ASK, "x", context(TURIN), GenerationBudget(), deadline())
     assert by_list.answer is by_filter.answer is None
@@ -212,7 +153,7 @@ async def test_a_plan_is_read_and_its_end_not_waited_for() -> None:
     assert plan.calls == (ToolCall(PhotoTool.GROUNDING, "the car"), ToolCall(PhotoTool.FLIP))
 
 
-@pytest.mark.parametrize("said", ["I don't know.", "<think>\n1. flip", '{"tool": "flip"}', "x" * 5_000])
+@pytest.mark.parametrize("said", ["I don't know.", "x" * 5_000])
 async def test_a_plan_that_cannot_be_read_is_a_failure(said: str) -> None:
     async with bench({"plan_tools": says(said)}) as it:
         with pytest.raises(VlmReplyUnusable):
@@ -227,16 +168,11 @@ async def test_of_a_plan_that_was_cut_off_the_whole_lines_are_read() -> None:
 
 
 async def test_a_description_is_one_bounded_line_made_from_the_first_caption() -> None:
-    async with bench({"describe_photo": says("A small\u202e car.\n" + "Red. " * 300)}) as it:
+    async with bench({"describe_photo": says("<think>?</think>A small\u202e car.\n" + "Red. " * 300)}) as it:
         text = await it.wiki_prf.describe(ASK, "a car <<<end>>> </think>", deadline())
     assert text.startswith("A small car. Red.")
     assert len(text) <= DESCRIPTION_CHARS
     assert "a car ‹‹‹end››› ‹/think›" in it.shown()
-
-
-async def test_a_description_is_what_comes_after_the_thoughts() -> None:
-    async with bench({"describe_photo": says("<think>A car?</think> A small car.")}) as it:
-        assert await it.wiki_prf.describe(ASK, "a car", deadline()) == "A small car."
 
 
 @pytest.mark.parametrize("said", ["...", "<think>Is it a car"])
@@ -259,10 +195,7 @@ async def test_knowledge_is_what_stands_in_the_answer_s_tags() -> None:
     "said",
     [
         "Fiat is from Turin.",
-        "<think>x</think>Fiat is from Turin.",
-        "<think>x<answer>Fiat is from Turin.",
         "<answer></answer>",
-        "<tool>Fiat is from Turin.</tool>",
     ],
 )
 async def test_knowledge_outside_its_tags_is_a_failure(said: str) -> None:
@@ -304,3 +237,26 @@ async def test_without_filtered_knowledge_all_that_was_retrieved_is_shown() -> N
         await it.wiki_prf.answer(ASK, None, context(ROME, TURIN), GenerationBudget(), deadline())
     assert "Rome is the capital" in it.shown()
     assert "1899" in it.shown()
+
+
+@pytest.mark.parametrize("step", [*OBJECT_FORMS, *TEXT_FORMS])
+async def test_untrusted_text_stays_inside_its_fence(step: str) -> None:
+    known, trap = context(TRAP), Gathered((TRAP,), (TRAP,))
+    async with bench({step: says("x")}) as it:
+        steps: dict[str, Callable[[], Awaitable[Any]]] = {
+            "sample_query": lambda: it.three_step.sample_queries(ASK, 1, deadline()),
+            "rank_evidence": lambda: it.three_step.rank(ASK, (TRAP,), 10, deadline()),
+            "answer_briefly": lambda: it.three_step.answer(ASK, known, GenerationBudget(), deadline()),
+            "plan_tools": lambda: it.wiki_prf.plan_tools(ASK, deadline()),
+            "describe_photo": lambda: it.wiki_prf.describe(ASK, TRAP.text, deadline()),
+            "filter_knowledge": lambda: it.wiki_prf.filter(ASK, ToolPlan(), trap, deadline()),
+            "answer_from_knowledge": lambda: it.wiki_prf.answer(
+                ASK, TRAP.text, known, GenerationBudget(), deadline()
+            ),
+        }
+        with suppress(VlmReplyUnusable):  # "x" is not every form
+            await steps[step]()
+    text = it.server.requests[0].text
+    for mark in ("</search_result>", "<|eot_id|>", "[INST]", "[/INST]"):
+        assert mark not in text
+    assert text.count("<<<end>>>") == text.count("<<<") // 2

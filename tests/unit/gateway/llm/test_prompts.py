@@ -17,10 +17,13 @@ from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, TextPart, TextPrompt, user_turns
 from gateway.llm.prompts import Case, PromptText, prompt_text
 from gateway.llm.question import photo_parts, question_text, system_text
+from gateway.llm.text import text_prompt
 from gateway.llm.wire import Sampling, request_body
 from gateway.pipelines.qa_dragon import model as dragon
+from gateway.pipelines.three_step import model as three_step
 from gateway.reasoning.refusals import is_refusal
 from gateway.state import Entity, Photo, Query, Turn
+from tests.unit.gateway.llm.papers import OBJECT_FORMS, TEXT_FORMS, file_of
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO, draft, page, printed
 
 STAGES: dict[str, type[schemas.Structured]] = {
@@ -31,6 +34,7 @@ STAGES: dict[str, type[schemas.Structured]] = {
     "qa_dragon/match_entity": dragon.EntityMatch,
     "qa_dragon/split_query": dragon.QuerySplit,
     "qa_dragon/enhance_queries": dragon.QueryRewrite,
+    **{file_of(name): schema for name, schema in OBJECT_FORMS.items()},
 }
 DOMAINS: list[Domain | None] = [*Domain, None]
 
@@ -52,6 +56,9 @@ def all_prompts(ask: Query, evidence: str = "It was built in 1519.") -> list[Pro
         answer,
         asking.judge(ask, answer, "It is 3.5 m long.", OPTIONS),
         asking.rewrite(ask, OPTIONS),
+        *(text_prompt(file_of(name), ask, OPTIONS, 9, **slots) for name, slots in TEXT_FORMS.items()),
+        asking.prompt_of("three_step/sample_query", ask, three_step.SearchPhrase, OPTIONS, 9),
+        asking.prompt_of("three_step/rank_evidence", ask, three_step.Ranking, OPTIONS, 9, evidence="none"),
     ]
 
 
@@ -67,12 +74,14 @@ def first_text(prompt: Prompt[Any] | TextPrompt) -> str:
 
 
 @pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
-def test_all_prompts_of_a_request_share_system_text_and_photo(ask: Query) -> None:
+def test_all_prompts_share_their_beginning_and_end_with_the_question(ask: Query) -> None:
     for prompt in all_prompts(ask):
         first = user_turns(prompt)[0]
         assert prompt.system == system_text()
         assert first[:-1] == photo_parts(ask)
         assert isinstance(first[-1], TextPart)
+        assert first[-1].text.endswith(f"\n\n{question_text(ask, OPTIONS)}"), prompt.name
+        assert first[-1].text.endswith(ask.question), prompt.name
 
 
 @pytest.mark.parametrize("photo", [PHOTO, None])
@@ -85,15 +94,9 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
         assert second.startswith(first[:end])
 
 
-@pytest.mark.parametrize("ask", [ASK, FOLLOW_UP])
-def test_conversation_and_question_stand_at_the_end_of_every_prompt(ask: Query) -> None:
-    for prompt in all_prompts(ask):
-        assert first_text(prompt).endswith(f"\n\n{question_text(ask, OPTIONS)}"), prompt.name
-        assert first_text(prompt).endswith(ask.question), prompt.name
-
-
 def test_the_judge_goes_on_from_the_answer_s_call() -> None:
-    *_, answer, judge, _ = all_prompts(ASK)
+    by_name = {prompt.name: prompt for prompt in all_prompts(ASK)}
+    answer, judge = by_name["answer"], by_name["judge"]
     assert isinstance(judge, TextPrompt)
     assert judge.earlier is not None
     assert (judge.earlier.user, judge.earlier.reply) == (answer.user, "It is 3.5 m long.")
@@ -102,17 +105,11 @@ def test_the_judge_goes_on_from_the_answer_s_call() -> None:
 
 def test_the_answer_has_no_examples_and_no_schema() -> None:
     shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
-    prompt = asking.answer(ASK, None, shown, OPTIONS, 96)
+    prompt = asking.answer(ASK, Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
     body = request_body(prompt, "model", Abilities(), Sampling())
     assert prompt_text("answer").cases == ()
     assert "response_format" not in body
     assert "Reply: " not in first_text(prompt)
-
-
-@pytest.mark.parametrize("photo", [PHOTO, None])
-def test_the_answer_is_told_the_thing_asked_about(photo: Photo | None) -> None:
-    shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
-    prompt = asking.answer(Query("How long is it?", photo), Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
     assert "<<<the thing asked about>>>\nFiat 500\n<<<end>>>" in first_text(prompt)
 
 
@@ -155,7 +152,7 @@ def test_no_slot_is_left_open() -> None:
 @pytest.mark.parametrize("schema", [*STAGES.values(), schemas.ChainOfThought])
 def test_reasons_are_written_before_what_they_lead_to(schema: type[schemas.Structured]) -> None:
     first = next(iter(schema.model_fields))
-    assert first in {"reasoning", "reason", "objects", "queries"}
+    assert first in {"reasoning", "reason", "objects", "queries", "query", "relevant"}
     assert all(field.description for field in schema.model_fields.values())
 
 
@@ -177,8 +174,6 @@ def test_a_worked_case_is_a_reply_that_its_own_schema_would_give_back(
     shown = schema.model_validate(case.reply).model_dump(mode="json", exclude_unset=True)
     assert shown == dict(case.reply)
     assert set(case.reply) <= set(schema.model_fields)
-    assert case.photo
-    assert case.question
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -205,15 +200,8 @@ def test_slots_are_filled_once_and_what_is_filled_in_is_no_slot() -> None:
     text = PromptText("a <<one>> b <<two>>, <<<end>>>")
     assert text.slots == {"one", "two"}
     assert text.fill(one="<<two>>", two="2") == "a <<two>> b 2, <<<end>>>"
-
-
-def test_a_missing_or_unknown_slot_is_an_error() -> None:
     with pytest.raises(ValueError, match="slots"):
-        PromptText("<<one>>").fill(other="x")
-
-
-def test_prompts_are_read_once() -> None:
-    assert prompt_text("answer") is prompt_text("answer")
+        text.fill(other="x")
 
 
 def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:

@@ -1,5 +1,6 @@
 """Quotes are verbatim sentences of the evidence, found by what the answer says."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,36 +12,30 @@ TOWER = page("Belém Tower stands in Lisbon. It was built between 1514 and 1519.
 OTHER = page("The tram runs daily. Its fare is low.")
 
 
-def test_the_sentence_of_a_cited_piece_that_shares_most_with_the_answer_is_quoted() -> None:
-    found = quotes("Belém Tower was built from 1514 to 1519.", "", [OTHER, TOWER], [1], [0, 1])
-    assert found == (Quote(1, "It was built between 1514 and 1519."),)
+BUILT = "It was built between 1514 and 1519."
+CASES: dict[str, tuple[str, str, list[int], list[int], list[Quote]]] = {
+    "the cited sentence nearest to the answer": (
+        *("Belém Tower was built from 1514 to 1519.", "", [1], [0, 1], [Quote(1, BUILT)]),
+    ),
+    "the reason decides": ("Yes.", "Entry is paid for.", [1], [0, 1], [Quote(1, "Entry is paid.")]),
+    "a cited piece that shares nothing": ("It weighs 3 kg.", "Piece 1 says so.", [0], [0], []),
+    "a quote for each cited piece": (
+        *("The tram runs daily to Belém Tower.", "", [0, 1], [0, 1]),
+        [Quote(0, "The tram runs daily."), Quote(1, "Belém Tower stands in Lisbon.")],
+    ),
+    "no citation": (BUILT, "", [], [0, 1], [Quote(1, BUILT)]),
+    "no citation and a faint likeness": (
+        *("The tower was designed by Francisco de Arruda.", "", [], [1], []),
+    ),
+    "evidence that was not shown": (BUILT, "", [], [0], []),
+}
 
 
-def test_the_reason_decides_where_the_answer_does_not() -> None:
-    found = quotes("Yes.", "Entry is paid for.", [TOWER], [0], [0])
-    assert found == (Quote(0, "Entry is paid."),)
-
-
-def test_a_cited_piece_that_shares_nothing_is_not_quoted() -> None:
-    assert quotes("It weighs 3 kg.", "Piece 1 says so.", [OTHER], [0], [0]) == ()
-
-
-def test_each_cited_piece_gives_one_quote() -> None:
-    found = quotes("The tram runs daily to Belém Tower.", "", [TOWER, OTHER], [0, 1], [0, 1])
-    assert [quote.index for quote in found] == [0, 1]
-
-
-def test_without_citation_the_sentence_that_has_the_answer_is_quoted() -> None:
-    found = quotes("It was built between 1514 and 1519.", "", [OTHER, TOWER], [], [0, 1])
-    assert found == (Quote(1, "It was built between 1514 and 1519."),)
-
-
-def test_without_citation_a_faint_likeness_is_not_enough() -> None:
-    assert quotes("The tower was designed by Francisco de Arruda.", "", [TOWER], [], [0]) == ()
-
-
-def test_what_was_not_shown_is_not_quoted() -> None:
-    assert quotes("It was built between 1514 and 1519.", "", [OTHER, TOWER], [], [0]) == ()
+@pytest.mark.parametrize(("answer", "reason", "cited", "shown", "found"), CASES.values(), ids=CASES)
+def test_the_answer_s_source_sentence_is_quoted(
+    answer: str, reason: str, cited: list[int], shown: list[int], found: list[Quote]
+) -> None:
+    assert list(quotes(answer, reason, [OTHER, TOWER], cited, shown)) == found
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.lists(st.text(max_size=900), max_size=4))

@@ -13,7 +13,7 @@ from gateway.llm.asking import domain_text
 from gateway.llm.options import VlmOptions, Window
 from gateway.llm.prompts import prompt_text
 from gateway.llm.text import NO, YES
-from gateway.state import Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
+from gateway.state import GenerationBudget, PhotoText, Query, Quote, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
     FOLLOW_UP,
@@ -60,10 +60,14 @@ async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
 
 
 async def test_one_call_gives_the_whole_draft() -> None:
-    async with bench({"understand": says(LOOK)}) as it:
-        made = await it.reasoner.draft(ASK, None, nothing_printed, unheard, deadline())
+    sought: list[str] = []
+    look = says(LOOK, probability=0.99, probabilities={"answer": 0.4})
+    async with bench({"understand": look}) as it:
+        made = await it.reasoner.draft(ASK, None, nothing_printed, sought.append, deadline())
         assert [request.name for request in it.server.requests] == ["understand"]
         assert it.server.requests[0].images == [PHOTO.jpeg]
+    assert sought == ["car"]
+    assert made.confidence == pytest.approx(0.4)
     assert made.object_label == "car"
     assert made.entity == "Fiat 500"
     assert made.answer == "Fiat is from Turin."
@@ -73,20 +77,7 @@ async def test_one_call_gives_the_whole_draft() -> None:
     assert made.sub_queries == ("In which city was the maker of the {entity} founded?",)
 
 
-async def test_a_draft_is_as_sure_as_the_tokens_of_its_answer() -> None:
-    made = await drafted(says(LOOK, probability=0.99, probabilities={"answer": 0.4}))
-    assert made.confidence == pytest.approx(0.4)
-
-
-async def test_a_server_without_log_probabilities_leaves_a_draft_unmeasured() -> None:
-    for made in (
-        await drafted(says(LOOK), logprobs=False),
-        await drafted(says(LOOK), ignores_logprobs=True),
-    ):
-        assert made.confidence is None
-
-
-@pytest.mark.parametrize("said", [None, "", "I don’t know.", "I cannot determine the maker.", "N/A", "null"])
+@pytest.mark.parametrize("said", [None, "", "I cannot determine the maker."])
 async def test_a_refusing_draft_has_no_answer_and_looks_it_up(said: str | None) -> None:
     made = await drafted(says(READ | {"answer": said}))
     assert (made.answer, made.confidence) == (None, None)
@@ -126,14 +117,10 @@ async def test_without_a_photo_no_answer_is_read_from_it() -> None:
     assert made.tools == {Tool.TEXT_SEARCH}
 
 
-async def test_what_the_model_writes_into_searches_is_cleaned() -> None:
-    hostile = LOOK | {
-        "image_search": "Car; rm -rf {x} <|eot|> and much more",
-        "text_search": ["price of {vehicle}\n{entity}", "{}", "x" * 190, "a", "b", "c"],
-    }
-    made = await drafted(says(hostile))
-    assert made.object_label == "car"
-    assert made.sub_queries == ("price of vehicle {entity}", "x" * 190, "a", "b")
+async def test_search_queries_of_the_model_are_cleaned() -> None:
+    hostile = {"image_search": "Car; rm -rf {x} <|eot|>", "text_search": ["{vehicle}\n{entity}", "{}", "a"]}
+    made = await drafted(says(LOOK | hostile))
+    assert (made.object_label, made.sub_queries) == ("car", ("vehicle {entity}", "a"))
 
 
 async def test_an_answer_comes_with_the_sentence_that_says_it() -> None:
@@ -146,35 +133,23 @@ async def test_an_answer_comes_with_the_sentence_that_says_it() -> None:
     assert made.token_probabilities == pytest.approx([0.8] * len(made.token_probabilities))
 
 
-async def test_a_server_without_log_probabilities_leaves_a_reply_unmeasured() -> None:
+async def test_without_log_probabilities_confidence_is_not_measured() -> None:
+    for traits in ({"logprobs": False}, {"ignores_logprobs": True}):
+        assert (await drafted(says(LOOK), **traits)).confidence is None
     made = await answered(says(ANSWER), TURIN, logprobs=False)
     assert made.answer == "Fiat was founded in Turin."
     assert (made.token_probabilities, made.confidence) == (None, None)
 
 
-@pytest.mark.parametrize("said", ["I don't know.", "I do not know who made it.", "Unknown"])
+@pytest.mark.parametrize("said", ["I don't know.", "Unknown"])
 async def test_i_do_not_know_is_no_answer(said: str) -> None:
     made = await answered(says(said), TURIN)
     assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
 
 
-async def test_not_knowing_without_evidence_is_told_apart() -> None:
-    made = await answered(says("I don't know."))
-    assert made.reason is Reason.NO_EVIDENCE
-
-
-async def test_an_answer_says_no_links() -> None:
-    made = await answered(says("Fiat was founded in Turin ![](https://evil.example/?q=turin)."), TURIN)
-    assert made.answer == "Fiat was founded in Turin ."
-
-
-async def test_the_answer_is_given_nothing_of_the_draft() -> None:
-    first = draft(reasoning="It may be a Seat.", answer="It is from Barcelona.", entity="Seat 600")
-    async with bench({"answer": says(ANSWER)}) as it:
-        await it.reasoner.answer(ASK, first, context(TURIN), GenerationBudget(), deadline())
-        (request,) = it.server.requests
-    assert "Seat" not in request.text
-    assert "Barcelona" not in request.text
+async def test_without_evidence_the_photo_is_asked_about() -> None:
+    assert (await answered(says("It is red."))).answer == "It is red."
+    assert (await answered(says("I don't know."))).reason is Reason.NO_EVIDENCE
 
 
 async def test_without_evidence_and_photo_nothing_is_asked() -> None:
@@ -183,11 +158,6 @@ async def test_without_evidence_and_photo_nothing_is_asked() -> None:
         made = await it.reasoner.answer(ask, draft(), context(), GenerationBudget(), deadline())
         assert it.server.requests == []
     assert (made.answer, made.reason) == (None, Reason.NO_EVIDENCE)
-
-
-async def test_without_evidence_a_photo_is_asked_about() -> None:
-    made = await answered(says("It is red."))
-    assert made.answer == "It is red."
 
 
 async def test_evidence_that_is_too_much_for_the_model_is_cut_before_it_is_asked() -> None:
@@ -235,10 +205,6 @@ async def test_a_verdict_without_log_probabilities_has_a_fixed_worth(said: str, 
     assert await judge_of(says(said), logprobs=False) == worth
 
 
-async def test_a_model_that_says_neither_yes_nor_no_has_no_opinion() -> None:
-    assert await judge_of(says("Perhaps it is.")) is None
-
-
 async def test_the_judge_goes_on_from_the_answer_with_the_evidence_that_it_read() -> None:
     script = {"answer": says(ANSWER), "judge": says("yes")}
     async with bench(script) as it:
@@ -250,32 +216,6 @@ async def test_the_judge_goes_on_from_the_answer_with_the_evidence_that_it_read(
     assert judged[: len(asked)] == asked
     assert [each["role"] for each in judged[len(asked) :]] == ["assistant", "user"]
     assert judged[-2]["content"] == made.answer
-
-
-async def test_nothing_is_judged_without_an_answer() -> None:
-    async with bench({}) as it:
-        known = context(TURIN)
-        assert await it.reasoner.judge(ASK, Reply(None, 0.0), known, GenerationBudget(), deadline()) == 0
-        assert it.server.requests == []
-
-
-async def test_the_rag_route_takes_three_calls_with_one_beginning() -> None:
-    script = {"understand": says(LOOK), "answer": says(ANSWER), "judge": says("yes")}
-    async with bench(script) as it:
-        first = await it.reasoner.draft(ASK, None, nothing_printed, unheard, deadline())
-        thing = await it.reasoner.select_entity(
-            ASK, first, [Entity("Fiat 500", 0.8)], PhotoText(), deadline()
-        )
-        found = context(TURIN, entity=thing)
-        assert await it.reasoner.next_hop(ASK, first, found, deadline()) == ()
-        made = await it.reasoner.answer(ASK, first, found, GenerationBudget(), deadline())
-        await it.reasoner.judge(ASK, made, found, GenerationBudget(), deadline())
-        requests = it.server.requests
-    assert [request.name for request in requests] == ["understand", "answer", "judge"]
-    for request in requests:
-        assert request.system == requests[0].system
-        assert request.parts[0] == requests[0].parts[0]
-        assert request.images == [PHOTO.jpeg]
 
 
 @pytest.mark.parametrize(
@@ -297,20 +237,6 @@ async def test_a_follow_up_is_rewritten_or_stays_as_it_is(said: str, question: s
 async def test_a_model_that_sees_drafts_for_a_photo_alone(ask: Query, drafts: bool) -> None:
     async with bench({}) as it:
         assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == drafts
-
-
-async def test_what_pictures_are_to_be_searched_for_is_told_while_the_draft_is_written() -> None:
-    sought: list[str] = []
-    async with bench({"understand": says(LOOK)}) as it:
-        await it.reasoner.draft(ASK, None, nothing_printed, sought.append, deadline())
-    assert sought == ["car"]
-
-
-async def test_a_draft_that_searches_no_pictures_tells_of_none() -> None:
-    sought: list[str] = []
-    async with bench({"understand": says(READ)}) as it:
-        await it.reasoner.draft(ASK, None, nothing_printed, sought.append, deadline())
-    assert sought == []
 
 
 async def test_the_domain_s_advice_follows_the_words_of_the_task() -> None:

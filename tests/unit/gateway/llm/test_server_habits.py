@@ -5,17 +5,13 @@ from typing import Any
 
 import pytest
 
-from bench.node import PROBED, Fails, Reply, Says, ScriptedRequest, Spelled, says, vllm_error, vlm_server
+from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error
 from chassis.errors import DependencyUnavailable
-from chassis.http.calls import http_client
-from gateway.llm.alignment import align
-from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import Abilities, Thinking, without
-from gateway.llm.client import VlmClient
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.probe import probe
 from gateway.llm.prompt import TextPart, TextPrompt
-from tests.unit.gateway.llm.stage import deadline
+from tests.unit.gateway.llm.stage import bench, deadline
 from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
 
 pytestmark = pytest.mark.anyio
@@ -57,24 +53,20 @@ STREAMS = {
     "usage without choices": SAID + event(STOP) + event({"usage": USAGE}),
 }
 ENDS = {
-    "an end mark": DONE,
-    "an end mark without a line end": b"data: [DONE]",
-    "one line end": b"data: [DONE]\n",
-    "no space": b"data:[DONE]\r\n\r\n",
-    "none": b"",
+    "end mark without a line end": SAID + event(STOP) + b"data: [DONE]",
+    "one line end": SAID + event(STOP) + b"data: [DONE]\n",
+    "no space": SAID + event(STOP) + b"data:[DONE]\r\n\r\n",
+    "no end mark": SAID + event(STOP),
+    "no line end": SAID + event(STOP).rstrip(),
 }
+STREAMS_AND_ENDS = {name: stream + DONE for name, stream in STREAMS.items()} | ENDS
 
 
-@pytest.mark.parametrize("end", ENDS.values(), ids=ENDS.keys())
-@pytest.mark.parametrize("stream", STREAMS.values(), ids=STREAMS.keys())
-async def test_the_answer_is_read_from_whatever_a_server_streams(stream: bytes, end: bytes) -> None:
-    async with client_of(STREAM + stream + end) as client:
-        assert (await client.write(PROMPT, deadline())).text == "In 1840."
-
-
-async def test_a_last_event_without_a_line_end_is_read() -> None:
-    async with client_of(STREAM + SAID + event(STOP).rstrip()) as client:
-        assert (await client.write(PROMPT, deadline())).finish_reason == "stop"
+@pytest.mark.parametrize("stream", STREAMS_AND_ENDS.values(), ids=STREAMS_AND_ENDS.keys())
+async def test_the_answer_is_read_from_any_stream(stream: bytes) -> None:
+    async with client_of(STREAM + stream) as client:
+        written = await client.write(PROMPT, deadline())
+    assert (written.text, written.finish_reason) == ("In 1840.", "stop")
 
 
 def whole(body: object) -> bytes:
@@ -150,11 +142,10 @@ UNKNOWN_FIELD = Fails(400, vllm_error(400, "Unrecognized request argument: chat_
 async def test_a_probe_asks_a_model_not_to_think_and_learns_whether_it_heeds(
     heeds: bool, refusal: Fails | None, found: Thinking, most: int
 ) -> None:
-    async with vlm_server(thinker(heeds, refusal)) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model))
-        assert (await probe(client, deadline())).thinking is found
-        await client.write(PROMPT, deadline())
-    last = server.requests[-1].body
+    async with bench(thinker(heeds, refusal)) as it:
+        assert (await probe(it.client, deadline())).thinking is found
+        await it.client.write(PROMPT, deadline())
+    last = it.server.requests[-1].body
     assert last["max_tokens"] == most
     assert ("chat_template_kwargs" in last) is (found is Thinking.SWITCHED_OFF)
 
@@ -164,44 +155,3 @@ def test_a_request_not_to_think_that_is_refused_later_is_left_out() -> None:
     less = without(quiet, "unknown field chat_template_kwargs", confirmed=True)
     assert less is not None
     assert less.thinking is Thinking.ON
-
-
-TRIMMED = [
-    ("yes", ["yes\n"]),
-    ("yes", [" yes\n"]),
-    ("yes", ["\n\n", "yes", "\n\n", "\n"]),
-    ("A b.", ["A", " b", ".\n\n"]),
-    ("A b.", ["A", " b", ".", "  \n", "<|im_end|>"]),
-    ("A b.", ["A", " b", ".<|im_end|>"]),
-    ("A b.", ["\n A", " b", ".", "</s>"]),
-    ('{"a": 1}', ['{"', "a", '":', " 1", "}\n \n"]),
-]
-
-
-@pytest.mark.parametrize(("text", "tokens"), TRIMMED)
-def test_tokens_align_with_a_text_whose_ends_were_trimmed(text: str, tokens: list[str]) -> None:
-    spans = align(text.encode(), [token.encode() for token in tokens])
-    assert spans is not None
-    spelled = [text[start:end] for start, end in spans]
-    assert "".join(spelled) == text
-    assert [each.strip() for each in spelled if each.strip()] == [
-        token.replace("<|im_end|>", "").strip()
-        for token in tokens
-        if token.strip() and token not in ("<|im_end|>", "</s>")
-    ]
-
-
-@pytest.mark.parametrize("tokens", [["A", " b", ".x"], ["A", " c", "."], ["A", " b"], ["A", " b", ". and"]])
-def test_tokens_that_spell_another_text_do_not_align(tokens: list[str]) -> None:
-    assert align(b"A b.", [token.encode() for token in tokens]) is None
-
-
-async def test_probabilities_survive_a_server_that_trims_the_text_and_not_its_last_token() -> None:
-    answer = Says((Spelled(b"1840", 0.5), Spelled(b".\n\n", 0.25)))
-    measured = TextPrompt("note", "s", PROMPT.user, 20, measured=True)
-    logprobs = {"content": [{"token": t.data.decode(), "logprob": -0.1} for t in answer.tokens]}
-    choice = {"message": {"content": "1840."}, "logprobs": logprobs, "finish_reason": "stop"}
-    async with client_of(whole({"choices": [choice]})) as client:
-        written = await client.write(measured, deadline())
-    assert written.tokens is not None
-    assert align(written.text.encode(), [token.data for token in written.tokens]) == [(0, 4), (4, 5)]

@@ -1,4 +1,4 @@
-"""Servers that hold no schema or see no photos, behind a whole gateway."""
+"""Model servers of all abilities behind a whole gateway: calls a route, and what the gateway reports."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from bench.node import LLAMA_ON_VLLM_0_10_2, ScriptedRequest, ServerTraits, says
+from contracts.answer import Reason, Route
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
 from gateway.llm.lines import in_lines
 from tests.unit.gateway.asking import asking
@@ -15,30 +16,40 @@ from tests.unit.gateway.model_replies import READ, SURE, UNKNOWN, replies
 pytestmark = pytest.mark.anyio
 
 SERVERS = {
+    "all abilities": ServerTraits(),
     "vLLM 0.10.2, Llama, first template": LLAMA_ON_VLLM_0_10_2,
     "vLLM 0.10.2, Llama, new template": replace(LLAMA_ON_VLLM_0_10_2, system_beside_photo=True),
     "refuses schemas": ServerTraits(json_schema=False, json_object=False),
 }
-ROUTES: dict[str, tuple[dict[str, Any], str, int]] = {
-    "direct": (READ, "What does the cover say?", 1),
-    "rag": (UNKNOWN, "Who wrote this book?", 2),
+ROUTES: dict[str, tuple[dict[str, Any], str, Route, set[str]]] = {
+    "direct": (READ, "What does the cover say?", Route.DIRECT, {"understand"}),
+    "rag": (UNKNOWN, "Who wrote this book?", Route.RAG, {"understand", "answer"}),
 }
 
 
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("route", ROUTES)
-async def test_no_request_is_refused_and_the_model_answers(server: str, route: str) -> None:
-    look, question, calls = ROUTES[route]
+async def test_a_route_asks_each_prompt_once_and_no_request_is_refused(server: str, route: str) -> None:
+    look, question, taken, prompts = ROUTES[route]
     async with asking(replies(look), SERVERS[server]) as (_, scripted, ask):
         before = len(scripted.requests)
         answer = await ask(question)
         sent = scripted.requests[before:]
-    assert not answer.degraded
-    assert [request.refused for request in sent] == [False] * calls
+    assert (answer.route, answer.reason, answer.degraded) == (taken, Reason.ANSWERED, [])
+    assert sorted(request.name for request in sent) == sorted(prompts)
+    assert not any(request.refused for request in sent)
 
 
-async def test_a_model_that_writes_the_lines_that_it_is_asked_for_answers_with_its_source() -> None:
-    look, question, _ = ROUTES["rag"]
+async def test_qa_dragon_asks_each_prompt_once() -> None:
+    script = replies(UNKNOWN | {"object_label": "poster"})
+    async with asking(script, ServerTraits()) as (_, server, ask):
+        answer = await ask("Who wrote what is on this poster?", pipeline="qa-dragon")
+    assert answer.reason is Reason.ANSWERED
+    assert sorted(request.name for request in server.questions) == sorted({*script} - {"understand"})
+
+
+async def test_a_reply_in_lines_is_answered_with_its_source() -> None:
+    look, question, *_ = ROUTES["rag"]
     scripted = {
         "understand": in_lines(look),
         "answer": AUTHOR,
@@ -62,13 +73,13 @@ async def test_a_model_that_writes_the_lines_that_it_is_asked_for_answers_with_i
     assert [request.refused for request in server.requests[:3]] == [True, False, True]  # the probe's
 
 
-async def test_a_gateway_whose_server_is_away_starts_and_tells_only_the_model_s_name() -> None:
+async def test_a_gateway_starts_without_its_model_server() -> None:
     async with asking({}, ServerTraits(key="another"), probed=False) as (client, server, _):
         assert (await client.get("/info")).json()["model"] == {"name": server.model}
     assert server.requests == []
 
 
-async def test_readiness_info_and_page_say_that_the_model_sees_no_photos() -> None:
+async def test_readiness_info_and_page_report_a_text_only_model() -> None:
     async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (client, server, ask):
         ready = await client.get("/health/ready")
         info = (await client.get("/info")).json()["model"]
@@ -81,7 +92,7 @@ async def test_readiness_info_and_page_say_that_the_model_sees_no_photos() -> No
     assert [len(request.images) for request in server.questions] == [0] * len(server.questions)
 
 
-async def test_a_model_that_sees_no_photos_answers_from_print_name_and_pages_without_a_draft() -> None:
+async def test_a_text_only_model_answers_from_print_entity_and_pages() -> None:
     async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (_, server, ask):
         answer = await ask("Who wrote this book?")
     assert answer.answer == AUTHOR
@@ -93,7 +104,7 @@ async def test_a_model_that_sees_no_photos_answers_from_print_name_and_pages_wit
     assert "The question is about" not in text  # the services' draft
 
 
-async def test_readiness_says_what_to_do_about_a_server_that_is_set_up_wrong() -> None:
+async def test_readiness_reports_a_wrong_key() -> None:
     async with asking({}, ServerTraits(key="another"), probed=False) as (client, *_):
         ready = await client.get("/health/ready")
     assert ready.status_code == 503

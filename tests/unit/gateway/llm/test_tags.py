@@ -32,21 +32,10 @@ def test_a_flip_needs_no_words(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "grounding: the panda",
-        "- grounding: the panda",
-        "a. grounding: the panda",
-        "１. grounding: the panda",
-        "100. grounding: the panda",
-        "1. zoom: the panda",
-        "1. captioning: the panda",
-        "1. grounding",
-        "1. grounding:",
-        "1. grounding:   \u200b ",
-        "1. grounding: ... --",
-        "1. 描述: 一只熊猫",
-        "1. ｃaption: a panda",
-        f"1. caption: {'x' * (CONTENT_CHARS + 1)}",
-        "grounding: 1. the panda",
+        *(f"{mark}grounding: the panda" for mark in ("", "- ", "a. ", "１. ", "100. ")),
+        *("1. zoom: the panda", "1. captioning: the panda", "1. 描述: 一只熊猫", "1. ｃaption: a panda"),
+        *("1. grounding", "1. grounding:", "1. grounding:   \u200b ", "1. grounding: ... --"),
+        *(f"1. caption: {'x' * (CONTENT_CHARS + 1)}", "grounding: 1. the panda"),
     ],
 )
 def test_one_line_that_is_no_call_costs_the_whole_plan_its_reward(line: str) -> None:
@@ -62,23 +51,18 @@ def test_a_fifth_call_costs_the_plan_its_reward() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
-        "1. flip",
-        "<tool>1. flip</tool>",
-        "<think>x</think><tool></tool>",
-        "<think>x</think><tool>\n</tool>",
-        "<think>x<tool>1. flip</tool>",
-        "<think>x</think><tool>1. flip",
-        "<think>x</think>1. flip</tool>",
-        "<think><tool>1. flip</tool></think>",
-        "<think>x</think><tool><tool>1. flip</tool></tool>",
-        "<think>x</think><tool>1. flip</tool><tool>2. caption: a</tool>",
-        "<think>x</think><tool>1. caption: a <b>panda</b></tool>",
-        "<think>x</think><Tool>1. flip</Tool>",
-        "<think>x</think><answer>1. flip</answer>",
-        "Sure! <think>x</think><tool>1. flip</tool>",
-        "<think>x</think> Here it is: <tool>1. flip</tool>",
-        "<think>x</think><tool>no call here</tool>",
+        *("", "1. flip", "<tool>1. flip</tool>", "<think><tool>1. flip</tool></think>"),
+        *("<think>x<tool>1. flip</tool>", "Sure! <think>x</think><tool>1. flip</tool>"),
+        *(
+            f"<think>x</think>{rest}"
+            for rest in (
+                *("<tool></tool>", "<tool>\n</tool>", "<tool>1. flip", "1. flip</tool>"),
+                "<Tool>1. flip</Tool>",
+                *("<tool><tool>1. flip</tool></tool>", "<tool>1. flip</tool><tool>2. caption: a</tool>"),
+                *("<tool>1. caption: a <b>panda</b></tool>", "<answer>1. flip</answer>"),
+                *(" Here it is: <tool>1. flip</tool>", "<tool>no call here</tool>"),
+            )
+        ),
     ],
 )
 def test_a_plan_that_does_not_keep_to_its_form_is_none(text: str) -> None:

@@ -1,28 +1,22 @@
 """Replies of text: what is asked for on the wire, where reading ends, and what a server's limits cost."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import replace
 
 import anyio
 import pytest
 from pydantic import BaseModel, Field
 
-from bench.node import RunningServer, Script, ServerTraits, context_too_long, fails, says, vlm_server
-from chassis.errors import DeadlineExceeded, DependencyUnavailable
-from chassis.http.calls import http_client
+from bench.node import ServerTraits, says
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.assembly import TextAssembly
-from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.capabilities import EVERYTHING, ServerFeatures
-from gateway.llm.client import VlmClient
 from gateway.llm.completion import Token, Written
-from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
+from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart, TextPrompt
 from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.text import answer_of, reply_of_text
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
-from tests.unit.gateway.llm.stage import page
+from tests.unit.gateway.llm.stage import Bench, bench, page
 
 pytestmark = pytest.mark.anyio
 
@@ -38,29 +32,14 @@ TAGGED = replace(TEXT, ends_with="</tool>")
 OBJECT = Prompt("sign", "You look at photos.", (TextPart("What does it say?"),), Sign, 40)
 
 
-class Bench:
-    """A client at a scripted server, and the calls that metrics would see."""
-
-    def __init__(self, server: RunningServer, client: VlmClient, calls: list[VlmCall]) -> None:
-        self.server, self.client, self.calls = server, client, calls
-
-    async def write(self, prompt: TextPrompt = TEXT, ms: float = 60_000) -> Written:
-        """One reply of text."""
-        return await self.client.write(prompt, Deadline.after_ms(ms))
-
-
-@asynccontextmanager
-async def bench(script: Script, traits: ServerTraits | None = None) -> AsyncIterator[Bench]:
-    """A client at a running server."""
-    calls: list[VlmCall] = []
-    async with vlm_server(script, traits) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model, seed=7), calls.append)
-        yield Bench(server, client, calls)
+async def write(it: Bench, prompt: TextPrompt = TEXT) -> Written:
+    """One reply of text."""
+    return await it.client.write(prompt, Deadline.after_ms(60_000))
 
 
 async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
-    async with bench({"note": says("A red door.")}) as it:
-        written = await it.write()
+    async with bench({"note": says("A red door.")}, seed=7) as it:
+        written = await write(it)
     body = it.server.requests[0].body
     assert written.text == "A red door."
     assert (written.tokens, written.finish_reason, written.cut_off) == (None, "stop", False)
@@ -72,7 +51,7 @@ async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
 
 async def test_measured_text_tells_how_sure_the_model_was_of_each_token() -> None:
     async with bench({"note": says("A red door.", probability=0.8)}) as it:
-        written = await it.write(replace(TEXT, measured=True))
+        written = await write(it, replace(TEXT, measured=True))
     assert written.tokens is not None
     assert {round(token.probability, 3) for token in written.tokens} == {0.8}
 
@@ -81,7 +60,7 @@ async def test_a_draw_has_a_temperature_and_a_seed_of_its_own() -> None:
     prompt = replace(OBJECT, temperature=0.8, seed=3)
     async with bench({"sign": says({"words": "OPEN"}), "note": says("OPEN")}) as it:
         await it.client.complete(prompt, Deadline.after_ms(60_000))
-        await it.write(replace(TEXT, temperature=0.5, seed=0))
+        await write(it, replace(TEXT, temperature=0.5, seed=0))
     drawn = [(request.body["temperature"], request.body["seed"]) for request in it.server.requests]
     assert drawn == [(0.8, 3), (0.5, 0)]
 
@@ -91,7 +70,7 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
     before = [token.data for token in says("<tool>\n1. flip\n</tool>").tokens]
     held = says(text, hold=anyio.Event(), hold_at=len(before) + 1)
     async with bench({"note": held}) as it:
-        written = await it.write(TAGGED)
+        written = await write(it, TAGGED)
         with anyio.fail_after(20):
             await it.server.requests[0].finished.wait()
         assert it.server.requests[0].abandoned
@@ -99,20 +78,12 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
     assert written.finish_reason == "complete"
 
 
-@pytest.mark.parametrize("traits", [ServerTraits(usage=False), ServerTraits(seed=False)])
-async def test_what_a_server_refuses_is_not_asked_for_again(traits: ServerTraits) -> None:
-    async with bench({"note": says("x")}, traits) as it:
-        await it.write()
-        await it.write()
-    assert [call.requests for call in it.calls] == [2, 1]
-
-
 async def test_text_teaches_nothing_of_the_forms_that_a_server_takes() -> None:
     traits = ServerTraits(json_schema=False, terse=True)
     async with bench({"note": says("x"), "sign": says({"words": "OPEN"})}, traits) as it:
-        await it.write()
+        await write(it)
         await it.client.complete(OBJECT, Deadline.after_ms(60_000))
-        await it.write()
+        await write(it)
     assert [call.requests for call in it.calls] == [1, 2, 1]
     assert it.calls[1].outcome == "ok"
 
@@ -131,26 +102,8 @@ def test_a_memory_of_text_keeps_the_form_that_was_believed() -> None:
 async def test_nothing_written_is_no_reply(text: str) -> None:
     async with bench({"note": says(text)}) as it:
         with pytest.raises(VlmReplyUnusable):
-            await it.write()
+            await write(it)
     assert it.calls[0].outcome == "dependency_unavailable"
-
-
-async def test_failures_are_those_of_every_call() -> None:
-    async with bench({"note": [says("", refusal="No."), context_too_long(), fails(500)]}) as it:
-        for expected in (VlmDeclined, ContextTooLong, DependencyUnavailable):
-            with pytest.raises(expected):
-                await it.write()
-    assert len(it.calls) == 3
-
-
-async def test_time_that_runs_out_leaves_the_server() -> None:
-    async with bench({"note": [says("x"), says("y", hold=anyio.Event())]}) as it:
-        await it.write()
-        with pytest.raises(DeadlineExceeded):
-            await it.write(ms=400)
-        with anyio.fail_after(20):
-            await it.server.requests[1].finished.wait()
-        assert it.server.requests[1].abandoned
 
 
 def test_text_without_end_is_broken_off() -> None:

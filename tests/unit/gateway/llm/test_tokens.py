@@ -4,7 +4,7 @@ import string
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.llm.tokens import UNMERGED, tokens_at_most, within_tokens
@@ -38,6 +38,7 @@ HOSTILE = {
 }
 
 
+@settings(max_examples=30)
 @given(
     st.permutations(PAIRS),
     st.lists(st.text(LETTERS + " ", min_size=3, max_size=8), max_size=40),

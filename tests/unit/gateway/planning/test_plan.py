@@ -49,19 +49,13 @@ def test_the_ladder_is_in_the_documented_order() -> None:
 
 
 def test_every_cut_gives_something_up_and_nothing_back() -> None:
-    plan = FULL
+    plan, modest = FULL, Plan(crops=1, evidence_chars=500, answer_tokens=64)
     for cut in LADDER:
         lower = cut.apply(plan)
         assert lower != plan
         assert all(now <= before for now, before in zip(astuple(lower), astuple(plan), strict=True))
         assert cut.apply(lower) == lower
-        plan = lower
-
-
-def test_a_plan_that_asks_for_less_is_not_raised_by_a_cut() -> None:
-    modest = Plan(crops=1, evidence_chars=500, answer_tokens=64)
-    for cut in LADDER:
-        modest = cut.apply(modest)
+        plan, modest = lower, cut.apply(modest)
     assert (modest.evidence_chars, modest.answer_tokens) == (500, 64)
 
 
@@ -74,20 +68,15 @@ def test_the_full_plan_follows_depths_and_effort() -> None:
 
 
 @given(STAGE_GRAPH, TIMES, DONE, st.integers(0, 40), st.booleans())
-def test_the_cuts_are_a_prefix_of_the_ladder(
+def test_the_plan_cuts_no_more_than_is_needed_and_in_order(
     graph: StageGraph, ms: float, done: set[Stage], load: int, busy: bool
 ) -> None:
-    choice = planner().choose(ms, done, load, busy, graph)
+    chooser = planner()
+    choice = chooser.choose(ms, done, load, busy, graph)
     assert choice.cuts == LADDER[: len(choice.cuts)]
     assert set(choice.effective) <= set(choice.cuts)
-
-
-@given(STAGE_GRAPH, TIMES, DONE, st.integers(1, 40))
-def test_the_chosen_plan_fits_or_is_the_last(
-    graph: StageGraph, ms: float, done: set[Stage], load: int
-) -> None:
-    chooser = planner()
-    choice = chooser.choose(ms, done, load, False, graph)
+    if busy:
+        return
     assert choice.expected_ms <= ms or choice.cuts == LADDER
     assert choice.expected_ms == pytest.approx(chooser.expected_ms(choice.plan, done, load, graph))
     if choice.cuts:
@@ -99,18 +88,13 @@ def test_the_chosen_plan_fits_or_is_the_last(
 
 
 @given(STAGE_GRAPH, TIMES, TIMES, DONE)
-def test_more_time_never_gives_a_smaller_plan(
+def test_more_time_never_gives_a_smaller_plan_and_a_finished_stage_shortens_it(
     graph: StageGraph, ms: float, more_ms: float, done: set[Stage]
 ) -> None:
     chooser = planner()
     less = chooser.choose(ms, done, 1, False, graph).plan
     more = chooser.choose(ms + more_ms, done, 1, False, graph).plan
     assert all(big >= small for big, small in zip(astuple(more), astuple(less), strict=True))
-
-
-@given(STAGE_GRAPH, DONE)
-def test_every_stage_that_is_over_shortens_what_is_ahead(graph: StageGraph, done: set[Stage]) -> None:
-    chooser = planner()
     spared = done - {stage for step in graph.steps for stage in step}
     whole = chooser.expected_ms(FULL, spared, 1, graph)
     assert REPLY_RESERVE_MS <= chooser.expected_ms(FULL, done, 1, graph) <= whole
@@ -153,13 +137,6 @@ def test_time_for_one_call_of_the_model_goes_to_the_answer() -> None:
     stages = {stage for step in graph.ahead(plan) for stage in step}
     asked = {each for each in stages if chooser.estimates.has_model(each) and graph.asks_model(each, plan)}
     assert asked == {Stage.ANSWER}
-
-
-def test_without_the_model_no_step_is_its_own() -> None:
-    assert not Plan(model=False).steps_by_model
-    assert not Plan(model_steps=False).steps_by_model
-    assert Plan(model_steps=False).by_model(Stage.ANSWER)
-    assert Plan(model=False).by_model(Stage.DRAFT)
 
 
 @pytest.mark.parametrize("graph", STAGE_GRAPHS.values(), ids=STAGE_GRAPHS)
@@ -214,12 +191,9 @@ def test_a_search_that_ran_ahead_does_not_hide_the_draft() -> None:
     done = {Stage.DRAFT, Stage.QUERY_REWRITE, Stage.OCR, Stage.DOMAIN_ROUTER}
     busy = list(LOREGLASS.ahead(Plan(speculate=False), done))
     assert busy[0] == (Stage.IMAGE_SEARCH,)
-
-
-def test_stages_passed_over_are_not_waited_for() -> None:
-    ahead = [stage for step in LOREGLASS.ahead(FULL, {Stage.TEXT_SEARCH}) for stage in step]
-    assert ahead[0] is Stage.RERANKER
-    assert Stage.CROP_SEARCH not in ahead
+    later = [stage for step in LOREGLASS.ahead(FULL, {Stage.TEXT_SEARCH}) for stage in step]
+    assert later[0] is Stage.RERANKER
+    assert Stage.CROP_SEARCH not in later  # passed over
 
 
 @pytest.mark.parametrize(
@@ -247,12 +221,9 @@ def test_a_cut_is_felt_only_where_its_stage_is_still_ahead() -> None:
     assert choice.cuts
     assert {"fewer_crops", "fewer_queries", "one_query", "pocket_draft"}.isdisjoint(names(choice.effective))
     assert "pocket_answer" in names(choice.effective)
-
-
-def test_where_no_model_answers_giving_it_up_is_not_felt() -> None:
-    choice = Planner(FULL, Estimates(POCKET)).choose(100, (), 1, False, LOREGLASS)
-    assert choice.cuts == LADDER
-    assert {"pocket_answer", "pocket_draft", "shorter_answer"}.isdisjoint(names(choice.effective))
+    without_model = Planner(FULL, Estimates(POCKET)).choose(100, (), 1, False, LOREGLASS)
+    assert without_model.cuts == LADDER
+    assert {"pocket_answer", "pocket_draft", "shorter_answer"}.isdisjoint(names(without_model.effective))
 
 
 def test_the_reranker_is_asked_for_no_more_than_both_its_models_read() -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.pipelines.wiki_prf import pipeline as wiki_prf
-from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import FULL, LADDER, Plan
 from gateway.planning.stage_graph import CHARS_A_TOKEN, StageGraph
 from gateway.planning.stages import STAGE_BUDGETS, Stage
@@ -27,11 +26,9 @@ def read(graph: StageGraph, stage: Stage, plan: Plan = FULL) -> int:
 
 
 @pytest.mark.parametrize("graph", STAGE_GRAPHS.values(), ids=STAGE_GRAPHS)
-def test_every_stage_on_the_way_has_a_budget_and_a_time(graph: StageGraph) -> None:
+def test_every_stage_has_a_budget_and_the_session_is_last(graph: StageGraph) -> None:
     stages = {stage for step in graph.steps for stage in step}
     assert stages <= set(STAGE_BUDGETS)
-    for table in ("pocket", "l40s"):
-        assert stages <= set(load_latencies(table).stages)
     assert graph.steps[-1] == (Stage.SESSION,)
 
 

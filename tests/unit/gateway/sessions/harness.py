@@ -1,27 +1,13 @@
-"""What the session tests need of a store beyond its port: time that passes when the test says so."""
+"""Session stores for tests, whose time passes when the test says so."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from redis.asyncio import Redis
 
-from gateway.serving.sessions import MemorySessionStore, RedisSessionStore, SessionLimits, SessionStore
+from gateway.serving.sessions import MemorySessionStore, RedisSessionStore, SessionLimits
 from gateway.state import Entity, Photo, Turn
 
 LIMITS = SessionLimits(max_turns=4, max_photo_bytes=2000, max_turn_bytes=1000, ttl_s=600)
-
-
-class Sessions(Protocol):
-    """A store and its time."""
-
-    @property
-    def store(self) -> SessionStore:
-        """The store under test."""
-        ...
-
-    async def pass_time(self, seconds: float) -> None:
-        """Let everything that the store holds grow older."""
-        ...
 
 
 @dataclass
@@ -58,6 +44,9 @@ class RedisSessions:
             remaining = await self.client.pttl(key)
             assert remaining > 0, f"{key!r} would live for ever"
             await self.client.pexpire(key, remaining - round(seconds * 1000))
+
+
+Sessions = MemorySessions | RedisSessions
 
 
 def turn(question: str = "What is this?", answer: str = "A lighthouse.") -> Turn:

@@ -61,18 +61,8 @@ def redis_of_ones_own(folder: Path) -> Iterator[RedisServer]:
 
 
 def _start(program: str, port: int, folder: Path) -> subprocess.Popen[str]:
-    options = [
-        "--bind",
-        "127.0.0.1",
-        "--port",
-        str(port),
-        "--dir",
-        str(folder),
-        "--save",
-        "",
-        "--appendonly",
-        "no",
-    ]
+    options = ["--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder)]
+    options += ["--save", "", "--appendonly", "no"]
     return subprocess.Popen([program, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 

@@ -30,12 +30,9 @@ def test_sentences_are_said_without_marks(text: str, said: str) -> None:
     assert spoken(text, 1_000) == said
 
 
-def test_a_long_text_ends_behind_a_sentence() -> None:
-    assert spoken("One is here. Two is there. Three.", 30) == "One is here. Two is there."
-
-
-def test_a_long_sentence_ends_behind_a_word() -> None:
+def test_a_long_text_ends_behind_a_sentence_or_a_word() -> None:
     assert spoken("word " * 20, 22) == "word word word word"
+    assert spoken("One is here. Two is there. Three.", 30) == "One is here. Two is there."
 
 
 MARKS = ["[", "*", "(", "a\n", "`", "**a ", "-", "- ", "\n", "\n ", "|"]
