@@ -34,10 +34,8 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     in_fused_order,
-    not_found,
-    require_collection_name,
-    require_schema,
 )
+from chassis.vectors.rules import not_found, require_collection_name, require_schema
 from chassis.vectors.versions import (
     Version,
     Versions,

@@ -1,13 +1,8 @@
 """The port: versioned collections of points with named dense and sparse vectors, and aliases."""
 
-import re
-import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
-
-from chassis.errors import CollectionConflict, CollectionNotFound, InvalidRequest
-from contracts.collections import COLLECTION_NAME
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, where the best has rank 1 (Cormack, Clarke and Buettcher, SIGIR 2009)."""
@@ -196,57 +191,3 @@ def _others(points: Sequence[ScoredPoint], point_id: str, most: int) -> list[Sco
 def in_fused_order(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
     """Best first; Qdrant leaves the order of equal scores, which ranks make common, to chance."""
     return sorted(points, key=lambda point: (-point.score, point.id))
-
-
-def require_schema(held: CollectionSchema, wanted: CollectionSchema, *, whole: bool = True) -> None:
-    """Refuse a collection that another engine or another model has made. Raises `CollectionConflict`.
-
-    Not `whole`: the collection may hold other vectors as well.
-    """
-    if held == wanted or (not whole and _holds(held, wanted)):
-        return
-    if held.encoder == wanted.encoder:
-        raise CollectionConflict("The collection was made for another engine; index it anew.")
-    raise CollectionConflict(
-        f"The collection was made with {held.encoder or 'no model'}, this service runs"
-        f" {wanted.encoder or 'without a model'}; index it anew."
-    )
-
-
-def _holds(held: CollectionSchema, wanted: CollectionSchema) -> bool:
-    same_model = held.encoder == wanted.encoder or not wanted.dense
-    return (
-        same_model
-        and wanted.dense.items() <= held.dense.items()
-        and set(wanted.sparse) <= set(held.sparse)
-        and set(wanted.idf) == set(held.idf) & set(wanted.sparse)
-    )
-
-
-_NAME = re.compile(COLLECTION_NAME)
-
-
-def is_collection_name(name: str) -> bool:
-    """Return whether a collection could have this name."""
-    return _NAME.fullmatch(name) is not None
-
-
-def require_collection_name(name: str) -> None:
-    """Check the name of a new collection. Raises `InvalidRequest`."""
-    if not is_collection_name(name):
-        raise InvalidRequest("A collection's name is a-z, 0-9, _ and -, at most 63 characters.")
-
-
-def not_found(name: str) -> CollectionNotFound:
-    """Return the error for a missing collection. An invalid name is not repeated to the caller."""
-    return CollectionNotFound(
-        f"There is no collection {name!r}." if is_collection_name(name) else "There is no such collection."
-    )
-
-
-def is_point_id(value: str) -> bool:
-    """Return whether this is a UUID in canonical form (32 lower-case hex digits with four hyphens)."""
-    try:
-        return str(uuid.UUID(value)) == value
-    except ValueError:
-        return False

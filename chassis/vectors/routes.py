@@ -14,7 +14,8 @@ from chassis.http.health import Note
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.telemetry.metrics import Metrics
-from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, is_point_id, recall
+from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, recall
+from chassis.vectors.rules import is_point_id
 from contracts.collections import (
     BuildIndex,
     Built,

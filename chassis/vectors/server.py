@@ -21,11 +21,8 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     in_fused_order,
-    is_collection_name,
-    not_found,
-    require_collection_name,
-    require_schema,
 )
+from chassis.vectors.rules import is_collection_name, not_found, require_collection_name, require_schema
 from chassis.vectors.server_models import (
     dense_of,
     dense_params,

@@ -25,7 +25,8 @@ from chassis.vectors.building import (
     STILL_BUILT,
 )
 from chassis.vectors.files import replace_text
-from chassis.vectors.port import CollectionSchema, SparseVector, is_collection_name, not_found
+from chassis.vectors.port import CollectionSchema, SparseVector
+from chassis.vectors.rules import is_collection_name, not_found
 
 log = structlog.get_logger()
 

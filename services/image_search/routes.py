@@ -19,7 +19,7 @@ from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
-from chassis.vectors.port import is_point_id
+from chassis.vectors.rules import is_point_id
 from contracts.collections import Indexed
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest
 from contracts.message import Message

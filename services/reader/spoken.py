@@ -48,7 +48,8 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     found = next((clause for clause in clauses if wanted in clause and _is_short(clause)), None)
     if found is None:
         about = subject or title
-        return as_sentence(f"{about}: {wanted}" if about and _is_short(f"{about} {wanted}") else wanted)
+        part = wanted or whole
+        return as_sentence(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
     pronoun = _PRONOUN.match(found) if subject else None
     return as_sentence(f"{subject}{found[pronoun.end() :]}" if pronoun else found)
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from chassis.vectors.port import ScoredPoint, SparseVector, StoredPoint, VectorStore, is_point_id
+from chassis.vectors.port import ScoredPoint, SparseVector, StoredPoint, VectorStore
+from chassis.vectors.rules import is_point_id
 from services.text_search.engine import Candidate, FusedHit, Passage
 
 URL = "url"

@@ -95,12 +95,12 @@ async def test_index_survives_indexing_again_and_a_restart(
 async def test_crashed_service_is_named_in_degraded_until_it_is_back(
     deployment: Deployment, outcomes: Outcomes
 ) -> None:
-    known = next(each for each in right_ones(outcomes["image_kb"]) if "verifier" in each.answer.timings_ms)
-    with deployment.without("verifier"):
+    known = next(each for each in right_ones(outcomes["image_kb"]) if "reranker" in each.answer.timings_ms)
+    with deployment.without("reranker"):
         degraded = (await ask_again(deployment, known)).answer
-    assert "verifier" in degraded.degraded
+    assert "reranker" in degraded.degraded
     assert degraded.abstained is not bool(degraded.citations)
-    assert "verifier" not in (await ask_again(deployment, known)).answer.degraded
+    assert "reranker" not in (await ask_again(deployment, known)).answer.degraded
 
 
 async def test_without_the_reader_the_question_is_refused(deployment: Deployment, outcomes: Outcomes) -> None:

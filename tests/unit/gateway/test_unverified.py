@@ -16,6 +16,7 @@ from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import closed_port, gateway_before
+from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.stepwise import clients_of
 from tests.unit.gateway.test_verification import Judge, checking
 
@@ -32,7 +33,7 @@ async def asked(away: str = "", **settings: Any) -> Answer:
     down = {"verifier": closed_port()} if away == "gone" else None
     if away == "crashes":
         services.verifier.mood = Mood.CRASHES
-    async with gateway_before(services, down=down, pocket=True, **settings) as world:
+    async with gateway_before(services, ScriptedReasoner(), down=down, **settings) as world:
         return await world.ask("How many pages has The Salt Road?", photo=None)
 
 
@@ -95,12 +96,12 @@ def test_what_was_not_verified_must_cite() -> None:
 async def test_a_cut_chat_answer_and_a_stream_keep_the_caution_and_the_history_drops_it() -> None:
     services, question = FakeServices(), "How many pages has The Salt Road?"
     services.verifier.mood = Mood.CRASHES
-    async with gateway_before(services, pocket=True, **AWAY) as world:
+    async with gateway_before(services, ScriptedReasoner(), **AWAY) as world:
         body = {"model": "loreglass", "messages": [{"role": "user", "content": question}], "max_tokens": 1}
         chat = (await world.client.post("/v1/chat/completions", json=body)).json()
         streaming = {"Accept": "text/event-stream"}
         stream = await world.client.post("/answer", json={"question": question}, headers=streaming)
-    assert chat["choices"][0]["message"]["content"] == f"312 {CAUTION}"
+    assert chat["choices"][0]["message"]["content"] == f"The {CAUTION}"
     assert "remark" not in chat["loreglass"]
     assert CAUTION in stream.text
     assert '"verification":"unverified"' in stream.text
@@ -114,7 +115,7 @@ async def test_a_cut_chat_answer_and_a_stream_keep_the_caution_and_the_history_d
 @pytest.mark.parametrize("settings", [{}, AWAY], ids=["refused", "said"])
 async def test_an_unchecked_answer_is_not_replayed_for_its_idempotency_key(settings: dict[str, Any]) -> None:
     services, question = FakeServices(), {"question": "How many pages has The Salt Road?"}
-    async with gateway_before(services, pocket=True, **settings) as world:
+    async with gateway_before(services, ScriptedReasoner(), **settings) as world:
         replies = []
         for mood in (Mood.CRASHES, Mood.WORKS):
             services.verifier.mood = mood
