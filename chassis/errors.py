@@ -7,7 +7,6 @@ Servers turn these into problem+json (`chassis.http.problems`); clients turn pro
 that the server raised (`error_from_problem`). `detail` is shown to callers: no path, address or stack in it.
 """
 
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,11 +28,6 @@ class LoreglassError(Exception):
 
     kind: ClassVar[ErrorKind] = ErrorKind.INTERNAL
 
-    def __init_subclass__(cls) -> None:
-        """Set the kind of a direct subclass: its name in snake case. Others have their base's."""
-        if LoreglassError in cls.__bases__:
-            cls.kind = ErrorKind(re.sub("(?<!^)(?=[A-Z])", "_", cls.__name__).lower())
-
     def __init__(self, detail: str = "", *, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
         self.detail = detail or ERROR_TABLE[self.kind].title
@@ -43,133 +37,199 @@ class LoreglassError(Exception):
 class MalformedRequest(LoreglassError):
     """The bytes are not the format they claim to be."""
 
+    kind = ErrorKind.MALFORMED_REQUEST
+
 
 class InvalidRequest(LoreglassError):
     """Well-formed, but a value is missing or out of its limits."""
+
+    kind = ErrorKind.INVALID_REQUEST
 
 
 class PayloadTooLarge(LoreglassError):
     """More bytes or parts than this endpoint takes."""
 
+    kind = ErrorKind.PAYLOAD_TOO_LARGE
+
 
 class UriTooLong(LoreglassError):
     """The address in the request line is longer than any of ours."""
+
+    kind = ErrorKind.URI_TOO_LONG
 
 
 class HeadersTooLarge(LoreglassError):
     """More headers, or larger ones, than are read."""
 
+    kind = ErrorKind.HEADERS_TOO_LARGE
+
 
 class RequestTimeout(LoreglassError):
     """The request did not come whole, or came too slowly."""
+
+    kind = ErrorKind.REQUEST_TIMEOUT
 
 
 class UnsupportedMediaType(LoreglassError):
     """The request's content type is not one this endpoint reads."""
 
+    kind = ErrorKind.UNSUPPORTED_MEDIA_TYPE
+
 
 class UnsupportedImage(LoreglassError):
     """Not one of the image formats that are decoded."""
+
+    kind = ErrorKind.UNSUPPORTED_IMAGE
 
 
 class CorruptImage(LoreglassError):
     """The right format, but it cannot be decoded."""
 
+    kind = ErrorKind.CORRUPT_IMAGE
+
 
 class ImageTooLarge(LoreglassError):
     """More pixels or frames than will be decoded."""
+
+    kind = ErrorKind.IMAGE_TOO_LARGE
 
 
 class ImageUrlNotAllowed(LoreglassError):
     """Image URLs are off, or this host is not on the operator's list."""
 
+    kind = ErrorKind.IMAGE_URL_NOT_ALLOWED
+
 
 class ImageRequired(LoreglassError):
     """No longer raised: a question may come without a photo. Published kinds stay."""
+
+    kind = ErrorKind.IMAGE_REQUIRED
 
 
 class SessionNotFound(LoreglassError):
     """No such session, or it has expired."""
 
+    kind = ErrorKind.SESSION_NOT_FOUND
+
 
 class PipelineNotFound(LoreglassError):
     """No pipeline of this name."""
+
+    kind = ErrorKind.PIPELINE_NOT_FOUND
 
 
 class TraceNotFound(LoreglassError):
     """No such trace, or it is no longer kept."""
 
+    kind = ErrorKind.TRACE_NOT_FOUND
+
 
 class CollectionNotFound(LoreglassError):
     """No collection or alias of this name."""
+
+    kind = ErrorKind.COLLECTION_NOT_FOUND
 
 
 class CollectionConflict(LoreglassError):
     """The change would break a collection that is in use."""
 
+    kind = ErrorKind.COLLECTION_CONFLICT
+
 
 class Unauthorized(LoreglassError):
     """No key, or none that is known here."""
+
+    kind = ErrorKind.UNAUTHORIZED
 
 
 class ExperimentsNotAllowed(LoreglassError):
     """The request carries an experiment, and this platform's operator has not allowed them."""
 
+    kind = ErrorKind.EXPERIMENTS_NOT_ALLOWED
+
 
 class NotSupported(LoreglassError):
     """The service's engine cannot do this, however it is asked."""
+
+    kind = ErrorKind.NOT_SUPPORTED
 
 
 class NotConfigured(LoreglassError):
     """The operator has not set this part up."""
 
+    kind = ErrorKind.NOT_CONFIGURED
+
 
 class UnsupportedAudio(LoreglassError):
     """Not one of the sound formats that are decoded."""
+
+    kind = ErrorKind.UNSUPPORTED_AUDIO
 
 
 class CorruptAudio(LoreglassError):
     """The right format, but it cannot be decoded."""
 
+    kind = ErrorKind.CORRUPT_AUDIO
+
 
 class IdempotencyKeyReused(LoreglassError):
     """The key was sent before, with another request."""
+
+    kind = ErrorKind.IDEMPOTENCY_KEY_REUSED
 
 
 class QuotaExceeded(LoreglassError):
     """The caller's tenant has used up what it may ask; `retry_after_s` says when there is more."""
 
+    kind = ErrorKind.QUOTA_EXCEEDED
+
 
 class StorageFull(LoreglassError):
     """There is no room on the disk for what is to be kept; what is there stays, and is served."""
+
+    kind = ErrorKind.STORAGE_FULL
 
 
 class NotFound(LoreglassError):
     """No such route."""
 
+    kind = ErrorKind.NOT_FOUND
+
 
 class MethodNotAllowed(LoreglassError):
     """The route exists, but not for this method."""
+
+    kind = ErrorKind.METHOD_NOT_ALLOWED
 
 
 class DeadlineExceeded(LoreglassError):
     """The caller's time is over, or too short to start."""
 
+    kind = ErrorKind.DEADLINE_EXCEEDED
+
 
 class Overloaded(LoreglassError):
     """The bounded queue is full; try again later."""
+
+    kind = ErrorKind.OVERLOADED
 
 
 class DependencyUnavailable(LoreglassError):
     """Something this service needs does not answer."""
 
+    kind = ErrorKind.DEPENDENCY_UNAVAILABLE
+
 
 class NotReady(LoreglassError):
     """The service is up but cannot work yet."""
 
+    kind = ErrorKind.NOT_READY
+
 
 class Internal(LoreglassError):
     """A fault of ours; the details are in our log, not in the reply."""
+
+    kind = ErrorKind.INTERNAL
 
 
 ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
@@ -214,7 +274,7 @@ _CLASSES_BY_NAME: dict[str, type[LoreglassError]] = {
 
 
 def problem_of(error: LoreglassError, trace_id: str | None = None) -> Problem:
-    """Return the body of the reply."""
+    """The body that a caller sees."""
     entry = ERROR_TABLE[error.kind]
     return Problem(
         type=PROBLEM_TYPE_PREFIX + error.kind.value,
@@ -226,7 +286,7 @@ def problem_of(error: LoreglassError, trace_id: str | None = None) -> Problem:
 
 
 def error_from_problem(problem: Problem, retry_after_s: float | None = None) -> LoreglassError:
-    """Return an error of the class that the service raised; `DependencyUnavailable` for an unknown type."""
+    """The class that the service raised; an unknown type becomes `DependencyUnavailable`."""
     name = problem.type.removeprefix(PROBLEM_TYPE_PREFIX)
     error_class = _CLASSES_BY_NAME.get(name, DependencyUnavailable)
     return error_class(problem.detail, retry_after_s=retry_after_s)

@@ -1,7 +1,7 @@
 """HEIC and AVIF, in which phones keep photos: decoded by a process of their own, bounded in memory and time.
 
 A header of theirs promises a size that the pictures inside need not keep to, and the decoders are large
-programs in C and C++. What hostile bytes make of them ends with that process, which is profile no secret. And
+programs in C and C++. What hostile bytes make of them ends with that process, which gets no secret. And
 only there is x265 (GPL) loaded, which the package that decodes HEIC brings along and decoding never calls.
 """
 

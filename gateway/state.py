@@ -247,7 +247,7 @@ class Reply:
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
     grammar allowed. `generated`: a model wrote it. `remark`: what is said after an answer and
     claims nothing, such as which half of a question is left open. `quoted`: the answer is the name of the
-    thing, the print, or words that a reader cut from the evidence, and `confidence` says how probably right.
+    thing, the photo's print, or words that the reader cut from the evidence. It is not verified.
     """
 
     answer: str | None

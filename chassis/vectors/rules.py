@@ -1,4 +1,4 @@
-"""What a collection, its name and its points must be: apart from the port, since errors need pydantic."""
+"""Checks of collections, their names and point ids. They need pydantic, and the port must not."""
 
 import re
 import uuid

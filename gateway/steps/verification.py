@@ -65,8 +65,8 @@ async def verify(
 ) -> Verdict | None:
     """Check `reply`. The judge is asked if the other checks leave it open, or `judge_first` as in the paper.
 
-    None if there is nothing to verify: no answer, or one in the evidence's own words. The verifier would read
-    that with the reader's weights again: no answer in a hundred changed, and it took a third of the time.
+    None if there is nothing to verify: no answer, or one in the evidence's own words. The built-in verifier
+    has the reader's weights, and refuses almost none of the reader's answers (docs/quality.md).
     """
     if not reply.says_something or reply.quoted:
         return None

@@ -1,10 +1,10 @@
-"""Bytes that schemathesis cannot send: ambiguous framing and no HTTP."""
+"""Bytes that schemathesis cannot send: ambiguous framing, no HTTP, odd header lines."""
 
 import re
 from collections.abc import Mapping
 
 from tests.attacks.attack import Attack, Course
-from tests.attacks.sending import send
+from tests.attacks.sending import request, send
 
 _STATUS_LINE = re.compile(rb"HTTP/1\.1 \d{3} ")
 _HOST = b"Host: localhost\r\n"
@@ -76,6 +76,36 @@ NO_HTTP: Mapping[str, bytes] = {
     },
 }
 
+_HEADERS: Mapping[str, tuple[bytes, ...]] = {
+    "X-Deadline-Ms": (b"", b"0", b"-1", b"9" * 400, b"1e9", b"NaN", b"\xd9\xa3"),
+    "X-Priority": (b"", b"system", b"\xff"),
+    "X-Trace-Id": (b"a\rX-Evil: 1", b"a\tb", b"\xe9", b"a" * 7_000),
+    "X-Request-Id": (b"a\x0bX-Evil: 1", b"\xff"),
+    "Idempotency-Key": (b"", b"\x7f", b"\xe9", b"k" * 7_000),
+    "traceparent": (b"00-" + b"0" * 32 + b"-" + b"0" * 16 + b"-01", b"ff-x"),
+    "Authorization": (b"Bearer", b"Bearer  ", b"Basic Og==", b"Bearer lg_\xff", b"Bearer " + b"lg_A" * 2_000),
+    "Range": (b"bytes=5-1,0-0," * 40, b"bytes=-" + b"9" * 60, b"bytes=--"),
+    "If-None-Match": (b'W/"x', b"*", b"\xff"),
+    "If-Modified-Since": (b"Thu, 99 Foo 9999", b"0"),
+    "Accept": (b"*/*;q=2", b",;/", b"text/event-stream;q=x"),
+    "Accept-Encoding": (b"gzip;q=x", b"*;q=0, identity;q=0"),
+    "Content-Type": (b"", b"/", b"application/json; charset=utf-7", b"multipart/form-data; boundary=\xff"),
+    "Content-Encoding": (b"gzip", b"br, gzip"),
+    "Host": (b"evil.example", b"", b"[::1"),
+    "Origin": (b"null", b"http://evil.example"),
+    "Cookie": (b"=;=", b"a" * 7_000),
+    "X-Forwarded-For": (b"127.0.0.1", b"x, y"),
+    "X-Tenant": (b"victim",),
+    "(": (b"v",),
+}
+_ROUTES = (
+    ("POST", "/answer"),
+    ("GET", "/traces/x"),
+    ("GET", "/speech/x"),
+    ("GET", "/page/style.css"),
+    ("GET", "/"),
+)
+
 
 async def _send_framings(course: Course) -> None:
     for name, data in FRAMINGS.items():
@@ -87,6 +117,19 @@ async def _send_framings(course: Course) -> None:
 async def _send_no_http(course: Course) -> None:
     for name, data in NO_HTTP.items():
         await _sent(course, name, data)
+
+
+async def _send_headers(course: Course) -> None:
+    key = {"Authorization": f"Bearer {course.target.planted.attacker.text}"}
+    for method, path in _ROUTES:
+        body = {"json": {"question": "what is this?", "deadline_ms": 500}} if method == "POST" else {}
+        for name, values in _HEADERS.items():
+            for value in values:
+                whole = request(method, path, {} if name == "Authorization" else key, **body)
+                data = whole.replace(b"\r\n\r\n", b"\r\n%b: %b\r\n\r\n" % (name.encode(), value), 1)
+                what = f"{method} {path}, {name}: {value[:30]!r}"
+                if not (await _sent(course, what, data, cut=False))[1]:
+                    course.wrong.append(f"{what}: no reply")
 
 
 async def _sent(course: Course, name: str, data: bytes, cut: bool = True) -> tuple[int, int]:
@@ -106,6 +149,7 @@ async def _sent(course: Course, name: str, data: bytes, cut: bool = True) -> tup
 async def _send_all(course: Course) -> None:
     await _send_framings(course)
     await _send_no_http(course)
+    await _send_headers(course)
 
 
-LINES = Attack("lines", "framing, no HTTP", _send_all)
+LINES = Attack("lines", "framing, no HTTP, header lines", _send_all)

@@ -13,10 +13,10 @@ import pytest
 from pydantic import BaseModel
 
 from chassis.errors import LoreglassError as ServiceError
-from contracts import answer, operations
+from contracts import answer, headers, operations
 from contracts.domain_router import Domain
 from contracts.errors import ErrorKind, Problem
-from loreglass_client import Answer, LoreglassError, errors, models
+from loreglass_client import Answer, LoreglassError, calls, client, errors, models
 from tests.contract.agreement import model_shapes
 
 ROOT = Path(__file__).parents[2]
@@ -81,6 +81,17 @@ def test_every_event_of_a_stream_is_known() -> None:
         name for name, kind in models.EVENTS.items() if kind not in (Answer, models.Citation)
     } == documented
     assert set(models.EVENTS.values()) == set(typing.get_args(models.Event))
+
+
+def test_every_way_to_ask_is_an_argument_or_an_option() -> None:
+    options = set(client.Options.__annotations__)
+    assert options - {"idempotency_key"} == set(answer.AnswerRequest.model_fields) - {"question", "image"}
+
+
+def test_the_headers_are_the_platforms() -> None:
+    written = "".join(inspect.getsource(module) for module in (calls, client))
+    assert f'"{headers.DEADLINE}"' in written
+    assert f'"{headers.IDEMPOTENCY_KEY}"' in written
 
 
 def test_nothing_is_imported_but_what_is_declared() -> None:

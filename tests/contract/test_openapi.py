@@ -46,6 +46,15 @@ def test_the_openapi_document_is_the_committed_one(name: str) -> None:
     )
 
 
+def test_no_snapshot_is_left_of_an_app_that_is_gone() -> None:
+    assert {path.stem for path in SNAPSHOTS.glob("*.json")} == set(APPS)
+
+
+@pytest.mark.parametrize("name", APPS)
+def test_every_app_tells_its_health_and_what_it_is(name: str) -> None:
+    assert {"/health/live", "/health/ready", "/info"} <= set(document(name)["paths"])
+
+
 @pytest.mark.parametrize("name", APPS)
 def test_no_document_names_a_place_of_the_machine(name: str) -> None:
     text = as_text(document(name))

@@ -1,9 +1,13 @@
 """The client as it goes out: built, installed without the platform, typed, and asking a gateway that runs."""
 
+import ast
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import tomllib
 import venv
 import zipfile
 from collections.abc import Iterator
@@ -95,6 +99,41 @@ def test_a_wheel_holds_the_client_its_types_and_its_licence_and_nothing_else(bui
     licence = {f"loreglass_client-{version()}.dist-info/licenses/LICENSE"}
     assert names == modules | {"loreglass_client/py.typed"} | metadata | licence
     assert (SOURCE / "README.md").read_text() in told
+
+
+def test_the_sources_build_the_same_wheel(built: Path, tmp_path: Path) -> None:
+    (sources,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
+    with tarfile.open(sources) as content:
+        content.extractall(tmp_path, filter="data")
+    (unpacked,) = tmp_path.iterdir()
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
+    subprocess.run(command, cwd=unpacked, check=True)
+    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
+
+
+def test_it_goes_out_with_the_platforms_version_and_licence() -> None:
+    told = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+    assert told["version"] == version()
+    assert (SOURCE / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+def readme_blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (SOURCE / "README.md").read_text(), re.DOTALL)
+
+
+@pytest.mark.parametrize("block", readme_blocks())
+def test_what_the_readme_shows_is_python(block: str) -> None:
+    compile(block, "README.md", "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+def test_the_readmes_first_lines_lead_to_an_answer(python: Path, tmp_path: Path) -> None:
+    (tmp_path / "tower.jpg").write_bytes(photo())
+    with gateway() as url:
+        program = readme_blocks()[0].replace("http://127.0.0.1:7100", url)
+        done = subprocess.run(
+            [python, "-c", program], cwd=tmp_path, env={"PATH": os.defpath}, capture_output=True, check=False
+        )
+    assert done.stdout == b"turn 1\nA page u quoted\n", done.stderr
 
 
 def test_it_asks_a_gateway_where_there_is_no_platform(python: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from deploy.inventory import APPS
 from deploy.settings import PocketSettings
 from deploy.weights.__main__ import WeightsSettings
 from services.vlm.settings import ServeSettings
-from tests.deploy.compose_file import ROOT
+from tests.deploy.compose_file import ROOT, SERVICES
 
 PAGES = sorted(
     page
@@ -37,6 +37,8 @@ _PATH = re.compile(r"[\w.-]+(/[\w.*-]+)+/?")
 _VARIABLE = re.compile(r"\bLOREGLASS_[A-Z0-9_]*[A-Z0-9]\b(?!_|…)")
 _MADE = {"var", "data", "backup"}
 _FOLDERS = {path.name for path in ROOT.iterdir() if path.is_dir() and path.name[0] != "."} - _MADE
+_NAMING = {"up", "logs", "exec", "stop", "restart"}
+"""What compose takes names of services after."""
 
 
 def code(page: Path) -> list[str]:
@@ -139,6 +141,27 @@ def test_make_has_these_targets(told: list[str]) -> None:
     assert {word for word in told if word[:1] not in "-." and "=" not in word} <= targets
 
 
+def example_options(variable: str) -> list[str]:
+    """The options that the Makefile's example for a variable has."""
+    example = re.search(rf"^# For example: (.*)\n{variable} ", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    return sorted(options(example[1].replace(",", "").split())) if example else []
+
+
+@pytest.mark.parametrize("told", example_options("LOAD"))
+def test_load_is_made_with_options_that_it_has(told: str) -> None:
+    assert declares(source("bench.load"), told)
+
+
+@pytest.mark.parametrize("told", example_options("BENCH"))
+def test_benchmarks_are_run_with_options_that_they_have(told: str) -> None:
+    assert declares(source("bench"), told)
+
+
+@each_of(lambda page: iter(sorted(set(re.findall(r"--wearers-[a-z-]+", page.read_text())))))
+def test_wearers_have_these_options(told: str) -> None:
+    assert declares(source("bench.wearers.locustfile"), told)
+
+
 def is_there(word: str, page: Path) -> bool:
     """A path from the root or from the page; the beginning of a name will do, capitals stand for any."""
     pattern = re.sub(r"\b([A-Z]{2,}|x)\b(?!\.md)", "*", word.rstrip("/")) + "*"
@@ -183,3 +206,19 @@ def variables() -> set[str]:
 @each_page
 def test_variables_are_read_by_somebody(page: Path) -> None:
     assert not set(_VARIABLE.findall(page.read_text())) - variables()
+
+
+def compose_services(page: Path) -> Iterator[str]:
+    """The services that `docker compose` is told to do something with."""
+    for name, *words in commands(page):
+        verb = next((word for word in words if word in _NAMING), "")
+        if (name, words[:1]) == ("docker", ["compose"]) and verb:
+            named = [
+                word for word in words[words.index(verb) + 1 :] if re.fullmatch(r"[a-z][a-z0-9-]+", word)
+            ]
+            yield from named[:1] if verb == "exec" else named
+
+
+@each_of(compose_services)
+def test_services_of_compose_have_these_names(told: str) -> None:
+    assert told in SERVICES

@@ -1,7 +1,10 @@
 """What `make` installs with, and that one lock serves every Python that the project is for."""
 
 import os
+import re
 import subprocess
+import tomllib
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,6 +14,8 @@ import yaml
 from tests.deploy.compose_file import ROOT, read_env, version
 
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3")
+LOCKS = ("pocket", "measure", "dev", "models")
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def told_by_make(folder: Path, running: Iterable[str], *variables: str) -> subprocess.CompletedProcess[str]:
@@ -55,6 +60,21 @@ def test_make_installs_with_uv_where_it_is_there_unless_told_not_to(tmp_path: Pa
     assert f"{tmp_path}/uv pip install --python" in told
     assert "-m pip install" not in told
     assert "python -m pip install" in told_by_make(tmp_path, with_uv, "UV=").stdout
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_a_lock_has_one_version_of_a_package_for_every_python(lock: str) -> None:
+    """What differs by Python or machine is whether it is installed, never which version."""
+    lines = (ROOT / "requirements" / f"{lock}.txt").read_text().splitlines()
+    counted = Counter(line.partition("==")[0] for line in lines)
+    assert counted.most_common(1)[0][1] == 1
+
+
+def test_the_pythons_that_are_named_are_those_that_are_let_in() -> None:
+    first, end = re.findall(r"3\.(\d+)", PROJECT["requires-python"])
+    minors = range(int(first), int(end))
+    assert PROJECT["classifiers"] == [f"Programming Language :: Python :: 3.{minor}" for minor in minors]
+    assert (*(f"python3.{minor}" for minor in reversed(minors)), "python3") == PYTHONS
 
 
 def test_the_citation_and_the_images_name_the_version() -> None:

@@ -73,6 +73,12 @@ async def test_no_two_starts_measure_with_the_same_text_and_probes_begin_alike()
     assert len({request.system for request in server.requests if TASK in request.text}) == 1
 
 
+async def test_a_server_that_tells_no_usage_is_measured_by_its_words() -> None:
+    async with vlm_server(counts, ServerTraits(usage=False, logprobs=False, json_schema=False)) as server:
+        found = await find_model(server.url)
+    assert found.speed.decode_ms_per_token >= 0
+
+
 async def test_the_key_goes_along() -> None:
     async with vlm_server(counts, ServerTraits(key="sesame")) as server:
         assert (await find_model(server.url, key="sesame")).model == server.model
@@ -88,6 +94,14 @@ async def test_a_model_without_photos_is_measured_without_one_and_described_so()
     said = found.described(GatewaySettings())
     assert f"{server.model} reads text; does not see photos: photos are answered by what the services" in said
     assert "after a photo" not in said
+
+
+async def test_a_server_that_fails_at_a_photo_without_a_word_of_it_is_measured_without_one() -> None:
+    def fails(request: ScriptedRequest) -> Reply:
+        return Fails(500, "oops") if request.images else counts(request)
+
+    async with vlm_server(fails) as server:
+        assert (await find_model(server.url)).abilities.photos is Photos.NONE
 
 
 async def test_a_model_that_answers_nothing_is_timed_all_the_same() -> None:
@@ -180,6 +194,11 @@ async def test_a_model_that_only_embeds_is_no_choice_if_the_server_says_so(facts
         assert (await find_model(server.url, http=Listing())).model == server.model
 
 
+async def test_a_server_that_is_not_there_is_an_error_that_says_so() -> None:
+    with pytest.raises(CannotStart, match=r"No model server at http://127\.0\.0\.1:9"):
+        await find_model("http://127.0.0.1:9")
+
+
 def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do() -> None:
     slow = ModelServer("http://127.0.0.1:11434/v1", "a-small-one", LAPTOP)
     patient = GatewaySettings(max_deadline_ms=600_000)
@@ -223,6 +242,15 @@ async def test_what_the_server_can_do_is_found_out_and_said(traits: ServerTraits
     async with vlm_server(counts, traits) as server:
         found = await find_model(server.url)
     assert told in found.described(GatewaySettings())
+
+
+async def test_a_model_that_writes_no_json_is_asked_for_it_in_words() -> None:
+    def rambles(request: ScriptedRequest) -> Reply:
+        return says("three, I think")
+
+    async with vlm_server(rambles, ServerTraits(json_schema=False, json_object=False)) as server:
+        found = await find_model(server.url)
+    assert "schema: not held, replies are asked for in labelled lines" in found.described(GatewaySettings())
 
 
 def test_a_speed_that_the_operator_has_set_stays() -> None:

@@ -37,20 +37,20 @@ async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_in
         ):
             assert (await here.hand_over(name, content)).status_code == 201
         assert (await here.listed("photos"))["total"] == 0
-        told = await here.index()
+        events = await here.index()
         photos, pages = await here.listed("photos"), await here.listed("pages")
         uploads = (await here.client.get("/operator/uploads")).json()
-    assert [data for event, data in told if event == "step"] == [
+    assert [data for event, data in events if event == "step"] == [
         {"step": "photos", "files": 3},
         {"step": "pages", "files": 1},
     ]
-    assert {data["name"]: data["outcome"] for event, data in told if event == "file"} == {
+    assert {data["name"]: data["outcome"] for event, data in events if event == "file"} == {
         "salt_road-1.jpg": "indexed",
         "salt_road-2.jpg": "indexed",
         "Fair.jpg": "indexed",
         "mill.md": "indexed",
     }
-    assert told[-1] == ("done", {"indexed": 4, "unchanged": 0, "rejected": 0, "problem": None})
+    assert events[-1] == ("done", {"indexed": 4, "unchanged": 0, "rejected": 0, "problem": None})
     assert [(each["name"], each["parts"]) for each in photos["items"]] == [("Fair", 1), ("Salt Road", 2)]
     assert all(each["picture"].startswith("data:image/jpeg;base64,") for each in photos["items"])
     assert (photos["total"], photos["parts"]) == (2, 3)
@@ -66,9 +66,9 @@ async def test_what_comes_later_is_added_and_what_is_there_is_unchanged(tmp_path
         await here.index()
         await here.hand_over("mill.md", MILL)
         await here.hand_over("pond.txt", b"The pond is six metres deep.")
-        told = await here.index()
+        events = await here.index()
         names = [each["url"] for each in (await here.listed("pages"))["items"]]
-    assert {data["name"]: data["outcome"] for event, data in told if event == "file"} == {
+    assert {data["name"]: data["outcome"] for event, data in events if event == "file"} == {
         "mill.md": "unchanged",
         "pond.txt": "indexed",
     }
@@ -86,9 +86,9 @@ async def test_what_cannot_be_indexed_is_named_with_the_reason_and_the_rest_is_i
         await here.hand_over("Web.png", b"<svg xmlns='http://www.w3.org/2000/svg'/>")
         await here.hand_over("Bomb.png", bomb.getvalue())
         await here.hand_over("program.txt", b"\x7fELF" + bytes(400))
-        told = await here.index()
+        events = await here.index()
         photos = await here.listed("photos")
-    rejected = {data["name"]: data["reason"] for event, data in told if data.get("outcome") == "rejected"}
+    rejected = {data["name"]: data["reason"] for event, data in events if data.get("outcome") == "rejected"}
     assert set(rejected) == {"Torn.jpg", "Web.png", "Bomb.png", "program.txt"}
     assert "damaged" in rejected["Torn.jpg"]
     assert "megapixels" in rejected["Bomb.png"]
@@ -184,8 +184,8 @@ async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
         async with await anyio.connect_tcp(address.hostname or "", address.port or 0) as stream:
             await stream.send(head.encode())
         await here.hand_over("b.md", b"The mill.")
-        told = await here.index()
-    assert [data["name"] for event, data in told if event == "file"] == ["b.md"]
+        events = await here.index()
+    assert [data["name"] for event, data in events if event == "file"] == ["b.md"]
     assert not await anyio.Path(tmp_path / "uploads" / "pages").exists()
 
 
@@ -238,9 +238,9 @@ async def test_no_job_begins_while_a_file_is_being_kept(
         with anyio.fail_after(60):
             while (await here.client.post("/operator/job", json={})).status_code == 409:
                 await anyio.lowlevel.checkpoint()
-        told = await here.followed()
+        events = await here.followed()
     assert refused.status_code == 409
-    assert {data["name"] for event, data in told if event == "file"} == {"mill.md", "pond.md"}
+    assert {data["name"] for event, data in events if event == "file"} == {"mill.md", "pond.md"}
 
 
 async def test_a_job_that_is_stopped_leaves_the_old_index_and_goes_on_when_started_again(
@@ -255,36 +255,36 @@ async def test_a_job_that_is_stopped_leaves_the_old_index_and_goes_on_when_start
         stopped = await here.followed()
         before = await here.listed("pages")
     async with operated(tmp_path) as here:
-        told = await here.index()
+        events = await here.index()
         after = await here.listed("pages")
     assert stopped[-1][1]["problem"]["type"] == "urn:loreglass:problem:not_ready"
     assert (before["total"], after["total"]) == (1, 2)
-    assert [data["name"] for event, data in told if event == "file"] == ["pond.md"]
+    assert [data["name"] for event, data in events if event == "file"] == ["pond.md"]
 
 
 async def test_a_service_that_is_away_is_named_and_what_waits_goes_on_waiting(tmp_path: Path) -> None:
     async with operated(tmp_path, text_search_url="http://127.0.0.1:9") as here:
         await here.hand_over("mill.md", MILL)
-        told = await here.index()
+        events = await here.index()
         uploads = (await here.client.get("/operator/uploads")).json()
-    assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:dependency_unavailable"
-    assert "text_search" in told[-1][1]["problem"]["detail"]
+    assert events[-1][1]["problem"]["type"] == "urn:loreglass:problem:dependency_unavailable"
+    assert "text_search" in events[-1][1]["problem"]["detail"]
     assert uploads == {"files": [{"name": "mill.md", "photo": False, "thing": ""}], "running": False}
 
 
 async def test_a_job_is_stopped_at_its_deadline(tmp_path: Path) -> None:
     async with operated(tmp_path, limits=Limits(most_s=0)) as here:
         await here.hand_over("mill.md", MILL)
-        told = await here.index()
-    assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:deadline_exceeded"
+        events = await here.index()
+    assert events[-1][1]["problem"]["type"] == "urn:loreglass:problem:deadline_exceeded"
 
 
 async def test_without_uploads_a_job_or_a_sample_requests_are_refused(tmp_path: Path) -> None:
     async with operated(tmp_path, sample=tmp_path / "nowhere") as here:
         assert (await here.client.post("/operator/job", json={})).status_code == 422
         assert (await here.client.get("/operator/job")).status_code == 404
-        told = await here.index(sample=True)
-    assert told[-1][1]["problem"]["type"] == "urn:loreglass:problem:not_configured"
+        events = await here.index(sample=True)
+    assert events[-1][1]["problem"]["type"] == "urn:loreglass:problem:not_configured"
 
 
 async def test_a_listing_comes_in_pages_and_is_searched_by_name(tmp_path: Path) -> None:

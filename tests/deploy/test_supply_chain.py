@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 LOCKS = [
     path
@@ -14,11 +16,12 @@ LOCKS = [
 HASHED = ROOT / "requirements/hashed.py"
 
 
-def test_every_locked_package_is_installed_by_its_hash() -> None:
-    command = [sys.executable, str(HASHED), *map(str, LOCKS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = [line for lock in LOCKS for line in lock.read_text().splitlines()]
-    asked = [line for line in lines if line and not line.startswith("#")]
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+def test_every_locked_package_is_installed_by_its_hash(lock: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(HASHED), str(lock)], capture_output=True, text=True, check=True
+    )
+    asked = [line for line in lock.read_text().splitlines() if line and not line.startswith("#")]
     given = done.stdout.splitlines()
     assert [line.partition(" --hash=")[0] for line in given] == asked
     assert all(re.search(r" --hash=sha256:[0-9a-f]{64}(?: |$)", line) for line in given)
@@ -32,6 +35,28 @@ def test_a_package_without_a_hash_stops_the_install(tmp_path: Path) -> None:
     assert done.stderr == "stranger==1.0 has no hash in requirements/hashes.txt: make lock writes it.\n"
 
 
+def test_pip_refuses_a_file_that_is_not_the_locked_one(tmp_path: Path) -> None:
+    wheel = tmp_path / "stranger-1.0-py3-none-any.whl"
+    wheel.write_bytes(b"another")
+    (tmp_path / "locked.txt").write_text(f"stranger==1.0 --hash=sha256:{'0' * 64}\n")
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--isolated",
+        "--no-index",
+        "--find-links",
+        str(tmp_path),
+    ]
+    command += ["--no-deps", "--require-hashes", "--target", str(tmp_path / "out"), "-r"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "locked.txt")], capture_output=True, text=True, check=False
+    )
+    assert done.returncode != 0
+    assert "DO NOT MATCH THE HASHES" in done.stderr
+
+
 def test_nothing_is_installed_without_its_hash_but_torch() -> None:
     texts = {name: (ROOT / name).read_text() for name in ("Makefile", "deploy/images/Dockerfile")}
     reading = re.compile(r"(?:-r|--requirement) \S+")
@@ -39,6 +64,17 @@ def test_nothing_is_installed_without_its_hash_but_torch() -> None:
         lines = re.sub(r"\\\n\s*", " ", text).splitlines()
         installs = [line for line in lines if reading.search(line) and "$(AUDIT)" not in line]
         assert all("--require-hashes" in line for line in installs), name
+
+
+def test_targets_that_are_made_at_once_do_not_share_the_list_of_what_they_install(tmp_path: Path) -> None:
+    targets = [str(tmp_path / name) for name in (".measure", ".models")]
+    command = ["make", "--dry-run", f"VENV={tmp_path}", f"PYTHON={sys.executable}", *targets]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    written = re.findall(r"requirements/hashed\.py .* > (\S+)", told)
+    assert sorted(written) == [
+        str(tmp_path / f".{name}.txt") for name in ("dev", "measure", "models", "photographs", "pocket")
+    ]
+    assert re.findall(r"--require-hashes -r (\S+)", told) == written
 
 
 def test_secrets_are_not_sent_to_who_builds_images() -> None:

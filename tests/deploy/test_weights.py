@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from deploy.inventory import APPS
 from deploy.weights import __main__ as command
 from deploy.weights.__main__ import MARKER, REVISIONS, SERVICES, CannotFetch, Weights, fetch, present
 from services.vlm.presets import PRESETS
-from tests.deploy.compose_file import ROOT
+from tests.deploy.compose_file import ROOT, read_env
 from tests.deploy.fake_hub import COMMIT, FakeHub, Repository, serving
 
 TOY = Weights("acme/toy", ("cropper",), 0.1)
@@ -55,6 +56,14 @@ def test_the_weights_are_the_engines_own_defaults(app: str, path: str) -> None:
     assert default in {each.repository for each in SERVICES if app in each.used_by}
 
 
+def test_the_environment_file_points_settings_at_the_folders() -> None:
+    folders = {each.name for each in SERVICES}
+    for name, value in read_env(ROOT / "deploy/weights/weights.env").items():
+        (app,) = [app for app in APPS if name.startswith(app.prefix)]
+        assert name.removeprefix(app.prefix).lower() in app.settings.model_fields
+        assert value.partition("/weights/")[2].partition("/")[0] in folders
+
+
 def test_configurations_and_one_format_of_weights_are_fetched_once(hub: FakeHub, tmp_path: Path) -> None:
     get(hub, tmp_path)
     wanted = {"config.json", "tokenizer.json", "model.safetensors"}
@@ -96,11 +105,25 @@ def test_damaged_weights_are_deleted_and_not_marked(hub: FakeHub, tmp_path: Path
     assert present(TOY, tmp_path)
 
 
+def test_another_revision_than_the_present_one_is_fetched(hub: FakeHub, tmp_path: Path) -> None:
+    get(hub, tmp_path)
+    assert present(TOY, tmp_path, COMMIT)
+    with pytest.raises(CannotFetch, match="acme/toy has no revision 'v2'"):
+        get(hub, tmp_path, revision="v2")
+
+
 def test_a_gated_repository_needs_a_token(hub: FakeHub, tmp_path: Path) -> None:
     with pytest.raises(CannotFetch, match=r"acme/shut is gated: .*huggingface.co/acme/shut .*HF_TOKEN_FILE"):
         get(hub, tmp_path, SHUT)
     get(hub, tmp_path, SHUT, "secret")
     assert present(SHUT, tmp_path)
+
+
+def test_missing_repositories_and_servers_are_told_apart(hub: FakeHub, tmp_path: Path) -> None:
+    with pytest.raises(CannotFetch, match="acme/gone is not on the hub"):
+        get(hub, tmp_path, Weights("acme/gone", ("vlm",), 0.1))
+    with pytest.raises(CannotFetch, match="acme/toy could not be fetched"):
+        fetch(TOY, tmp_path, "", "main", "http://127.0.0.1:9")
 
 
 @pytest.mark.parametrize(
@@ -135,6 +158,13 @@ def test_the_token_comes_from_the_secret_and_one_failure_does_not_stop_the_rest(
     assert present(SHUT, tmp_path / "w")
     assert present(TOY, tmp_path / "w")
     assert "secret" not in capsys.readouterr().out
+
+
+def test_waiting_ends_when_the_weights_are_there(
+    tmp_path: Path, hub: FakeHub, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command.wait([TOY], tmp_path, lambda _: get(hub, tmp_path))
+    assert "acme/toy: there" in capsys.readouterr().out
 
 
 def test_the_list_follows_the_preset_and_the_voice(

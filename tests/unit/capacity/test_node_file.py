@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from capacity.node_file import ENGINES, SERVICES, read
 from chassis.startup import WrongSettings
@@ -31,6 +33,7 @@ def test_the_shipped_file_has_every_service() -> None:
     ("changes", "sentence"),
     [
         ({"node": DROP}, "node: must be given"),
+        ({"node.memory_gb": "48"}, "node.memory_gb: Input should be a valid number"),
         ({"node.memory_gb": float("nan")}, "node.memory_gb: Input should be a finite number"),
         ({"node.cards": 0}, "node.cards: Input should be greater than or equal to 1"),
         ({"node.headroom_gb": 48}, "node: headroom_gb 48 is all of memory_gb 48"),
@@ -46,6 +49,7 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"services.ocr.gpu": 0, "services.ocr.weights_gb": 1}, "services.ocr.gpu must be cpu"),
         ({"services.verifier.batch": 4}, "services.verifier.batch must be left out"),
         ({"services.reranker.gpu": "tpu"}, "services.reranker.gpu: 'tpu' is neither the index of a card nor"),
+        ({"services.reranker.gpu": -1}, "services.reranker.gpu: -1 is neither"),
         ({"services.reranker.gpu": True}, "services.reranker.gpu: True is neither"),
         ({"services.reranker.weights_gb": 0}, "services.reranker: a service on a card needs weights_gb"),
         ({"services.reranker.share": 1.5}, "services.reranker.share: Input should be less than or equal"),
@@ -53,6 +57,7 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"services.reranker.engine": "casacde"}, "services.reranker.engine is 'casacde'; use builtin or"),
         ({"services.reranker.engine": "pocket"}, "services.reranker.gpu must be cpu"),
         ({"services.domain_router.engine": "builtin"}, "services.domain_router.gpu must be cpu"),
+        ({"services.domain_router.engine": "pocket"}, "services.domain_router.gpu must be cpu"),
         ({"voice.stt.preset": "parakeet"}, "voice.stt: unknown preset 'parakeet'"),
         ({"voice.stt.gpu": "cpu"}, "voice.stt: whisper.cpp-cuda needs a card"),
         ({"voice.tts.preset": "kokoro"}, "voice.tts: kokoro needs gpu: cpu"),
@@ -82,10 +87,21 @@ def test_engines_are_those_of_the_service(name: str) -> None:
     assert list(ENGINES[name]) == known
 
 
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    assert refused(tmp_path / "none.yaml").endswith(" cannot be read: No such file or directory.")
+
+
 @pytest.mark.parametrize(
     "text", ["", "- node\n", "node: [1, 2\n", "\tnode: 1\n", "[" * 20_000, "a: 2026-99-99"]
 )
 def test_a_file_without_entries_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "node.yaml"
     path.write_text(text, "utf-8")
+    refused(path)
+
+
+@given(junk=st.binary(max_size=200))
+def test_any_bytes_are_refused_in_one_sentence(junk: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("junk") / "node.yaml"
+    path.write_bytes(junk)
     refused(path)

@@ -1,9 +1,11 @@
 """`loreglass plan`: what it prints and writes, and whether the processes accept it."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
+from pydantic_settings import BaseSettings
 from typer.testing import CliRunner
 
 from capacity.cli import app
@@ -11,12 +13,32 @@ from capacity.environment import environment, files
 from capacity.node_file import SERVICES, read
 from capacity.proposal import Proposal, propose
 from chassis.settings import ModelSettings
-from deploy.inventory import APPS
 from gateway.planning.latencies import VlmSpeed
 from gateway.planning.placement import PlacementPlan
+from gateway.settings import GatewaySettings
+from services.cropper.settings import CropperSettings
+from services.domain_router.settings import DomainRouterSettings
+from services.image_search.settings import ImageSearchSettings
+from services.ocr.settings import OcrSettings
+from services.reader.settings import ReaderSettings
+from services.reranker.settings import RerankerSettings
 from services.text_search.settings import TextSearchSettings
+from services.verifier.settings import VerifierSettings
+from services.vlm.__main__ import main as serve_vlm
 from tests.deploy.compose_file import read_env
 from tests.unit.capacity.node_files import SHIPPED, changed
+
+SETTINGS: Mapping[str, type[BaseSettings]] = {
+    "gateway": GatewaySettings,
+    "cropper": CropperSettings,
+    "domain_router": DomainRouterSettings,
+    "image_search": ImageSearchSettings,
+    "ocr": OcrSettings,
+    "reader": ReaderSettings,
+    "reranker": RerankerSettings,
+    "text_search": TextSearchSettings,
+    "verifier": VerifierSettings,
+}
 
 
 def plan(*words: object) -> tuple[int, str]:
@@ -61,6 +83,11 @@ def test_the_table_has_each_card_and_the_options_of_the_model_server() -> None:
     assert max(map(len, said.splitlines())) <= 80
 
 
+def test_whisper_by_vllm_gets_its_share(tmp_path: Path) -> None:
+    file = changed(tmp_path, {"voice.stt.preset": "vllm-whisper"})
+    assert "stt: vllm-whisper --gpu-memory-utilization 0.08" in plan(file, "--voice")[1]
+
+
 def test_changed_and_missing_files_are_reported(tmp_path: Path) -> None:
     file = changed(tmp_path, {})
     assert plan(file, "--write", tmp_path)[0] == 0
@@ -98,12 +125,13 @@ def test_services_and_gateway_accept_their_variables(
     shipped: Proposal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = environment(shipped)
-    assert set(written) == {*(app.name for app in APPS), "vlm"}
+    assert set(written) == {*SETTINGS, "vlm"}
+    assert set(SERVICES) < set(written)
     for variables in written.values():
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-    for each in APPS:
-        process, settings_class, settings = each.name, each.settings, each.settings()
+    for process, settings_class in SETTINGS.items():
+        settings = settings_class()
         if isinstance(settings, ModelSettings):
             service = shipped.file.services[process]
             assert (settings.engine, settings.device) == (service.engine, "cuda:0")
@@ -133,6 +161,28 @@ def test_the_gateway_reads_its_plan_and_the_model_s_speed(shipped: Proposal) -> 
     assert speed == VlmSpeed(130, 48, 14.7)
 
 
+def test_vllm_is_started_with_the_planned_sizes(
+    shipped: Proposal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in environment(shipped)["vlm"].items():
+        monkeypatch.setenv(name, value)
+    serve_vlm(["--print"])
+    line = capsys.readouterr().out
+    assert "--max-model-len 16384 --max-num-seqs 10 --gpu-memory-utilization 0.6 " in line
+    assert "CUDA_VISIBLE_DEVICES=0" in line
+
+
+def test_replicas_of_the_model_server_get_their_card_where_they_are_started(tmp_path: Path) -> None:
+    file = read(changed(tmp_path, {"node.cards": 2, "vlm.replicas": 2}))
+    assert "LOREGLASS_VLM_GPU" not in environment(propose(file, 2, 10_000))["vlm"]
+
+
+def test_deadlines_that_a_gateway_refuses_are_refused(tmp_path: Path) -> None:
+    most = GatewaySettings().max_deadline_ms
+    assert plan(SHIPPED, "--deadline-ms", most, "--write", tmp_path)[0] == 0
+    assert plan(SHIPPED, "--deadline-ms", most + 1, "--write", tmp_path)[0] == 2
+
+
 @pytest.mark.parametrize(
     "changes",
     [{"services.reranker.share": -1}, {"vlm.preset": "x"}, {"node.memory_gb": 8}, {"vlm.share": 0.1}],
@@ -143,3 +193,8 @@ def test_a_refused_file_writes_nothing(tmp_path: Path, changes: dict[str, object
         assert plan(file, *words)[0] == 1
     assert plan(SHIPPED, "--check", "--write", tmp_path / "out")[0] == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_that_cannot_be_written_ends_with_status_1(tmp_path: Path) -> None:
+    (tmp_path / "l40s").write_text("in the way", "utf-8")
+    assert plan(SHIPPED, "--write", tmp_path)[0] == 1

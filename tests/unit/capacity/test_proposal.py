@@ -58,6 +58,16 @@ def test_ten_sequences_fit_with_and_without_voice(tmp_path: Path) -> None:
     assert set(without.layout.services).isdisjoint({"stt", "tts"})
 
 
+def test_voice_on_the_cpu_takes_no_memory_of_a_card(tmp_path: Path) -> None:
+    on_cpu = {
+        "voice.stt": {"preset": "whisper.cpp", "gpu": "cpu"},
+        "voice.tts": {"preset": "kokoro", "gpu": "cpu"},
+    }
+    found = proposal(tmp_path, on_cpu, voice=True)
+    assert found.layout.services["stt"] is found.layout.services["tts"] is None
+    assert found.vlm == proposal(tmp_path).vlm
+
+
 def test_sequences_are_those_of_the_file_where_they_fit_and_else_the_preset_s(tmp_path: Path) -> None:
     assert proposal(tmp_path, {"vlm.sequences": 3}).vlm.sequences == 3
     assert proposal(tmp_path, {"vlm.sequences": DROP}).vlm.sequences == PRESETS[FP8].sequences
@@ -66,10 +76,21 @@ def test_sequences_are_those_of_the_file_where_they_fit_and_else_the_preset_s(tm
     assert proposal(tmp_path, {"vlm.sequences": 1000}, voice=True).vlm.sequences == 10
 
 
+def test_a_small_card_has_a_shorter_context(tmp_path: Path) -> None:
+    tight = proposal(tmp_path, {"vlm.preset": "qwen3-vl-8b", "node.memory_gb": 40})
+    assert tight.vlm.context < proposal(tmp_path, {"vlm.preset": "qwen3-vl-8b"}).vlm.context
+
+
 def test_small_models_are_on_a_card_of_their_own_where_there_is_one(tmp_path: Path) -> None:
     found = proposal(tmp_path, {"node.cards": 2})
     assert found.layout.vlm == (0,)
     assert set(found.layout.services.values()) == {1, None}
+
+
+def test_replicas_of_the_model_server_are_on_different_cards(tmp_path: Path) -> None:
+    found = proposal(tmp_path, {"node.cards": 2, "vlm.replicas": 2})
+    assert sorted(found.layout.vlm) == [0, 1]
+    assert found.vlm_sequences == 2 * found.vlm.sequences
 
 
 def test_pinned_processes_stay_on_their_cards(tmp_path: Path) -> None:
@@ -78,6 +99,12 @@ def test_pinned_processes_stay_on_their_cards(tmp_path: Path) -> None:
     assert found.layout.vlm == (1,)
     with pytest.raises(WrongSettings, match=r"The gpu of reranker is 1; the last card is 0\."):
         proposal(tmp_path, {"services.reranker.gpu": 1})
+
+
+def test_each_replica_of_a_small_model_takes_memory(tmp_path: Path) -> None:
+    found, alone = proposal(tmp_path, {"services.cropper.replicas": 2}), proposal(tmp_path)
+    assert service_gb(found.file, "cropper") == 2 * service_gb(alone.file, "cropper")
+    assert found.memory_mib("cropper") == alone.memory_mib("cropper")  # each replica reports its own
 
 
 @pytest.mark.parametrize(

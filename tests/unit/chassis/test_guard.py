@@ -278,3 +278,16 @@ async def test_metrics_count_calls_retries_limit_and_breaker() -> None:
     done = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "done"})
     failed = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "unavailable"})
     assert (done, failed) == (1, FAILURES_TO_OPEN)
+
+
+async def test_internal_errors_do_not_open_the_breaker() -> None:
+    post = Post()
+    await post.failing(Internal(), times=4 * FAILURES_TO_OPEN)
+    assert state(post) is BreakerState.CLOSED
+    assert await post.call(post.work(0.1)) == "done"
+
+
+async def test_an_overloaded_dependency_gets_fewer_calls() -> None:
+    post = Post(GradientLimit(10, clock=lambda: 0.0))
+    await post.failing(Overloaded())
+    assert post.gate.capacity == pytest.approx(7)

@@ -282,10 +282,10 @@ def test_a_process_takes_from_itself_what_decoding_does_not_need() -> None:
     """And ends before its caller where memory is short."""
     script = (
         "from resource import *\nfrom chassis.decoding import photos, program\n"
-        "def told(*_):\n"
+        "def report(*_):\n"
         "    limits = [getrlimit(each) for each in (RLIMIT_DATA, RLIMIT_NOFILE, RLIMIT_CORE, RLIMIT_FSIZE)]\n"
         "    return 0, (repr((limits, open('/proc/self/oom_score_adj').read())).encode(),)\n"
-        "program.serve(told, photos._bounds())\n"
+        "program.serve(report, photos._bounds())\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], input=_job(b""), stdout=subprocess.PIPE, env=environment(), check=True

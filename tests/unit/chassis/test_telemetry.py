@@ -52,7 +52,7 @@ def back_app() -> FastAPI:
     """A service with an engine; it tells what it was sent."""
     router = APIRouter()
 
-    @router.get("/told")
+    @router.get("/next")
     async def told(request: Request, deadline: RequestDeadline) -> dict[str, str]:
         with span("stage look", size=3):
             await request.app.state.pool.run(lambda _: None, deadline)
@@ -105,10 +105,10 @@ async def test_one_trace_runs_from_the_caller_through_both_apps(collector: Colle
     with telemetry():
         async with both() as (front, _):
             sent = {"traceparent": f"00-{TRACE}-{PARENT}-01", "tracestate": "vendor=7"}
-            reply = await front.get("/ask/told", params={"question": SECRET}, headers=sent)
+            reply = await front.get("/ask/next", params={"question": SECRET}, headers=sent)
     assert reply.headers[headers.TRACE] == TRACE
     server, client = collector.named("GET /ask/{path:path}"), collector.named("GET back_end")
-    behind, stage, engine = (collector.named(name) for name in ("GET /told", "stage look", "engine"))
+    behind, stage, engine = (collector.named(name) for name in ("GET /next", "stage look", "engine"))
     assert {each.trace for each in collector.spans} == {TRACE}
     assert [each.parent for each in (server, client, behind, stage, engine)] == [
         PARENT,
@@ -161,8 +161,8 @@ async def test_work_that_is_cut_off_is_no_failure_of_its_own(collector: Collecto
 async def test_a_trace_that_begins_here_has_the_id_that_the_caller_is_told(collector: Collector) -> None:
     with telemetry():
         async with both() as (_, back):
-            ours = await back.get("/told", headers={headers.TRACE: TRACE})
-            new = await back.get("/told")
+            ours = await back.get("/next", headers={headers.TRACE: TRACE})
+            new = await back.get("/next")
     assert ours.headers[headers.TRACE] == TRACE
     servers = [each for each in collector.spans if each.kind == SERVER]
     assert [each.trace for each in servers] == [TRACE, new.headers[headers.TRACE]]
@@ -184,8 +184,8 @@ async def test_the_usual_variables_choose_the_sampler_and_the_name(
     monkeypatch.setenv("OTEL_SERVICE_NAME", "the-name-that-was-asked-for")
     with telemetry():
         async with both() as (_, back):
-            await back.get("/told")
-            await back.get("/told", headers={"traceparent": f"00-{TRACE}-{PARENT}-01"})
+            await back.get("/next")
+            await back.get("/next", headers={"traceparent": f"00-{TRACE}-{PARENT}-01"})
     assert {each.trace for each in collector.spans} == {TRACE}
     assert {each.service for each in collector.spans} == {"the-name-that-was-asked-for"}
 
@@ -254,7 +254,7 @@ async def test_a_collector_that_never_answers_delays_no_request(monkeypatch: pyt
         monkeypatch.setattr("chassis.telemetry.otlp._FLUSH_S", 0.05)
         with telemetry():
             async with both() as (_, back):
-                replies = [await back.get("/told", headers={headers.DEADLINE: "2000"}) for _ in range(5)]
+                replies = [await back.get("/next", headers={headers.DEADLINE: "2000"}) for _ in range(5)]
     assert {reply.status_code for reply in replies} == {200}
     for thread in threading.enumerate():
         if thread.name.startswith(("OtelBatch", "telemetry-flush")):
@@ -290,15 +290,15 @@ async def passed_on(sent: dict[str, str], *, trusted: bool = False) -> dict[str,
     """What an app says to the next one, once it was told `sent`."""
     router = APIRouter()
 
-    @router.get("/told")
-    async def told(_: Request) -> dict[str, str]:
+    @router.get("/next")
+    async def next_call(_: Request) -> dict[str, str]:
         with span("call", "client", size=3):
             return trace_headers()
 
     spec = ServiceSpec("edge", [router], lambda _: None, lambda _: None)
     with telemetry():
         async with live(create_service(spec, ServiceSettings(trust_remote_sampling=trusted))) as client:
-            replied: dict[str, str] = (await client.get("/told", headers=sent)).json()
+            replied: dict[str, str] = (await client.get("/next", headers=sent)).json()
     return replied
 
 
@@ -313,7 +313,7 @@ async def test_our_sampler_decides_and_the_trace_is_still_the_callers(
 ) -> None:
     sent = {"traceparent": f"00-{LOWEST}-{PARENT}-{flags}", "tracestate": "vendor=7"}
     replied = await passed_on(sent)
-    server = collector.named("GET /told")
+    server = collector.named("GET /next")
     assert (server.trace, server.parent) == (LOWEST, PARENT)
     call = collector.named("call")
     assert (call.parent, call.attributes) == (server.id, {"size": 3})
@@ -353,4 +353,4 @@ async def test_callers_that_are_heeded_say_what_is_kept(
 ) -> None:
     monkeypatch.setenv("OTEL_TRACES_SAMPLER", "parentbased_always_off")
     await passed_on({"traceparent": f"00-{LOWEST}-{PARENT}-01"}, trusted=True)
-    assert {each.name for each in collector.spans} == {"GET /told", "call"}
+    assert {each.name for each in collector.spans} == {"GET /next", "call"}

@@ -1,4 +1,4 @@
-"""The agent for the official evaluation, called as the starter kit calls it."""
+"""The agent of the official evaluation, called as the starter kit calls it, against a real gateway."""
 
 import threading
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -98,20 +98,35 @@ async def test_answers_keep_the_order_and_failures_are_dont_know() -> None:
     assert [line["why"] for line in logs if line["event"] == "not_answered"] == ["not_ready"]
 
 
-async def test_overloaded_gateway_is_retried() -> None:
+@asynccontextmanager
+async def busy_gateway(retry_after_s: int, refusals: int) -> AsyncIterator[tuple[str, list[bytes]]]:
+    """Turns questions away so many times, then answers; and what it was sent."""
     sent: list[bytes] = []
 
     async def reply(request: Request) -> Response:
         sent.append(await request.body())
-        busy = problem_response(Overloaded(retry_after_s=1), None)
-        return busy if len(sent) < 3 else JSONResponse({"loreglass": ANSWER})
+        if len(sent) <= refusals:
+            error = Overloaded(retry_after_s=retry_after_s)
+            return problem_response(error, None)
+        return JSONResponse({"loreglass": ANSWER})
 
     app = Starlette(routes=[Path("/v1/chat/completions", reply, methods=["POST"])])
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with running([bound]):
-        assert await answer(bound.url, "a") == ["At last."]
+        yield bound.url, sent
+
+
+async def test_overloaded_gateway_is_retried() -> None:
+    async with busy_gateway(1, refusals=2) as (url, sent):
+        assert await answer(url, "a") == ["At last."]
     assert len(sent) == 3
     assert len(set(sent)) == 1
+
+
+async def test_gateway_that_is_busy_too_long_is_not_waited_for() -> None:
+    async with busy_gateway(60, refusals=9) as (url, sent):
+        assert await answer(url, "a") == [DONT_KNOW]
+    assert len(sent) == 1
 
 
 async def test_settings_choose_the_pipeline() -> None:
@@ -152,6 +167,11 @@ async def test_no_thread_is_left_running() -> None:
     assert left == []
 
 
+@pytest.mark.parametrize("size", [1, 16])
+def test_batch_size_is_the_concurrency(size: int) -> None:
+    assert LoreglassAgent(settings=AgentSettings(agent_concurrency=size)).get_batch_size() == size
+
+
 @pytest.mark.parametrize("mode", ["1", "PA", "RGBA", "CMYK", "LAB", "F", "I;16"])
 def test_picture_of_any_mode_becomes_a_jpeg(mode: str) -> None:
     if mode in ("I;16", "LAB", "PA"):
@@ -160,3 +180,24 @@ def test_picture_of_any_mode_becomes_a_jpeg(mode: str) -> None:
         picture = TEAL.resize((80, 60)).convert(mode)
     with Image.open(BytesIO(photo_of(picture))) as sent:
         assert (sent.format, sent.mode, sent.size) == ("JPEG", "RGB", (80, 60))
+
+
+def test_photo_is_turned_upright() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    buffer = BytesIO()
+    Image.new("RGB", (80, 60), "teal").save(buffer, "JPEG", exif=exif)
+    with Image.open(buffer) as taken, Image.open(BytesIO(photo_of(taken))) as sent:
+        assert sent.size == (60, 80)
+
+
+def test_transparent_picture_gets_a_white_background() -> None:
+    with Image.open(BytesIO(photo_of(Image.new("RGBA", (32, 32), (0, 0, 0, 0))))) as sent:
+        assert sent.getpixel((16, 16)) == (255, 255, 255)
+
+
+def test_large_picture_is_scaled_down() -> None:
+    huge = Image.new("RGB", (6000, 3000), "teal")
+    with Image.open(BytesIO(photo_of(huge))) as sent:
+        assert sent.size == (2048, 1024)
+    assert huge.size == (6000, 3000)

@@ -209,3 +209,12 @@ async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(serv
         reply = await send_raw(world.url, phone("1", PHOTO, "?question=Who%20wrote%20this%20book%3F"))
     expected = f"{answer.answer} {IN_WORDS} {answer.advice}"
     assert (servers.said[0]["input"], reply.json()["response"]) == (expected, expected)
+
+
+async def test_refusal_of_the_lite_reasoner_has_the_closest_passage(services: FakeServices) -> None:
+    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    async with gateway_before(services, pocket=True) as world:
+        answer = await world.ask("When was The Salt Road printed?", photo=None)
+    assert answer.abstained
+    assert answer.closest is not None
+    assert answer.closest.snippet == PAGES

@@ -46,8 +46,8 @@ def telling_services() -> FakeServices:
     services = FakeServices()
 
     def search(request: TextSearchRequest) -> TextSearchReply:
-        told = f"{SECRET} was asked: {request.queries[0]}."
-        return TextSearchReply(hits=[text_hit(told)], collection="pages")
+        explanation = f"{SECRET} was asked: {request.queries[0]}."
+        return TextSearchReply(hits=[text_hit(explanation)], collection="pages")
 
     services.text_search.reply = search
     return services
@@ -68,9 +68,9 @@ async def test_searched_question_explains_every_signal() -> None:
     drafted = lookup_draft(answer="It has perhaps 300.", confidence=0.3)
     reasoner = ScriptedReasoner(first_look=drafted, say=known_author)
     async with gateway_before(FakeServices(), reasoner, experiments=True) as world:
-        answer, told = await explained(world)
-    assert (told.draft, told.proposed) == ("It has perhaps 300.", answer.answer)
-    signals = dict(told.signals)
+        answer, explanation = await explained(world)
+    assert (explanation.draft, explanation.proposed) == ("It has perhaps 300.", answer.answer)
+    signals = dict(explanation.signals)
     assert signals == {
         "draft_confidence": 0.3,
         "draft_self_contained": 0,
@@ -92,11 +92,11 @@ async def test_searched_question_explains_every_signal() -> None:
         "judge_asked": 0,
         "citable": 1,
     }
-    assert {item.text for item in told.evidence} >= {AUTHOR, "THE SALT ROAD"}
-    assert {note.stage for note in told.notes} >= {"image_search", "select_entity", "text_search"}
+    assert {item.text for item in explanation.evidence} >= {AUTHOR, "THE SALT ROAD"}
+    assert {note.stage for note in explanation.notes} >= {"image_search", "select_entity", "text_search"}
     thresholds = load_thresholds()
-    assert told.thresholds["tau_fine"] == thresholds.tau_fine
-    assert "version" not in told.thresholds
+    assert explanation.thresholds["tau_fine"] == thresholds.tau_fine
+    assert "version" not in explanation.thresholds
 
 
 async def test_withheld_answer_is_explained() -> None:
@@ -104,22 +104,22 @@ async def test_withheld_answer_is_explained() -> None:
         return Reply("Mira Holm", 0.1)
 
     async with gateway_before(FakeServices(), ScriptedReasoner(say=unsure), experiments=True) as world:
-        answer, told = await explained(world)
+        answer, explanation = await explained(world)
     assert answer.reason is Reason.MODEL_UNSURE
     assert "Mira" not in answer.answer
-    assert told.proposed == "Mira Holm"
-    assert told.signals["answer_confidence"] == 0.1
-    assert told.signals["citable"] == 0
+    assert explanation.proposed == "Mira Holm"
+    assert explanation.signals["answer_confidence"] == 0.1
+    assert explanation.signals["citable"] == 0
 
 
 async def test_direct_answer_explains_only_the_router() -> None:
     reasoner = ScriptedReasoner(first_look=direct_draft())
     async with gateway_before(FakeServices(), reasoner, experiments=True) as world:
-        answer, told = await explained(world, "What does it say?")
+        answer, explanation = await explained(world, "What does it say?")
     assert answer.route is Route.DIRECT
-    assert told.draft == told.proposed == answer.answer
+    assert explanation.draft == explanation.proposed == answer.answer
     features = {f"draft_{name}" for name in FEATURES}
-    assert set(told.signals) == {*features, "p_direct", "p_verify"}
+    assert set(explanation.signals) == {*features, "p_direct", "p_verify"}
 
 
 async def test_qa_dragon_explains_its_judge_and_stages(anyio_backend: object) -> None:
@@ -127,13 +127,15 @@ async def test_qa_dragon_explains_its_judge_and_stages(anyio_backend: object) ->
     async with clients_of(FakeServices()) as clients:
         pipeline = QaDragonPipeline(clients, ScriptedSteps(), load_thresholds(), RetrievalLimits())
         outcome = await pipeline.answer(Query(WHO_WROTE, STEPWISE_PHOTO), run)
-    told = run.explain.to_explanation(load_thresholds())
-    assert told is not None
-    assert told.proposed == outcome.answer
-    signals = {name: told.signals[name] for name in ("judge_first", "judge_asked", "citable", "support")}
+    explanation = run.explain.to_explanation(load_thresholds())
+    assert explanation is not None
+    assert explanation.proposed == outcome.answer
+    signals = {
+        name: explanation.signals[name] for name in ("judge_first", "judge_asked", "citable", "support")
+    }
     assert signals == {"judge_first": 1, "judge_asked": 1, "citable": 1, "support": 0.95}
-    assert told.signals["judged"] > 0
-    stages = {note.stage for note in told.notes}
+    assert explanation.signals["judged"] > 0
+    stages = {note.stage for note in explanation.notes}
     assert {"tool_router", "object_list", "query_split", "select_entity"} <= stages
 
 
@@ -185,22 +187,22 @@ async def test_pipeline_without_thresholds_has_none_to_set(anyio_backend: object
 async def test_module_is_left_out_of_one_question_only() -> None:
     services = telling_services()
     async with gateway_before(services, experiments=True) as world:
-        _, told = await explained(world, QUESTION, without=["reranking"])
+        _, explanation = await explained(world, QUESTION, without=["reranking"])
         ranked = len(services.reranker.calls)
         await world.ask(QUESTION)
     assert (ranked, len(services.reranker.calls)) == (0, 1)
-    assert told.evidence
+    assert explanation.evidence
 
 
-@pytest.mark.parametrize(("pipeline", "told"), [("loreglass", "reranking"), ("llm-only", "no modules")])
-async def test_unknown_module_is_refused(pipeline: str, told: str) -> None:
+@pytest.mark.parametrize(("pipeline", "message"), [("loreglass", "reranking"), ("llm-only", "no modules")])
+async def test_unknown_module_is_refused(pipeline: str, message: str) -> None:
     async with gateway_before(telling_services(), experiments=True) as world:
         reply = await world.client.post(
             "/answer",
             json={"question": QUESTION, "pipeline": pipeline, "experiment": {"without": ["guesswork"]}},
         )
     assert reply.status_code == 422
-    assert told in reply.json()["detail"]
+    assert message in reply.json()["detail"]
 
 
 # Separation
@@ -208,19 +210,19 @@ async def test_unknown_module_is_refused(pipeline: str, told: str) -> None:
 
 async def test_concurrent_questions_explain_only_themselves() -> None:
     reasoner = ScriptedReasoner(first_look=lookup_draft(sub_queries=()), say=quote_best)
-    told: dict[str, Explanation] = {}
+    explanation: dict[str, Explanation] = {}
     names = [f"colour{number}" for number in range(3)]
     async with gateway_before(telling_services(), reasoner, experiments=True) as world:
 
         async def ask(name: str) -> None:
-            _, told[name] = await explained(world, f"What of {name}?")
+            _, explanation[name] = await explained(world, f"What of {name}?")
 
         async with anyio.create_task_group() as group:
             for name in names:
                 group.start_soon(ask, name)
             group.start_soon(world.ask, "What of nobody?")
     for name in names:
-        whole = told[name].model_dump_json()
+        whole = explanation[name].model_dump_json()
         assert name in whole
         assert not [other for other in (*names, "nobody") if other != name and other in whole]
 
@@ -229,11 +231,11 @@ async def test_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     reasoner = ScriptedReasoner(say=known_author)
     with structlog.testing.capture_logs() as logged:
         async with gateway_before(telling_services(), reasoner, experiments=True) as world:
-            answer, told = await explained(world)
+            answer, explanation = await explained(world)
             trace = await world.client.get(f"/traces/{answer.trace_id}")
             again = await world.ask("And who else?", photo=None, session_id=answer.session_id)
             metrics = await world.client.get("/metrics")
-    assert SECRET in told.model_dump_json()
+    assert SECRET in explanation.model_dump_json()
     assert answer.reason is Reason.ANSWERED
     assert again.explanation is None
     for text in (trace.text, str(logged), repr(reasoner.asked[-1].history), metrics.text):
@@ -263,13 +265,13 @@ def test_explanation_is_bounded() -> None:
     pages = [Evidence("f" * 9_999, "t" * 9_999, "u" * 9_999, CitationKind.PAGE)] * 99
     for _ in range(MAX_FOUND):
         explain.found(Stage.TEXT_SEARCH, pages)
-    told = explain.to_explanation(None)
-    assert told is not None
-    assert (len(told.found), len(told.notes), len(told.evidence)) == (256, 64, 32)
-    sizes = {(len(each.title), len(each.url), len(each.text)) for each in told.found}
+    explanation = explain.to_explanation(None)
+    assert explanation is not None
+    assert (len(explanation.found), len(explanation.notes), len(explanation.evidence)) == (256, 64, 32)
+    sizes = {(len(each.title), len(each.url), len(each.text)) for each in explanation.found}
     assert sizes == {(1_000, 2_000, 2_000)}
-    assert (len(told.notes[0].text), len(told.evidence[0].text)) == (1_000, 2_000)
-    assert len(told.draft or "") == len(told.proposed or "") == TEXT_CHARS
+    assert (len(explanation.notes[0].text), len(explanation.evidence[0].text)) == (1_000, 2_000)
+    assert len(explanation.draft or "") == len(explanation.proposed or "") == TEXT_CHARS
 
 
 def test_values_that_json_cannot_hold_are_not_recorded() -> None:
@@ -277,10 +279,10 @@ def test_values_that_json_cannot_hold_are_not_recorded() -> None:
     for name, value in (("nan", math.nan), ("inf", math.inf), ("none", None), ("half", 0.5)):
         explain.signal(name, value)
     explain.proposed("\ud800 and so on")
-    told = explain.to_explanation(None)
-    assert told is not None
-    assert told.signals == {"half": 0.5}
-    assert Explanation.model_validate_json(told.model_dump_json()) == told
+    explanation = explain.to_explanation(None)
+    assert explanation is not None
+    assert explanation.signals == {"half": 0.5}
+    assert Explanation.model_validate_json(explanation.model_dump_json()) == explanation
 
 
 def test_without_an_experiment_nothing_is_recorded() -> None:

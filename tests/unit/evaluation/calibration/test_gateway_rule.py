@@ -21,14 +21,14 @@ CASES = 75
 RIGHT = Judgement(Verdict.CORRECT, "")
 
 
-def recorded(given: bool, told: Explanation) -> TurnRecord:
-    crossed = Explanation.model_validate_json(told.model_dump_json())
-    return turn_of("question", answered(told.proposed or "" if given else None, explanation=crossed))
+def recorded(given: bool, explanation: Explanation) -> TurnRecord:
+    crossed = Explanation.model_validate_json(explanation.model_dump_json())
+    return turn_of("question", answered(explanation.proposed or "" if given else None, explanation=crossed))
 
 
-def arrays(given: bool, told: Explanation) -> Signals:
-    verdicts = {} if told.proposed is None else {"question": RIGHT}
-    return signals_of([recorded(given, told)], verdicts, {}, Cutoffs.among(told.thresholds))
+def arrays(given: bool, explanation: Explanation) -> Signals:
+    verdicts = {} if explanation.proposed is None else {"question": RIGHT}
+    return signals_of([recorded(given, explanation)], verdicts, {}, Cutoffs.among(explanation.thresholds))
 
 
 async def test_replay_equals_the_gateway(
@@ -37,9 +37,9 @@ async def test_replay_equals_the_gateway(
     random, certain, changed = Random(11), 0, 0
     for _ in range(CASES):
         case, before, after = drawn(random), thresholds_of(random), thresholds_of(random)
-        done, told = await asked(case, before)
+        done, explanation = await asked(case, before)
         otherwise, retold = await asked(case, after)
-        signals = arrays(done, told)
+        signals = arrays(done, explanation)
         assert replay(signals, signals.in_force).given[0] == done
         assert replay(signals, signals.in_force).exact[0]
         replayed = replay(signals, Cutoffs.among(retold.thresholds))
@@ -52,8 +52,10 @@ async def test_replay_equals_the_gateway(
 
 
 async def test_a_failed_request_has_no_answer_under_any_thresholds(anyio_backend: object) -> None:
-    told = Explanation(proposed="It is 3.", signals={"citable": 1.0}, thresholds={**THRESHOLDS, **OPEN})
-    failed = recorded(True, told).model_copy(update={"answer": None, "error": "overloaded"})
-    signals = signals_of([failed], {}, {}, Cutoffs.among(told.thresholds))
+    explanation = Explanation(
+        proposed="It is 3.", signals={"citable": 1.0}, thresholds={**THRESHOLDS, **OPEN}
+    )
+    failed = recorded(True, explanation).model_copy(update={"answer": None, "error": "overloaded"})
+    signals = signals_of([failed], {}, {}, Cutoffs.among(explanation.thresholds))
     assert not replay(signals, signals.in_force).given[0]
     assert np.all(replay(signals, signals.in_force).points == 0.0)
