@@ -27,6 +27,17 @@ _VERB = re.compile(
     r"held|won|wrote|built|gave|said|went|came|left|ran|rose|fell|\w{2,}ed)\b"
 )
 """What a cut sentence must have to be more than a fragment: the commonest verbs."""
+_NAME_BEFORE = re.compile(
+    r"(?:(?!(?:In|On|At|By|For|From|The|A|An|And|But|As|After|When|While)\b)[A-Z][\w'’-]*\s+"
+    r"(?:(?:of|on|for|the)\s+)*)+$"
+)
+"""The beginning of a name that goes on: "Treaty on the Functioning of the " before "European Union"."""
+_PHRASE_AFTER = re.compile(
+    r"(?:\s+(?!(?:a|an|the|of|in|on|at|by|to|for|from|with|as|than|into|over|under|after|before|during|between|"
+    r"and|or|but|that|which|who|whose|where|when|while|if|because|so|it|he|she|they|this|these|not|also)\b)"
+    r"[\w'’-]+){1,3}"
+)
+"""Words that end a phrase: "Lira" after "6 million", "football team" after "Yale"."""
 _SUBJECTS = word_set("it he she they we i you there this that these those the a an his her its their our")
 _PRONOUN = re.compile(
     r"(?:He|She|It(?! (?:is|was|has been) (?:\w+ )?"
@@ -48,10 +59,20 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     found = next((clause for clause in clauses if wanted in clause and _is_short(clause)), None)
     if found is None:
         about = subject or title
-        part = wanted or whole
+        part = _phrase(whole, wanted) or whole
         return as_sentence(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
     pronoun = _PRONOUN.match(found) if subject else None
     return as_sentence(f"{subject}{found[pronoun.end() :]}" if pronoun else found)
+
+
+def _phrase(sentence: str, wanted: str) -> str:
+    """Return the words that answer with the rest of their name or noun phrase, which readers often cut."""
+    start = sentence.find(wanted)
+    end = start + len(wanted)
+    before = _NAME_BEFORE.search(sentence[:start]) if wanted[:1].isupper() else None
+    after = _PHRASE_AFTER.match(sentence, end)
+    rest = _VERB.split(after[0])[0] if after else ""
+    return sentence[before.start() if before else start : end] + rest.rstrip()
 
 
 def speak_attribute(sentence: str, span: str, name: str) -> str:

@@ -54,6 +54,22 @@ def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
     assert speak(sentence, "2006", None, "European law") == "European law: 2006."
 
 
+@pytest.mark.parametrize(
+    ("span", "said"),
+    [
+        ("6 million", "6 million Lira."),
+        ("European Union", "Treaty on the Functioning of the European Union."),
+        ("Lira", "Lira."),
+    ],
+)
+def test_a_cut_span_is_completed_to_its_name_or_phrase(span: str, said: str) -> None:
+    sentence = (
+        "which, under article 4 of the Treaty on the Functioning of the European Union and by the rulings of "
+        "its courts in many years and cases, allowed him 6 million Lira in damages for his loss"
+    )
+    assert speak(sentence, span, None, "") == said
+
+
 def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> None:
     sentence = (
         "beside the river that the old men of the village had long called the slow one " * 2 + "in 1731"
