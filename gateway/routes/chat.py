@@ -42,7 +42,8 @@ from gateway.routes.intake import checked_deadline_ms
 from gateway.routes.openai_shape import openai_error, openai_errors, openai_refusal
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.closest import in_words
-from gateway.serving.execution import Admitted, Answered
+from gateway.serving.question import Admitted
+from gateway.serving.reply import Answered
 
 router = Router(prefix="/v1")
 

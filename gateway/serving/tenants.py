@@ -20,8 +20,9 @@ from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
 from chassis.toml_files import checked, read_toml
 from contracts import headers
-from gateway.serving.stores import Allowance
+from gateway.settings import GatewaySettings
 from gateway.state import Priority
+from gateway.store import Allowance
 
 PUBLIC = "public"
 """Everybody's tenant where there are no keys."""
@@ -54,6 +55,17 @@ class Quota:
     sessions: float = inf
     traces: float = inf
     stored_bytes: float = inf
+
+    @classmethod
+    def of_settings(cls, settings: GatewaySettings) -> "Quota":
+        """Return the quota of tenants without one of their own."""
+        return cls(
+            requests_per_minute=settings.tenant_requests_per_minute,
+            in_flight=settings.tenant_in_flight,
+            sessions=settings.tenant_sessions,
+            traces=settings.tenant_traces,
+            stored_bytes=settings.tenant_stored_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
