@@ -1,7 +1,6 @@
 """The tiers that questions are admitted to: the full one and, with a model, one that works without it."""
 
 from dataclasses import dataclass
-from functools import partial
 
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Clock
@@ -12,7 +11,7 @@ from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.metrics import BudgetMetrics
+from gateway.serving.metrics import GatewayMetrics
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.state import GenerationBudget
 from gateway.steps.answering import spared_stages
@@ -44,7 +43,7 @@ def load_estimates(settings: GatewaySettings, clock: Clock) -> Estimates:
 
 
 def open_tiers(
-    settings: GatewaySettings, has_fallback: bool, estimates: Estimates, clock: Clock, budget: BudgetMetrics
+    settings: GatewaySettings, has_fallback: bool, estimates: Estimates, clock: Clock, metrics: GatewayMetrics
 ) -> list[Tier]:
     """Return the tiers, in the order in which a question tries them: degrade before shed."""
     generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
@@ -52,9 +51,12 @@ def open_tiers(
 
     def tier(name: str, waiting: int, planner: Planner) -> Tier:
         limits = AdmissionLimits(settings.max_in_flight, waiting)
-        admission = Admission(limits, clock, partial(budget.refused, name))
-        budget.watch(name, admission)
-        return Tier(admission, planner)
+        return Tier(metrics.open_admission(name, limits, clock), planner)
 
     full = tier("full", settings.max_waiting, planner)
     return [full, tier("degraded", 0, planner.without_model())] if has_fallback else [full]
+
+
+def decoder_slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
+    """Return the queue before decoders, which comes before admission and has the same order."""
+    return Admission(AdmissionLimits(at_once, settings.max_in_flight + settings.max_waiting), clock)

@@ -6,7 +6,6 @@ import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from pydantic import SecretStr
 
@@ -21,15 +20,17 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.guards import Guards
-from gateway.serving.metrics import BudgetMetrics
+from gateway.serving.metrics import GatewayMetrics
+from gateway.serving.stores import Stores
 from gateway.serving.tenants import Caller
+from gateway.serving.tiers import decoder_slots
 from gateway.settings import GatewaySettings, SessionBackend
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
 from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, spoken
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
-from gateway.store import MemoryStore, Store
+from gateway.store import MemoryStore
 
 _NOT_HEARD_NOW = "I could not hear your question just now. Please type it, or say it again."
 _OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
@@ -111,11 +112,9 @@ def open_voice(
     settings: GatewaySettings,
     http: HttpClient,
     guards: Guards,
-    answers: Store,
-    sounds: Store,
+    stores: Stores,
     decoders: SoundDecoders,
-    slots: Admission,
-    budget: BudgetMetrics,
+    metrics: GatewayMetrics,
     clock: Clock,
 ) -> Voice:
     """Return the speech servers that the settings name, with a queue for each."""
@@ -126,8 +125,7 @@ def open_voice(
         endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
         servers[name] = SpeechServer(http, endpoint, guards.fixed(name, at_once))
         limits = AdmissionLimits(at_once, settings.max_waiting)
-        turns[name] = Admission(limits, clock, partial(budget.refused, name))
-        budget.watch(name, turns[name])
+        turns[name] = metrics.open_admission(name, limits, clock)
 
     if settings.stt_url:
         use("stt", settings.stt_url, settings.stt_model, settings.stt_key, settings.stt_at_once)
@@ -136,13 +134,13 @@ def open_voice(
     speaks, ttl_s = "tts" in servers, settings.session_ttl_s
     return Voice(
         decoders=decoders,
-        slots=slots,
+        slots=decoder_slots(settings, settings.audio_decoders, clock),
         turns=turns,
         transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
         synthesizer=Synthesizer(servers["tts"]) if speaks else None,
         # Valid as long as an answer is stored for clients that ask again, because it holds the URL.
-        signed_urls=SignedSpeechUrls(signing_secret(settings), answers, ttl_s) if speaks else None,
-        sound_cache=SoundCache(sounds, ttl_s),
+        signed_urls=SignedSpeechUrls(signing_secret(settings), stores.answers, ttl_s) if speaks else None,
+        sound_cache=SoundCache(stores.sounds, ttl_s),
         servers=servers,
         most_chars=settings.speech_max_chars,
     )

@@ -8,8 +8,10 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from chassis.errors import Internal
 from contracts.answer import Reason, Route
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import load_latencies
 from gateway.planning.run import Run
-from gateway.serving.metrics import QuestionMetrics, QuestionRecord
+from gateway.serving.metrics import GatewayMetrics, QuestionRecord
 from gateway.serving.sessions import Sessions
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
@@ -37,7 +39,7 @@ class Node:
         self._now, self._takes_s, self._work = 100.0, takes_s, work
         self.ended: list[QuestionRecord] = []
         self._registry = CollectorRegistry()
-        self._metrics = QuestionMetrics(self._registry, self.name)
+        self._metrics = GatewayMetrics(self._registry, self.name, Estimates(load_latencies("pocket")))
         self._execution = execution_of(self, self._clock, sessions, on_end=self._record)
 
     def _clock(self) -> float:
@@ -60,7 +62,7 @@ class Node:
 
     def _record(self, question: QuestionRecord) -> None:
         self.ended.append(question)
-        self._metrics.observe(question)
+        self._metrics.question_ended(question)
 
     def scrape(self) -> Scrape:
         """Read the metrics."""
