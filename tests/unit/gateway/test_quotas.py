@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from redis.asyncio import Redis
+from structlog.testing import capture_logs
 
 from bench.ports import free_ports
 from chassis.errors import QuotaExceeded
@@ -124,7 +125,11 @@ async def test_without_redis_each_gateway_counts_its_part() -> None:
     [port] = free_ports(1)
     async with aclosing(connect(f"redis://127.0.0.1:{port}/0")) as client:
         rates = Rates(client, gateways=3, clock=ManualClock())
-        assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 60.0])
+        with capture_logs() as logs:
+            assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 60.0])
+        assert [line["event"] for line in logs] == [
+            "rates_not_shared"
+        ]  # then Redis is left alone for a while
         assert [await rates.take("bolt", 2) for _ in range(2)] == pytest.approx([0.0, 60.0])  # at least one
 
 
