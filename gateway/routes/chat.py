@@ -12,7 +12,7 @@ from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from chassis.errors import PipelineNotFound
+from chassis.errors import PipelineNotFound, UnsupportedMediaType
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router, read_body, takes_json
 from chassis.json_text import JsonLimits
@@ -38,7 +38,7 @@ from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.routes.chat_intake import pipeline_of, read_chat, to_question
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import checked_deadline_ms
+from gateway.routes.intake import checked_deadline_ms, media_type_of
 from gateway.routes.openai_shape import openai_error, openai_errors, openai_refusal
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.closest import in_words
@@ -67,6 +67,8 @@ async def complete_chat(
     """Answer the last question of a conversation, in OpenAI's shape."""
     received = Deadline.after_ms(0)
     caller = await caller_of(request, gateway)
+    if media_type_of(request) != "application/json":
+        raise UnsupportedMediaType("Send application/json.")  # a page's form is no chat client
     chat = await read_body(request, read_chat)
     deadline_ms = checked_deadline_ms(chat.deadline_ms, gateway.settings)
     deadline = Deadline(min(received.at + deadline_ms / 1000, exchange.at))
@@ -196,7 +198,8 @@ def _cut(chat: ChatRequest, text: str, remark: str) -> tuple[str, FinishReason]:
     text = text.removesuffix(f" {remark}") if remark else text
     for stop in [chat.stop] if isinstance(chat.stop, str) else chat.stop or []:
         text = text.partition(stop)[0] if stop else text
-    most = min(chat.max_completion_tokens or math.inf, chat.max_tokens or math.inf)
+    limits = (chat.max_completion_tokens, chat.max_tokens)
+    most = min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
     cut = text[: int(min(most, len(text))) * _CHARS_A_TOKEN]
     whole = f"{cut.rstrip()} {remark}" if remark else cut
     return whole, "stop" if cut == text else "length"
