@@ -215,9 +215,9 @@ class VlmClient:
             self.liveness.doubt()
             raise
         except RequestRefused as refusal:
-            error = refused_for_good(refusal)
-            error.__cause__ = refusal
-            return error
+            final = refused_for_good(refusal)
+            final.__cause__ = refusal
+            return final
 
     async def ready(self, deadline: Deadline) -> None:
         """Return if the server lists the model and the model answered last. Raises `LoreglassError`."""
