@@ -117,7 +117,7 @@ class Entries(Generic[Value]):
         self._sweep_at = clock() + _SWEEP_EVERY_S
 
     @property
-    def held(self) -> Allowance:
+    def usage(self) -> Allowance:
         """The entries and bytes that there are."""
         return Allowance(len(self._entries), self._sizes.total())
 

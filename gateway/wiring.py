@@ -41,7 +41,7 @@ from gateway.thresholds import load_thresholds
 class Gateway:
     """What the routes need. `checks`: what readiness exercises, by name.
 
-    `model`: what its server was found to do.
+    `model`: its name and abilities, as far as they are known.
     """
 
     execution: Execution

@@ -33,7 +33,7 @@ from gateway.llm.failures import (
 )
 from gateway.llm.liveness import Liveness
 from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
-from gateway.llm.request import Sampling, kept_call, request_body
+from gateway.llm.request import Sampling, request_body, to_model_call
 from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
 from gateway.llm.spans import chat_span, tell_cost
@@ -50,7 +50,7 @@ _MAX_ERROR_BYTES = 64 * 2**10
 
 
 class _StaleConnection(Exception):
-    """A kept connection was closed meanwhile, as llama.cpp does after each stream."""
+    """The server closed a reused connection, as llama.cpp does after each stream."""
 
 
 class _PhotoFailed(Internal):
@@ -241,7 +241,7 @@ class VlmClient:
 
     async def _reply(self, call: _Call[Reply]) -> Reply:
         abilities, assembly = await self._request(call, self.abilities, confirmed=self._features.confirmed)
-        keep_call(lambda: kept_call(call.prompt, abilities, assembly.text))
+        keep_call(lambda: to_model_call(call.prompt, abilities, assembly.text))
         self._update_features(abilities, assembly)
         if isinstance(assembly, Assembly):
             assembly.under_grammar = self._features.masks_probabilities

@@ -16,7 +16,7 @@ Parts = tuple[TextPart | ImagePart, ...]
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How tokens are drawn and told: `top_logprobs` alternatives (0 to 20) for each."""
+    """How tokens are drawn; `top_logprobs` alternatives (0 to 20) are reported for each."""
 
     seed: int = 0
     top_logprobs: int = 5
@@ -78,12 +78,12 @@ def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[
     return [(role, (TextPart(prompt.system), *parts)), *others]
 
 
-def kept_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str) -> ModelCall:
-    """A call in words, for those who asked to see it; the photo is told by its place."""
+def to_model_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str) -> ModelCall:
+    """Return a call as an experiment shows it: photos by their place only."""
     return ModelCall(
         prompt=prompt.name,
         messages=[
-            ModelMessage(role=role, content=_kept_parts(parts)) for role, parts in _chat(prompt, abilities)
+            ModelMessage(role=role, content=_call_parts(parts)) for role, parts in _chat(prompt, abilities)
         ],
         reply=_sendable(reply),
         form="text" if isinstance(prompt, TextPrompt) else abilities.form.value,
@@ -91,7 +91,7 @@ def kept_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str
     )
 
 
-def _kept_parts(parts: Parts) -> list[ModelMessagePart]:
+def _call_parts(parts: Parts) -> list[ModelMessagePart]:
     return [
         ModelMessagePart(type="image")
         if isinstance(part, ImagePart)

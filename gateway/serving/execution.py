@@ -31,7 +31,7 @@ from gateway.reasoning.calls import calls_counted
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.serving.metrics import OnEnd, no_op
 from gateway.serving.question import Admitted, Question
-from gateway.serving.reply import Answered, Progress, to_answer, to_record
+from gateway.serving.reply import AnswerWithRemark, Progress, to_answer, to_record
 from gateway.serving.sessions import Session, Sessions, new_session_id
 from gateway.serving.tiers import Tier
 from gateway.serving.traces import Traces
@@ -99,7 +99,7 @@ class Execution:
 
     async def answer(
         self, admitted: Admitted, trace_id: str, deadline: Deadline, on_event: OnEvent
-    ) -> Answered:
+    ) -> AnswerWithRemark:
         """Return the answer; store a trace in any case.
 
         Raises `Overloaded` if no tier admits the question, or what a required stage raised.
@@ -181,7 +181,7 @@ class Execution:
 
     async def _run_pipeline(self, admitted: Admitted, query: Query, run: Run) -> Outcome:
         sound = admitted.question.sound
-        words = query if sound is None else await self._voice.understood(query, sound, run)
+        words = query if sound is None else await self._voice.transcribe(query, sound, run)
         if isinstance(words, Outcome):
             return words
         outcome = await self._outcome(admitted.pipeline, words, run)
@@ -240,7 +240,7 @@ class Execution:
                 session.session_id, turn, question.photo, question.caller.tenant, create=not session.turns
             )
 
-    async def _reply(self, progress: Progress, query: Query, outcome: Outcome) -> Answered:
+    async def _reply(self, progress: Progress, query: Query, outcome: Outcome) -> AnswerWithRemark:
         run = progress.run
         further = advice(outcome, query, run.looked_at)
         closest = in_words(outcome, query.question, SPOKEN_CHARS)

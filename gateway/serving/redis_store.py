@@ -58,19 +58,19 @@ local time = redis.call('TIME')
 local now = time[1] * 1000000 + time[2]
 for _, over in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now - ttl * 1000)) do forget(over) end
 forget(name)
-local held, evicted = 0, {}
+local total, evicted = 0, {}
 if size ~= '' then
   local last = tonumber(redis.call('ZRANGE', KEYS[1], -1, -1, 'WITHSCORES')[2]) or 0
   redis.call('ZADD', KEYS[1], math.max(now, last + 1), name)
   redis.call('HSET', KEYS[2], name, size)
-  held = redis.call('HINCRBY', KEYS[2], '', size)
+  total = redis.call('HINCRBY', KEYS[2], '', size)
 end
-while redis.call('ZCARD', KEYS[1]) > count or held > most do
+while redis.call('ZCARD', KEYS[1]) > count or total > most do
   local oldest = redis.call('ZRANGE', KEYS[1], 0, 0)[1]
   if oldest == name then break end
   forget(oldest)
   evicted[#evicted + 1] = oldest
-  held = tonumber(redis.call('HGET', KEYS[2], ''))
+  total = tonumber(redis.call('HGET', KEYS[2], ''))
 end
 redis.call('PEXPIRE', KEYS[1], ttl)
 redis.call('PEXPIRE', KEYS[2], ttl)
@@ -177,11 +177,11 @@ class RedisStore:
 
     async def _count_entry(self, tenant: str, key: str, size: int | str, allowed: Allowance) -> None:
         """The entry is stored already: if it cannot be counted, the caller's request does not fail."""
-        held = self._held(tenant)
+        names = self._tenant_key(tenant)
         most = [int(min(_NO_LIMIT, each)) for each in (allowed.count, allowed.size)]
         arguments = [key, size, _milliseconds(self._ttl_s), *most]
         try:
-            for evicted in await self._count(keys=[held, f"{held}:sizes"], args=arguments):
+            for evicted in await self._count(keys=[names, f"{names}:sizes"], args=arguments):
                 await self._client.delete(self._key(evicted.decode()))
         except (RedisError, OSError) as error:
             log.warning("holdings_not_counted", reason=type(error).__name__)
@@ -189,7 +189,7 @@ class RedisStore:
     def _key(self, key: str) -> str:
         return f"{self._prefix}:{key}"
 
-    def _held(self, tenant: str) -> str:
+    def _tenant_key(self, tenant: str) -> str:
         """The braces put this key and that of the sizes on one node of a Redis cluster."""
         return f"{self._prefix}:held:{{{tenant}}}"
 

@@ -17,7 +17,7 @@ _STOPPED_WITHIN_MS = 1.0
 """Timers are exact to the millisecond: a question stopped this close to its deadline was stopped by it."""
 
 
-class Answered(Answer):
+class AnswerWithRemark(Answer):
     """An answer here, before it is sent. `remark`: the end of its text, which claims nothing."""
 
     remark: str = Field(default="", exclude=True)
@@ -31,7 +31,7 @@ class Progress:
     run: Run
     calls: ModelCalls
     outcome: Outcome | None = None
-    reply: Answered | None = None
+    reply: AnswerWithRemark | None = None
     failure: Problem | None = None
 
     @property
@@ -40,7 +40,7 @@ class Progress:
         return [*self.admitted.question.unread, *self.run.degraded, *self.calls.without]
 
 
-def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | None) -> Answered:
+def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | None) -> AnswerWithRemark:
     """Return the body. `speech`: the URL of its sound."""
     admitted, run, calls = progress.admitted, progress.run, progress.calls
     pipeline = admitted.pipeline
@@ -48,7 +48,7 @@ def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | N
     thresholds = pipeline.thresholds if explains and isinstance(pipeline, Tunable) else None
     total_ms = round(run.elapsed_ms(), 2)
     first_word_ms = total_ms if run.identified_ms is None else round(run.identified_ms, 2)
-    return Answered(
+    return AnswerWithRemark(
         answer=outcome.said,
         remark=outcome.remark,
         abstained=outcome.abstained,

@@ -38,10 +38,10 @@ class Stores:
 async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> AsyncIterator[Stores]:
     """Open the stores that the settings choose."""
     ttl_s, limits = settings.session_ttl_s, SessionLimits(ttl_s=settings.session_ttl_s)
-    sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.kept, clock=clock)
+    sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers, clock=clock)
     if settings.sessions is SessionBackend.MEMORY:
         sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions, clock)
-        answers = MemoryStore(allowance_of=keys.kept, clock=clock)
+        answers = MemoryStore(allowance_of=keys.answers, clock=clock)
         traces = Traces(settings.trace_limit, allowance_of=keys.traces)
         yield Stores(Sessions(sessions, limits), answers, sounds, traces, Rates())
         return
@@ -51,7 +51,7 @@ async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> As
         async with background_task(traces.run):
             yield Stores(
                 Sessions(RedisStore(redis, "session", ttl_s, keys.sessions), limits),
-                RedisStore(redis, "answer", ttl_s, keys.kept),
+                RedisStore(redis, "answer", ttl_s, keys.answers),
                 sounds,
                 traces,
                 Rates(redis, settings.gateways, clock),

@@ -1,4 +1,4 @@
-"""Voice in and out of a question: what was said becomes its words, its answer gets an address to be heard."""
+"""Speech in and out: a recording becomes the words of its question, an answer gets the URL of its sound."""
 
 import hashlib
 import math
@@ -79,7 +79,7 @@ class Voice:
         async with self.turns[server].admitted(caller.tenant, caller.priority, deadline):
             yield
 
-    async def understood(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
+    async def transcribe(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
         """The query with the words of `sound`, or a refusal where there are none, and no others either."""
         transcriber, size = self.require_transcriber(), Work(items=math.ceil(sound.seconds))
         async with run.optional(Stage.TRANSCRIPTION), run.stage(Stage.TRANSCRIPTION, size) as deadline:
@@ -98,12 +98,12 @@ class Voice:
         """Where `text`, which is final, can be heard for a while; None where nothing speaks."""
         if self.signed_urls is None:
             return None
-        said = spoken(text, self.most_chars)
-        if not said:
+        plain = spoken(text, self.most_chars)
+        if not plain:
             return None
         async with run.optional(Stage.SPEECH), run.stage(Stage.SPEECH):
             return await self.signed_urls.give(
-                SpokenText(text=said, tenant=caller.tenant, priority=caller.priority)
+                SpokenText(text=plain, tenant=caller.tenant, priority=caller.priority)
             )
         return None
 
@@ -161,7 +161,7 @@ async def voice_note(server: SpeechServer, deadline: Deadline) -> Note:
 
 
 def with_words(query: Query, words: str | None) -> Query:
-    """The question with what was said behind what was written."""
+    """Return the query with the words of its recording after its text."""
     return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
 
 

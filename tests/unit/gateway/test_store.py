@@ -134,7 +134,7 @@ def test_an_entry_larger_than_the_store_evicts_no_other() -> None:
     entries.put("mine", "", 3, "quiet")
     entries.put("theirs", "", 3, "noisy")
     entries.put("theirs", "huge", 11, "noisy")
-    assert (entries.get("mine"), entries.get("theirs"), entries.held) == ("", None, Allowance(1, 3))
+    assert (entries.get("mine"), entries.get("theirs"), entries.usage) == ("", None, Allowance(1, 3))
 
 
 def test_an_expired_entry_leaves_memory_though_nobody_asks_for_it() -> None:
@@ -143,7 +143,7 @@ def test_an_expired_entry_leaves_memory_though_nobody_asks_for_it() -> None:
     entries.put("a", "photo", 9, "acme", TTL_S)
     clock.now += TTL_S
     entries.get("b")
-    assert entries.held == Allowance(0, 0)
+    assert entries.usage == Allowance(0, 0)
 
 
 STEPS = st.lists(
@@ -169,9 +169,9 @@ def test_memory_stays_within_its_bounds(steps: list[tuple[str, int, str]]) -> No
             case "wait":
                 clock.now += number
         left = [written[key] for key in written if entries.get(key) is not None]
-        assert entries.held == Allowance(len(left), sum(size for _, size, _ in left))
+        assert entries.usage == Allowance(len(left), sum(size for _, size, _ in left))
         assert len(left) <= 9
-        assert entries.held.size <= 150
+        assert entries.usage.size <= 150
         own = [size for _, size, name in left if name == tenant]
         assert len(own) <= 5
         assert sum(own) <= 90
@@ -268,10 +268,10 @@ async def test_the_allowance_holds_though_redis_evicts_half_of_the_count(
 ) -> None:
     store = fresh(redis_client)
     await put(store, "abc", "three")
-    await redis_client.delete(store._held("three") + evicted)
+    await redis_client.delete(store._tenant_key("three") + evicted)
     await put(store, "defg", "three")
     assert await stored(store, "abcdefg") == f"{uncounted}efg"
-    assert await redis_client.hget(f"{store._held('three')}:sizes", "") == b"3"
+    assert await redis_client.hget(f"{store._tenant_key('three')}:sizes", "") == b"3"
 
 
 @pytest.mark.anyio
@@ -279,7 +279,7 @@ async def test_a_new_entry_is_the_newest_though_the_clock_was_set_back(redis_cli
     store = fresh(redis_client)
     await put(store, "abc", "three")
     for number, key in enumerate("abc"):
-        await redis_client.zadd(store._held("three"), {key: 4e15 + number})  # far ahead of the present
+        await redis_client.zadd(store._tenant_key("three"), {key: 4e15 + number})  # far ahead of the present
     await put(store, "d", "three")
     assert await stored(store, "abcd") == "bcd"
     await put(store, "e", "three")

@@ -96,5 +96,5 @@ async def test_if_too_many_traces_wait_the_newest_are_shared() -> None:
         traces.add(trace(number), "acme")
     async with background_task(traces.run):
         await anyio.wait_all_tasks_blocked()
-    assert shared.entries.held.count == _MOST_UNSHARED
+    assert shared.entries.usage.count == _MOST_UNSHARED
     assert await shared.get(f"acme:{trace(999).trace_id}") is not None

@@ -30,7 +30,7 @@ from gateway.llm.capabilities import TEXT_ONLY, Abilities, Photos, without
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, TextPart, TextPrompt
-from gateway.llm.request import Sampling, kept_call, request_body
+from gateway.llm.request import Sampling, request_body, to_model_call
 from gateway.llm.server import read_models
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import PHOTO, deadline
@@ -150,7 +150,7 @@ def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
     later = TextPrompt("on", "You look.", (TextPart("And?"),), 20, earlier=Earlier(SEEN.user, "A car.", 9))
     _, earlier, reply, user = sent(later, Abilities(photos=Photos.NONE))
     assert [each["content"] for each in (earlier, reply, user)] == ["Photo.\nWhat?", "A car.", "And?"]
-    told = kept_call(later, Abilities(photos=Photos.NONE), "Yes.")
+    told = to_model_call(later, Abilities(photos=Photos.NONE), "Yes.")
     assert {part.type for message in told.messages for part in message.content} == {"text"}
 
 
