@@ -56,48 +56,6 @@ class ServedModel(Wire):
         return self.model_copy(update={"sees_photos": sees, "chats": chats})
 
 
-def read_models(content: bytes) -> list[ServedModel]:
-    """The models of `GET /v1/models`. Raises `ValueError` if it is not that."""
-    body = json.loads(content)
-    if not isinstance(body, dict) or not ("data" in body or "models" in body):
-        raise ValueError("not a list of models")
-    own = {
-        name: facts
-        for facts in body.get("models") or ()  # beside `data` in llama.cpp
-        if isinstance(facts, dict)
-        for name in (facts.get("model"), facts.get("name"))
-    }
-    models = [(ServedModel.model_validate(entry), entry) for entry in body.get("data") or ()]
-    return [model.with_facts({**own.get(model.id, {}), **entry}) for model, entry in models]
-
-
-def _sees_photos(facts: object) -> bool | None:
-    """Read what llama.cpp, OpenRouter, LM Studio, Ollama and Mistral say of photos, each in its own form."""
-    if not isinstance(facts, dict):
-        return None
-    nested = [facts.get(name) for name in ("architecture", "modalities", "capabilities")]
-    for each in (facts, *(inner for inner in nested if isinstance(inner, dict))):
-        if isinstance(kinds := each.get("input_modalities"), list):
-            return "image" in kinds
-        if isinstance(vision := each.get("vision"), bool):
-            return vision
-    if isinstance(able := facts.get("capabilities"), list) and able:
-        return bool({"vision", "multimodal"} & set(map(str, able)))
-    return {"vlm": True, "llm": False}.get(str(facts.get("type")))
-
-
-def _chats(facts: object) -> bool | None:
-    """Whether a server says that the model chats: one that only embeds or ranks does not."""
-    if not isinstance(facts, dict):
-        return None
-    able = facts.get("capabilities")
-    if isinstance(able, dict) and isinstance(chats := able.get("completion_chat"), bool):
-        return chats
-    if isinstance(able, list) and able:
-        return not set(map(str, able)) <= {"embedding", "embeddings", "rerank"}
-    return False if str(facts.get("type")).startswith(("embedding", "rerank")) else None
-
-
 class ServerAccount:
     """Asks a server what it serves, and reads its errors. `model`: the name that is set or was found."""
 
@@ -176,7 +134,7 @@ class ServerAccount:
         return failure(response.status, read_error(content), retry_after, self._endpoint.model, target)
 
     def headers(self, deadline: Deadline) -> dict[str, str]:
-        """Return what every request to the server has."""
+        """Return the headers of every request to the server."""
         sent = {headers.DEADLINE: str(math.ceil(deadline.remaining_ms()))}
         key = self._endpoint.api_key
         return sent | trace_headers() | ({"Authorization": f"Bearer {key}"} if key else {})
@@ -190,3 +148,45 @@ async def bounded(response: Response, limit: int = 2**20) -> bytes:
         if len(content) > limit:
             break
     return bytes(content[:limit])
+
+
+def read_models(content: bytes) -> list[ServedModel]:
+    """Read the models of `GET /v1/models`. Raises `ValueError` if it is not that."""
+    body = json.loads(content)
+    if not isinstance(body, dict) or not ("data" in body or "models" in body):
+        raise ValueError("not a list of models")
+    own = {
+        name: facts
+        for facts in body.get("models") or ()  # beside `data` in llama.cpp
+        if isinstance(facts, dict)
+        for name in (facts.get("model"), facts.get("name"))
+    }
+    models = [(ServedModel.model_validate(entry), entry) for entry in body.get("data") or ()]
+    return [model.with_facts({**own.get(model.id, {}), **entry}) for model, entry in models]
+
+
+def _sees_photos(facts: object) -> bool | None:
+    """Read what llama.cpp, OpenRouter, LM Studio, Ollama and Mistral say of photos, each in its own form."""
+    if not isinstance(facts, dict):
+        return None
+    nested = [facts.get(name) for name in ("architecture", "modalities", "capabilities")]
+    for each in (facts, *(inner for inner in nested if isinstance(inner, dict))):
+        if isinstance(kinds := each.get("input_modalities"), list):
+            return "image" in kinds
+        if isinstance(vision := each.get("vision"), bool):
+            return vision
+    if isinstance(able := facts.get("capabilities"), list) and able:
+        return bool({"vision", "multimodal"} & set(map(str, able)))
+    return {"vlm": True, "llm": False}.get(str(facts.get("type")))
+
+
+def _chats(facts: object) -> bool | None:
+    """Whether a server says that the model chats: one that only embeds or ranks does not."""
+    if not isinstance(facts, dict):
+        return None
+    able = facts.get("capabilities")
+    if isinstance(able, dict) and isinstance(chats := able.get("completion_chat"), bool):
+        return chats
+    if isinstance(able, list) and able:
+        return not set(map(str, able)) <= {"embedding", "embeddings", "rerank"}
+    return False if str(facts.get("type")).startswith(("embedding", "rerank")) else None
