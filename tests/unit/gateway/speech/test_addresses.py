@@ -3,9 +3,9 @@
 import pytest
 
 from chassis.errors import NotFound
-from gateway.serving.stores import MemoryStore
 from gateway.speech.spoken_answers import PATH, SignedSpeechUrls, SpokenText
 from gateway.state import Priority
+from gateway.store import MemoryStore
 from tests.unit.gateway.wired import wired_gateway
 
 pytestmark = pytest.mark.anyio
@@ -36,7 +36,7 @@ async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_o
     assert part(await one.give(SAYING)) != address
     with pytest.raises(NotFound):
         await other.find(address)
-    await kept.close()
+    kept.entries.delete(f"speech:{address.partition('.')[0]}")
     with pytest.raises(NotFound):
         await two.find(address)
 

@@ -4,9 +4,9 @@ import anyio
 import pytest
 
 from chassis.errors import DependencyUnavailable
-from gateway.serving.stores import MemoryStore
 from gateway.speech.servers import AudioSink
 from gateway.speech.spoken_answers import CachedSound, SoundCache
+from gateway.store import MemoryStore
 
 pytestmark = pytest.mark.anyio
 
