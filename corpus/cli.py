@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from chassis.errors import DependencyUnavailable, LoreglassError
+from chassis.errors import CollectionConflict, DependencyUnavailable, LoreglassError, NotSupported
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
 from chassis.picture_cache import PictureCache
@@ -72,6 +72,12 @@ class Index(StrEnum):
 Replace = Annotated[
     bool, typer.Option("--replace", help="Start anew instead of adding to what is published.")
 ]
+Name = Annotated[
+    str, typer.Option(help="Name of the source, which addresses begin with. Default: the folder's name.")
+]
+Sync = Annotated[
+    bool, typer.Option("--sync", help="Remove documents of this source that are not in it any more.")
+]
 ImageSearchUrl = Annotated[str, typer.Option(help="The address of image_search.")]
 TextSearchUrl = Annotated[str, typer.Option(help="The address of text_search.")]
 
@@ -86,6 +92,8 @@ def images(
         ),
     ],
     replace: Replace = False,
+    name: Name = "",
+    sync: Sync = False,
     image_search_url: ImageSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
@@ -111,7 +119,15 @@ def images(
     """
     url = corpus_settings(image_search_url=image_search_url).image_search_url
     raise typer.Exit(
-        index(_chosen(engine, ingest_photos, context, IMAGES), "images", manifest, url, replace=replace)
+        index(
+            _chosen(engine, ingest_photos, context, IMAGES),
+            "images",
+            manifest,
+            url,
+            replace=replace,
+            name=name,
+            sync=sync,
+        )
     )
 
 
@@ -120,6 +136,8 @@ def pages(
     context: typer.Context,
     source: Annotated[Path, typer.Argument(help="JSONL, an HTML, Markdown or text file, or a folder")],
     replace: Replace = False,
+    name: Name = "",
+    sync: Sync = False,
     text_search_url: TextSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
@@ -135,7 +153,15 @@ def pages(
     """
     url = corpus_settings(text_search_url=text_search_url).text_search_url
     raise typer.Exit(
-        index(_chosen(engine, ingest_pages, context, PAGES), "pages", source, url, replace=replace)
+        index(
+            _chosen(engine, ingest_pages, context, PAGES),
+            "pages",
+            source,
+            url,
+            replace=replace,
+            name=name,
+            sync=sync,
+        )
     )
 
 
@@ -264,7 +290,15 @@ def _points(version: Collection) -> str:
 
 
 def index(
-    ingest: Ingest, what: str, source: Path, url: str, *, replace: bool, console: Console | None = None
+    ingest: Ingest,
+    what: str,
+    source: Path,
+    url: str,
+    *,
+    replace: bool,
+    name: str = "",
+    sync: bool = False,
+    console: Console | None = None,
 ) -> int:
     """Run one ingestion with a progress bar and print its counts. Returns the exit status."""
     out = console or Console()
@@ -274,12 +308,17 @@ def index(
             task = bar.add_task(f"Indexing {what}", total=None)
             options = IngestOptions(
                 replace=replace,
+                name=name,
+                sync=sync,
                 started=lambda total: bar.update(task, total=total),
                 progress=lambda done: bar.update(task, completed=done),
             )
             report = anyio.run(ingest, source, url, options)
     except ManifestError as error:
         out.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
+        return 1
+    except (CollectionConflict, NotSupported) as error:
+        out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
         return 1
     except LoreglassError as error:
         _print_failure(error, url, out)
@@ -290,7 +329,7 @@ def index(
         out.print(f"[red]{escape(why)}[/red] Mend it, and run the same command again.", soft_wrap=True)
         return 1
     show(report, what, out)
-    return 0 if report.indexed or report.unchanged else 1
+    return 0 if report.indexed or report.unchanged or report.removed else 1
 
 
 def show(report: IngestReport, what: str, out: Console) -> None:
@@ -304,7 +343,8 @@ def show(report: IngestReport, what: str, out: Console) -> None:
     rejected_in_all = len(report.rejected) + report.not_named
     if rejected_in_all > MOST_SHOWN:
         out.print(f"… and {rejected_in_all - MOST_SHOWN} more.")
-    table = Table("", "indexed", "unchanged", "rejected", "published as")
-    counts = (report.indexed, report.unchanged, rejected_in_all)
-    table.add_row(what, *map(str, counts), report.version or "(nothing new)")
+    table = Table("", "added", "replaced", "unchanged", "removed", "rejected")
+    counts = (report.added, report.replaced, report.unchanged, report.removed, rejected_in_all)
+    table.add_row(what, *map(str, counts))
     out.print(table)
+    out.print(f"Published as {report.version}." if report.version else "There is nothing new to publish.")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from chassis.vectors.origin import Origin
+
 _PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d|0\d+)|\s?\(\d{1,3}\))$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _OF_CAMERAS = frozenset(
@@ -19,11 +21,16 @@ _OF_CAMERAS |= {"pxl", "scan", "screenshot", "untitled", "whatsapp", "at", "copy
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """A file of a folder. `name`: relative to it, fit to be shown. `fault`: why not to read it, if so."""
+    """A file of a folder. `name`: relative to it, fit to be shown. `fault`: why not to read it, if so.
+
+    `origin`: its address as a document. `shares_url`: another file claims the URL that it claims.
+    """
 
     path: Path
     name: str
     fault: str = ""
+    origin: Origin | None = None
+    shares_url: bool = False
 
 
 def files_in(folder: Path) -> Iterator[FolderFile]:

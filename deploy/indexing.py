@@ -30,6 +30,8 @@ from deploy.sample import SAMPLE
 from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0
+UPLOADS, SAMPLE_NAME = "uploads", "sample"
+"""Names of sources: what was uploaded, wherever it waits, and the sample, wherever it is installed."""
 
 log = structlog.get_logger()
 
@@ -54,7 +56,8 @@ class FileEvent(BaseModel):
 class DoneEvent(BaseModel):
     """SSE `done`: the counts. With a `problem`, what waits still waits; indexing it again goes on."""
 
-    indexed: int = 0
+    added: int = 0
+    replaced: int = 0
     unchanged: int = 0
     rejected: int = 0
     problem: Problem | None = None
@@ -189,17 +192,18 @@ class Indexing:
     async def _index_uploads(self, job: Job) -> None:
         for step, folder in (("photos", self.uploads.photos), ("pages", self.uploads.pages)):
             if await anyio.to_thread.run_sync(has_files, folder):
-                await self._ingest(job, step, folder)
+                await self._ingest(job, step, folder, UPLOADS)
                 await anyio.to_thread.run_sync(self.uploads.clear, folder)
 
     async def _index_sample(self, job: Job) -> None:
         if not await anyio.Path(self._sample).is_dir():
             raise NotConfigured("The sample is not installed here. Use a checkout or the wheel of Loreglass.")
-        await self._ingest(job, "photos", self._sample / "images.jsonl")
-        await self._ingest(job, "pages", self._sample / "pages.jsonl")
+        await self._ingest(job, "photos", self._sample / "images.jsonl", SAMPLE_NAME)
+        await self._ingest(job, "pages", self._sample / "pages.jsonl", SAMPLE_NAME)
 
-    async def _ingest(self, job: Job, step: str, source: Path) -> None:
+    async def _ingest(self, job: Job, step: str, source: Path, name: str) -> None:
         options = IngestOptions(
+            name=name,
             started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
             told=job.told,
             patience=self._searches.patience,

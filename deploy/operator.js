@@ -9,7 +9,12 @@ import { adviceWords, stageWords } from "/page/words.js";
 const LONG_MS = "600000"; // an upload or a job may take longer than a question
 const PAGE = 12;
 const KINDS = { photos: ["thing", "photo"], pages: ["page", "passage"] };
-const OUTCOMES = { indexed: ["check", "Indexed"], unchanged: ["check", "Was there already"], rejected: ["warning"] };
+const OUTCOMES = {
+  added: ["check", "Added"],
+  replaced: ["check", "Replaced what was indexed before"],
+  unchanged: ["check", "Unchanged"],
+  rejected: ["warning"],
+};
 const STEPS = { photos: "Indexing photos", pages: "Indexing pages" };
 
 const count = (number, word) => `${number.toLocaleString()} ${word}${number === 1 ? "" : "s"}`;
@@ -189,9 +194,10 @@ async function watch() {
   }
 }
 
-function ended({ indexed, unchanged, rejected, problem }) {
-  const parts = [`${indexed} indexed`, unchanged && `${unchanged} there already`, rejected && `${rejected} refused`];
-  const words = `${problem ? `${problem.detail} ` : "Done: "}${parts.filter(Boolean).join(", ")}.`;
+function ended({ added, replaced, unchanged, rejected, problem }) {
+  const counts = Object.entries({ replaced, unchanged, rejected }).filter(([, number]) => number);
+  const parts = [`${added} added`, ...counts.map(([word, number]) => `${number} ${word}`)];
+  const words = `${problem ? `${problem.detail} ` : "Done: "}${parts.join(", ")}.`;
   byId("job-words").textContent = words;
   byId("job-words").className = problem ? "fault" : "";
   Object.assign(byId("job-bar"), { max: 1, value: problem ? 0 : 1 });
