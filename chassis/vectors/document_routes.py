@@ -11,6 +11,7 @@ from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.vectors import documents
+from chassis.vectors.documents import is_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import Indexed
 from contracts.documents import (
@@ -102,5 +103,5 @@ def documents_router() -> APIRouter:
 
 def require_unpublished(store: VectorStore, name: str) -> None:
     """Raise `CollectionConflict` if readers see the version: it never changes."""
-    if any(info.aliases and name in (info.name, *info.aliases) for info in store.collections()):
+    if any(is_published(info) and name in (info.name, *info.aliases) for info in store.collections()):
         raise CollectionConflict("Readers see this version. Make a copy, change that, and publish it.")

@@ -7,7 +7,8 @@ from typing import Any
 
 from chassis.errors import NotFound, NotSupported
 from chassis.vectors.origin import ADDRESS, ORIGIN, SOURCE, origin_of
-from chassis.vectors.port import ScoredPoint, VectorStore
+from chassis.vectors.port import CollectionInfo, ScoredPoint, VectorStore
+from contracts.collections import PREVIOUS
 from contracts.documents import Document, DocumentContent, Documents
 
 MOST_DOCUMENTS = 200_000
@@ -105,9 +106,14 @@ class Listings:
             if seen is None:
                 return name, len(documents), documents
             whole = (seen.name, seen.points, documents)
-            if seen.aliases:
+            if is_published(seen):
                 self._known = whole
             return whole
+
+
+def is_published(version: CollectionInfo) -> bool:
+    """Return whether readers see the version. One that they saw before may be filled and published again."""
+    return any(not alias.endswith(PREVIOUS) for alias in version.aliases)
 
 
 def _read(store: VectorStore, name: str) -> list[Document]:
