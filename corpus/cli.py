@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from chassis.errors import CollectionConflict, LoreglassError, NotSupported
+from chassis.errors import CollectionConflict, LoreglassError, NotSupported, Unauthorized
 from chassis.picture_cache import PictureCache
 from corpus.cluster.command import (
     Address,
@@ -218,8 +218,8 @@ def index(
     except ManifestError as error:
         out.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
         return 1
-    except (CollectionConflict, NotSupported) as error:
-        out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+    except (CollectionConflict, NotSupported, Unauthorized) as error:
+        print_failure(error, url, out)
         return 1
     except LoreglassError as error:
         print_failure(error, url, out)

@@ -52,8 +52,8 @@ class IngestOptions:
     `name`: of the source, if not its folder's. `sync`: documents that are not in the source any more go.
 
     `started` is told how many records there are, `progress` how many are done, `told` what became of each. It
-    is in the index once the ingestion has ended; readers see nothing of it before. `token`: what the services
-    ask those for who write.
+    is in the index once the ingestion has ended; readers see nothing of it before. `token`: the
+    service's write token; empty: the one that `write_token` finds.
     """
 
     replace: bool = False
@@ -63,7 +63,7 @@ class IngestOptions:
     progress: Progress = lambda _: None
     told: Told = lambda where, outcome, reason: None
     patience: Patience = field(default_factory=Patience)
-    token: str = field(default_factory=write_token, repr=False)
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,9 @@ async def index_photos(
 ) -> IngestReport:
     """Index photos from anywhere. Raises `LoreglassError`, and what the source raises."""
     async with http_client() as http:
-        service = ServiceClient(http, "image_search", image_search_url, token=options.token)
+        service = ServiceClient(
+            http, "image_search", image_search_url, token=options.token or write_token(image_search_url)
+        )
 
         async def send(version: str, items: Sequence[PhotoItem]) -> Mapping[str, str]:
             return await send_photos(service, options.patience, version, items)
@@ -167,7 +169,9 @@ async def index_photos(
 async def index_pages(source: Source[PageItem], text_search_url: str, options: IngestOptions) -> IngestReport:
     """Index pages from anywhere. Raises as `index_photos` does."""
     async with http_client() as http:
-        service = ServiceClient(http, "text_search", text_search_url, token=options.token)
+        service = ServiceClient(
+            http, "text_search", text_search_url, token=options.token or write_token(text_search_url)
+        )
 
         async def send(version: str, items: Sequence[PageItem]) -> Mapping[str, str]:
             return await send_pages(service, options.patience, version, items)

@@ -11,14 +11,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from chassis.errors import DependencyUnavailable, LoreglassError
+from chassis.errors import DependencyUnavailable, LoreglassError, Unauthorized
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
 from contracts.collections import PREVIOUS, Collection
 from contracts.documents import LARGEST_PAGE, DocumentContent, Documents
 from corpus import documents
 from corpus.ingest import IMAGES, PAGES
-from corpus.settings import CorpusSettings, corpus_settings
+from corpus.settings import CorpusSettings, corpus_settings, write_token
 from corpus.versions import Patience, list_versions, roll_back
 
 Result = TypeVar("Result")
@@ -106,15 +106,17 @@ def rollback(
 
 
 def print_failure(error: LoreglassError, url: str, out: Console) -> None:
-    """Print what went wrong; of a service that is away, also its address and what to do."""
+    """Print what went wrong and, for a service that is away or refuses us, what to do."""
     out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
     if isinstance(error, DependencyUnavailable):
         out.print(f"Is the platform running at {url}? Start it with: loreglass serve", soft_wrap=True)
+    if isinstance(error, Unauthorized):
+        out.print("Set LOREGLASS_SERVICE_WRITE_TOKEN to the write token of the services.", soft_wrap=True)
 
 
 def _service(http: HttpClient, index: Index, settings: CorpusSettings) -> ServiceClient:
-    token = settings.access.write_secret()
-    return ServiceClient(http, index.service, index.url(settings), token=token)
+    url = index.url(settings)
+    return ServiceClient(http, index.service, url, token=write_token(url))
 
 
 async def _versions(index: Index, settings: CorpusSettings) -> list[Collection]:

@@ -97,11 +97,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """Where the services are that hold the two indexes, and how often calls to them are repeated."""
+    """Where the services are that hold the indexes, their write token, and how often calls are repeated."""
 
     image_search_url: str
     text_search_url: str
     patience: Patience = field(default_factory=Patience)
+    token: str = field(default="", repr=False)
 
 
 class Indexing:
@@ -207,6 +208,7 @@ class Indexing:
             started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
             told=job.told,
             patience=self._searches.patience,
+            token=self._searches.token,
         )
         if step == "photos":
             await ingest_photos(source, self._searches.image_search_url, options)

@@ -31,7 +31,7 @@ from corpus.ingest import (
 from corpus.jsonl import Rejected
 from corpus.manifests import name_of
 from corpus.pipeline import Outcome
-from corpus.settings import RaySettings
+from corpus.settings import RaySettings, write_token
 from corpus.versions import Version
 
 LOGICAL_CPUS = 6
@@ -107,7 +107,8 @@ async def ingest(
     digest = named_digest(digest, name, sync=False)
     options.started(sum(part.records for part in parts))
     source = Path(await anyio.Path(source).absolute())
-    target = Target(alias, url, options.token, digest, options.replace, options.patience, cluster.embedder)
+    token = options.token or write_token(url)
+    target = Target(alias, url, token, digest, options.replace, options.patience, cluster.embedder)
     async with http_client() as http:
         version = Version(target.client(http), alias, options.patience)
         await version.open(digest, replace=options.replace)
