@@ -29,7 +29,7 @@ PHOTO_SUFFIXES = frozenset(
     {".jpg", ".jpeg", ".heic", ".heif", ".avif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
 )
 METADATA = "metadata.jsonl"
-"""What a folder of photos says about them, as the ImageFolder of Hugging Face's datasets has it."""
+"""What a folder says about its photos, as the ImageFolder of Hugging Face's datasets has it."""
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 _SCHEMES = frozenset({"http", "https", "file"})
 
@@ -212,23 +212,25 @@ def _photo_record(where: str, photo: Path, fields: Mapping[str, Any], origin: Or
 
 def _folder_photos(folder: Path, name: SourceName | None = None) -> Iterator[PhotoRecord | Rejected]:
     files = files_of(folder, name)
-    metadata = next(
-        (each for each in files if each.name == METADATA and not each.fault and each.path.is_file()), None
-    )
+    metadata = [
+        each for each in files if each.path.name == METADATA and not each.fault and each.path.is_file()
+    ]
     told: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    for where, record in json_lines(metadata.path) if metadata else ():
-        line = f"{METADATA}, {where}"
-        try:
-            fields = _fields(record)
-            if told.setdefault(_file_name(fields), (line, fields))[0] != line:
-                raise _Unusable("An earlier line is about the same photo.")
-        except _Unusable as reason:
-            yield Rejected(line, str(reason))
+    for each in metadata:
+        place = PurePosixPath(each.path.relative_to(folder).as_posix()).parent
+        for where, record in json_lines(each.path):
+            line = f"{each.name}, {where}"
+            try:
+                fields = _fields(record)
+                if told.setdefault(_file_name(place, fields), (line, fields))[0] != line:
+                    raise _Unusable("An earlier line is about the same photo.")
+            except _Unusable as reason:
+                yield Rejected(line, str(reason))
     of_things: dict[tuple[PurePosixPath, str], Mapping[str, Any]] = {}
     for file_name, (_, fields) in told.items():
         of_things.setdefault(_thing(file_name), fields)
     for each in files:
-        if each is metadata:
+        if each in metadata:
             continue
         file_name = _file_key(each.path.relative_to(folder).as_posix())
         own = told.pop(file_name, None)
@@ -260,11 +262,11 @@ def _folder_photo(file: FolderFile, thing: str, fields: Mapping[str, Any]) -> Ph
         return Rejected(file.name, str(reason))
 
 
-def _file_name(fields: Mapping[str, Any]) -> str:
+def _file_name(place: PurePosixPath, fields: Mapping[str, Any]) -> str:
     given = fields.get("file_name")
     if not isinstance(given, str) or not given.strip():
         raise _Unusable('"file_name" is missing.')
-    return _file_key(given)
+    return _file_key((place / given).as_posix())
 
 
 def _file_key(name: str) -> str:

@@ -117,7 +117,7 @@ class Indexing:
         most_s: float = MOST_S,
     ) -> None:
         self.uploads = uploads
-        self._searches = searches
+        self.searches = searches
         self._group = group
         self._sample = sample
         self._most_s = most_s
@@ -148,6 +148,15 @@ class Indexing:
             yield
         finally:
             self._changes -= 1
+
+    @contextmanager
+    def changing_index(self) -> Iterator[None]:
+        """While nothing else changes an index, or one change would be lost. Raises `CollectionConflict`."""
+        self._require_idle()
+        if self._changes:
+            raise CollectionConflict("Something else is being changed; try again.", retry_after_s=1)
+        with self.changing_uploads():
+            yield
 
     async def start(self, *, sample: bool) -> None:
         """Begin. Raises `CollectionConflict`, `InvalidRequest` with no files."""
@@ -207,10 +216,10 @@ class Indexing:
             name=name,
             started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
             told=job.told,
-            patience=self._searches.patience,
-            token=self._searches.token,
+            patience=self.searches.patience,
+            token=self.searches.token,
         )
         if step == "photos":
-            await ingest_photos(source, self._searches.image_search_url, options)
+            await ingest_photos(source, self.searches.image_search_url, options)
         else:
-            await ingest_pages(source, self._searches.text_search_url, options)
+            await ingest_pages(source, self.searches.text_search_url, options)

@@ -24,6 +24,7 @@ from chassis.telemetry.spans import open_telemetry
 from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
 from deploy.contents import Contents, page_of, thing_of
+from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
@@ -90,7 +91,8 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     async with side_by_side() as group:
         operator = _operator(settings, services, group, token)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
-        app = create_gateway(gateway_settings, wire_probed, further=[operator_router(operator)])
+        further = [operator_router(operator), documents_router(operator.indexing)]
+        app = create_gateway(gateway_settings, wire_probed, further=further)
         gateway = BoundApp(app, listen(settings.host, settings.port))
         async with running([*services.values(), gateway]):
             with shared_token(token, ports):
