@@ -380,7 +380,7 @@ def _lock_store(path: Path) -> IO[str]:
     return stream
 
 
-def _conditions(fields: Mapping[str, Sequence[str]] | None) -> list[edge.FieldCondition]:
+def _conditions(fields: Mapping[str, Sequence[str]] | None) -> list[Any]:
     return [
         edge.FieldCondition(key, match=edge.MatchAny(list(values))) for key, values in (fields or {}).items()
     ]

@@ -60,8 +60,8 @@ def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> 
         contents = _batched(photos, size)
     several = -(-len(contents) // MOST_PARTS) or 1
     joined = [_joined(contents[start : start + several]) for start in range(0, len(contents), several)]
-    name = f"part-{{}}-of-{len(joined)}-by-{size}".format
-    return [Part(name(n), content, count(content)) for n, content in enumerate(joined)], named
+    label = f"part-{{}}-of-{len(joined)}-by-{size}".format
+    return [Part(label(n), content, count(content)) for n, content in enumerate(joined)], named
 
 
 def count(content: Content) -> int:
