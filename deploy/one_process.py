@@ -94,8 +94,8 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         further = [operator_router(operator), documents_router(operator.indexing)]
         app = create_gateway(gateway_settings, wire_probed, further=further)
         gateway = BoundApp(app, listen(settings.host, settings.port))
-        async with running([*services.values(), gateway]):
-            with shared_token(token, ports):
+        with shared_token(token, ports):  # before anybody can ask a service
+            async with running([*services.values(), gateway]):
                 try:
                     yield Platform(gateway.url, urls)
                 finally:
