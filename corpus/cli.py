@@ -66,7 +66,8 @@ def images(
     manifest: Annotated[
         Path,
         typer.Argument(
-            metavar="SOURCE", help="a folder of photos, or JSONL: photo, entity, attributes, title?, url?"
+            metavar="SOURCE",
+            help="photo, folder of photos, or JSONL: photo, entity, attributes, title?, url?",
         ),
     ],
     replace: Replace = False,

@@ -74,6 +74,11 @@ def files_in(folder: Path) -> Iterator[FolderFile]:
     yield from faults
 
 
+def file_in(folder: Path, path: Path) -> FolderFile:
+    """One file of the folder, by the same rules."""
+    return _folder_file(folder, path, folder.resolve())
+
+
 def thing_in(photo: PurePosixPath) -> str:
     """What a photo's name says that it shows, empty where it says nothing. `photo` is relative to its folder.
 

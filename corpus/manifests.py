@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from chassis.vectors.origin import Origin
 from corpus.attributes import plain_text
-from corpus.folders import FolderFile, files_in, thing_in
+from corpus.folders import FolderFile, file_in, files_in, thing_in
 from corpus.jsonl import LONGEST_LINE as LONGEST_LINE
 from corpus.jsonl import ManifestError as ManifestError
 from corpus.jsonl import Rejected as Rejected
@@ -104,7 +104,7 @@ class _Unusable(Exception):
 def name_of(source: Path, given: str = "") -> SourceName:
     """Return the source's name: the one that is given, or one made from its path. Raises `ManifestError`."""
     try:
-        return source_name(source, given, in_folder=is_page_file(source))
+        return source_name(source, given, in_folder=is_page_file(source) or is_photo_file(source))
     except BadName as error:
         raise ManifestError(str(error)) from error
 
@@ -113,14 +113,14 @@ def count_records(source: Path) -> int:
     """How many lines or files there are to go through. Raises `ManifestError`."""
     if source.is_dir():
         return len(files_of(source))
-    if is_page_file(source):
+    if is_page_file(source) or is_photo_file(source):
         return 1
     return sum(span.records for span in spans(source, _COUNTED, _COUNTED))
 
 
 def count_photos(source: Path) -> int:
     """The same for photos: in a folder every photo counts, and every line about one that is not there."""
-    return sum(1 for _ in _folder_photos(source)) if source.is_dir() else count_records(source)
+    return sum(1 for _ in read_photos(source)) if source.is_dir() else count_records(source)
 
 
 def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
@@ -130,8 +130,11 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
     Raises `ManifestError`.
     """
     digest = hashlib.sha256()
-    named = [(each.name, each.path) for each in files_of(source)] if source.is_dir() else []
-    if not source.is_dir():
+    if source.is_dir():
+        named = [(each.name, each.path) for each in files_of(source)]
+    elif is_page_file(source) or is_photo_file(source):
+        named = [(path.name, path) for path in (_present(source), source.with_name(METADATA))]
+    else:
         with open_manifest(source) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
@@ -146,7 +149,7 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
 
 
 def read_photos(source: Path, name: SourceName | None = None) -> Iterator[PhotoRecord | Rejected]:
-    """Photos of a JSONL manifest or of a folder. Raises `ManifestError`.
+    """Photos of a JSONL manifest or of a folder, or one photo of a folder. Raises `ManifestError`.
 
     Lines are `{"photo", "entity", "attributes"?, "title"?, "url"?}`; photos relative to the manifest. In a
     folder the names of files say what they show, and lines of a `metadata.jsonl` add to that:
@@ -154,7 +157,13 @@ def read_photos(source: Path, name: SourceName | None = None) -> Iterator[PhotoR
     """
     name = name or name_of(source)
     if source.is_dir():
-        yield from _folder_photos(source, name)
+        yield from _folder_photos(source, files_of(source, name))
+        return
+    if is_photo_file(source):
+        folder, metadata = source.parent, source.with_name(METADATA)
+        paths = [_present(source), *([metadata] if metadata.exists() else [])]
+        files = _with_origins([file_in(folder, path) for path in paths], folder, name)
+        yield from (each for each in _folder_photos(folder, files) if each.where == files[0].name)
         return
     things_in: dict[str, dict[str, int]] = {}
     for where, record in json_lines(source):
@@ -224,8 +233,7 @@ def _photo_record(where: str, photo: Path, fields: Mapping[str, Any], origin: Or
     )
 
 
-def _folder_photos(folder: Path, name: SourceName | None = None) -> Iterator[PhotoRecord | Rejected]:
-    files = files_of(folder, name)
+def _folder_photos(folder: Path, files: Sequence[FolderFile]) -> Iterator[PhotoRecord | Rejected]:
     metadata = [
         each for each in files if each.path.name == METADATA and not each.fault and each.path.is_file()
     ]
@@ -344,6 +352,11 @@ def is_page_file(source: Path) -> bool:
     return source.suffix.lower() in PAGE_SUFFIXES
 
 
+def is_photo_file(source: Path) -> bool:
+    """Whether it is one photo, and no JSONL of many."""
+    return source.suffix.lower() in PHOTO_SUFFIXES
+
+
 def files_of(folder: Path, name: SourceName | None = None) -> list[FolderFile]:
     """Every file of a folder, in order; with a `name` each has its origin.
 
@@ -352,9 +365,17 @@ def files_of(folder: Path, name: SourceName | None = None) -> list[FolderFile]:
     files = list(files_in(folder))
     if not files:
         raise ManifestError(f"There is nothing to index in {folder}.")
-    if name is None:
-        return files
+    return _with_origins(files, folder, name) if name is not None else files
+
+
+def _with_origins(files: Iterable[FolderFile], folder: Path, name: SourceName) -> list[FolderFile]:
     return [replace(each, origin=name.origin(each.path.relative_to(folder).as_posix())) for each in files]
+
+
+def _present(source: Path) -> Path:
+    if not source.exists():
+        raise ManifestError(f"{source} is not there.")
+    return source
 
 
 def page_files(source: Path, name: SourceName) -> list[FolderFile]:

@@ -205,13 +205,18 @@ class PocketImageSearch:
         ]
 
     def _candidates(self, collection: str, query: QueryFeatures) -> list[ScoredPoint]:
-        """The nearest things of the photo and of its parts, by their best similarity."""
-        best: dict[str, ScoredPoint] = {}
+        """The nearest things of the photo and of its parts, by their best similarity.
+
+        Of several records of one picture and one thing the first by id is compared, and no other.
+        """
+        best: dict[tuple[str, str], ScoredPoint] = {}
         for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
             hits = self._store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
             for hit in hits:
-                if hit.id not in best or hit.score > best[hit.id].score:
-                    best[hit.id] = hit
+                shown = str(hit.payload["features"]), str(hit.payload["entity"])
+                held = best.get(shown)
+                if held is None or (-hit.score, hit.id) < (-held.score, held.id):
+                    best[shown] = hit
         ranked = sorted(best.values(), key=lambda hit: -hit.score)
         return ranked[: self._options.effort.glances]
 

@@ -140,6 +140,20 @@ async def test_corrected_facts_of_a_photo_replace_the_old_ones(tmp_path: Path) -
     assert listed["parts"] == listed["total"] == 2
 
 
+def test_one_photo_is_what_it_is_in_its_folder(tmp_path: Path) -> None:
+    files = {"gorm_tower.jpg": "photo", "gate.jpg": "another", "sub/gate.jpg": "third"}
+    files["metadata.jsonl"] = json.dumps({"file_name": "gorm_tower.jpg", "height": "331 m"})
+    photos = folder(tmp_path / "photos", files)
+    whole = {each.where: each for each in photo_items(photos) if isinstance(each, PhotoItem)}
+    for name in ("gorm_tower.jpg", "gate.jpg"):
+        [alone] = photo_items(photos / name)
+        assert alone == whole[name]
+    (photos / "sub" / "metadata.jsonl").write_text(json.dumps({"file_name": "gate.jpg", "height": "9 m"}))
+    [alone] = photo_items(photos / "sub" / "gate.jpg")
+    assert isinstance(alone, PhotoItem)
+    assert (alone.item.attributes, alone.key) == ({"height": "9 m"}, "file:sub/gate.jpg")
+
+
 def test_lines_about_one_photo_are_told_apart_by_the_thing_that_they_name(tmp_path: Path) -> None:
     lines = [{"photo": "a.jpg", "entity": entity} for entity in ("Mill", "Pond", "Mill")]
     files = {"a.jpg": "photo", "images.jsonl": "\n".join(map(json.dumps, lines))}
