@@ -24,6 +24,7 @@ from corpus.manifests import (
     count_records,
     files_of,
     is_page_file,
+    is_photo_file,
     manifest_digest,
     name_of,
     read_photos,
@@ -93,7 +94,8 @@ class Source(Generic[Item]):
     """Where records come from. All functions block: `count` them, give a `digest` that changes when they do,
     and make them into `items`, one at a time. Documents of `files` stay even if these are rejected.
 
-    `named`: addresses begin with the source's name, so that two sources of one name would mix.
+    `named`: addresses begin with the source's name, so that two sources of one name would mix. `covers`: whether
+    a document of that name would be in what is indexed now.
     """
 
     count: Callable[[], int]
@@ -102,6 +104,7 @@ class Source(Generic[Item]):
     name: SourceName = field(default_factory=SourceName)
     named: bool = False
     files: Callable[[], Sequence[FolderFile]] = tuple
+    covers: Callable[[str], bool] = lambda address: True
 
 
 async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOptions) -> IngestReport:
@@ -120,6 +123,7 @@ async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOp
         name,
         named=True,
         files=partial(_files, manifest, name),
+        covers=partial(_covers, manifest, name),
     )
     return await index_photos(source, image_search_url, options)
 
@@ -134,6 +138,7 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
         name,
         named=has_named_pages(source),
         files=partial(_files, source, name),
+        covers=partial(_covers, source, name),
     )
     return await index_pages(pages, text_search_url, options)
 
@@ -145,6 +150,13 @@ def has_named_pages(source: Path) -> bool:
 
 def _files(source: Path, name: SourceName) -> Sequence[FolderFile]:
     return files_of(source, name) if source.is_dir() else ()
+
+
+def _covers(source: Path, name: SourceName, address: str) -> bool:
+    if source.is_dir():
+        return address.startswith(name.origin("").address)
+    single = is_page_file(source) or is_photo_file(source)
+    return not single or address == name.origin(source.name).address
 
 
 async def index_photos(
@@ -231,7 +243,8 @@ async def _remove_others(version: Version, source: Source[Any], addresses: Set[s
     """Remove documents of the source that are neither among the addresses nor files of its folder."""
     files = await anyio.to_thread.run_sync(source.files)
     present = addresses | {each.origin.address for each in files if each.origin}
-    gone = [each for each in await version.documents(source.name.name) if each not in present]
+    held = filter(source.covers, await version.documents(source.name.name))
+    gone = [each for each in held if each not in present]
     await version.remove(gone)
     return len(gone)
 
