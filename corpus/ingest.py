@@ -149,11 +149,7 @@ async def find_name(alias: str, source: Path, url: str, options: IngestOptions) 
     Raises `ManifestError` and `LoreglassError`.
     """
     name = name_of(source, options.name)
-    if (
-        options.name
-        or options.replace
-        or not (source.is_dir() or is_page_file(source) or is_photo_file(source))
-    ):
+    if options.name or options.replace or not _is_of_files(source):
         return name
     service_name = "image_search" if alias == IMAGES else "text_search"
     async with http_client() as http:
