@@ -14,21 +14,26 @@ class BlockKind(StrEnum):
     TABLE = "table"
 
 
+class NoContent(Exception):
+    """The document holds nothing to index; the message is for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """`lines`: a paragraph or heading has one, a list one per item, a table one per row.
 
-    `level`: 1 (largest) to 6, of a heading.
+    `level`: 1 (largest) to 6, of a heading. `page`: the number of the page or slide, from 1; 0: none.
     """
 
     kind: BlockKind
     lines: tuple[str, ...]
     level: int = 0
+    page: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page without its boilerplate."""
+    """A document without its boilerplate. `url` and `title` are empty if it does not name them."""
 
     url: str
     title: str

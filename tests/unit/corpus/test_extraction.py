@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.chunking import chunk_page
-from corpus.extraction import NoContent, extract_page
-from corpus.manifests import PageFormat, PageRecord
-from corpus.pages import BlockKind, Page
+from corpus.extraction import extract_page
+from corpus.formats.suffixes import PageFormat
+from corpus.manifests import PageRecord
+from corpus.pages import BlockKind, NoContent, Page
 
 HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>
 <link rel="canonical" href="https://library.example/salt">
