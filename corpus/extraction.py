@@ -8,9 +8,12 @@ from corpus.formats.book import read_book
 from corpus.formats.delimited import read_csv, read_tsv
 from corpus.formats.html import read_html
 from corpus.formats.markdown import read_markdown
+from corpus.formats.sheets import read_sheets
+from corpus.formats.slides import read_slides
 from corpus.formats.suffixes import PageFormat
 from corpus.formats.text import read_text
 from corpus.formats.web_archive import read_web_archive
+from corpus.formats.word import read_word
 from corpus.manifests import PageRecord
 from corpus.pages import BlockKind, NoContent, Page
 
@@ -25,6 +28,9 @@ _READERS: dict[PageFormat, Callable[[bytes], Page]] = {
     PageFormat.TSV: read_tsv,
     PageFormat.MHTML: read_web_archive,
     PageFormat.EPUB: read_book,
+    PageFormat.DOCX: read_word,
+    PageFormat.XLSX: read_sheets,
+    PageFormat.PPTX: read_slides,
 }
 
 

@@ -3,13 +3,16 @@
 import posixpath
 import zipfile
 from collections.abc import Iterator
+from datetime import datetime
 from io import BytesIO
 from urllib.parse import unquote
 
 from lxml import etree
 from lxml.etree import _Element
 
+from corpus.manifests import moment
 from corpus.pages import NoContent
+from corpus.visible import clean_line
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 512 * 2**20
@@ -80,6 +83,17 @@ class Package:
             for each in self.xml(relations)
             if each.get("TargetMode") != "External"
         }
+
+    def main_part(self, usual: str) -> str:
+        """Return the name of an Office file's main part."""
+        return next((name for kind, name in self.related("").values() if kind == "officeDocument"), usual)
+
+    def properties(self) -> tuple[str, datetime | None]:
+        """Return an Office file's title and the date of its last change."""
+        name = next((name for kind, name in self.related("").values() if kind == "core-properties"), "")
+        core = self.xml(name) if name in self else None
+        texts = {local_name(each): each.text or "" for each in (() if core is None else core)}
+        return clean_line(texts.get("title", ""))[:300], moment(texts.get("modified", ""))
 
 
 def resolve(base: str, target: str) -> str:

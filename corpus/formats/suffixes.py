@@ -15,6 +15,10 @@ class PageFormat(StrEnum):
     TSV = "tsv"
     MHTML = "mhtml"
     EPUB = "epub"
+    DOCX = "docx"
+    XLSX = "xlsx"
+    PPTX = "pptx"
+    PDF = "pdf"
 
 
 PAGE_FORMATS = {
@@ -29,6 +33,10 @@ PAGE_FORMATS = {
     ".mhtml": PageFormat.MHTML,
     ".mht": PageFormat.MHTML,
     ".epub": PageFormat.EPUB,
+    ".docx": PageFormat.DOCX,
+    ".xlsx": PageFormat.XLSX,
+    ".pptx": PageFormat.PPTX,
+    ".pdf": PageFormat.PDF,
 }
 TEXT_FORMATS = frozenset(
     {PageFormat.HTML, PageFormat.MARKDOWN, PageFormat.TEXT, PageFormat.CSV, PageFormat.TSV}

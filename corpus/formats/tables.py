@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from lxml.html import HtmlElement
+
 from corpus.pages import Block, BlockKind
 from corpus.visible import make_block, table_lines
 
@@ -30,6 +32,18 @@ def table_blocks(rows: Iterable[Row], page: int = 0) -> Iterator[Block]:
         cells = [[(text, True) for text in headings]] if headings else []
         cells += [[(text, False) for text in row] for row in table]
         yield from make_block(BlockKind.TABLE, table_lines(cells), page=page)
+
+
+def mark_column_names(table: HtmlElement) -> None:
+    """Make the first row a row of headings, in place, if it names the columns and none is marked as such."""
+    rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.iter("tr")]
+    rows = rows[next((n for n, row in enumerate(rows) if len(row) > 1), len(rows)) :]
+    if table.find(".//th") is not None or not rows:
+        return
+    texts = [[cell.text_content().strip() for cell in row] for row in rows[:_SAMPLE_ROWS]]
+    if has_column_names(texts):
+        for cell in rows[0]:
+            cell.tag = "th"
 
 
 def has_column_names(rows: Sequence[Row]) -> bool:
@@ -72,10 +86,10 @@ def _is_figure(text: str) -> bool:
 
 
 def _same_columns(headings: Row, table: Sequence[Row]) -> bool:
-    """Return whether the rows go on with the columns of the table above."""
+    """Return whether the rows go on with the table above: of its named columns they fill all but one."""
     named = [bool(text) for text in headings]
-    return (
-        bool(named)
-        and all(len(row) == len(named) for row in table)
-        and all(not text or is_named for row in table for text, is_named in zip(row, named, strict=True))
+    return any(named) and all(
+        all(is_named or not text for text, is_named in zip(row, named, strict=True))
+        and len(_filled(row)) >= sum(named) - 1
+        for row in table
     )

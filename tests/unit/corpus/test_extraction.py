@@ -230,3 +230,37 @@ def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
     except NoContent:
         return
     assert chunk_page(page)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            "<tr><th rowspan=2>Year</th><th colspan=2>Pages</th></tr><tr><th>hard</th><th>soft</th></tr>"
+            "<tr><td>1956</td><td>312</td><td>320</td></tr>",
+            "Year: 1956; Pages hard: 312; Pages soft: 320",
+        ),
+        (
+            "<tr><th>Season</th><th>Day</th><th>Open</th></tr><tr><td rowspan=2>Summer</td><td>Mon</td>"
+            "<td>9</td></tr><tr><td>Tue</td><td>10</td></tr>",
+            "Season: Summer; Day: Tue; Open: 10",
+        ),
+        (
+            "<tr><th>Day</th><th>Open</th><th>Close</th></tr><tr><td>Mon</td><td colspan=2>9 to 5</td></tr>",
+            "Day: Mon; Open: 9 to 5; Close: 9 to 5",
+        ),
+        (
+            "<tr><th colspan=2>Prices</th></tr><tr><th>Who</th><th>Price</th></tr>"
+            "<tr><td>Adults</td><td>£5</td></tr>",
+            "Who: Adults; Price: £5",
+        ),
+    ],
+)
+def test_cells_that_span_are_read_in_each_row_and_column(rows: str, expected: str) -> None:
+    for page in (f"<table>{rows}</table>", f"<table>{rows}</table><p>{'The mill is old. ' * 99}</p>"):
+        assert expected in text_of(page_of(f"<html><body>{page}</body></html>")).splitlines()
+
+
+def test_spans_of_a_hostile_table_are_bounded() -> None:
+    row = "<tr>" + "<td colspan=1000 rowspan=60000>x</td>" * 100 + "</tr>"
+    assert len(text_of(page_of(f"<table>{row * 300}</table>"))) < 200_000
