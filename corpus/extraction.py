@@ -8,6 +8,7 @@ from corpus.formats.book import read_book
 from corpus.formats.delimited import read_csv, read_tsv
 from corpus.formats.html import read_html
 from corpus.formats.markdown import read_markdown
+from corpus.formats.pdf import read_pdf
 from corpus.formats.sheets import read_sheets
 from corpus.formats.slides import read_slides
 from corpus.formats.suffixes import PageFormat
@@ -31,6 +32,7 @@ _READERS: dict[PageFormat, Callable[[bytes], Page]] = {
     PageFormat.DOCX: read_word,
     PageFormat.XLSX: read_sheets,
     PageFormat.PPTX: read_slides,
+    PageFormat.PDF: read_pdf,
 }
 
 

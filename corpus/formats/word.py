@@ -110,6 +110,9 @@ class _Document:
             return
         style = attribute(child(properties, "rStyle"), "val")
         raised = _RAISED.get(attribute(self._property(properties, style, "vertAlign"), "val"))
+        position = attribute(child(properties, "position"), "val")
+        if raised is None and _number(position, 0, 99) > 3:  # half points; a lowered text has a sign
+            raised = "sup"
         if raised:
             target.append(E(raised))
             target = target[-1]
