@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from lxml.html import HtmlElement
 
-_MOST_SPAN = 1_000
+_MOST_COLUMNS = 100
+"""Of a table whose cells are repeated."""
 _MOST_CELLS = 20_000
 """Cells that are added to a page."""
 _MOST_CHARS = 2**21
@@ -43,7 +44,7 @@ def _repeat(rows: Iterable[HtmlElement], budget: _Budget) -> None:
         cells = _cells(row)
         is_title = len(cells) == 1 and not hanging
         column = place = 0
-        while place < len(cells) or column in hanging:
+        while (place < len(cells) or column in hanging) and column < _MOST_COLUMNS:
             if column in hanging:
                 cell, left = hanging.pop(column)
                 if not _add(row, cell, column, budget):
@@ -97,6 +98,4 @@ def _add(row: HtmlElement, cell: HtmlElement, column: int, budget: _Budget) -> b
 
 def _span(cell: HtmlElement, name: str) -> int:
     given = cell.attrib.pop(name, "").strip()
-    return (
-        min(max(int(given), 1), _MOST_SPAN) if given.isascii() and given.isdigit() and len(given) < 6 else 1
-    )
+    return min(max(int(given), 1), 1_000) if given.isascii() and given.isdigit() and len(given) < 6 else 1

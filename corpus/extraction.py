@@ -1,8 +1,6 @@
-"""Read the document that a record holds, by the reader of its format."""
+"""Read documents, each by the reader of its format."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from pathlib import PurePosixPath
 
 from corpus.formats.book import read_book
 from corpus.formats.delimited import read_csv, read_tsv
@@ -15,7 +13,6 @@ from corpus.formats.suffixes import PageFormat
 from corpus.formats.text import read_text
 from corpus.formats.web_archive import read_web_archive
 from corpus.formats.word import read_word
-from corpus.manifests import PageRecord
 from corpus.pages import BlockKind, NoContent, Page
 
 _MOST_CHARS = 2**24
@@ -34,27 +31,6 @@ _READERS: dict[PageFormat, Callable[[bytes], Page]] = {
     PageFormat.PPTX: read_slides,
     PageFormat.PDF: read_pdf,
 }
-
-
-def extract_page(record: PageRecord) -> Page:
-    """Return the page of `record`. Title, URL and date of the record win over those in its content.
-
-    Raises `NoContent`. CPU-bound: about 10 ms for an ordinary page.
-    """
-    content = record.content
-    # A byte order mark tells the reader that this is UTF-8, whatever a page declares.
-    data = content if isinstance(content, bytes) else content.encode("utf-8-sig", "ignore")
-    page = read_document(record.format, data)
-    url = record.url or page.url or record.fallback_url
-    if not url:
-        raise NoContent("The page has no URL of its own; add one.")
-    file_name = PurePosixPath(record.where).stem if record.fallback_url else ""
-    return replace(
-        page,
-        url=url,
-        title=record.title or page.title or file_name,
-        last_modified=record.last_modified or page.last_modified,
-    )
 
 
 def read_document(page_format: PageFormat, content: bytes) -> Page:

@@ -13,9 +13,9 @@ from contracts.image_search import ImageItem
 from contracts.text_search import Chunk
 from corpus.attributes import clean_attributes
 from corpus.chunking import chunk_page
-from corpus.extraction import extract_page
 from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
 from corpus.pages import NoContent, Page
+from corpus.reading import read_page
 
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
 """Namespace of the ids below (UUID version 5, RFC 9562)."""
@@ -158,7 +158,7 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
 
 def _page_item(record: PageRecord) -> PageItem | Rejected:
     try:
-        page = extract_page(record)
+        page = read_page(record)
     except NoContent as reason:
         return Rejected(record.where, str(reason))
     return page_item(record.where, page, chunk_page(page))

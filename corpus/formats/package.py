@@ -2,6 +2,7 @@
 
 import posixpath
 import zipfile
+import zlib
 from collections.abc import Iterator
 from datetime import datetime
 from io import BytesIO
@@ -56,7 +57,7 @@ class Package:
             raise NoContent("The file is too large when it is unpacked.")
         try:
             return self._archive.read(file)
-        except Exception as error:
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, RuntimeError) as error:
             raise NoContent("The file is damaged.") from error
 
     def xml(self, name: str) -> _Element:
@@ -67,6 +68,8 @@ class Package:
         try:
             return etree.fromstring(self.read(name), parser)
         except etree.XMLSyntaxError as error:
+            if error.code == etree.ErrorTypes.ERR_NO_MEMORY:
+                raise MemoryError from error
             raise NoContent("The file is damaged.") from error
 
     def related(self, name: str) -> dict[str, tuple[str, str]]:
