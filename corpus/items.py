@@ -6,13 +6,14 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from contracts.image_search import ImageItem
-from contracts.text_search import Chunk
+from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.attributes import clean_attributes
-from corpus.chunking import chunk_page
+from corpus.chunking import cut_page
 from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
 from corpus.pages import NoContent, Page
 from corpus.reading import read_page
@@ -91,8 +92,13 @@ def prepared_pages(records: Iterable[PageRecord | Rejected]) -> Iterator[PageIte
     return (each if isinstance(each, Rejected) else _page_item(each) for each in records)
 
 
-def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
-    """A page whose passages are these texts, without the characters that only hide things."""
+def page_item(
+    where: str, page: Page, texts: Sequence[str], sections: Sequence[Sequence[str]] = ()
+) -> PageItem:
+    """A page whose passages are these texts, without the characters that only hide things.
+
+    `sections`: of each passage, the lines that name sections.
+    """
     title, texts = visible(page.title), [visible(text) for text in texts]
     modified = page.last_modified.isoformat() if page.last_modified else ""
     # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
@@ -108,8 +114,9 @@ def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
                 text=text,
                 position=position,
                 last_modified=page.last_modified,
+                sections=[visible(each) for each in named[:MOST_SECTIONS]],
             )
-            for position, text in enumerate(texts)
+            for position, (text, named) in enumerate(zip_longest(texts, sections, fillvalue=()))
         ),
     )
 
@@ -161,4 +168,7 @@ def _page_item(record: PageRecord) -> PageItem | Rejected:
         page = read_page(record)
     except NoContent as reason:
         return Rejected(record.where, str(reason))
-    return page_item(record.where, page, chunk_page(page))
+    passages = cut_page(page)
+    return page_item(
+        record.where, page, [each.text for each in passages], [each.sections for each in passages]
+    )

@@ -4,6 +4,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator
+from typing import Literal
 
 from corpus.encoding import decode_page
 from corpus.formats.tables import table_blocks
@@ -34,12 +35,13 @@ def _page(text: str, delimiter: str) -> Page:
         return Page("", "", tuple(table_blocks(_rows(text, delimiter))))
     except csv.Error:
         pass  # an open quotation mark makes the rest of the file one cell
-    return Page("", "", tuple(table_blocks(_rows(text, delimiter, csv.QUOTE_NONE))))
+    return Page("", "", tuple(table_blocks(_rows(text, delimiter, is_quoted=False))))
 
 
-def _rows(text: str, delimiter: str, quoting: int = csv.QUOTE_MINIMAL) -> Iterator[list[str]]:
+def _rows(text: str, delimiter: str, *, is_quoted: bool = True) -> Iterator[list[str]]:
     """Yield rows of equal width. Raises `csv.Error`."""
     lines = text.splitlines(keepends=True)
+    quoting: Literal[0, 3] = csv.QUOTE_MINIMAL if is_quoted else csv.QUOTE_NONE
     rows = list(csv.reader(lines, delimiter=delimiter, quoting=quoting, skipinitialspace=True, strict=True))
     width = max(map(len, rows), default=0)
     if width > _MOST_COLUMNS:

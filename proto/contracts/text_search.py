@@ -7,6 +7,8 @@ from pydantic import Field
 from contracts.addresses import SourceAddress
 from contracts.message import Message, Request
 
+MOST_SECTIONS = 64
+
 
 class TextSearchRequest(Request):
     """Sub-queries are searched together and fused (reciprocal rank); `k` hits come back in all.
@@ -22,7 +24,10 @@ class TextSearchRequest(Request):
 
 
 class TextHit(Message):
-    """One passage, at most one per page. `query_indexes`: the sub-queries that found it."""
+    """One passage, at most one per page. `query_indexes`: the sub-queries that found it.
+
+    `sections`: as those of a chunk.
+    """
 
     id: str
     url: str
@@ -31,6 +36,7 @@ class TextHit(Message):
     last_modified: datetime | None = None
     score: float
     query_indexes: list[int]
+    sections: list[str] = []
 
 
 class TextSearchReply(Message):
@@ -41,7 +47,10 @@ class TextSearchReply(Message):
 
 
 class Chunk(Request):
-    """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page."""
+    """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page.
+
+    `sections`: the lines of its text that name the page number and headings of what follows.
+    """
 
     id: str
     url: SourceAddress
@@ -49,6 +58,7 @@ class Chunk(Request):
     text: str
     position: int = 0
     last_modified: datetime | None = None
+    sections: list[str] = Field(default=[], max_length=MOST_SECTIONS)
 
 
 class Chunks(Request):

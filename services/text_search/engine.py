@@ -10,7 +10,10 @@ from chassis.vectors.port import CollectionSchema, VectorStore
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a page that is indexed; `id` is a UUID made from its content."""
+    """A piece of a page that is indexed; `id` is a UUID made from its content.
+
+    `sections`: the lines of its text that name sections.
+    """
 
     id: str
     url: str
@@ -18,6 +21,7 @@ class Passage:
     text: str
     position: int = 0
     last_modified: datetime | None = None
+    sections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ def _passage(chunk: Chunk) -> Passage:
         text=chunk.text,
         position=chunk.position,
         last_modified=chunk.last_modified,
+        sections=tuple(chunk.sections),
     )
 
 
@@ -68,4 +69,5 @@ def _hit(hit: FusedHit) -> TextHit:
         last_modified=hit.passage.last_modified,
         score=hit.score,
         query_indexes=list(hit.query_indexes),
+        sections=list(hit.passage.sections),
     )
