@@ -44,6 +44,14 @@ def spell_out(tree: HtmlElement) -> None:
     even_tables(tree)
 
 
+def append_text(element: HtmlElement, text: str) -> None:
+    """Add text to the end of an element."""
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text
+
+
 def _separate_lines(tree: HtmlElement) -> None:
     """Put a space where a line, a cell, an item or a label ends."""
     for element in tree.iter():

@@ -49,7 +49,8 @@ def _chapters(book: _Element, opf: str) -> Iterator[str]:
 def _chapter(content: bytes) -> Iterator[Block]:
     tree = parse_html(decode_page(content))
     for link in list(tree.iter("a")):
-        if "noteref" in (link.get("epub:type", ""), link.get("role", "").removeprefix("doc-")):
+        kinds = {link.get("epub:type", ""), link.get("role", "").removeprefix("doc-")}
+        if not kinds.isdisjoint(("noteref", "backlink")):
             link.drop_tree()
     spell_out(tree)
     return visible_blocks(tree)

@@ -8,9 +8,9 @@ from itertools import groupby, pairwise
 
 from lxml.html.builder import E
 
-from corpus.formats.pdf_lines import BULLET, Line, Piece
+from corpus.formats.pdf_lines import BULLET, NUMBER, Line, Piece
 from corpus.formats.tables import table_blocks
-from corpus.inline import spell_out
+from corpus.inline import append_text, spell_out
 from corpus.pages import Block, BlockKind
 from corpus.visible import clean_line, make_block
 
@@ -117,7 +117,7 @@ def _block(lines: Sequence[Line], page: int, styles: Styles) -> Block:
     if level := styles.level(lines):
         return Block(BlockKind.HEADING, (_text(lines, styles),), level, page)
     is_item = _is_item(lines[0])
-    if is_item:
+    if is_item and BULLET.fullmatch(lines[0].words[0].text):
         lines = [Line(lines[0].words[1:]), *lines[1:]]
     texts = tuple(_text(part, styles) for part in _unbroken(lines))
     kind = BlockKind.LIST if is_item or len(texts) > 1 else BlockKind.PARAGRAPH
@@ -125,7 +125,10 @@ def _block(lines: Sequence[Line], page: int, styles: Styles) -> Block:
 
 
 def _is_item(line: Line) -> bool:
-    return len(line.words) > 1 and BULLET.fullmatch(line.words[0].text) is not None
+    if len(line.words) < 2:
+        return False
+    label, text = line.words[0].text, line.words[1]
+    return bool(BULLET.fullmatch(label) or (NUMBER.fullmatch(label) and not text.is_spaced))
 
 
 def _rows(lines: Sequence[Line], styles: Styles) -> Iterator[_Row]:
@@ -259,7 +262,11 @@ def _text(lines: Sequence[Line], styles: Styles) -> str:
         return clean_line(_LEADER.sub(" ", "".join(text for text, _ in pieces)))
     paragraph = E.p()
     for raised, group in groupby(pieces, key=lambda piece: piece[1]):
-        paragraph.append(E("sup" if raised else "span", "".join(text for text, _ in group)))
+        text = "".join(text for text, _ in group)
+        if raised:
+            paragraph.append(E.sup(text))
+        else:
+            append_text(paragraph, text)
     spell_out(paragraph)
     return clean_line(str(paragraph.text_content()))
 

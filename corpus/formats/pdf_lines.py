@@ -36,6 +36,7 @@ _CELL_GAP = 0.3
 _MOST = 0.6
 _BULLET_GAP = 3.0
 """Between a bullet and its item, at most."""
+NUMBER = re.compile(r"\d{1,3}[.)]")
 BULLET = re.compile(r"[•◦▪▫■□●○‣⁃∙·–—*-]|[\uf0a7\uf0b7\uf0d8]")
 
 
@@ -128,7 +129,7 @@ def _is_raised(last: Word, word: Word) -> bool:
 def _goes_on(last: Word, word: Word, widest: float) -> bool:
     size = max(last.size, word.size)
     gap = (word.left - last.right) / size
-    if BULLET.fullmatch(last.text):
+    if BULLET.fullmatch(last.text) or NUMBER.fullmatch(last.text):
         widest = _BULLET_GAP
     is_near = -0.5 < gap < (max(_WIDE_GAP, widest) if word.is_spaced else widest)
     return abs(word.y - last.y) < size / 2 and is_near

@@ -12,7 +12,7 @@ from lxml.html.builder import E
 from corpus.formats.number_formats import BUILT_IN, shown_number
 from corpus.formats.package import Package, attribute, child, children, local_name
 from corpus.formats.tables import table_blocks
-from corpus.inline import spell_out
+from corpus.inline import append_text, spell_out
 from corpus.pages import Block, BlockKind, NoContent, Page
 from corpus.visible import clean_line, make_block
 
@@ -119,11 +119,13 @@ def _rich_text(item: _Element) -> str:
     """Return the text of a cell, with powers as in "m³" and without marks of notes."""
     paragraph = E.p()
     for part in item:
-        if local_name(part) == "t":
-            paragraph.append(E.span(part.text or ""))
-        elif local_name(part) == "r":
-            text, raised = child(part, "t"), attribute(child(part, "rPr", "vertAlign"), "val")
-            paragraph.append(E(_RAISED.get(raised, "span"), "" if text is None else text.text or ""))
+        text = part if local_name(part) == "t" else child(part, "t")
+        raised = _RAISED.get(attribute(child(part, "rPr", "vertAlign"), "val"))
+        shown = "" if text is None or local_name(part) == "rPh" else text.text or ""
+        if raised:
+            paragraph.append(E(raised, shown))
+        else:
+            append_text(paragraph, shown)
     if paragraph.find("sup") is not None:
         spell_out(paragraph)
     return str(paragraph.text_content())

@@ -9,7 +9,7 @@ from lxml.html.builder import E
 
 from corpus.formats.package import Package, attribute, child, children, local_name
 from corpus.formats.tables import mark_column_names
-from corpus.inline import spell_out
+from corpus.inline import append_text, spell_out
 from corpus.pages import Block, NoContent, Page
 from corpus.visible import visible_blocks
 
@@ -105,6 +105,9 @@ def _paragraphs(shape: _Element) -> Iterator[HtmlElement]:
                 continue
             text = child(run, "t")
             rise = attribute(child(run, "rPr"), "baseline")
-            tag = "span" if rise in ("", "0") else "sub" if rise.startswith("-") else "sup"
-            element.append(E(tag, "" if text is None else text.text or ""))
+            shown = "" if text is None else text.text or ""
+            if rise in ("", "0"):
+                append_text(element, shown)
+            else:
+                element.append(E("sub" if rise.startswith("-") else "sup", shown))
         yield element

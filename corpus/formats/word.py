@@ -12,7 +12,7 @@ from lxml.html.builder import E
 
 from corpus.formats.package import Package, attribute, child, children, local_name
 from corpus.formats.tables import mark_column_names
-from corpus.inline import spell_out
+from corpus.inline import append_text, spell_out
 from corpus.pages import NoContent, Page
 from corpus.visible import clean_line, visible_blocks
 
@@ -90,7 +90,7 @@ class _Document:
         for each in element:
             name = local_name(each)
             if name == "t" or name in _TEXTS:
-                _append_text(target, each.text or _TEXTS.get(name, ""))
+                append_text(target, each.text or _TEXTS.get(name, ""))
             elif name in ("br", "cr"):
                 target.append(E.br())
             elif name in ("footnoteReference", "endnoteReference"):
@@ -171,13 +171,6 @@ def _inside(parent: _Element, name: str) -> Iterator[_Element]:
 def _flat(block: HtmlElement) -> HtmlElement:
     """Return a table inside a cell as a paragraph."""
     return block if block.tag != "table" else E.p(" ".join(block.itertext()))
-
-
-def _append_text(target: HtmlElement, text: str) -> None:
-    if len(target):
-        target[-1].tail = (target[-1].tail or "") + text
-    else:
-        target.text = (target.text or "") + text
 
 
 def _name(style: _Element | None) -> str:
