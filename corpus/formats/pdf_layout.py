@@ -181,11 +181,6 @@ def _may_be_table(row: _Row) -> bool:
 def _aligned(rows: Sequence[_Row], styles: Styles) -> list[list[str]]:
     """Return the texts of a table's cells; none if it is not certain in which columns they stand."""
     count = max(len(row.cells) for row in rows)
-    lefts = [cell[0].left for row in rows if len(row.cells) == count for cell in row.cells]
-    for row in rows:
-        if len(row.cells) < count:
-            row.cells = [part for cell in row.cells for part in _split(cell, lefts)]
-    count = max(len(row.cells) for row in rows)
     columns = _columns([cell for row in rows for cell in row.cells])
     table: list[list[str]] = []
     for row in rows:
@@ -202,22 +197,6 @@ def _aligned(rows: Sequence[_Row], styles: Styles) -> list[list[str]]:
 
 def _place(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> int:
     return next(n for n, (left, right) in enumerate(columns) if left <= cell[0].left <= right)
-
-
-def _split(cell: list[Line], lefts: Sequence[float]) -> Iterator[list[Line]]:
-    """Cut a cell of one line before words that begin where cells of other rows begin."""
-    [line, *more] = cell
-    words = list(line.words)
-    starts = [
-        place
-        for place, word in enumerate(words)
-        if place and any(abs(word.left - left) < word.size / 3 for left in lefts)
-    ]
-    if more or not starts:
-        yield cell
-        return
-    for start, end in pairwise([0, *starts, len(words)]):
-        yield [Line(tuple(words[start:end]))]
 
 
 def _columns(cells: Sequence[Sequence[Line]]) -> list[tuple[float, float]]:
