@@ -11,6 +11,7 @@ from lxml.html import HtmlElement
 
 from corpus.boilerplate import remove_boilerplate
 from corpus.encoding import decode_page
+from corpus.formats.no_page import reason_none
 from corpus.inline import spell_out
 from corpus.manifests import moment, web_url
 from corpus.pages import Block, BlockKind, NoContent, Page
@@ -41,7 +42,10 @@ def read_html(content: bytes) -> Page:
     modified = _modified(tree)
     remove_boilerplate(tree)
     spell_out(tree)
-    return Page(canonical, title, tuple(_main_blocks(tree)), modified)
+    blocks = tuple(_main_blocks(tree))
+    if reason := reason_none(title, blocks):
+        raise NoContent(reason)
+    return Page(canonical, title, blocks, modified)
 
 
 def parse_html(text: str) -> HtmlElement:

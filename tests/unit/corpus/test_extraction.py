@@ -262,3 +262,32 @@ def test_cells_that_span_are_read_in_each_row_and_column(rows: str, expected: st
 def test_spans_of_a_hostile_table_are_bounded() -> None:
     row = "<tr>" + "<td colspan=1000 rowspan=60000>x</td>" * 100 + "</tr>"
     assert len(text_of(page_of(f"<table>{row * 50}</table>"))) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "reason"),
+    [
+        ("Just a moment...", "<p>Checking if the site connection is secure.</p>", "bot check"),
+        ("Attention Required! | Cloudflare", "<h1>Sorry, you have been blocked</h1><p>Why?</p>", "bot check"),
+        ("Mill Museum", "<div id=root>Loading…</div>", "only by scripts"),
+        ("Mill Museum", "<p>You need to enable JavaScript to run this app.</p>", "only by scripts"),
+        ("Page not found | Mill Museum", "<h1>Page not found</h1><p>Go to the start page.</p>", "404"),
+        ("404", "<p>Nothing here.</p>", "404"),
+    ],
+)
+def test_a_page_that_is_none_is_named(title: str, body: str, reason: str) -> None:
+    with pytest.raises(NoContent, match=reason):
+        page_of(f"<html><head><title>{title}</title></head><body>{body}</body></html>")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<h1>Loading dock</h1><p>Loading is from nine to five.</p>",
+        "<h1>HTTP 404</h1><p>It means that a page is not found.</p>",
+        f"<h1>Access denied</h1><p>{'The film tells of a spy who is denied access. ' * 40}</p>",
+        "<h1>Mill</h1><p>Access denied? Ask the keeper.</p>",
+    ],
+)
+def test_an_article_about_such_pages_is_a_page(body: str) -> None:
+    assert page_of(f"<html><body>{body}</body></html>").blocks
