@@ -37,13 +37,13 @@ _MODIFIED = (
 def read_html(content: bytes) -> Page:
     """Read a web page. Raises `NoContent`."""
     tree = parse_html(decode_page(content))
-    title = _title(tree)
+    title, full_title = _title(tree), "".join(_texts(tree.iter("title"))[:1])
     canonical = web_url(_first(tree, '//link[@rel="canonical"]/@href'))
     modified = _modified(tree)
     remove_boilerplate(tree)
     spell_out(tree)
     blocks = tuple(_main_blocks(tree))
-    if reason := reason_none(title, blocks):
+    if reason := reason_none((title, full_title), blocks):
         raise NoContent(reason)
     return Page(canonical, title, blocks, modified)
 

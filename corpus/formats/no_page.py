@@ -16,7 +16,8 @@ _KINDS = {
         r"|access (?:to this page has been )?denied\b.*"
     ): "The page is a bot check of its site. Save the page from a browser.",
     re.compile(
-        r"(?:error )?404(?:[ :–-]+(?:error|(?:page |file )?not found))?|(?:the |this )?page (?:was |could )?not (?:be )?found\b.{0,20}|not found"
+        r"(?:error )?404(?:[ :–-]+(?:error|(?:page |file )?not found))?|not found"
+        r"|(?:the |this )?page (?:was |could )?not (?:be )?found\b.{0,20}"
         r"|(?:sorry|oops)\b.{0,40}\b(?:page|404)\b.{0,60}"
         r"|(?:this |the )?page (?:does not|doesn.t) exist\b.{0,20}"
     ): "The page says that it does not exist (404).",
@@ -27,12 +28,12 @@ _SHELL = re.compile(
 )
 
 
-def reason_none(title: str, blocks: Sequence[Block]) -> str:
-    """Return why a page is none; empty if it is one."""
+def reason_none(titles: Sequence[str], blocks: Sequence[Block]) -> str:
+    """Return why a page with these titles is none; empty if it is one."""
     names = [block.lines[0] for block in blocks if block.kind is BlockKind.HEADING][:1]
     text = " ".join(line for block in blocks if block.kind is not BlockKind.HEADING for line in block.lines)
     if len(text) <= _MOST_CHARS:
-        for name in (title, *names):
+        for name in (*titles, *names):
             for pattern, reason in _KINDS.items():
                 if pattern.fullmatch(_bare(name)):
                     return reason
