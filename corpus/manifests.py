@@ -100,7 +100,9 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
     """
     digest = hashlib.sha256()
     named = [(each.name, each.path) for each in files_of(source)] if source.is_dir() else []
-    if not source.is_dir():
+    if is_page_file(source):
+        named = [(source.name, source)]
+    elif not source.is_dir():
         with open_manifest(source) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)

@@ -291,3 +291,15 @@ def test_digest_changes_with_content_and_names(tmp_path: Path) -> None:
     digests.append(manifest_digest(tmp_path))
     assert digests[0] == digests[1]
     assert len(set(digests)) == 3
+
+
+def test_one_document_is_read_and_told_apart_as_a_folder_of_one(tmp_path: Path) -> None:
+    write(tmp_path, "visit.pdf", content=b"%PDF-1.7\n\xe2\xe3\xcf\xd3")
+    document = tmp_path / "visit.pdf"
+    assert count_records(document) == 1
+    [record] = read_pages(document)
+    assert isinstance(record, PageRecord)
+    assert (record.format, record.fallback_url) == (PageFormat.PDF, "file:visit.pdf")
+    before = manifest_digest(document)
+    document.write_bytes(b"%PDF-1.7 changed")
+    assert manifest_digest(document) != before
