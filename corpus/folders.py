@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from chassis.vectors.origin import Origin
+
 _PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d|0\d+)|\s?\(\d{1,3}\))$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _OF_CAMERAS = frozenset(
@@ -44,11 +46,16 @@ _PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """A file of a folder. `name`: relative to it, fit to be shown. `fault`: why not to read it, if so."""
+    """A file of a folder. `name`: relative to it, fit to be shown. `fault`: why not to read it, if so.
+
+    `origin`: its address as a document. `shares_url`: another file claims the URL that it claims.
+    """
 
     path: Path
     name: str
     fault: str = ""
+    origin: Origin | None = None
+    shares_url: bool = False
 
 
 def files_in(folder: Path) -> Iterator[FolderFile]:
@@ -83,6 +90,11 @@ def _folders_of_saved_pages(folders: Sequence[str], files: Sequence[str]) -> dic
     pages = {Path(name).stem: name for name in files if name.lower().endswith(_PAGE_SUFFIXES)}
     owners = {name: pages.get(_SAVED_PARTS.sub("", name)) for name in folders if _SAVED_PARTS.search(name)}
     return {name: page for name, page in owners.items() if page}
+
+
+def file_in(folder: Path, path: Path) -> FolderFile:
+    """One file of the folder, by the same rules."""
+    return _folder_file(folder, path, folder.resolve())
 
 
 def thing_in(photo: PurePosixPath) -> str:

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from contracts.addresses import SourceAddress
+from contracts.addresses import SourceAddress, SourceAddressOrNone
 from contracts.message import Message, Request
 
 MOST_SECTIONS = 64
@@ -50,6 +50,8 @@ class Chunk(Request):
     """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page.
 
     `sections`: the lines of its text that name the page number and headings of what follows.
+    `address`: of the document that it is from; its URL if empty. `source`: the name of what was indexed, and
+    `origin`: a short text that tells where that is.
     """
 
     id: str
@@ -59,6 +61,9 @@ class Chunk(Request):
     position: int = 0
     last_modified: datetime | None = None
     sections: list[str] = Field(default=[], max_length=MOST_SECTIONS)
+    address: SourceAddressOrNone = ""
+    source: str = Field(default="", max_length=1024)
+    origin: str = Field(default="", max_length=64)
 
 
 class Chunks(Request):
