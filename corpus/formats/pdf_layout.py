@@ -196,7 +196,8 @@ def _aligned(rows: Sequence[_Row], styles: Styles) -> list[list[str]]:
 
 
 def _place(cell: Sequence[Line], columns: Sequence[tuple[float, float]]) -> int:
-    return next(n for n, (left, right) in enumerate(columns) if left <= cell[0].left <= right)
+    start = min(line.left for line in cell)
+    return next((n for n, (left, right) in enumerate(columns) if left <= start <= right), 0)
 
 
 def _columns(cells: Sequence[Sequence[Line]]) -> list[tuple[float, float]]:

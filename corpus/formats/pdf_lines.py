@@ -26,6 +26,7 @@ _HYPHENS = {"\x02": "-", "\ufffe": "-", "\xad": "-", "\u2010": "-"}
 _LINE_ENDS = ("\x02", "\ufffe")
 """pdfium's marks of a hyphen at the end of a line, after which it gives no space."""
 _SPACES = frozenset(" \t\r\n\xa0\x00")
+_NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _FIGURE = re.compile(r"\d")
 _SMALL, _RAISED = 0.85, 0.12
 """Of the text beside it: the size of a raised figure, at most, and its rise, at least."""
@@ -196,9 +197,10 @@ def _words(chars: _Chars) -> Iterator[Word]:
     for number in range(chars.count + 1):
         char = chars.char(number) if number < chars.count else " "
         if char not in _SPACES:
-            texts.append(_HYPHENS.get(char, char))
+            texts.append(_HYPHENS.get(char) or _NO_TEXT.sub("", char))
         if texts and (char in _SPACES or char in _LINE_ENDS):
-            yield _word(chars, start, texts)
+            if any(texts):
+                yield _word(chars, start, texts)
             texts = []
         if not texts:
             start = number + 1

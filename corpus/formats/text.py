@@ -11,6 +11,7 @@ _EMPTY_LINE = re.compile(r"\n[^\S\n]*\n")
 
 def read_text(content: bytes) -> Page:
     """Read a text file."""
-    paragraphs = (clean_line(part) for part in _EMPTY_LINE.split(decode_page(content)))
+    text = decode_page(content).replace("\r\n", "\n").replace("\r", "\n")
+    paragraphs = (clean_line(part) for part in _EMPTY_LINE.split(text))
     blocks = tuple(block for part in paragraphs for block in make_block(BlockKind.PARAGRAPH, [part]))
     return Page("", "", blocks)

@@ -230,6 +230,11 @@ def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
     assert chunk_page(page)
 
 
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n", "\x0c", "\u2028", "\u200b"])
+def test_every_end_of_a_line_is_white_space(end: str) -> None:
+    assert text_of(page_of(f"It opened{end}in 1820.".encode(), PageFormat.TEXT)) == "It opened in 1820."
+
+
 @pytest.mark.parametrize(
     ("rows", "expected"),
     [

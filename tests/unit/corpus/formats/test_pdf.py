@@ -83,6 +83,16 @@ def test_cells_without_a_certain_column_stay_in_their_line() -> None:
     ]
 
 
+def test_characters_that_are_no_text_go() -> None:
+    page = [
+        Text(50, 700, r"The dam\001 is 112"),
+        Text(116, 704, r"\0021", 6),
+        Text(124, 700, r" m high."),
+    ]
+    [block] = blocks_of(page)
+    assert block.lines == ("The dam is 112 m high.",)
+
+
 def test_columns_are_read_one_after_the_other() -> None:
     left = [f"the left column has its line {number} here" for number in range(20)]
     right = [f"the right column has its line {number} here" for number in range(20)]
