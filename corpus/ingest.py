@@ -24,14 +24,15 @@ from corpus.manifests import (
     count_records,
     files_of,
     is_page_file,
+    is_photo_file,
     manifest_digest,
     name_of,
     read_photos,
 )
 from corpus.pipeline import Batching, Pipeline, Progress, Told
 from corpus.settings import write_token
-from corpus.sources import SourceName
-from corpus.versions import CALL_MS, Patience, Version
+from corpus.sources import SourceName, places_around
+from corpus.versions import CALL_MS, Patience, Version, sources_at
 
 IMAGES = "images"
 PAGES = "pages"
@@ -93,7 +94,8 @@ class Source(Generic[Item]):
     """Where records come from. All functions block: `count` them, give a `digest` that changes when they do,
     and make them into `items`, one at a time. Documents of `files` stay even if these are rejected.
 
-    `named`: addresses begin with the source's name, so that two sources of one name would mix.
+    `named`: addresses begin with the source's name, so that two sources of one name would mix. `covers`:
+    whether a document of that name would be in what is indexed now.
     """
 
     count: Callable[[], int]
@@ -102,12 +104,13 @@ class Source(Generic[Item]):
     name: SourceName = field(default_factory=SourceName)
     named: bool = False
     files: Callable[[], Sequence[FolderFile]] = tuple
+    covers: Callable[[str], bool] = lambda address: True
 
 
 async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOptions) -> IngestReport:
     """Index the photos of a JSONL manifest or of a folder. Raises `ManifestError` and `LoreglassError`."""
 
-    name = name_of(manifest, options.name)
+    name = await find_name(IMAGES, manifest, image_search_url, options)
 
     def digest() -> str:
         records = read_photos(manifest, name)
@@ -120,13 +123,14 @@ async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOp
         name,
         named=True,
         files=partial(_files, manifest, name),
+        covers=partial(_covers, manifest, name),
     )
     return await index_photos(source, image_search_url, options)
 
 
 async def ingest_pages(source: Path, text_search_url: str, options: IngestOptions) -> IngestReport:
     """Index the pages of a JSONL file, a page file or a folder. Raises as `ingest_photos` does."""
-    name = name_of(source, options.name)
+    name = await find_name(PAGES, source, text_search_url, options)
     pages = Source(
         partial(count_records, source),
         partial(manifest_digest, source),
@@ -134,8 +138,29 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
         name,
         named=has_named_pages(source),
         files=partial(_files, source, name),
+        covers=partial(_covers, source, name),
     )
     return await index_pages(pages, text_search_url, options)
+
+
+async def find_name(alias: str, source: Path, url: str, options: IngestOptions) -> SourceName:
+    """Return the source's name; for what lies in a folder that is indexed already, that folder's.
+
+    Raises `ManifestError` and `LoreglassError`.
+    """
+    name = name_of(source, options.name)
+    if options.name or options.replace or not _is_of_files(source):
+        return name
+    service_name = "image_search" if alias == IMAGES else "text_search"
+    async with http_client() as http:
+        service = ServiceClient(http, service_name, url, token=options.token or write_token(url))
+        places = places_around(source)
+        known = await sources_at(service, alias, list(places), options.patience)
+    return next((SourceName(known[each], each, places[each]) for each in places if each in known), name)
+
+
+def _is_of_files(source: Path) -> bool:
+    return source.is_dir() or is_page_file(source) or is_photo_file(source)
 
 
 def has_named_pages(source: Path) -> bool:
@@ -145,6 +170,12 @@ def has_named_pages(source: Path) -> bool:
 
 def _files(source: Path, name: SourceName) -> Sequence[FolderFile]:
     return files_of(source, name) if source.is_dir() else ()
+
+
+def _covers(source: Path, name: SourceName, address: str) -> bool:
+    if source.is_dir():
+        return address.startswith(name.origin("").address)
+    return not _is_of_files(source) or address == name.origin(source.name).address
 
 
 async def index_photos(
@@ -193,7 +224,7 @@ async def _open(version: Version, source: Source[Any], options: IngestOptions) -
 
 def named_digest(digest: str, name: SourceName, *, sync: bool) -> str:
     """Return what a version's name is made from: the source's digest and what else decides on its content."""
-    return f"{digest}\n{name.name}\n{sync}"
+    return f"{digest}\n{name.name}\n{name.folder}\n{sync}"
 
 
 async def require_own_name(version: Version, name: SourceName) -> None:
@@ -231,7 +262,8 @@ async def _remove_others(version: Version, source: Source[Any], addresses: Set[s
     """Remove documents of the source that are neither among the addresses nor files of its folder."""
     files = await anyio.to_thread.run_sync(source.files)
     present = addresses | {each.origin.address for each in files if each.origin}
-    gone = [each for each in await version.documents(source.name.name) if each not in present]
+    held = filter(source.covers, await version.documents(source.name.name))
+    gone = [each for each in held if each not in present]
     await version.remove(gone)
     return len(gone)
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from chassis.vectors.origin import Origin
+from contracts.documents import MOST_PLACES
 from corpus.folders import FolderFile
 
 LONGEST_NAME = 200
@@ -30,15 +31,18 @@ class BadName(Exception):
 class SourceName:
     """`name`: what addresses of its files begin with. `place`: a digest of its path; empty if a user gave it.
 
+    `folder`: in which of its folders what is indexed now lies; empty or with a `/` at the end.
+
     Documents of one name from two places are never mixed, unless a user has given the name.
     """
 
     name: str = ""
     place: str = ""
+    folder: str = ""
 
     def origin(self, path: str) -> Origin:
-        """Return where a file of the source is from; `path` is relative to the source."""
-        spelled = unicodedata.normalize("NFC", f"{self.name}/{path}")
+        """Return where a file is from; `path` is relative to what is indexed now."""
+        spelled = unicodedata.normalize("NFC", f"{self.name}/{self.folder}{path}")
         return Origin("file:" + quote(spelled, errors="replace"), self.name, self.place)
 
     def origin_of_url(self, url: str) -> Origin:
@@ -57,7 +61,18 @@ def source_name(source: Path, given: str = "", *, in_folder: bool = False) -> So
     whole = source.resolve()
     root = whole.parent if in_folder and not source.is_dir() else whole
     name = root.name if root.is_dir() else f"{root.parent.name}/{root.name}"
-    return SourceName(name, hashlib.sha256(str(root).encode(errors="replace")).hexdigest()[:16])
+    return SourceName(name, _place(root))
+
+
+def places_around(source: Path) -> dict[str, str]:
+    """Return the places of the folder that is indexed (or a file's) and of those around it, innermost first.
+
+    With each the way from it to the first one: empty, or with a `/` at the end.
+    """
+    whole = source.resolve()
+    root = whole if whole.is_dir() else whole.parent
+    around = (root, *root.parents)[:MOST_PLACES]
+    return {_place(each): "".join(f"{part}/" for part in root.relative_to(each).parts) for each in around}
 
 
 def with_shared_urls(files: Sequence[FolderFile]) -> list[FolderFile]:
@@ -85,6 +100,10 @@ def _claimed_url(file: FolderFile) -> str:
         link = next((each for each in _LINK.findall(head) if _CANONICAL.search(each)), b"")
         claim = _HREF.search(link)
     return html.unescape(claim[1].decode("utf-8", "replace")) if claim else ""
+
+
+def _place(folder: Path) -> str:
+    return hashlib.sha256(str(folder).encode(errors="replace")).hexdigest()[:16]
 
 
 def _checked(name: str) -> str:

@@ -32,6 +32,8 @@ from contracts.documents import (
     DocumentAddresses,
     Documents,
     HeldAddresses,
+    SourcePlaces,
+    SourcesThere,
     SourceUse,
 )
 from contracts.errors import ErrorKind
@@ -80,6 +82,21 @@ async def list_versions(service: ServiceClient, patience: Patience) -> list[Coll
         lambda: service.get("/v1/collections", Collections, Deadline.after_ms(CALL_MS))
     )
     return reply.collections
+
+
+async def sources_at(
+    service: ServiceClient, alias: str, places: Sequence[str], patience: Patience
+) -> dict[str, str]:
+    """Return the names of the published sources that are at these places, by place."""
+    body = SourcePlaces(origins=list(places))
+    path = f"/v1/collections/{alias}/sources"
+    try:
+        reply = await patience.call(
+            lambda: service.send_json("POST", path, body, SourcesThere, Deadline.after_ms(CALL_MS))
+        )
+    except CollectionNotFound:
+        return {}
+    return reply.sources
 
 
 async def point(service: ServiceClient, alias: str, version: str, patience: Patience) -> None:

@@ -97,6 +97,13 @@ def documents_router(indexing: Indexing) -> APIRouter:
         async with _opened(indexing, index) as held:
             return await held.show(address)
 
+    _add_changes(router, indexing)
+    return router
+
+
+def _add_changes(router: APIRouter, indexing: Indexing) -> None:
+    """Add the routes that change one document."""
+
     @router.put("/document")
     async def index_file(index: Kind, address: Address, request: Request) -> IndexedDocument:
         """Index a file, the part `file` of a form, in place of what was indexed from this address.
@@ -129,8 +136,6 @@ def documents_router(indexing: Indexing) -> APIRouter:
         with indexing.changing_index():
             async with _opened(indexing, index) as held:
                 return HeldAddresses(addresses=await held.remove([address]))
-
-    return router
 
 
 @asynccontextmanager

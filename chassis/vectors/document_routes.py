@@ -21,6 +21,8 @@ from contracts.documents import (
     DocumentContent,
     Documents,
     HeldAddresses,
+    SourcePlaces,
+    SourcesThere,
     SourceUse,
 )
 
@@ -73,6 +75,17 @@ def documents_router() -> APIRouter:
             lambda engine: documents.is_used_elsewhere(engine.store, name, source, origin), deadline
         )
         return SourceUse(others=others)
+
+    @router.post("/sources")
+    async def find_sources(
+        name: str, request: SourcePlaces, pool: Pool, deadline: RequestDeadline
+    ) -> SourcesThere:
+        """Names of the sources at these places."""
+        return SourcesThere(
+            sources=await pool.run(
+                lambda engine: documents.sources_at(engine.store, name, request.origins), deadline
+            )
+        )
 
     @router.post("/documents/held")
     @takes_json(_ADDRESSES)

@@ -63,6 +63,12 @@ def is_used_elsewhere(store: VectorStore, name: str, source: str, origin: str) -
     return next(elsewhere, None) is not None
 
 
+def sources_at(store: VectorStore, name: str, origins: Sequence[str]) -> dict[str, str]:
+    """Return the names of the sources at these places, by place."""
+    found = {each: next(store.scroll(name, {ORIGIN: [each]}, fields=[SOURCE]), None) for each in origins}
+    return {origin: point.payload[SOURCE] for origin, point in found.items() if point is not None}
+
+
 def _name_of(payload: Mapping[str, Any]) -> str:
     return str(payload.get("entity") or payload.get("title") or origin_of(payload).address)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 ADDRESS, SOURCE, ORIGIN = "address", "source", "origin"
-KEYWORDS = (ADDRESS, SOURCE)
+KEYWORDS = (ADDRESS, SOURCE, ORIGIN)
 """Payload fields that documents are looked up by."""
 
 

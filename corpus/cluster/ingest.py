@@ -24,6 +24,7 @@ from corpus.ingest import (
     IMAGES,
     IngestOptions,
     IngestReport,
+    find_name,
     has_named_pages,
     named_digest,
     require_own_name,
@@ -102,7 +103,7 @@ async def ingest(
     """
     if options.sync:
         raise NotSupported("--sync needs --engine local.")
-    name = name_of(source, options.name)
+    name = await find_name(alias, source, url, options)
     parts, digest = await anyio.to_thread.run_sync(cut, alias, source, cluster.part_records, name)
     digest = named_digest(digest, name, sync=False)
     options.started(sum(part.records for part in parts))

@@ -15,6 +15,7 @@ from contracts.message import Message, Request
 MOST_ADDRESSES = 512
 LARGEST_PAGE = 1000
 LONGEST_NAME = 1024
+MOST_PLACES = 64
 
 
 class DocumentAddresses(Request):
@@ -80,3 +81,17 @@ class SourceUse(Message):
     """`others`: whether documents of this source's name are from another place (`GET …/source`)."""
 
     others: bool
+
+
+class SourcePlaces(Request):
+    """Places (`origin` of chunks and photos) that are asked about (`POST …/sources`)."""
+
+    origins: list[Annotated[str, Field(min_length=1, max_length=64)]] = Field(
+        max_length=MOST_PLACES, fail_fast=True
+    )
+
+
+class SourcesThere(Message):
+    """The names of the sources at these places, by place, where there are any."""
+
+    sources: dict[str, str]

@@ -40,6 +40,7 @@ PROTO_ONLY: Mapping[str, str] = {
     "PutChunksRequest": "a path parameter beside the body",
     "PutImagesRequest": "a path parameter and parts of a multipart form",
     "RenameRequest": "a path parameter beside the body",
+    "SourcesRequest": "a path parameter beside the body",
     "ShowDocumentRequest": "a path parameter and a query",
 }
 """Messages without a pydantic model, and why they have none."""

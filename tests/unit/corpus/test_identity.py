@@ -124,6 +124,29 @@ async def test_sync_removes_what_is_gone_and_nothing_of_other_sources(tmp_path: 
     assert set(held) == {"file:docs/a.md", "file:docs/c.md", "file:other/a.md"}
 
 
+async def test_what_lies_in_an_indexed_folder_keeps_its_address_there(tmp_path: Path) -> None:
+    files = {"a.md": "The mill.", "visit/b.md": "Open until six.", "visit/c.md": "Closed on Monday."}
+    docs = folder(tmp_path / "docs", files)
+    async with text_search(tmp_path) as client:
+        await index(client, docs)
+        folder(docs, {"visit/b.md": "Open until nine."})
+        (docs / "visit" / "c.md").unlink()
+        alone = await index(client, docs / "visit" / "b.md")
+        inside = await index(client, docs / "visit", sync=True)
+        held = await pages(client)
+    assert [counts(each) for each in (alone, inside)] == [(0, 1, 0, 0), (0, 0, 1, 1)]
+    assert held == {"file:docs/a.md": "The mill.", "file:docs/visit/b.md": "Open until nine."}
+
+
+async def test_sync_of_one_file_removes_no_other(tmp_path: Path) -> None:
+    docs = folder(tmp_path / "docs", {"a.md": "The mill.", "b.md": "The pond."})
+    async with text_search(tmp_path) as client:
+        await index(client, docs)
+        folder(docs, {"a.md": "The red mill."})
+        assert counts(await index(client, docs / "a.md", sync=True)) == (0, 1, 0, 0)
+        assert set(await pages(client)) == {"file:docs/a.md", "file:docs/b.md"}
+
+
 async def test_corrected_facts_of_a_photo_replace_the_old_ones(tmp_path: Path) -> None:
     photos = folder(tmp_path / "photos", {"gorm_tower.jpg": "photo", "lind_gate.jpg": "photo"})
     async with shelf(tmp_path) as client:
