@@ -21,6 +21,8 @@ _RAISED = re.compile(r"<sup>\s*([-−]?\d{1,3})\s*</sup>", re.IGNORECASE)
 _SQUARE_CUBE = {"2": "²", "3": "³"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _EMPHASIS = re.compile(r"</?(?:strong|em|b|i|mark)>", re.IGNORECASE)
+_BREAK_CHARS = re.compile(r"[\r\x0b\x0c\x1c-\x1f\x85\u200b\u2028\u2029]")
+"""White space that is none in a text that is shown, and the zero-width space that separates words."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060\ufeff\ud800-\udfff]")
 _GAPS = (
     (re.compile(r"\s+"), " "),
@@ -36,7 +38,7 @@ _LINE_OF_INFOBOX = re.compile(r"^\s*\|?\s*([\w][\w ./'-]{0,60}?)\s*[=:]\s*(\S.*)
 
 def plain_text(text: str) -> str:
     """Characters that can be stored, shown and sent: no controls, no marks of direction, no surrogates."""
-    return _CONTROL.sub("", text.replace("\x85", " ").replace("\u2028", " ").replace("\u2029", " "))
+    return _CONTROL.sub("", _BREAK_CHARS.sub(" ", text))
 
 
 def clean_markup(text: str) -> str:

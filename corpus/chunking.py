@@ -42,22 +42,41 @@ def count_tokens(text: str) -> int:
     return sum(-(-len(piece) // _LETTERS_PER_TOKEN) for piece in _PIECE.findall(text))
 
 
-def chunk_page(page: Page, limits: ChunkLimits | None = None) -> list[str]:
-    """The page's passages in order, each at most `limits.most` tokens.
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A passage of a page. `sections`: the lines of its text that name sections, in order."""
 
-    Under the page's title, a passage names the headings that it stands under: `History › Early years`.
+    text: str
+    sections: tuple[str, ...]
+
+
+def chunk_page(page: Page, limits: ChunkLimits | None = None) -> list[str]:
+    """Return the texts of the page's passages."""
+    return [passage.text for passage in cut_page(page, limits)]
+
+
+def cut_page(page: Page, limits: ChunkLimits | None = None) -> list[Passage]:
+    """Return the page's passages in order, each at most `limits.most` tokens.
+
+    Under the page's title, a passage names the page number and the headings that it stands under:
+    `page 2 › History › Early years`.
     """
     bounds = limits or ChunkLimits()
     packing: list[_Unit] = []
-    chunks: list[str] = []
+    passages: list[Passage] = []
     for unit in _units(page, bounds):
         if packing and _size([*packing, unit]) > bounds.most:
-            chunks.append(_text(packing))
+            passages.append(_passage(packing))
             packing = _overlap(packing, unit, bounds)
         packing.append(unit)
     if packing:
-        chunks.append(_text(packing))
-    return chunks
+        passages.append(_passage(packing))
+    return passages
+
+
+def _passage(units: Sequence[_Unit]) -> Passage:
+    sections = dict.fromkeys(PATH_SEPARATOR.join(unit.path) for unit in units if unit.path)
+    return Passage(_text(units), tuple(sections))
 
 
 def _units(page: Page, limits: ChunkLimits) -> Iterator[_Unit]:
@@ -67,7 +86,8 @@ def _units(page: Page, limits: ChunkLimits) -> Iterator[_Unit]:
             headings = {level: text for level, text in headings.items() if level < block.level}
             headings[block.level] = block.lines[0]
             continue
-        path = _path(page.title, headings, limits)
+        number = (f"page {block.page}",) if block.page else ()
+        path = number + _path(page.title, headings, limits)
         room = limits.most - count_tokens(PATH_SEPARATOR.join(path)) - 1
         for line in block.lines:
             for place, sentence in enumerate(_sentences(line, room)):

@@ -113,7 +113,7 @@ def images(
 @app.command()
 def pages(
     context: typer.Context,
-    source: Annotated[Path, typer.Argument(help="JSONL, an HTML, Markdown or text file, or a folder")],
+    source: Annotated[Path, typer.Argument(help="a document, a folder of documents, or JSONL")],
     replace: Replace = False,
     name: Name = "",
     sync: Sync = False,
@@ -125,7 +125,10 @@ def pages(
     embed: EmbedOption = Embed.SERVICE,
     gpus: Gpus = 0.0,
 ) -> None:
-    """Index web pages and texts.
+    """Index web pages and documents.
+
+    Formats: HTML, saved pages (MHTML), Markdown, text, PDF, DOCX, XLSX, PPTX,
+    EPUB, CSV and TSV.
 
     Hidden files and folders are passed over; whatever else of a folder cannot
     be indexed is named with the reason.

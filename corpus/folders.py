@@ -4,7 +4,7 @@ import os
 import re
 import string
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -36,6 +36,12 @@ _OF_CAMERAS |= {
     "wa",
 }
 """Words that cameras, phones and scanners make names of."""
+_SAVED_PARTS = re.compile(
+    r"[-_.](?:files?|filer|dateien|fichiers|archivos|ficheiros|arquivos|bestanden|pliki|soubory|dosyalar)$",
+    re.IGNORECASE,
+)
+"""What browsers add to a saved page's name for the folder of its pictures, styles and frames."""
+_PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,8 @@ def files_in(folder: Path) -> Iterator[FolderFile]:
     """All files below `folder`, in order, without hidden ones and those in hidden folders.
 
     Nothing outside of the folder is to be read through it: a link may lead to a file inside only, and links
-    to folders are not followed. A folder that cannot be listed is told as a file with a fault.
+    to folders are not followed. A folder that cannot be listed is told as a file with a fault, and so is one
+    that a browser saved beside a page.
     """
     faults: list[FolderFile] = []
 
@@ -67,11 +74,22 @@ def files_in(folder: Path) -> Iterator[FolderFile]:
     inside = folder.resolve()
     for place, folders, files in os.walk(folder, onerror=note):
         linked = [name for name in folders if Path(place, name).is_symlink()]
-        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in linked)
+        saved = _folders_of_saved_pages(folders, files)
+        for name, page in saved.items():
+            faults.append(_faulty(folder, Path(place, name), f"It belongs to the saved page {page}."))
+        skipped = {*linked, *saved}
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in skipped)
         for name in sorted([*files, *linked]):
             if not name.startswith("."):
                 yield _folder_file(folder, Path(place, name), inside)
     yield from faults
+
+
+def _folders_of_saved_pages(folders: Sequence[str], files: Sequence[str]) -> dict[str, str]:
+    """Return the folders that belong to a page beside them, and the page's name."""
+    pages = {Path(name).stem: name for name in files if name.lower().endswith(_PAGE_SUFFIXES)}
+    owners = {name: pages.get(_SAVED_PARTS.sub("", name)) for name in folders if _SAVED_PARTS.search(name)}
+    return {name: page for name, page in owners.items() if page}
 
 
 def file_in(folder: Path, path: Path) -> FolderFile:

@@ -1,8 +1,12 @@
-"""Make explicit what HTML shows by layout alone: line ends, superscripts, and labels beside their values."""
+"""Make explicit what HTML shows by layout alone: line ends, superscripts, spanning cells, and labels beside
+their values.
+"""
 
 import re
 
 from lxml.html import HtmlElement
+
+from corpus.even_tables import even_tables
 
 _BLOCK_TAG_NAMES = """address article aside blockquote br caption dd details div dl dt fieldset figcaption
     figure h1 h2 h3 h4 h5 h6 header hr legend li main ol option p pre section summary table tbody td tfoot th
@@ -37,6 +41,15 @@ def spell_out(tree: HtmlElement) -> None:
         del element[:]
         element.text = text
     _separate_lines(tree)
+    even_tables(tree)
+
+
+def append_text(element: HtmlElement, text: str) -> None:
+    """Add text to the end of an element."""
+    if len(element):
+        element[-1].tail = (element[-1].tail or "") + text
+    else:
+        element.text = (element.text or "") + text
 
 
 def _separate_lines(tree: HtmlElement) -> None:

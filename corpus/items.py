@@ -6,17 +6,18 @@ import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from chassis.vectors.origin import Origin
 from contracts.image_search import ImageItem
-from contracts.text_search import Chunk
+from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.attributes import clean_attributes
-from corpus.chunking import chunk_page
-from corpus.extraction import NoContent, extract_page
+from corpus.chunking import cut_page
 from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
-from corpus.pages import Page
+from corpus.pages import NoContent, Page
+from corpus.reading import read_page
 from corpus.sources import SourceName
 
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
@@ -93,10 +94,17 @@ def prepared_pages(records: Iterable[PageRecord | Rejected]) -> Iterator[PageIte
     return (each if isinstance(each, Rejected) else _page_item(each) for each in records)
 
 
-def page_item(where: str, page: Page, texts: Sequence[str], origin: Origin | None = None) -> PageItem:
+def page_item(
+    where: str,
+    page: Page,
+    texts: Sequence[str],
+    origin: Origin | None = None,
+    sections: Sequence[Sequence[str]] = (),
+) -> PageItem:
     """A page whose passages are these texts, without the characters that only hide things.
 
-    Its address is its URL, unless it has an `origin` with another one.
+    Its address is its URL, unless it has an `origin` with another one. `sections`: of each passage, the lines
+    that name sections.
     """
     origin = origin or Origin("")
     address = origin.address or page.url
@@ -115,11 +123,12 @@ def page_item(where: str, page: Page, texts: Sequence[str], origin: Origin | Non
                 text=text,
                 position=position,
                 last_modified=page.last_modified,
+                sections=[visible(each) for each in named[:MOST_SECTIONS]],
                 address=address,
                 source=origin.source,
                 origin=origin.place,
             )
-            for position, text in enumerate(texts)
+            for position, (text, named) in enumerate(zip_longest(texts, sections, fillvalue=()))
         ),
     )
 
@@ -172,7 +181,9 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
 
 def _page_item(record: PageRecord) -> PageItem | Rejected:
     try:
-        page = extract_page(record)
+        page = read_page(record)
     except NoContent as reason:
         return Rejected(record.where, str(reason))
-    return page_item(record.where, page, chunk_page(page), record.origin)
+    passages = cut_page(page)
+    texts, sections = [each.text for each in passages], [each.sections for each in passages]
+    return page_item(record.where, page, texts, record.origin, sections)

@@ -10,6 +10,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from corpus.formats.suffixes import PAGE_FORMATS
+
 LONGEST_LINE = 32 * 2**20
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
 _CONTROLS = bytes(sorted({*range(0x20), 0x7F} - set(b"\t\n\f\r\x1b")))
@@ -59,7 +61,10 @@ def open_manifest(source: Path) -> Iterator[BufferedReader]:
         raise ManifestError(f"{source} cannot be read ({error.strerror}).") from error
     with stream:
         if not is_text(stream.peek(_LOOKED_AT)[:_LOOKED_AT]):
-            raise ManifestError(f"{source} is no JSONL: it holds something else than text.")
+            raise ManifestError(
+                f"{source} is not a JSONL file. Pages can be {', '.join(sorted(PAGE_FORMATS))}."
+                " To index one photo, give its folder."
+            )
         yield stream
 
 

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +14,7 @@ from urllib.parse import urlsplit
 from chassis.vectors.origin import Origin
 from corpus.attributes import plain_text
 from corpus.folders import FolderFile, file_in, files_in, thing_in
+from corpus.formats.suffixes import PAGE_FORMATS, TEXT_FORMATS, PageFormat, largest_file
 from corpus.jsonl import LONGEST_LINE as LONGEST_LINE
 from corpus.jsonl import ManifestError as ManifestError
 from corpus.jsonl import Rejected as Rejected
@@ -22,7 +22,6 @@ from corpus.jsonl import Span, is_text, json_lines, open_manifest, spans
 from corpus.sources import BadName, SourceName, source_name, with_shared_urls
 
 LARGEST_PHOTO = 30 * 2**20
-LARGEST_PAGE = 16 * 2**20
 _COUNTED = 2**40
 """Records and bytes that are counted together: all of a manifest."""
 PHOTO_SUFFIXES = frozenset(
@@ -45,25 +44,8 @@ PHOTO_SUFFIXES = frozenset(
 METADATA = "metadata.jsonl"
 """What a folder says about its photos, as the ImageFolder of Hugging Face's datasets has it."""
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
+PAGE_SUFFIXES = frozenset(PAGE_FORMATS)
 _SCHEMES = frozenset({"http", "https", "file"})
-
-
-class PageFormat(StrEnum):
-    """How a page is written."""
-
-    HTML = "html"
-    MARKDOWN = "markdown"
-    TEXT = "text"
-
-
-_FORMATS = {
-    ".html": PageFormat.HTML,
-    ".htm": PageFormat.HTML,
-    ".md": PageFormat.MARKDOWN,
-    ".markdown": PageFormat.MARKDOWN,
-    ".txt": PageFormat.TEXT,
-}
-PAGE_SUFFIXES = frozenset(_FORMATS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +252,7 @@ def _folder_photo(file: FolderFile, thing: str, fields: Mapping[str, Any]) -> Ph
         if file.fault:
             raise _Unusable(file.fault)
         if suffix not in PHOTO_SUFFIXES:
-            raise _Unusable(f"It is no photo: {_listed(PHOTO_SUFFIXES)} files are.")
+            raise _Unusable(f"Unsupported file type. Photos can be {_listed(PHOTO_SUFFIXES)}.")
         entity = fields.get("entity") or thing
         if not entity:
             raise _Unusable(f"Its name says not what it shows; rename it, or say it in {METADATA}.")
@@ -330,13 +312,14 @@ def page_of_file(file: FolderFile) -> PageRecord | Rejected:
     try:
         if file.fault:
             raise _Unusable(file.fault)
-        if suffix not in PAGE_SUFFIXES:
-            raise _Unusable(f"It is no page: {_listed(PAGE_SUFFIXES)} files are.")
-        _check_file(file.path, LARGEST_PAGE, "file")
+        if suffix not in PAGE_FORMATS:
+            raise _Unusable(f"Unsupported file type. Pages can be {_listed(PAGE_SUFFIXES)}.")
+        page_format = PAGE_FORMATS[suffix]
+        _check_file(file.path, largest_file(page_format), "file")
         content = file.path.read_bytes()
         if not content.strip():
             raise _Unusable("The file is empty.")
-        if not is_text(content):
+        if page_format in TEXT_FORMATS and not is_text(content):
             raise _Unusable("The file holds something else than text.")
     except _Unusable as reason:
         return Rejected(file.name, str(reason))
@@ -344,7 +327,7 @@ def page_of_file(file: FolderFile) -> PageRecord | Rejected:
         return Rejected(file.name, f"The file cannot be read ({error.strerror}).")
     address = file.origin.address if file.origin else ""
     url = address if file.shares_url else ""
-    return PageRecord(file.name, content, _FORMATS[suffix], url, fallback_url=address, origin=file.origin)
+    return PageRecord(file.name, content, page_format, url, fallback_url=address, origin=file.origin)
 
 
 def is_page_file(source: Path) -> bool:

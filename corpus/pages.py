@@ -1,5 +1,6 @@
 """A page as a tree cut flat: headings, paragraphs, lists and tables in reading order."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -14,23 +15,54 @@ class BlockKind(StrEnum):
     TABLE = "table"
 
 
+class NoContent(Exception):
+    """The document holds nothing to index; the message is for the user."""
+
+
 @dataclass(frozen=True, slots=True)
 class Block:
     """`lines`: a paragraph or heading has one, a list one per item, a table one per row.
 
-    `level`: 1 (largest) to 6, of a heading.
+    `level`: 1 (largest) to 6, of a heading. `page`: the number of the page or slide, from 1; 0: none.
     """
 
     kind: BlockKind
     lines: tuple[str, ...]
     level: int = 0
+    page: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page without its boilerplate."""
+    """A document without its boilerplate. `url` and `title` are empty if it does not name them."""
 
     url: str
     title: str
     blocks: tuple[Block, ...]
     last_modified: datetime | None = None
+
+
+def page_json(page: Page) -> bytes:
+    """Return the page as JSON."""
+    fields = {
+        "url": page.url,
+        "title": page.title,
+        "blocks": [(block.kind, block.lines, block.level, block.page) for block in page.blocks],
+        "last_modified": page.last_modified.isoformat() if page.last_modified else None,
+    }
+    return json.dumps(fields).encode()
+
+
+def page_of_json(content: bytes | bytearray) -> Page:
+    """Return the page that `page_json` wrote. Raises `ValueError`, `KeyError` or `TypeError`."""
+    fields = json.loads(content)
+    modified = fields["last_modified"]
+    return Page(
+        url=str(fields["url"]),
+        title=str(fields["title"]),
+        blocks=tuple(
+            Block(BlockKind(kind), tuple(map(str, lines)), int(level), int(page))
+            for kind, lines, level, page in fields["blocks"]
+        ),
+        last_modified=datetime.fromisoformat(modified) if modified else None,
+    )

@@ -100,10 +100,10 @@ def table_lines(rows: Iterable[Sequence[tuple[str, bool]]]) -> list[str]:
     return lines if lines else ["; ".join(headings)]
 
 
-def make_block(kind: BlockKind, lines: list[str], level: int = 0) -> Iterator[Block]:
+def make_block(kind: BlockKind, lines: Iterable[str], level: int = 0, page: int = 0) -> Iterator[Block]:
     """Yield the block, unless all its lines are empty."""
-    if any(lines):
-        yield Block(kind, tuple(filter(None, lines)), level)
+    if filled := tuple(filter(None, lines)):
+        yield Block(kind, filled, level, page)
 
 
 def clean_line(text: str) -> str:

@@ -18,7 +18,8 @@ from chassis.errors import (
 from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
-from corpus.manifests import LARGEST_PAGE, LARGEST_PHOTO, METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
+from corpus.formats.suffixes import PAGE_FORMATS, largest_file
+from corpus.manifests import LARGEST_PHOTO, METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
 
 MOST_FILES = 1_000
 MOST_BYTES = 2 * 2**30
@@ -46,7 +47,8 @@ class Uploads:
         cannot be kept.
         """
         place, path = self._place(name)
-        largest = LARGEST_PAGE if place is self.pages else LARGEST_PHOTO
+        in_pages = place is self.pages
+        largest = largest_file(PAGE_FORMATS[path.suffix.lower()]) if in_pages else LARGEST_PHOTO
         if size > largest:
             raise PayloadTooLarge(f"The file is larger than {largest >> 20} MiB.")
         with self._writing:

@@ -1,5 +1,6 @@
 """The frozen values that stages hand to each other; no request shares them with another."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -180,7 +181,11 @@ def name_sentence(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One chunk that may support an answer. `score`: probability that it answers the question."""
+    """One chunk that may support an answer. `score`: probability that it answers the question.
+
+    `section`: where it begins in its page, such as "page 2 › Opening hours"; `sections`: lines of its text
+    that begin other ones.
+    """
 
     text: str
     title: str
@@ -189,16 +194,31 @@ class Evidence:
     score: float = 0.0
     entity: str | None = None
     last_modified: datetime | None = None
+    section: str = ""
+    sections: tuple[str, ...] = ()
 
     @property
     def is_name(self) -> bool:
         """Whether it tells no more than the name of the thing in view."""
         return self.entity is not None and self.text == name_sentence(self.entity)
 
+    def section_at(self, place: int) -> str:
+        """Return the section that the character at `place` of the text is in; empty if it is not known."""
+        before = f"\n{self.text[: max(place, 0)]}"
+        begun = {_last_line(section, before): section for section in self.sections}
+        last = max(begun, default=-1)
+        return begun[last] if last >= 0 else self.section
+
     @property
     def in_context(self) -> str:
         """The text under its page's title: a passage seldom repeats what it is about."""
         return f"{self.title}\n{self.text}" if self.kind is CitationKind.PAGE and self.title else self.text
+
+
+def _last_line(line: str, text: str) -> int:
+    """Return where the line stands last in the text; -1 if it does not. It may be cut after a full stop."""
+    words = r"\s+".join(map(re.escape, line.split()))
+    return max((match.start() for match in re.finditer(rf"\n{words}(?=\n)", text)), default=-1)
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,12 +31,13 @@ from language.words import visible
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A passage of a page, from text search."""
+    """A passage of a page, from text search. `sections`: the lines of its text that name sections."""
 
     text: str
     title: str
     url: str
     last_modified: datetime | None
+    sections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +212,13 @@ class Services:
         except CollectionNotFound:
             return ()
         return tuple(
-            Passage(visible(hit.snippet), visible(hit.title), hit.url, hit.last_modified)
+            Passage(
+                visible(hit.snippet),
+                visible(hit.title),
+                hit.url,
+                hit.last_modified,
+                tuple(map(visible, hit.sections)),
+            )
             for hit in reply.hits
             if is_source_address(hit.url)
         )

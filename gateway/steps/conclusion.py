@@ -141,7 +141,7 @@ def direct_answer(
     """The draft as the answer; it quotes the photo itself. The draft must have an answer."""
     explain.proposed(draft.answer)
     source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence or 0.0)
-    citations = tuple(_cite(source, quote) for quote in draft.quotes if quote in source.text)
+    citations = tuple(cite(source, quote) for quote in draft.quotes if quote in source.text)
     return Outcome(
         draft.answer or "", Reason.ANSWERED, draft.confidence, Route.DIRECT, domain, citations=citations
     )
@@ -210,7 +210,7 @@ def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Ci
     """The quotes that really stand in the evidence that they name."""
     for quote in reply.quotes:
         if is_quoted(quote, evidence):
-            yield _cite(evidence[quote.index], quote.text)
+            yield cite(evidence[quote.index], quote.text)
 
 
 def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
@@ -231,7 +231,7 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     source = evidence[quote.index] if quote else next(telling, evidence[0])
     text, asked = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
     snippet = readable_excerpt(text, CLOSEST_CHARS, asked)
-    return _cite(source, snippet) if snippet else None
+    return cite(source, snippet) if snippet else None
 
 
 def _around(quote: str, text: str) -> str:
@@ -256,8 +256,11 @@ def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorK
     return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE
 
 
-def _cite(source: Evidence, quote: str) -> Citation:
-    return Citation(title=source.title, url=source.url, snippet=quote, score=source.score, kind=source.kind)
+def cite(source: Evidence, quote: str) -> Citation:
+    """Return the citation. Its title names page and headings: "Visiting St Paul's, page 2, Opening hours"."""
+    section = source.section_at(source.text.find(quote))
+    title = ", ".join(filter(None, (source.title, *section.split(" › "))))
+    return Citation(title=title, url=source.url, snippet=quote, score=source.score, kind=source.kind)
 
 
 def answered(

@@ -66,13 +66,21 @@ def page_evidence(passage: Passage) -> Iterator[Evidence]:
     """A passage in chunks of about 100 words that overlap and never cut a sentence."""
     whole = passage_evidence(passage)
     for text in chunk_text(whole.text):
-        yield replace(whole, text=text)
+        start = whole.text.find(text.partition("\n")[0])
+        yield replace(whole, text=text, section=whole.section_at(start))
 
 
 def passage_evidence(passage: Passage) -> Evidence:
     """A passage in one piece."""
     text = readable(passage.text)
-    return Evidence(text, passage.title, passage.url, CitationKind.PAGE, last_modified=passage.last_modified)
+    return Evidence(
+        text,
+        passage.title,
+        passage.url,
+        CitationKind.PAGE,
+        last_modified=passage.last_modified,
+        sections=passage.sections,
+    )
 
 
 def readable(text: str) -> str:

@@ -7,6 +7,8 @@ from pydantic import Field
 from contracts.addresses import SourceAddress, SourceAddressOrNone
 from contracts.message import Message, Request
 
+MOST_SECTIONS = 64
+
 
 class TextSearchRequest(Request):
     """Sub-queries are searched together and fused (reciprocal rank); `k` hits come back in all.
@@ -22,7 +24,10 @@ class TextSearchRequest(Request):
 
 
 class TextHit(Message):
-    """One passage, at most one per page. `query_indexes`: the sub-queries that found it."""
+    """One passage, at most one per page. `query_indexes`: the sub-queries that found it.
+
+    `sections`: as those of a chunk.
+    """
 
     id: str
     url: str
@@ -31,6 +36,7 @@ class TextHit(Message):
     last_modified: datetime | None = None
     score: float
     query_indexes: list[int]
+    sections: list[str] = []
 
 
 class TextSearchReply(Message):
@@ -43,6 +49,7 @@ class TextSearchReply(Message):
 class Chunk(Request):
     """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page.
 
+    `sections`: the lines of its text that name the page number and headings of what follows.
     `address`: of the document that it is from; its URL if empty. `source`: the name of what was indexed, and
     `origin`: a short text that tells where that is.
     """
@@ -53,6 +60,7 @@ class Chunk(Request):
     text: str
     position: int = 0
     last_modified: datetime | None = None
+    sections: list[str] = Field(default=[], max_length=MOST_SECTIONS)
     address: SourceAddressOrNone = ""
     source: str = Field(default="", max_length=1024)
     origin: str = Field(default="", max_length=64)

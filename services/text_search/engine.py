@@ -11,7 +11,10 @@ from chassis.vectors.port import CollectionSchema, VectorStore
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a page that is indexed; `id` is a UUID made from its content. `origin` None: its URL is."""
+    """A piece of a page that is indexed; `id` is a UUID made from its content. `origin` None: its URL is.
+
+    `sections`: the lines of its text that name sections.
+    """
 
     id: str
     url: str
@@ -19,6 +22,7 @@ class Passage:
     text: str
     position: int = 0
     last_modified: datetime | None = None
+    sections: tuple[str, ...] = ()
     origin: Origin | None = None
 
     @property

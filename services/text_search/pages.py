@@ -59,6 +59,7 @@ def candidate(point: ScoredPoint) -> Candidate:
         text=payload["text"],
         position=payload["position"],
         last_modified=datetime.fromisoformat(modified) if modified else None,
+        sections=tuple(payload.get("sections", ())),  # older indexes have none
         origin=origin if origin != Origin(payload["url"]) else None,
     )
     return Candidate(passage, point.score)
@@ -81,6 +82,7 @@ def _payload(passage: Passage) -> dict[str, Any]:
         "text": passage.text,
         "position": passage.position,
         "last_modified": modified,
+        "sections": list(passage.sections),
         **(passage.origin or Origin(passage.url)).payload,
     }
 

@@ -75,6 +75,7 @@ def _passage(chunk: Chunk) -> Passage:
         text=chunk.text,
         position=chunk.position,
         last_modified=chunk.last_modified,
+        sections=tuple(chunk.sections),
         origin=Origin(chunk.address or chunk.url, chunk.source, chunk.origin),
     )
 
@@ -88,4 +89,5 @@ def _hit(hit: FusedHit) -> TextHit:
         last_modified=hit.passage.last_modified,
         score=hit.score,
         query_indexes=list(hit.query_indexes),
+        sections=list(hit.passage.sections),
     )

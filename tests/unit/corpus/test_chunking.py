@@ -5,7 +5,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.chunking import ChunkLimits, chunk_page, count_tokens
+from corpus.chunking import ChunkLimits, chunk_page, count_tokens, cut_page
 from corpus.pages import Block, BlockKind, Page
 
 
@@ -90,3 +90,18 @@ def test_tokens_are_estimated_from_above() -> None:
     assert count_tokens("The mill burned, in 1820.") == 7
     assert count_tokens("incomprehensibilities") == 4
     assert count_tokens("東京タワー") == 5
+
+
+def test_a_passage_names_the_pages_and_sections_of_its_text() -> None:
+    blocks = [
+        Block(BlockKind.PARAGRAPH, ("It stands by the river.",), page=1),
+        Block(BlockKind.HEADING, ("Opening hours",), 2, 1),
+        Block(BlockKind.PARAGRAPH, ("Nine to five.",), page=1),
+        Block(BlockKind.PARAGRAPH, ("Closed on Monday.",), page=2),
+    ]
+    [passage] = cut_page(page(*blocks))
+    assert passage.text == (
+        "page 1\nIt stands by the river.\npage 1 › Opening hours\nNine to five."
+        "\npage 2 › Opening hours\nClosed on Monday."
+    )
+    assert passage.sections == ("page 1", "page 1 › Opening hours", "page 2 › Opening hours")

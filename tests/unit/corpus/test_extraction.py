@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from corpus.chunking import chunk_page
-from corpus.extraction import NoContent, extract_page
-from corpus.manifests import PageFormat, PageRecord
-from corpus.pages import BlockKind, Page
+from corpus.formats.suffixes import PageFormat
+from corpus.manifests import PageRecord
+from corpus.pages import BlockKind, NoContent, Page
+from corpus.reading import read_page
 
 HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>
 <link rel="canonical" href="https://library.example/salt">
@@ -31,7 +32,7 @@ HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</tit
 def page_of(
     content: str | bytes, form: PageFormat = PageFormat.HTML, url: str = "https://a.example/b"
 ) -> Page:
-    return extract_page(PageRecord("line 1", content, form, url))
+    return read_page(PageRecord("line 1", content, form, url))
 
 
 def text_of(page: Page) -> str:
@@ -53,9 +54,7 @@ def test_table_rows_carry_their_headers() -> None:
 
 
 def test_the_page_names_its_url_title_and_date() -> None:
-    page = extract_page(
-        PageRecord("salt.html", HTML.encode(), PageFormat.HTML, fallback_url="file:salt.html")
-    )
+    page = read_page(PageRecord("salt.html", HTML.encode(), PageFormat.HTML, fallback_url="file:salt.html"))
     assert page.url == "https://library.example/salt"
     assert page.title == "The Salt Road"
     assert page.last_modified == datetime.fromisoformat("2023-04-05T10:00:00+02:00")
@@ -88,7 +87,7 @@ def test_a_chapter_is_titled_by_itself_and_not_by_its_site(title: str, body: str
 
 def test_manifest_overrides_the_page() -> None:
     moment = datetime(2024, 1, 1, tzinfo=UTC)
-    page = extract_page(
+    page = read_page(
         PageRecord("line 1", HTML, PageFormat.HTML, "https://mirror.example/1", "Mirror", moment)
     )
     assert (page.url, page.title, page.last_modified) == ("https://mirror.example/1", "Mirror", moment)
@@ -96,7 +95,7 @@ def test_manifest_overrides_the_page() -> None:
 
 def test_file_is_the_url_without_canonical_link() -> None:
     html = "<html><body><p>The museum opens at nine.</p></body></html>"
-    page = extract_page(
+    page = read_page(
         PageRecord("a/museum.html", html.encode(), PageFormat.HTML, fallback_url="file:a/museum.html")
     )
     assert page.url == "file:a/museum.html"
@@ -106,7 +105,7 @@ def test_a_script_is_no_canonical_url() -> None:
     html = (
         '<html><head><link rel="canonical" href="javascript:alert(1)"></head><body><p>Nine.</p></body></html>'
     )
-    page = extract_page(PageRecord("x.html", html, PageFormat.HTML, fallback_url="file:x.html"))
+    page = read_page(PageRecord("x.html", html, PageFormat.HTML, fallback_url="file:x.html"))
     assert page.url == "file:x.html"
 
 
@@ -229,3 +228,71 @@ def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
     except NoContent:
         return
     assert chunk_page(page)
+
+
+@pytest.mark.parametrize("end", ["\r", "\r\n", "\n", "\x0c", "\u2028", "\u200b"])
+def test_every_end_of_a_line_is_white_space(end: str) -> None:
+    assert text_of(page_of(f"It opened{end}in 1820.".encode(), PageFormat.TEXT)) == "It opened in 1820."
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (
+            "<tr><th rowspan=2>Year</th><th colspan=2>Pages</th></tr><tr><th>hard</th><th>soft</th></tr>"
+            "<tr><td>1956</td><td>312</td><td>320</td></tr>",
+            "Year: 1956; Pages hard: 312; Pages soft: 320",
+        ),
+        (
+            "<tr><th>Season</th><th>Day</th><th>Open</th></tr><tr><td rowspan=2>Summer</td><td>Mon</td>"
+            "<td>9</td></tr><tr><td>Tue</td><td>10</td></tr>",
+            "Season: Summer; Day: Tue; Open: 10",
+        ),
+        (
+            "<tr><th>Day</th><th>Open</th><th>Close</th></tr><tr><td>Mon</td><td colspan=2>9 to 5</td></tr>",
+            "Day: Mon; Open: 9 to 5; Close: 9 to 5",
+        ),
+        (
+            "<tr><th colspan=2>Prices</th></tr><tr><th>Who</th><th>Price</th></tr>"
+            "<tr><td>Adults</td><td>£5</td></tr>",
+            "Who: Adults; Price: £5",
+        ),
+    ],
+)
+def test_cells_that_span_are_read_in_each_row_and_column(rows: str, expected: str) -> None:
+    for page in (f"<table>{rows}</table>", f"<table>{rows}</table><p>{'The mill is old. ' * 99}</p>"):
+        assert expected in text_of(page_of(f"<html><body>{page}</body></html>")).splitlines()
+
+
+def test_spans_of_a_hostile_table_are_bounded() -> None:
+    row = "<tr>" + "<td colspan=1000 rowspan=60000>x</td>" * 100 + "</tr>"
+    assert len(text_of(page_of(f"<table>{row * 50}</table>"))) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "reason"),
+    [
+        ("Just a moment...", "<p>Checking if the site connection is secure.</p>", "bot check"),
+        ("Attention Required! | Cloudflare", "<h1>Sorry, you have been blocked</h1><p>Why?</p>", "bot check"),
+        ("Mill Museum", "<div id=root>Loading…</div>", "only by scripts"),
+        ("Mill Museum", "<p>You need to enable JavaScript to run this app.</p>", "only by scripts"),
+        ("Page not found | Mill Museum", "<h1>Page not found</h1><p>Go to the start page.</p>", "404"),
+        ("404", "<p>Nothing here.</p>", "404"),
+    ],
+)
+def test_a_page_that_is_none_is_named(title: str, body: str, reason: str) -> None:
+    with pytest.raises(NoContent, match=reason):
+        page_of(f"<html><head><title>{title}</title></head><body>{body}</body></html>")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<h1>Loading dock</h1><p>Loading is from nine to five.</p>",
+        "<h1>HTTP 404</h1><p>It means that a page is not found.</p>",
+        f"<h1>Access denied</h1><p>{'The film tells of a spy who is denied access. ' * 40}</p>",
+        "<h1>Mill</h1><p>Access denied? Ask the keeper.</p>",
+    ],
+)
+def test_an_article_about_such_pages_is_a_page(body: str) -> None:
+    assert page_of(f"<html><body>{body}</body></html>").blocks

@@ -9,10 +9,10 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from corpus.folders import thing_in
+from corpus.formats.suffixes import PageFormat
 from corpus.manifests import (
     LARGEST_PHOTO,
     ManifestError,
-    PageFormat,
     PageRecord,
     PhotoRecord,
     Rejected,
@@ -160,8 +160,8 @@ def test_other_files_are_rejected_with_reason(tmp_path: Path) -> None:
         "empty.png": "The photo is empty.",
         "huge.jpg": "The photo is larger than 30 MiB.",
         "notes.txt": (
-            "It is no photo: .avif, .bmp, .gif, .heic, .heif, .jfif, .jpe, .jpeg, .jpg, .png, .tif, "
-            ".tiff, .webp files are."
+            "Unsupported file type. Photos can be"
+            " .avif, .bmp, .gif, .heic, .heif, .jfif, .jpe, .jpeg, .jpg, .png, .tif, .tiff, .webp."
         ),
         "pipe.jpg": "The photo is not a file.",
     }
@@ -228,16 +228,34 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: py
 
 
 def test_a_folder_gives_its_pages_and_names_all_other_files(tmp_path: Path) -> None:
-    write(tmp_path, "b.html", "a.md", "sub/c d.txt", "x.pdf", "sub/y.docx", ".git/z.html", content=b"words")
+    write(tmp_path, "b.html", "a.md", "sub/c d.txt", "x.exe", "sub/y.doc", ".git/z.html", content=b"words")
     write(tmp_path, "none.htm", content=b" ")
     outcomes = list(read_pages(tmp_path))
     pages = [each for each in outcomes if isinstance(each, PageRecord)]
     assert [each.where for each in pages] == ["a.md", "b.html", "sub/c d.txt"]
     address = f"file:{tmp_path.name}/sub/c%20d.txt"
     assert (pages[-1].fallback_url, pages[-1].format) == (address, PageFormat.TEXT)
-    no_page = "It is no page: .htm, .html, .markdown, .md, .txt files are."
-    assert reasons(outcomes) == {"none.htm": "The file is empty.", "x.pdf": no_page, "sub/y.docx": no_page}
+    assert reasons(outcomes)["none.htm"] == "The file is empty."
+    for name in ("x.exe", "sub/y.doc"):
+        assert reasons(outcomes)[name].startswith("Unsupported file type. Pages can be .csv, ")
     assert count_records(tmp_path) == len(outcomes) == 6
+
+
+def test_the_folder_of_a_saved_page_is_named_once(tmp_path: Path) -> None:
+    write(
+        tmp_path, "trip.html", "trip_files/frame.html", "trip_files/a.js", "Plan.htm", "Plan-Dateien/b.html"
+    )
+    write(tmp_path, "other_files/c.html", content=b"words")
+    outcomes = list(read_pages(tmp_path))
+    assert [each.where for each in outcomes if isinstance(each, PageRecord)] == [
+        "Plan.htm",
+        "trip.html",
+        "other_files/c.html",
+    ]
+    assert reasons(outcomes) == {
+        "Plan-Dateien": "It belongs to the saved page Plan.htm.",
+        "trip_files": "It belongs to the saved page trip.html.",
+    }
 
 
 RANDOM = bytes((number * number * 31 + number * 7) % 251 for number in range(2000))
@@ -274,3 +292,15 @@ def test_digest_changes_with_content_and_names(tmp_path: Path) -> None:
     digests.append(manifest_digest(tmp_path))
     assert digests[0] == digests[1]
     assert len(set(digests)) == 3
+
+
+def test_one_document_is_read_and_told_apart_as_a_folder_of_one(tmp_path: Path) -> None:
+    write(tmp_path, "visit.pdf", content=b"%PDF-1.7\n\xe2\xe3\xcf\xd3")
+    document = tmp_path / "visit.pdf"
+    assert count_records(document) == 1
+    [record] = read_pages(document)
+    assert isinstance(record, PageRecord)
+    assert record.format is PageFormat.PDF
+    before = manifest_digest(document)
+    document.write_bytes(b"%PDF-1.7 changed")
+    assert manifest_digest(document) != before

@@ -96,7 +96,7 @@ async def test_another_folder_of_the_same_name_is_refused_unless_it_is_named(tmp
         assert (await pages(client))["file:docs/a.md"] == "The pond."
 
 
-async def test_a_canonical_link_that_files_share_is_not_their_url(tmp_path: Path) -> None:
+def test_a_canonical_link_that_files_share_is_not_their_url(tmp_path: Path) -> None:
     rooms = folder(tmp_path / "rooms", {f"{number}.html": canonical(number) for number in range(1, 4)})
     items = [each for each in page_items(rooms) if isinstance(each, PageItem)]
     assert [each.chunks[0].url for each in items] == [f"file:rooms/{number}.html" for number in (1, 2, 3)]

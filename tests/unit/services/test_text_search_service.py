@@ -46,6 +46,7 @@ async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: 
                 "last_modified": "2024-05-01T00:00:00Z",
                 "score": pytest.approx(1 / 61),
                 "query_indexes": [0],
+                "sections": [],
             }
         ],
         "collection": "pages",

@@ -1,0 +1,95 @@
+"""Tables without markup (CSV, sheets, slides): find the row of column names."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from lxml.html import HtmlElement
+
+from corpus.pages import Block, BlockKind
+from corpus.visible import make_block, table_lines
+
+_FIGURE = re.compile(r"[-−+~<>≈$€£¥]?\s?[\d.,]*\d")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_SAMPLE_ROWS = 20
+
+Row = Sequence[str]
+
+
+def table_blocks(rows: Iterable[Row], page: int = 0) -> Iterator[Block]:
+    """Yield a block for each table; empty rows separate tables. Rows of one cell above it are paragraphs."""
+    headings: Row = ()
+    for group in _groups(rows):
+        first = next((n for n, row in enumerate(group) if len(_filled(row)) > 1), len(group))
+        for row in group[:first]:
+            yield from make_block(BlockKind.PARAGRAPH, _filled(row), page=page)
+        table = group[first:]
+        if not table:
+            continue
+        if has_column_names(table):
+            headings, table = table[0], table[1:]
+        elif not _same_columns(headings, table):
+            headings = ()
+        cells = [[(text, True) for text in headings]] if headings else []
+        cells += [[(text, False) for text in row] for row in table]
+        yield from make_block(BlockKind.TABLE, table_lines(cells), page=page)
+
+
+def mark_column_names(table: HtmlElement) -> None:
+    """Make the first row a row of headings, in place, if it names the columns and none is marked as such."""
+    rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.iter("tr")]
+    rows = rows[next((n for n, row in enumerate(rows) if len(row) > 1), len(rows)) :]
+    if table.find(".//th") is not None or not rows:
+        return
+    texts = [[cell.text_content().strip() for cell in row] for row in rows[:_SAMPLE_ROWS]]
+    if has_column_names(texts):
+        for cell in rows[0]:
+            cell.tag = "th"
+
+
+def has_column_names(rows: Sequence[Row]) -> bool:
+    """Return whether the first row names the columns.
+
+    It holds different words and no figures but years. Two columns may as well be names and values: there a
+    column of figures below its name decides.
+    """
+    first, below = rows[0], rows[1:_SAMPLE_ROWS]
+    names = _filled(first)
+    if not below or len(names) < 2 or len({name.casefold() for name in names}) < len(names):
+        return False
+    if any(_is_figure(name) and not _YEAR.fullmatch(name) for name in names) or _is_figure(names[0]):
+        return False
+    if len(first) > 2:
+        return True
+    values = [row[1] for row in below if len(row) > 1 and row[1]]
+    leaders = [row[0] for row in below if row[0]]
+    return any(column and all(map(_is_figure, column)) for column in (values, leaders))
+
+
+def _groups(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    group: list[Row] = []
+    for row in rows:
+        if any(row):
+            group.append(row)
+        elif group:
+            yield group
+            group = []
+    if group:
+        yield group
+
+
+def _filled(row: Row) -> list[str]:
+    return [text for text in row if text]
+
+
+def _is_figure(text: str) -> bool:
+    return bool(_FIGURE.match(text))
+
+
+def _same_columns(headings: Row, table: Sequence[Row]) -> bool:
+    """Return whether the rows go on with the table above: of its named columns they fill all but one."""
+    named = [bool(text) for text in headings]
+    return any(named) and all(
+        all(is_named or not text for text, is_named in zip(row, named, strict=True))
+        and len(_filled(row)) >= sum(named) - 1
+        for row in table
+    )

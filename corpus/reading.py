@@ -1,0 +1,73 @@
+"""Read the document that a record holds, in a process that is ended if it takes too much time or memory."""
+
+import atexit
+import threading
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+import anyio
+
+from chassis.decoding.pool import Decoders, Ending, NoReply, Program, Reply
+from chassis.resilience.deadlines import Deadline
+from corpus.formats.process import CPU_S, NO_CONTENT
+from corpus.formats.suffixes import PageFormat
+from corpus.manifests import PageRecord
+from corpus.pages import NoContent, Page, page_of_json
+
+_PROGRAM = Program("corpus.formats.process", "document", most_s=2 * CPU_S)
+_UNREADABLE = "The document cannot be read."
+_REASONS = {
+    Ending.CPU: "Reading the document takes too long.",
+    Ending.CLOCK: "Reading the document takes too long.",
+    Ending.DIED: "The document is damaged, or too large to be read.",
+}
+
+
+def read_page(record: PageRecord) -> Page:
+    """Return the page of `record`. Title, URL and date of the record win over those in its content. Blocking.
+
+    Raises `NoContent`, and `Overloaded` if no process starts. About 10 ms for an ordinary page.
+    """
+    content = record.content
+    # A byte order mark tells the reader that this is UTF-8, whatever a page declares.
+    data = content if isinstance(content, bytes) else content.encode("utf-8-sig", "ignore")
+    page = _READER.read(record.format, data)
+    url = record.url or page.url or record.fallback_url
+    if not url:
+        raise NoContent("The page has no URL of its own; add one.")
+    file_name = PurePosixPath(record.where).stem if record.fallback_url else ""
+    return replace(
+        page,
+        url=url,
+        title=record.title or page.title or file_name,
+        last_modified=record.last_modified or page.last_modified,
+    )
+
+
+class _Reader:
+    """The process, which is started with the first document and ends with this one."""
+
+    def __init__(self) -> None:
+        self._decoders = Decoders(_PROGRAM, at_once=1)
+        self._lock = threading.Lock()
+        atexit.register(self._decoders.close)
+
+    def read(self, page_format: PageFormat, content: bytes) -> Page:
+        """Raises as `read_page`."""
+        try:
+            with self._lock:
+                reply = anyio.run(self._ask, page_format, content)
+            if reply.status == 0:
+                return page_of_json(reply.content)
+        except NoReply as error:
+            raise NoContent(_REASONS.get(error.ending, _UNREADABLE)) from error
+        except (ValueError, KeyError, TypeError) as error:
+            raise NoContent(_UNREADABLE) from error
+        raise NoContent(reply.content.decode() if reply.status == NO_CONTENT else _UNREADABLE)
+
+    async def _ask(self, page_format: PageFormat, content: bytes) -> Reply:
+        deadline = Deadline.after_ms(4 * CPU_S * 1000)
+        return await self._decoders.run([page_format.value], content, deadline)
+
+
+_READER = _Reader()
