@@ -19,6 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.errors import DependencyUnavailable
 from chassis.vectors.edge import EdgeStore
+from chassis.vectors.origin import ORIGIN, SOURCE
 from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport, ingest_pages, ingest_photos
 from corpus.versions import Patience
 from services.image_search.app import create_app as image_search
@@ -68,7 +69,8 @@ def stored(folder: Path, alias: str) -> dict[str, tuple[Any, Any]]:
                 name: (each.indices, each.values) if hasattr(each, "indices") else list(each)
                 for name, each in record.vector.items()
             }
-            found[str(record.id)] = (record.payload, vectors)
+            of_content = {key: value for key, value in record.payload.items() if key not in (SOURCE, ORIGIN)}
+            found[str(record.id)] = (of_content, vectors)  # the manifests that are compared have other names
         if offset is None:
             break
     store.close()
