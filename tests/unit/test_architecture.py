@@ -57,7 +57,7 @@ ILLEGAL_IMPORTS = [
     ("layers", "evaluation/__init__.py", "training.samples"),
     ("gateway-web", "gateway/state.py", "fastapi"),
     ("engines", "services/reranker/engines/__init__.py", "pydantic"),
-    ("engines", "services/reranker/engine.py", "services.reranker.routes"),
+    ("engines", "services/reranker/engine.py", "starlette"),
 ]
 
 

@@ -14,7 +14,7 @@ from bench.node import LLAMA_ON_VLLM_0_10_2, says, vlm_server
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.call import VlmCall, VlmEndpoint
-from gateway.llm.capabilities import Abilities
+from gateway.llm.capabilities import Abilities, Photos
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.probe import probe
