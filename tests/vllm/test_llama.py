@@ -91,7 +91,9 @@ async def test_the_scripted_server_answers_as_it_does(llama: Serving, is_old: bo
 
 async def test_the_probe_finds_what_the_preset_says(client: VlmClient, is_old: bool) -> None:
     found = await probe(client, minute())
-    assert found == Abilities(form=SchemaForm.WORDS, system=not is_old, photos=Photos.ONE, context=LLAMA.context)
+    assert found == Abilities(
+        form=SchemaForm.WORDS, system=not is_old, photos=Photos.ONE, context=LLAMA.context
+    )
     assert (LLAMA.holds_schema, LLAMA.masked_logprobs, LLAMA.photos) == (False, False, 1)
     assert not LLAMA.system_beside_photo  # not with every template
     print(f"\n  {json.dumps(found.described)}")  # noqa: T201
