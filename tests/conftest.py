@@ -26,14 +26,17 @@ settings.load_profile("untimed")
 _LONG = frozenset(
     f"test_{name}.py"
     for name in (
-        "cluster",
-        "grpo",
-        "sft",
-        "estimate",
-        "learning",
-        "journeys",
-        "dashboards",
-        "backup",
+        *("cluster", "grpo", "sft", "learning", "journeys", "bare_environment", "domain_router_blip2"),
+        *(
+            "whole_platform",
+            "mentra",
+            "demo",
+            "wheel",
+            "locustfile",
+            "attacks",
+            "backup",
+            "image_search_photos",
+        ),
     )
 )
 

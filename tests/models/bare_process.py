@@ -50,8 +50,10 @@ class Without(importlib.metadata.DistributionFinder):
     def find_distributions(
         self, context: importlib.metadata.DistributionFinder.Context = _ANYTHING
     ) -> Iterable[importlib.metadata.Distribution]:
-        """For those who ask for a package's version."""
+        """For those who ask for a package's version: mostly by its name, which needs no file of the others."""
         found = importlib.machinery.PathFinder.find_distributions(context)
+        if context.name is not None:
+            return () if context.name.replace("-", "_") in ABSENT else found
         return (each for each in found if each.metadata["Name"].replace("-", "_") not in ABSENT)
 
 

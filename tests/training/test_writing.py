@@ -32,9 +32,7 @@ def test_rollout_ends_at_the_stop_tag(tmp_path: Path) -> None:
     assert ended(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
 
 
-def test_rollouts_ignore_the_models_generation_config(
-    tmp_path: Path,
-) -> None:
+def test_rollouts_ignore_the_models_generation_config(tmp_path: Path) -> None:
     weights = tiny_qwen25_vl(tmp_path / "model")
     told = json.loads((weights / "generation_config.json").read_text())
     told |= {"do_sample": True, "top_k": 1, "repetition_penalty": 5.0}

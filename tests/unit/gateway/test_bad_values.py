@@ -118,12 +118,7 @@ async def test_bad_image_field_is_refused(world: World, image: object) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    [
-        "https://example.com/photo.jpg",
-        "file:///etc/passwd",
-        "http://169.254.169.254/latest/meta-data",
-        "",
-    ],
+    ["https://example.com/photo.jpg", "file:///etc/passwd", "http://169.254.169.254/latest/meta-data", ""],
 )
 async def test_image_urls_are_off(world: World, url: str) -> None:
     detail = refused(await post_json(world, asked(image={"url": url})), 422, "image_url_not_allowed")

@@ -13,14 +13,7 @@ from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.state import Context, Evidence, Quote, Reply, Unverified
-from gateway.steps.conclusion import (
-    CLOSEST_CHARS,
-    Outcome,
-    closest_of,
-    conclude,
-    refusal,
-    with_caution,
-)
+from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
 from gateway.thresholds import load_thresholds
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.device_bytes import phone

@@ -195,9 +195,7 @@ async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:
     assert trace["refused_by"] == "token_min"
 
 
-async def test_generated_text_is_checked_by_evidence_and_not_by_its_tokens(
-    strict: FakeServices,
-) -> None:
+async def test_generated_text_is_checked_by_evidence_and_not_by_its_tokens(strict: FakeServices) -> None:
     def written(ask: Query, context: Context) -> Reply:
         return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2), generated=True)
 

@@ -156,9 +156,7 @@ def photo_file(shade: int = 200) -> bytes:
 
 
 @pytest.mark.anyio
-async def test_cancelled_work_is_resumed(
-    stepped: SteppedEngine,
-) -> None:
+async def test_cancelled_work_is_resumed(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)
     async with anyio.create_task_group() as group:

@@ -48,10 +48,7 @@ class LastWords:
 
 def app_of(reader: Reader) -> FastAPI:
     spec = ServiceSpec(
-        name="reader",
-        routers=[router],
-        open_engine=lambda _: reader,
-        probe=lambda engine: engine.name,
+        name="reader", routers=[router], open_engine=lambda _: reader, probe=lambda engine: engine.name
     )
     return create_service(spec, ReaderSettings(port=0))
 
@@ -191,8 +188,7 @@ async def test_the_pocket_engine_says_when_nothing_answers() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"engine": "generative"}, {"window_tokens": 1024}, {"temperature": 0}, {"answer_tokens": 0}],
+    "wrong", [{"engine": "generative"}, {"window_tokens": 1024}, {"temperature": 0}, {"answer_tokens": 0}]
 )
 async def test_settings_that_make_no_sense_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):

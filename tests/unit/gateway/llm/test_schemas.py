@@ -15,10 +15,7 @@ from gateway.llm.schemas import (
     Structured,
     Understanding,
 )
-from gateway.pipelines.qa_dragon.model import (
-    EntityMatch,
-    ToolChoice,
-)
+from gateway.pipelines.qa_dragon.model import EntityMatch, ToolChoice
 from gateway.state import Tool
 from tests.unit.gateway.llm.test_prompts import STAGES
 
