@@ -50,7 +50,7 @@ class Without(importlib.metadata.DistributionFinder):
     def find_distributions(
         self, context: importlib.metadata.DistributionFinder.Context = _ANYTHING
     ) -> Iterable[importlib.metadata.Distribution]:
-        """For those who ask for a package's version: mostly by its name, which needs no file of the others."""
+        """For those who ask for a version, mostly by name: then the files of the others are not read."""
         found = importlib.machinery.PathFinder.find_distributions(context)
         if context.name is not None:
             return () if context.name.replace("-", "_") in ABSENT else found

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from contracts import headers
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route, Verification
 from contracts.image_search import ImageSearchReply
@@ -150,27 +149,6 @@ async def test_without_evidence_there_is_no_closest_passage(world: World, servic
     nothing_found(services)
     answer = await world.ask()
     assert (answer.reason, answer.closest) == (Reason.NO_EVIDENCE, None)
-
-
-@pytest.mark.parametrize(
-    ("failure", "reason"),
-    [
-        (DeadlineExceeded(), Reason.TIMED_OUT),
-        (Overloaded(retry_after_s=1), Reason.OVERLOADED),
-        (DependencyUnavailable(), Reason.UNAVAILABLE),
-    ],
-)
-async def test_refusal_without_a_model_has_the_closest_passage(
-    world: World, failure: LoreglassError, reason: Reason
-) -> None:
-    def fail(*_: object) -> Reply:
-        raise failure
-
-    world.reasoner.say = fail
-    answer = await world.ask()
-    assert answer.reason is reason
-    assert answer.closest is not None
-    assert answer.closest.snippet == PAGES
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -210,17 +210,6 @@ async def test_every_pipeline_with_thresholds_takes_others(
 # The value itself
 
 
-def test_overridden_thresholds_are_validated() -> None:
-    thresholds = load_thresholds()
-    changed = thresholds.with_overrides({"tau_fine": 1, "judged": 0.0})
-    assert (changed.tau_fine, changed.judged, changed.version) == (1.0, 0.0, thresholds.version)
-    assert thresholds.with_overrides({}) == thresholds
-    with pytest.raises(ValueError, match="no threshold 'relevant'"):
-        thresholds.with_overrides({"relevant": 0.5})
-    with pytest.raises(ValueError, match="tau_fine"):
-        thresholds.with_overrides({"tau_fine": float("nan")})
-
-
 def test_every_threshold_of_the_file_can_be_set() -> None:
     names = [field.name for field in fields(Thresholds) if field.name != "version"]
     assert load_thresholds().with_overrides(dict.fromkeys(names, 0.5)).borderline == 0.5

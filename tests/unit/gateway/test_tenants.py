@@ -274,9 +274,3 @@ async def test_a_tenant_sees_neither_sessions_nor_traces_of_another(
         )
         assert again.json()["type"] == "urn:loreglass:problem:session_not_found"
         assert (await world.client.delete(session, headers=bearing(ANNA))).status_code == 204
-
-
-async def test_an_unknown_priority_is_told(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        reply = await world.client.post("/answer", headers={"X-Priority": "urgent"}, json={"question": "?"})
-    assert reply.status_code == 422
