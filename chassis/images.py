@@ -27,6 +27,7 @@ _DAMAGED = "The image is damaged or incomplete."
 _REFUSALS = {
     Fault.SHOWS_NOTHING: (UnsupportedImage, "The image is too small or too narrow to show anything."),
     Fault.ANIMATED: (UnsupportedImage, "Animated images are not read; send a still photo."),
+    Fault.SEVERAL_PAGES: (UnsupportedImage, "The TIFF has several pages; send one of them as a picture."),
     Fault.CORRUPT: (CorruptImage, _DAMAGED),
     Fault.NO_DECODER: (UnsupportedImage, "HEIC photos cannot be read by this installation; send a JPEG."),
     Fault.UNKNOWN: (UnsupportedImage, "Send a JPEG, PNG, WebP, HEIC, AVIF, GIF, BMP or TIFF image."),
@@ -142,6 +143,9 @@ def _unanswered(error: NoReply) -> LoreglassError:
 
 def _refusal(fault: Fault, limits: ImageLimits) -> LoreglassError:
     if fault is Fault.TOO_LARGE:
-        return ImageTooLarge(f"The image has more than {limits.max_pixels // 10**6} megapixels.")
+        most, most_jpeg = limits.max_pixels // 10**6, limits.max_jpeg_pixels // 10**6
+        return ImageTooLarge(
+            f"The image has more than {most} megapixels. A JPEG that is not progressive may have {most_jpeg}."
+        )
     kind, detail = _REFUSALS[fault]
     return kind(detail)

@@ -14,16 +14,25 @@ _STILL_FORMATS = {
     "MPO",
     "HEIF",
 }  # phones store further pictures beside the photo: the first, or the primary, is it
+_SUBFILE_TYPE, _REDUCED = 254, 1
+_SAMPLE = (256, 256)
+_BRIGHT = 160
+"""Mean luminance, of 255, from which black is the better background of what is not transparent."""
 _BAND_ROWS = 256
 _LARGEST_FLOAT = 3.4028234663852886e38
 
 
 @dataclass(frozen=True, slots=True)
 class ImageLimits:
-    """Limits of a picture: bytes, pixels, the shorter side in pixels, and the ratio of the sides."""
+    """Limits of a picture: bytes, pixels, the shorter side in pixels, and the ratio of the sides.
 
-    max_bytes: int = 20 * 2**20
-    max_pixels: int = 50_000_000
+    `max_jpeg_pixels`: of a JPEG in one scan that is wanted smaller: it is decoded at ½, ¼ or ⅛ of its size,
+    and then has at most `max_pixels`. Phones take up to 200 megapixels.
+    """
+
+    max_bytes: int = 30 * 2**20
+    max_pixels: int = 52_000_000
+    max_jpeg_pixels: int = 201_000_000
     min_side: int = 16
     max_aspect: float = 40.0
 
@@ -38,6 +47,7 @@ class Fault(IntEnum):
     NO_DECODER = 7
     UNKNOWN = 8
     TOO_MANY_SCANS = 9
+    SEVERAL_PAGES = 10
 
 
 class NotDecoded(Exception):
@@ -52,9 +62,23 @@ def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:
     """Return why a picture that is opened and not loaded is not decoded; None if it may be."""
     if fault := size_fault(picture.size, limits):
         return fault
-    if picture.format not in _STILL_FORMATS and getattr(picture, "is_animated", False):
+    if picture.format in _STILL_FORMATS or not getattr(picture, "is_animated", False):
+        return None
+    if picture.format != "TIFF":
         return Fault.ANIMATED
-    return None
+    return Fault.SEVERAL_PAGES if _has_pages(picture) else None
+
+
+def _has_pages(tiff: Image.Image) -> bool:
+    """Return whether more follows than smaller copies of the first picture. It stays at the first."""
+    try:
+        for page in range(1, tiff.n_frames):  # type: ignore[attr-defined]
+            tiff.seek(page)
+            if not tiff.tag_v2.get(_SUBFILE_TYPE, 0) & _REDUCED:  # type: ignore[attr-defined]
+                return True
+        return False
+    finally:
+        tiff.seek(0)
 
 
 def size_fault(size: tuple[int, int], limits: ImageLimits) -> Fault | None:
@@ -86,18 +110,30 @@ def turn_upright(picture: Image.Image) -> None:
 
 
 def as_rgb(picture: Image.Image, max_side: int | None) -> Image.Image:
-    """Eight bits a channel, on white, scaled down to `max_side` where given; may spoil `picture`."""
+    """Eight bits a channel, scaled down to `max_side` where given; may spoil `picture`.
+
+    What is transparent becomes white, or black behind bright print.
+    """
     if picture.mode in _HIGH_DEPTH_MODES:
         picture = _to_8_bit(picture)
     if picture.mode in ("RGBA", "LA", "PA") or "transparency" in picture.info:
         picture = picture if picture.mode == "RGBA" else picture.convert("RGBA")
-        picture.paste("white", mask=ImageChops.invert(picture.getchannel("A")))  # two copies less: 400 MB
+        transparent = ImageChops.invert(picture.getchannel("A"))  # no copy of the picture: 400 MB less
+        picture.paste(_background(picture), mask=transparent)
     if max_side and max(picture.size) > max_side:
         picture = picture.convert("RGB") if picture.mode != "RGB" else picture
         picture.thumbnail((max_side, max_side), Image.Resampling.LANCZOS, reducing_gap=2.0)
     rgb = picture.convert("RGB")
     rgb.info.clear()
     return rgb
+
+
+def _background(picture: Image.Image) -> str:
+    sample = picture.resize(_SAMPLE, Image.Resampling.NEAREST)
+    opaque = sample.getchannel("A").point(lambda alpha: 255 if alpha > 127 else 0)
+    levels = sample.convert("L").histogram(opaque)
+    bright = sum(level * count for level, count in enumerate(levels)) > _BRIGHT * sum(levels)
+    return "black" if bright else "white"
 
 
 def _to_8_bit(picture: Image.Image) -> Image.Image:

@@ -13,7 +13,26 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 _OF_CAMERAS = frozenset(
     {"dji", "dsc", "dscf", "dscn", "gopr", "image", "img", "mvimg", "photo", "pic", "picture"}
 )
-_OF_CAMERAS |= {"pxl", "scan", "screenshot", "untitled", "whatsapp", "at", "copy", "edit", "of", "wa"}
+_OF_CAMERAS |= {
+    "mp",
+    "mv",
+    "burst",
+    "cover",
+    "hdr",
+    "night",
+    "portrait",
+    "edited",
+    "pxl",
+    "scan",
+    "screenshot",
+    "untitled",
+    "whatsapp",
+    "at",
+    "copy",
+    "edit",
+    "of",
+    "wa",
+}
 """Words that cameras, phones and scanners make names of."""
 
 

@@ -27,7 +27,7 @@ PAGES = "pages"
 
 CHUNKS_A_CALL = 256
 
-PHOTO_BATCHES = Batching[PhotoItem](weight=lambda item: item.size, most_weight=24 * 2**20, most_items=8)
+PHOTO_BATCHES = Batching[PhotoItem](weight=lambda item: item.size, most_weight=32 * 2**20, most_items=8)
 PAGE_BATCHES = Batching[PageItem](
     weight=lambda item: len(item.chunks), most_weight=CHUNKS_A_CALL, most_items=64
 )

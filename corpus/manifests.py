@@ -19,12 +19,26 @@ from corpus.jsonl import ManifestError as ManifestError
 from corpus.jsonl import Rejected as Rejected
 from corpus.jsonl import Span, is_text, json_lines, open_manifest, spans
 
-LARGEST_PHOTO = 20 * 2**20
+LARGEST_PHOTO = 30 * 2**20
 LARGEST_PAGE = 16 * 2**20
 _COUNTED = 2**40
 """Records and bytes that are counted together: all of a manifest."""
 PHOTO_SUFFIXES = frozenset(
-    {".jpg", ".jpeg", ".heic", ".heif", ".avif", ".png", ".webp", ".gif", ".bmp", ".tif", ".tiff"}
+    {
+        ".jpg",
+        ".jpeg",
+        ".jpe",
+        ".jfif",
+        ".heic",
+        ".heif",
+        ".avif",
+        ".png",
+        ".webp",
+        ".gif",
+        ".bmp",
+        ".tif",
+        ".tiff",
+    }
 )
 METADATA = "metadata.jsonl"
 """What a folder of photos says about them, as the ImageFolder of Hugging Face's datasets has it."""

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
+from fastapi.middleware.cors import CORSMiddleware
 
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
@@ -59,6 +60,14 @@ def create_app(
         model=model,
         described_to=caller_of,
     )
+    if settings.origins:
+        app.add_middleware(
+            CORSMiddleware,
+            allow_origins=settings.origins,
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["*"],
+            expose_headers=["*"],
+        )
     return app
 
 

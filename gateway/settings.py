@@ -100,6 +100,10 @@ class GatewaySettings(AppSettings):
     max_share_per_address: float = Field(
         default=0.5, gt=0, le=1, description="of connections and uploads; 1 where all come through a proxy"
     )
+    origins: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="pages of other sites that may ask, by commas: https://example.org, or * for all",
+    )
     trust_remote_sampling: bool = Field(
         default=False, description="only where all callers may decide which traces are kept"
     )
@@ -166,7 +170,7 @@ class GatewaySettings(AppSettings):
     photo_max_side: int = Field(
         default=1920, ge=1, description="pixels; larger photos are scaled down. Print is read up to OCR's own"
     )
-    photo_max_bytes: int = 20 * 2**20
+    photo_max_bytes: int = 30 * 2**20
     photo_decoders: int = Field(default=2, ge=1, description="photos decoded at once; a large one is memory")
     max_in_flight: int = Field(default=8, ge=1, description="questions worked on at once")
     max_waiting: int = Field(default=32, ge=0, description="questions that wait their turn; the next get 503")
@@ -216,7 +220,7 @@ class GatewaySettings(AppSettings):
         default=None, description="a search router fitted on runs; else a draft's own confidence routes it"
     )
 
-    @field_validator("model_aliases", mode="before")
+    @field_validator("model_aliases", "origins", mode="before")
     @classmethod
     def _split_names(cls, given: object) -> object:
         names = given.split(",") if isinstance(given, str) else given

@@ -40,8 +40,7 @@ class Thresholds:
     `same_thing`: an image hit is a candidate from here on. `decisive`: no crops are searched from here on.
     `tau_coarse`, `tau_fine`: the reranker's two cut-offs (QA-Dragon, section 3.6.2).
     `answer_confidence`: below it the reasoner's answer is "I don't know".
-    `supported`: the verifier's probability below which an answer is refused; between it and
-    `borderline` the model judge is asked, if time remains. `judged`: what the judge must reach.
+    `supported`, `judged`: below it the verifier, or the model judge, refuses an answer.
     `token_min`, `token_mean`: the white-box verifier's thresholds (QA-Dragon, section 4.3).
     """
 
@@ -57,15 +56,9 @@ class Thresholds:
     tau_fine: Share
     answer_confidence: Share
     supported: Share
-    borderline: Share
     judged: Share
     token_min: Share
     token_mean: Share
-
-    def __post_init__(self) -> None:
-        """Raises `ValueError` for cut-offs that contradict each other."""
-        if self.borderline < self.supported:
-            raise ValueError("borderline must not be below supported")
 
     @property
     def relevant(self) -> float:

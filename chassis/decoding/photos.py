@@ -57,12 +57,14 @@ def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Ima
         if (kind := heif.kind_of(data)) is not None:
             return heif.decoded(data, kind, limits, max_side)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
-            if fault := header_fault(picture, limits) or _scans_fault(picture, data, limits):
+            if fault := _jpeg_fault(picture, data, limits):
+                raise NotDecoded(fault)
+            if max_side:
+                picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
+            if fault := header_fault(picture, limits):
                 raise NotDecoded(fault)
             if any(tile.codec_name in Image.DECODERS for tile in picture.tile):
                 raise NotDecoded(Fault.UNKNOWN)  # written in Python: BMP's run lengths take 5 s for 20 MB
-            if max_side:
-                picture.draft("RGB", (max_side, max_side))  # JPEG only: decode at 1/2, 1/4 or 1/8
             turn_upright(picture)
             return as_rgb(picture, max_side)
     except NotDecoded:
@@ -92,11 +94,18 @@ def _stands_upright(data: bytes) -> bool:
         return False
 
 
-def _scans_fault(picture: Image.Image, data: bytes, limits: ImageLimits) -> Fault | None:
-    most = min(MOST_SCANS, MOST_WHOLE_SCANS * limits.max_pixels // (picture.width * picture.height))
-    if picture.format not in ("JPEG", "MPO") or scans(data, most) <= most:
+def _jpeg_fault(picture: Image.Image, data: bytes, limits: ImageLimits) -> Fault | None:
+    """Return why a JPEG of this size and so many scans is not decoded, at whatever scale.
+
+    The decoder keeps all coefficients of a picture in several scans: 600 MB at 200 megapixels.
+    """
+    if picture.format not in ("JPEG", "MPO"):
         return None
-    return Fault.TOO_MANY_SCANS
+    pixels = picture.width * picture.height
+    if pixels > limits.max_pixels:
+        return Fault.TOO_LARGE if pixels > limits.max_jpeg_pixels or scans(data, 1) > 1 else None
+    most = min(MOST_SCANS, MOST_WHOLE_SCANS * limits.max_pixels // pixels)
+    return Fault.TOO_MANY_SCANS if scans(data, most) > most else None
 
 
 def scans(data: bytes, few: int = MOST_SCANS) -> int:
@@ -121,7 +130,7 @@ def scans(data: bytes, few: int = MOST_SCANS) -> int:
 
 def arguments_of(limits: ImageLimits, max_side: int | None, quality: int | None) -> list[str]:
     """Return a job's arguments. Without `quality` the reply has pixels, else a JPEG."""
-    bounds = (limits.max_bytes, limits.max_pixels, limits.min_side, limits.max_aspect)
+    bounds = (limits.max_bytes, limits.max_pixels, limits.max_jpeg_pixels, limits.min_side, limits.max_aspect)
     return [str(each) for each in (*bounds, max_side or 0, quality or 0)]
 
 
@@ -133,8 +142,8 @@ def encoded(picture: Image.Image, quality: int) -> bytes:
 
 
 def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
-    size, pixels, side, aspect, max_side, quality = arguments
-    limits = ImageLimits(int(size), int(pixels), int(side), float(aspect))
+    size, pixels, jpeg_pixels, side, aspect, max_side, quality = arguments
+    limits = ImageLimits(int(size), int(pixels), int(jpeg_pixels), int(side), float(aspect))
     try:
         if int(quality) and (sent := cut_clean(data, limits, int(max_side))):
             return 0, (SIZE.pack(sent.width, sent.height), sent.jpeg)

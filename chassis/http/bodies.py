@@ -16,7 +16,7 @@ from python_multipart.multipart import parse_options_header
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from chassis.errors import MalformedRequest
+from chassis.errors import MalformedRequest, UnsupportedMediaType
 from chassis.json_text import JsonLimits, JsonShape, read_json
 
 Value = TypeVar("Value")
@@ -70,6 +70,7 @@ class _Bounded:
         if not message.get("body"):
             return message
         if not self._begun:
+            _check_encoding(_header(self._scope, b"content-encoding"))
             self._begun, self._shape = True, _shape_for(self._scope)
         if self._shape is not None:
             self._shape.feed(message["body"])
@@ -80,15 +81,20 @@ def _shape_for(scope: Scope) -> JsonShape | None:
     handler = getattr(scope.get("route"), "endpoint", None)
     limits: JsonLimits | None = getattr(handler, _LIMITS, None)
     if limits is None or getattr(handler, _OR_FORM):
-        kind, parameters = parse_options_header(_content_type(scope))
+        kind, parameters = parse_options_header(_header(scope, b"content-type"))
         if kind in _FORMS:
             _check_charset(parameters.get(b"charset", b"utf-8"))
             return None
     return JsonShape(limits or _USUAL)
 
 
-def _content_type(scope: Scope) -> bytes:
-    return next((value for name, value in scope["headers"] if name == b"content-type"), b"")
+def _header(scope: Scope, sought: bytes) -> bytes:
+    return next((value for name, value in scope["headers"] if name == sought), b"")
+
+
+def _check_encoding(named: bytes) -> None:
+    if named.strip().lower() not in (b"", b"identity"):
+        raise UnsupportedMediaType("Content-Encoding: bodies are read as they are; send it uncompressed.")
 
 
 def _check_charset(named: bytes) -> None:

@@ -35,11 +35,13 @@ def health_router(describe: Callable[[], Info]) -> APIRouter:
     router = Router()
     flights = SingleFlight[dict[str, Note]](at_once=10, every_s=1.0)  # each makes engines work
 
+    @router.head("/health/live", include_in_schema=False)
     @router.get("/health/live")
     async def live() -> Health:
         """The event loop turns."""
         return Health(status="ok")
 
+    @router.head("/health/ready", include_in_schema=False)
     @router.get("/health/ready")
     async def ready(request: Request) -> Health:
         """Every check of this app was run just now, side by side; 503 names those that failed."""

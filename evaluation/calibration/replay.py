@@ -2,16 +2,15 @@
 
 The rule is the gateway's (`gateway.steps.verification` and `.conclusion` document it and say what they
 record; a test holds the two against each other). It is exact for `answer_confidence`, `supported`,
-`borderline`, `judged`, `token_min`, `token_mean`, and for `direct_confidence`, `direct_from` where every
-question went the whole way (`direct_from=1`), with five reservations:
+`judged`, `token_min`, `token_mean`, and for `direct_confidence`, `direct_from` where every question went the
+whole way (`direct_from=1`), with four reservations:
 
-- A judge that was never asked might have been under a higher `borderline`; the answer is then taken to stand.
 - Of a draft that was given at once nothing more is known; it is taken to be given again.
 - A later turn has the earlier ones as its history, and might go another way had those gone another.
 - Time is not replayed: a question that ran out of it has no answer under any thresholds.
 - Where the lite reasoner answered in a model's place, the model's refused answer is not replayed.
 
-`Replayed.exact` says of which questions the first three hold no doubt. `verify_from`, `same_thing`,
+`Replayed.exact` says of which questions the first two hold no doubt. `verify_from`, `same_thing`,
 `decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for those make a run
 each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
@@ -38,15 +37,14 @@ class Cutoffs:
     """The thresholds that decide whether an answer is given; each in 0..1.
 
     `direct_confidence`, `direct_from`: when the draft is given at once. `answer_confidence`: the reasoner's
-    own doubt. `token_min`, `token_mean`: its tokens' (QA-Dragon, 3.7.2). `supported`, `borderline`,
-    `judged`: the verifier's, and the model judge's where the verifier's lies between the two.
+    own doubt. `token_min`, `token_mean`: its tokens' (QA-Dragon, 3.7.2). `supported`: the verifier's.
+    `judged`: the model judge's.
     """
 
     direct_confidence: float
     direct_from: float
     answer_confidence: float
     supported: float
-    borderline: float
     judged: float
     token_min: float
     token_mean: float
@@ -92,7 +90,7 @@ class Signals:
 
     `session`: a number a conversation, `turn`: the place in it. `proposed`, `draft`: the points of the
     answer in hand at the end and of the provisional one (1, 0.5, 0, -1); NaN where there is none. From
-    `draft_confidence` to `judge_first`: the gateway's signals. `citable`: the answer's sources stand, or
+    `draft_confidence` to `judged`: the gateway's signals. `citable`: the answer's sources stand, or
     need not. `went_direct`: the draft was given, so that nothing is known of the whole way. `given`: what
     really happened. `in_force`: the thresholds of the run.
     """
@@ -111,8 +109,6 @@ class Signals:
     support: Floats
     evidence_support: Floats
     judged: Floats
-    judge_asked: Bools
-    judge_first: Bools
     citable: Bools
     went_direct: Bools
     given: Bools
@@ -165,8 +161,6 @@ def signals_of(
         support=measured("support"),
         evidence_support=measured("evidence_support"),
         judged=measured("judged"),
-        judge_asked=measured("judge_asked") > 0.0,
-        judge_first=measured("judge_first") > 0.0,
         citable=(measured(CITABLE) > 0.0) & ~(measured("withheld") > 0.0),
         went_direct=direct,
         given=np.array([bool(r.answer and not r.answer.abstained) for r in records], bool),
@@ -244,8 +238,7 @@ def replay(signals: Signals, cutoffs: Cutoffs) -> Replayed:
     whole_way = stands(signals, cutoffs) & ~signals.went_direct
     given = direct | whole_way
     points = np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0))
-    doubted = _judge_unknown(signals, cutoffs) & ~direct
-    doubted |= signals.went_direct & ~_router_says_direct(signals, cutoffs)
+    doubted = signals.went_direct & ~_router_says_direct(signals, cutoffs)
     return Replayed(
         given, np.nan_to_num(points, nan=0.0), ~doubted & ~_after_a_change(signals, given, direct)
     )
@@ -267,18 +260,15 @@ def goes_direct(signals: Signals, cutoffs: Cutoffs) -> Bools:
 
 def stands(signals: Signals, cutoffs: Cutoffs) -> Bools:
     """Whose proposed answer is given at the end of the whole way."""
-    probability = support_under(signals, cutoffs)
     refused = signals.answer_confidence < cutoffs.answer_confidence
     refused |= (signals.token_min < cutoffs.token_min) | (signals.token_mean < cutoffs.token_mean)
-    refused |= probability_of_verifier(signals, probability) < cutoffs.supported
-    disbelieved = signals.judged < cutoffs.judged
-    refused |= disbelieved & (signals.judge_first | (probability < cutoffs.borderline))
+    refused |= (support_under(signals, cutoffs) < cutoffs.supported) | (signals.judged < cutoffs.judged)
     given: Bools = ~np.isnan(signals.proposed) & signals.citable & ~refused
     return given
 
 
 def support_under(signals: Signals, cutoffs: Cutoffs) -> Floats:
-    """The verifier's probability under other token thresholds; `token_mean` where the verifier was out."""
+    """The verifier's probability under other token thresholds; NaN where the verifier was out."""
     same = (cutoffs.token_min, cutoffs.token_mean) == (
         signals.in_force.token_min,
         signals.in_force.token_mean,
@@ -288,16 +278,10 @@ def support_under(signals: Signals, cutoffs: Cutoffs) -> Floats:
         signals.evidence_support,
         bent(signals.token_min, cutoffs.token_min),
         bent(signals.token_mean, cutoffs.token_mean),
-        np.where(signals.judge_first, signals.judged, np.nan),
+        signals.judged,
     ]
-    least = np.fmin.reduce(parts)
-    verified = np.where(moves, least, signals.support)
-    return np.where(np.isnan(signals.support), signals.token_mean, verified)
-
-
-def probability_of_verifier(signals: Signals, probability: Floats) -> Floats:
-    """The same where the verifier answered; only that is held against `supported`."""
-    return np.where(np.isnan(signals.support), np.nan, probability)
+    supported: Floats = np.where(moves, np.fmin.reduce(parts), signals.support)
+    return np.where(np.isnan(signals.support), np.nan, supported)
 
 
 def bent(score: Floats, threshold: float) -> Floats:
@@ -310,22 +294,6 @@ def bent(score: Floats, threshold: float) -> Floats:
 def _router_says_direct(signals: Signals, cutoffs: Cutoffs) -> Bools:
     """A draft that has an answer has a `p_direct`."""
     return (signals.draft_confidence >= cutoffs.direct_confidence) & (signals.p_direct >= cutoffs.direct_from)
-
-
-def _judge_unknown(signals: Signals, cutoffs: Cutoffs) -> Bools:
-    """The judge would be asked here, was not there, and is all that could still refuse."""
-    needed = support_under(signals, cutoffs) < cutoffs.borderline
-    needed_then = support_under(signals, signals.in_force) < signals.in_force.borderline
-    refused_then = ~_asked_so_far(signals, signals.in_force)
-    unheard = ~signals.judge_asked & ~signals.judge_first & (~needed_then | refused_then)
-    return unheard & needed & stands(signals, cutoffs)
-
-
-def _asked_so_far(signals: Signals, cutoffs: Cutoffs) -> Bools:
-    """Nothing refuses before the judge is asked; the reasoner's own doubt counts only after it."""
-    by_tokens = (signals.token_min < cutoffs.token_min) | (signals.token_mean < cutoffs.token_mean)
-    probability = probability_of_verifier(signals, support_under(signals, cutoffs))
-    return ~(by_tokens | (probability < cutoffs.supported))
 
 
 def _after_a_change(signals: Signals, given: Bools, direct: Bools) -> Bools:

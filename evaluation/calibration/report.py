@@ -305,7 +305,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "search_router": ("direct_confidence", "direct_from", "verify_from"),
     "image_search": ("same_thing", "decisive"),
     "evidence": ("tau_coarse", "tau_fine"),
-    "answer": ("answer_confidence", "supported", "borderline", "judged", "token_min", "token_mean"),
+    "answer": ("answer_confidence", "supported", "judged", "token_min", "token_mean"),
 }
 _MEANINGS: Mapping[str, str] = {
     "search_router": "which branch (QA-Dragon, section 3.2, Table 1)",

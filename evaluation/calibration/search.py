@@ -24,7 +24,6 @@ from evaluation.calibration.replay import (
     Ints,
     Signals,
     goes_direct,
-    probability_of_verifier,
     replay,
     stands,
     support_under,
@@ -178,8 +177,7 @@ class Search:
             for name in (name for name in ANSWER if name in self.tuned):
                 for value in _values_of(signals, name, found.cutoffs, self.present):
                     moved = found.cutoffs.with_values({name: value})
-                    if moved.supported <= moved.borderline:
-                        found = max(found, self._found(signals, moved), key=_key)
+                    found = max(found, self._found(signals, moved), key=_key)
             if found.key == before.key:
                 break
         return found
@@ -249,27 +247,19 @@ class _AnswerBlock:
         tokens_pass = ~((self.live.token_min < start.token_min) | (self.live.token_mean < start.token_mean))
         live = self.live.where(tokens_pass)
         block = _AnswerBlock(self.search, start, self.given_at_once, live, self.questions)
-        probability = support_under(live, start)
-        doubt = block._axis("answer_confidence", live.answer_confidence, most)
-        support = block._axis("supported", probability_of_verifier(live, probability), most)
-        judged = block._axis("judged", live.judged, most)
-        best: _Found | None = None
-        for borderline in block._axis("borderline", probability, most).values:
-            if support.values[0] > borderline:
-                continue
-            spared = ~live.judge_first & ~(probability < borderline)
-            heard = Axis(judged.name, judged.values, np.where(spared, len(judged.values), judged.met))
-            lawful = support.values[support.values <= borderline]
-            carried = Axis(support.name, lawful, np.minimum(support.met, len(lawful)))
-            found = block._summed([doubt, carried, heard], {"borderline": float(borderline)})
-            best = found if best is None else max(best, found, key=_key)
-        return best or self.search._found(self.live, self.start)
+        support = support_under(live, start)
+        axes = [
+            block._axis("answer_confidence", live.answer_confidence, most),
+            block._axis("supported", support, most),
+            block._axis("judged", live.judged, most),
+        ]
+        return block._summed(axes)
 
-    def _summed(self, axes: list[Axis], others: dict[str, float]) -> _Found:
+    def _summed(self, axes: list[Axis]) -> _Found:
         once = self.given_at_once
         gain = _sums(axes, _gain(self.live.proposed)) + _gain(once).sum()
         wrong = _sums(axes, _wrong(self.live.proposed)) + _wrong(once).sum()
-        return self.search.pick(axes, gain, wrong, self.start.with_values(others), self.questions)
+        return self.search.pick(axes, gain, wrong, self.start, self.questions)
 
     def _axis(self, name: str, signal: Floats, most: int | None) -> Axis:
         present = getattr(self.search.present, name)

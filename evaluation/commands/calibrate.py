@@ -43,7 +43,7 @@ def calibrate(
 ) -> None:
     """Choose thresholds on DEV_RUN by replaying it; write them with a promise, and --check the promise.
 
-    The replay is exact for runs made with --threshold answer_confidence=0 supported=0 borderline=1 judged=0
+    The replay is exact for runs made with --threshold answer_confidence=0 supported=0 judged=0
     token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): nothing is then left unsaid.
     """
     import anyio

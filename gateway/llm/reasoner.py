@@ -32,7 +32,7 @@ _WAIT_FOR_PRINT_S = 2.0
 
 
 class AnsweringVlm:
-    """Answers from evidence, and judges: alike for `loreglass` and `qa-dragon`."""
+    """Answers from evidence as `loreglass` and `qa-dragon` do, and judges as `qa-dragon` does."""
 
     def __init__(self, client: Model, options: VlmOptions = DEFAULTS) -> None:
         self._client = client
@@ -95,7 +95,7 @@ class AnsweringVlm:
 
 
 class VlmReasoner(AnsweringVlm):
-    """A `Reasoner` of at most three calls: one for the draft, one for the answer, one to judge it."""
+    """A `Reasoner` of at most two calls: one for the draft, one for the answer."""
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline

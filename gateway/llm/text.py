@@ -96,7 +96,6 @@ def reply_of_text(written: Written, evidence: Sequence[Evidence], shown: Sequenc
         confidence=confidence(measured),
         quotes=quotes(said, "", evidence, (), shown),
         token_probabilities=measured,
-        generated=True,
     )
 
 

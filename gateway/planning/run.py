@@ -238,9 +238,8 @@ class Run:
         self._degraded[stage.value] = None
 
     def by_model(self, stage: Stage) -> bool:
-        """Whether the model does the stage. A fallback's answer is judged by the fallback."""
-        judges_fallback = stage is Stage.JUDGE and self.fell_back(Stage.ANSWER)
-        return self.planning.asks_model(stage) and not judges_fallback
+        """Whether the model does the stage."""
+        return self.planning.asks_model(stage)
 
     def note_cuts(self, stage: Stage) -> bool:
         """What the plan has given up of a stage counts when the stage's turn comes. Whether there is any.

@@ -87,12 +87,3 @@ class Reasoner(Protocol):
         `generation` bounds what a model reads and writes for it.
         """
         ...
-
-    async def judge(
-        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> float | None:
-        """Return the probability that the answer is right; None if nothing tells.
-
-        `generation`: as for `answer`, whose prompt a model's judge goes on from.
-        """
-        ...

@@ -195,7 +195,8 @@ def _cut(chat: ChatRequest, text: str, remark: str) -> tuple[str, FinishReason]:
     text = text.removesuffix(f" {remark}") if remark else text
     for stop in [chat.stop] if isinstance(chat.stop, str) else chat.stop or []:
         text = text.partition(stop)[0] if stop else text
-    most = min(chat.max_completion_tokens or math.inf, chat.max_tokens or math.inf)
+    limits = (chat.max_completion_tokens, chat.max_tokens)
+    most = min((limit for limit in limits if limit is not None and limit > 0), default=math.inf)
     cut = text[: int(min(most, len(text))) * _CHARS_A_TOKEN]
     whole = f"{cut.rstrip()} {remark}" if remark else cut
     return whole, "stop" if cut == text else "length"

@@ -1,6 +1,6 @@
 """Turn a conversation in OpenAI's shape into a question.
 
-The last user message is the question, the newest photo of the conversation is its photo, the messages before
+The user's last message is the question, the newest photo that the user sent is its photo, the messages before
 it are the history, and system messages are instructions for the wording.
 """
 
@@ -27,6 +27,8 @@ from gateway.state import Turn
 from gateway.wiring import Gateway
 
 _MOST_INSTRUCTION_CHARS = 4_000
+_NAME_IT = "What is this?"
+"""The question of a photo without words."""
 
 
 def read_chat(body: bytes) -> ChatRequest:
@@ -35,8 +37,8 @@ def read_chat(body: bytes) -> ChatRequest:
 
 
 def pipeline_of(model: str, gateway: Gateway) -> str:
-    """Return the pipeline that an alias means, or the name itself."""
-    return DEFAULT_PIPELINE if model in gateway.settings.model_aliases else model
+    """Return the pipeline that an alias means, or the name itself, without the tag of Ollama's clients."""
+    return DEFAULT_PIPELINE if model in gateway.settings.model_aliases else model.removesuffix(":latest")
 
 
 async def to_question(
@@ -49,16 +51,17 @@ async def to_question(
     """
     settings = gateway.settings
     experiment = allowed_experiment(chat.experiment, settings)
-    last, longest = chat.messages[-1], settings.max_question_chars
-    if last.role != "user":
-        raise InvalidRequest("messages: the last one must be the user's.")
-    turns = tuple(_turns(chat.messages[-MOST_MESSAGES:-1]))
+    messages, longest = _until_the_question(chat.messages), settings.max_question_chars
+    last = messages[-1]
+    turns = tuple(_turns(messages[-MOST_MESSAGES:-1]))
     history = tuple(
         replace(turn, question=turn.question[:longest], answer=turn.answer[:longest]) for turn in turns
     )
-    cut = history != turns or len(chat.messages) > MOST_MESSAGES
-    unread = ["history"] if cut or any(message.sounds for message in chat.messages[:-1]) else []
-    whole = last.text.strip()
+    cut = history != turns or len(messages) > MOST_MESSAGES
+    unread = ["history"] if cut or any(message.sounds for message in messages[:-1]) else []
+    if any(message.has_others for message in messages):
+        unread.append("parts")
+    whole = last.text.strip() or (_NAME_IT if last.photos and not last.sounds else "")
     text = _both_ends(whole, longest)
     if text != whole:
         unread.append("question")
@@ -67,12 +70,15 @@ async def to_question(
     most = _MOST_INSTRUCTION_CHARS if settings.reasoning is Reasoning.VLM else 0
     if len(instructions) > most:
         unread.append("instructions")
-    photos = [uri for message in chat.messages for uri in message.photos]
-    photo = None
-    if photos:
+    photos = [uri for message in messages if message.role == "user" for uri in message.photos]
+    if len(last.photos) > 1:
+        unread.append("photos_but_last")
+    is_new, photo = bool(last.photos), None
+    if photos and not is_new and not _is_data(photos[-1]):
+        unread.append("photo")  # an older one would be another thing
+    elif photos:
         data = await anyio.to_thread.run_sync(_photo_bytes, photos[-1])
         photo = await photo_of(data, settings, gateway.photos, gateway.photo_slots, deadline, caller)
-    is_new = bool(last.photos)
     carried = Session("", None if is_new else photo, history)
     sound = await _sound(last, gateway, caller, deadline)
     return Question(
@@ -88,6 +94,14 @@ async def to_question(
         unread=tuple(unread),
         experiment=experiment,
     )
+
+
+def _until_the_question(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
+    """Return the messages up to the user's last one: what follows is a reply begun, or a tool's."""
+    for place in range(len(messages), 0, -1):
+        if messages[place - 1].role == "user":
+            return messages[:place]
+    raise InvalidRequest("messages: one must be the user's.")
 
 
 def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
@@ -115,15 +129,22 @@ async def _sound(message: ChatMessage, gateway: Gateway, caller: Caller, deadlin
     return await sound_of(data, gateway, caller, deadline)
 
 
+def _is_data(uri: str) -> bool:
+    head = uri.partition(",")[0].strip().lower()
+    return head.startswith("data:") and head.endswith(";base64")
+
+
 def _photo_bytes(uri: str) -> bytes:
-    head, comma, body = uri.partition(",")
-    if not comma or not head.startswith("data:") or not head.endswith(";base64"):
+    if not _is_data(uri):
         raise ImageUrlNotAllowed("Send the photo as a data: URI with base64; URLs are not fetched.")
+    body = uri.partition(",")[2]
     return _decoded(body, "photo's data: URI")
 
 
 def _decoded(text: str, what: str) -> bytes:
+    """Decode base64, which may have line ends and lack its padding."""
+    bare = "".join(text.split()).rstrip("=")
     try:
-        return base64.b64decode(text, validate=True)
+        return base64.b64decode(bare + "=" * (-len(bare) % 4), validate=True)
     except ValueError as error:
         raise MalformedRequest(f"The {what} is not valid base64.") from error

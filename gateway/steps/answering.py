@@ -10,7 +10,6 @@ from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.state import Context, Draft, GenerationBudget, Query, Reply
 from gateway.steps.conclusion import out_of_time
 from gateway.steps.evidence import prompt_tokens
-from gateway.steps.verification import Judge
 from gateway.thresholds import Thresholds
 
 DraftByServices = Callable[[Deadline], Awaitable[Draft]]
@@ -30,20 +29,11 @@ class Answering(Protocol):
         """Return the answer that the evidence supports."""
         ...
 
-    def judge(
-        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> Awaitable[float | None]:
-        """Return the probability that it is right, or None for no opinion."""
-        ...
-
 
 async def answer_from(
     reasoner: Answering, fallback: Answering | None, query: Query, draft: Draft, context: Context, run: Run
-) -> tuple[Reply, Judge]:
-    """Return the reply, and the judge of the reasoner that gave it.
-
-    Signal: `answer_confidence`, where there is an answer.
-    """
+) -> Reply:
+    """Return the reply. Signal: `answer_confidence`, where there is an answer."""
     generation = run.plan.generation
     run.explain.evidence(context.evidence)
     run.keep(out_of_time(query.question, context))
@@ -58,8 +48,7 @@ async def answer_from(
     if reply.says_something:
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)
-    reader = fallback if fallback is not None and run.fell_back(Stage.ANSWER) else reasoner
-    return reply, reader.judge
+    return reply
 
 
 async def read_instead(

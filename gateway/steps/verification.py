@@ -1,34 +1,28 @@
-"""The dual verifier (QA-Dragon, 3.7.2): the answer's token probabilities and a model judge.
+"""The dual verifier (QA-Dragon, 3.7.2): the answer's token probabilities, a model judge, and the evidence.
 
-The verifier service compares both with their thresholds, and reads the evidence itself where it has neither.
-When it is out, the two comparisons are made here, so that an answer which its own model doubts is refused all
-the same. What stands then counts as if the verifier had only just let it pass: its probability is at most the
-lowest with which a checked answer stands, so that no answer is surer for not having been checked, and it is
-`unverified`: what models say of their own words can refuse an answer, but is no check of it. Likewise where a
-judge that should be asked fails. Where the plan leaves the judge out for want of time, what the verifier
-checked is `verified`, and its probability is at most that lowest one too. A judge may have no opinion: then
-what the verifier found stands.
+The judge is asked first, where the pipeline has one. The verifier service then compares tokens and judgement
+with their thresholds, and reads the evidence itself where it has neither. When it is out, the comparisons are
+made here, so that an answer which its own model doubts is refused all the same. What stands then counts as if
+the verifier had only just let it pass: its probability is at most the lowest with which a checked answer
+stands, so that no answer is surer for not having been checked, and it is `unverified`. Likewise where a judge
+that should be asked fails. Where the plan leaves the judge out for want of time, what the verifier checked is
+`verified`, and its probability is at most that lowest one too.
 
 What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
 and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
 server held the reply to a schema: its probabilities may then be among allowed tokens only; 0: over the whole
-vocabulary), `support` (the verifier's probability), `evidence_support` (the part of it that comes from the
-evidence), `judged`; `judge_first` and `judge_asked` are 0 or 1. With thresholds T, an answer is refused if
+vocabulary), `judged`, `support` (the verifier's probability), `evidence_support` (the part of it that comes
+from the evidence). With thresholds T, an answer is refused if
 
 1. `token_min` < T.token_min, or `token_mean` < T.token_mean;
-2. `judge_first` is 1, `judged` was measured, and `judged` < T.judged;
-3. the verifier answered (there is a `support`) and p < T.supported. p is `support` under the thresholds in
-   force; under other token thresholds it is the least of those that were measured: `evidence_support`,
-   `token_min` and `token_mean` each bent as `services.verifier.engines.certainty` does (a score s of at
-   least its threshold t becomes 1/2 + (s - t) / 2(1 - t)), and, with `judge_first`, `judged`. Without
-   `support` p is `token_mean`, and is held against T.borderline only;
-4. `judge_first` is 0, p < T.borderline and `judged` < T.judged. Without `judged` the answer stands if the
-   judge was asked and told nothing (`judge_asked` is 1) or there was none to ask (there is no `judge_asked`);
-   if it is 0, nobody knows what the judge would have said.
+2. `judged` < T.judged;
+3. p < T.supported. p is `support` under the thresholds in force; under other token thresholds it is the least
+   of those that were measured: `evidence_support`, `judged`, and `token_min` and `token_mean` each bent as
+   `services.verifier.engines.certainty` does (a score s of at least its threshold t becomes
+   1/2 + (s - t) / 2(1 - t)). Without `support` there is no p.
 
-Otherwise it stands, as does one of which there is neither `support`, nor a token, nor a first judgement, and
-one that no pipeline wanted verified: it has no `judge_first`. Of those that stand, the unverified are refused
-where the operator wants that (`withheld`).
+Otherwise it stands, as does one of which nothing was measured. Of those that stand, the unverified are
+refused where the operator wants that (`withheld`).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -60,54 +54,38 @@ async def verify(
     context: Context,
     run: Run,
     thresholds: Thresholds,
-    *,
-    judge_first: bool = False,
 ) -> Verdict | None:
-    """Check `reply`. The judge is asked if the other checks leave it open, or `judge_first` as in the paper.
+    """Check `reply`; ask the judge first if there is one.
 
     None if there is nothing to verify: no answer, or one in the evidence's own words. The built-in verifier
     has the reader's weights, and refuses almost none of the reader's answers (docs/quality.md).
     """
     if not reply.says_something or reply.quoted:
         return None
-
-    left_out = failed = False
-
-    async def judgement_in_time() -> float | None:
-        nonlocal left_out, failed
-        if judge is None:
-            return None
-        if not run.plan.judge:
-            left_out = True
-            await run.skip(Stage.JUDGE)
-            return None
-        run.explain.signal("judge_asked", 1.0)
-        heard, failed, generation = None, True, run.plan.generation
-        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE) as deadline:
-            heard = await judge(query, reply, context, generation, deadline)
-            failed = False
-        run.explain.signal("judged", heard)
-        return heard
-
-    _explain_tokens(reply, judge_first, run.explain)
+    _explain_tokens(reply, run.explain)
     in_doubt = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
     question, failures, explain = query.question, run.failures, run.explain
     run.keep(conclude(question, reply, in_doubt, context, None, failures, thresholds, explain=explain))
-    judgement = await judgement_in_time() if judge_first else None
-    checked, own = None, own_verdict(reply, judgement, thresholds)
+
+    judgement, judge_failed = None, False
+    if judge is not None and run.plan.judge:
+        judge_failed = True
+        async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE) as deadline:
+            judgement = await judge(query, reply, context, run.plan.generation, deadline)
+            judge_failed = False
+        explain.signal("judged", judgement)
+    elif judge is not None:
+        await run.skip(Stage.JUDGE)
+
+    checked = None
     async with run.optional(Stage.VERIFIER), run.stage(Stage.VERIFIER) as deadline:
-        checked = await check(services, query, reply, context, judgement, thresholds, run.explain, deadline)
-    verdict = checked or own
-    if judge is not None and not judge_first:
-        if verdict is None or verdict.refusal or verdict.probability >= thresholds.borderline:
-            run.explain.signal("judge_asked", 0.0 if run.plan.judge else None)
-        elif (judgement := await judgement_in_time()) is not None:
-            verdict = _judged(judgement, thresholds)
-    if checked is None or verdict is None or failed:
+        checked = await check(services, query, reply, context, judgement, thresholds, explain, deadline)
+    if checked is None or judge_failed:
+        verdict = checked or own_verdict(reply, judgement, thresholds)
         return _in_doubt(verdict, thresholds, Verification.UNVERIFIED)
-    if left_out:
-        return _in_doubt(verdict, thresholds, Verification.VERIFIED)
-    return verdict
+    if judge is not None and not run.plan.judge:
+        return _in_doubt(checked, thresholds, Verification.VERIFIED)
+    return checked
 
 
 def _in_doubt(verdict: Verdict | None, thresholds: Thresholds, verification: Verification) -> Verdict:
@@ -140,8 +118,7 @@ async def check(
     return Verdict(checked.probability, _refused_by(checked, judgement, thresholds))
 
 
-def _explain_tokens(reply: Reply, judge_first: bool, explain: Explaining) -> None:
-    explain.signal("judge_first", float(judge_first))
+def _explain_tokens(reply: Reply, explain: Explaining) -> None:
     if reply.token_probabilities:
         lowest, mean = least_and_mean(reply.token_probabilities)
         explain.signal("token_min", lowest)

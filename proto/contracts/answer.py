@@ -175,12 +175,11 @@ class Explanation(Message):
     `p_direct`, `p_verify` (P(the draft is right), where the photo suffices, and anyway: search router),
     `image_top`, `entity_probability` (image search), `evidence_top` (best relevance), `answer_confidence`,
     `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it that comes from the
-    evidence), `judged` (model judge); 0 or 1: `judge_first` (before the other checks), `judge_asked` (where
-    there was one to ask), `citable` (sources stand, or need not), `withheld` (it stood, but could not be
-    checked, and the operator wants such answers refused). How the last of them decide stands in
-    `gateway.steps.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline has
-    none. `found`: what each search brought, in the order in which it came. `model_calls`: those whose reply
-    came, in the order in which they ended; only with `Experiment.model_calls`.
+    evidence), `judged` (model judge); 0 or 1: `citable` (sources stand, or need not), `withheld` (it stood,
+    but could not be checked, and the operator wants such answers refused). How the last of them decide stands
+    in `gateway.steps.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline
+    has none. `found`: what each search brought, in the order in which it came. `model_calls`: those whose
+    reply came, in the order in which they ended; only with `Experiment.model_calls`.
     """
 
     draft: str | None = None

@@ -5,7 +5,7 @@ OpenAI's and not ours: there is no `.proto` for it.
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
 
 from contracts.answer import Answer, Experiment
 from contracts.message import Message
@@ -24,11 +24,15 @@ class ImageUrl(Message):
     url: str
 
 
+def _with_url(given: object) -> object:
+    return {"url": given} if isinstance(given, str) else given
+
+
 class ImageContent(Message):
-    """A photo."""
+    """A photo. Some clients send its address without the object around it."""
 
     type: Literal["image_url"]
-    image_url: ImageUrl
+    image_url: Annotated[ImageUrl, BeforeValidator(_with_url, json_schema_input_type=ImageUrl | str)]
 
 
 class InputAudio(Message):
@@ -45,33 +49,65 @@ class AudioContent(Message):
     input_audio: InputAudio
 
 
-Content = Annotated[TextContent | ImageContent | AudioContent, Field(discriminator="type")]
+class OtherContent(Message):
+    """A part that the platform does not read, such as a file or a model's thoughts."""
+
+    type: str = Field(default="", max_length=100)
+
+
+_KINDS = ("text", "image_url", "input_audio")
+
+
+def _kind(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else getattr(part, "type", None)
+    return kind if kind in _KINDS else "other"
+
+
+def _parts(given: object) -> object:
+    """The list of parts that a text, or nothing, stands for."""
+    if given is None:
+        return []
+    return [{"type": "text", "text": given}] if isinstance(given, str) else given
+
+
+Content = Annotated[
+    Annotated[TextContent, Tag("text")]
+    | Annotated[ImageContent, Tag("image_url")]
+    | Annotated[AudioContent, Tag("input_audio")]
+    | Annotated[OtherContent, Tag("other")],
+    Discriminator(_kind),
+]
 
 
 class ChatMessage(Message):
     """One message of the conversation."""
 
     role: Literal["system", "developer", "user", "assistant", "tool", "function"]
-    content: str | Annotated[list[Content], Field(max_length=64, fail_fast=True)] | None = None
+    content: Annotated[
+        list[Content],
+        Field(max_length=64, fail_fast=True),
+        BeforeValidator(_parts, json_schema_input_type=str | list[Content] | None),
+    ] = []
 
     @property
     def text(self) -> str:
         """Its words, without its photos and recordings."""
-        if isinstance(self.content, str):
-            return self.content
-        return "\n".join(part.text for part in self.content or [] if isinstance(part, TextContent))
+        return "\n".join(part.text for part in self.content if isinstance(part, TextContent))
 
     @property
     def photos(self) -> list[str]:
-        """The `data:` URIs of its photos."""
-        parts = self.content if isinstance(self.content, list) else []
-        return [part.image_url.url for part in parts if isinstance(part, ImageContent)]
+        """The addresses of its photos."""
+        return [part.image_url.url for part in self.content if isinstance(part, ImageContent)]
 
     @property
     def sounds(self) -> list[str]:
         """Its recordings, in base64."""
-        parts = self.content if isinstance(self.content, list) else []
-        return [part.input_audio.data for part in parts if isinstance(part, AudioContent)]
+        return [part.input_audio.data for part in self.content if isinstance(part, AudioContent)]
+
+    @property
+    def has_others(self) -> bool:
+        """Whether a part of it is none of these."""
+        return any(isinstance(part, OtherContent) for part in self.content)
 
 
 MOST_MESSAGES = 64
@@ -111,8 +147,8 @@ class ChatRequest(Message):
     logprobs: Literal[False] | None = None
     function_call: Literal["none", "auto"] | None = None
     modalities: list[Literal["text"]] | None = Field(default=None, max_length=4, fail_fast=True)
-    max_tokens: int | None = Field(default=None, ge=1)
-    max_completion_tokens: int | None = Field(default=None, ge=1)
+    max_tokens: int | None = Field(default=None, description="below 1: as many as the answer has")
+    max_completion_tokens: int | None = Field(default=None, description="below 1: as many as the answer has")
     stop: str | Annotated[list[str], Field(max_length=16, fail_fast=True)] | None = None
     stream_options: StreamOptions | None = None
     deadline_ms: int | None = None

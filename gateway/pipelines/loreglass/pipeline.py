@@ -34,7 +34,7 @@ from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.evidence import SearchRequest
 from gateway.steps.identify import identify, named_by, search_crops
 from gateway.steps.routing import SearchRouter
-from gateway.steps.verification import Judge, verify
+from gateway.steps.verification import verify
 from gateway.thresholds import RetrievalLimits, Thresholds
 
 MODULES = frozenset(
@@ -48,7 +48,7 @@ MODULES = frozenset(
 `crops`: the whole photo alone is searched; `image-search`: not even that; `ocr`: no stage is given the
 photo's print; `fusion-search`: what image search found stays out of the text queries; `reranking`: evidence
 in search order; `second-hop`: one search; `verifier`: no check of the answer but that of its citations;
-`search-router`: every question is searched for; `judge`: the verifier's other checks decide;
+`search-router`: every question is searched for; `judge`: as it is, for none is asked (`qa-dragon` has one);
 `text-search`: image search alone; `domain-advice`: the draft is given none.
 """
 
@@ -173,26 +173,20 @@ class LoreglassPipeline:
             draft = replace(draft, tools=draft.tools - {Tool.IMAGE_SEARCH})
         entity = await self._identify(query, draft, prefetched, run)
         context = await self._find(query, draft, route, entity, await prefetched.photo_text.result(), run)
-        reply, judge = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
+        reply = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
         domain = (await prefetched.domain.result()).domain
-        outcome = await self._check(judge, query, reply, context, domain, run)
+        outcome = await self._check(query, reply, context, domain, run)
         if self.fallback is None or run.fell_back(Stage.ANSWER) or outcome.reason not in _MODEL_FAILED:
             return outcome
         run.keep(outcome)
         reading = await read_instead(self.fallback, query, draft, context, self.thresholds, run)
-        return await self._check(None, query, reading, context, domain, run) if reading else outcome
+        return await self._check(query, reading, context, domain, run) if reading else outcome
 
     async def _check(
-        self,
-        judge: Judge | None,
-        query: Query,
-        reply: Reply,
-        context: Context,
-        domain: Domain | None,
-        run: Run,
+        self, query: Query, reply: Reply, context: Context, domain: Domain | None, run: Run
     ) -> Outcome:
         """Return the reply as the answer if it passes the checks, else a refusal."""
-        verdict = await self._verify(judge, query, reply, context, run)
+        verdict = await self._verify(query, reply, context, run)
         failures, explain = run.failures, run.explain
         return conclude(
             query.question, reply, verdict, context, domain, failures, self.thresholds, explain=explain
@@ -292,20 +286,12 @@ class LoreglassPipeline:
             return evidence.in_search_order((*known, *pages)[: run.plan.chunks])
         return await evidence.rank_chunks(self.services, request, (*known, *pages), run, rank)
 
-    async def _verify(
-        self, judge: Judge | None, query: Query, reply: Reply, context: Context, run: Run
-    ) -> Verdict | None:
-        """The dual verifier (3.7.2). `judge`: of the reasoner that answered; None: it is not asked.
-
-        What a model wrote stands by the evidence alone: its tokens and its own yes say more of the model.
-        """
+    async def _verify(self, query: Query, reply: Reply, context: Context, run: Run) -> Verdict | None:
+        """What a model wrote stands by the evidence alone: its tokens and its own yes tell of the model."""
         if "verifier" in self.missing:
             return None
-        if "judge" in self.missing:
-            judge = None
-        if reply.generated:
-            judge, reply = None, replace(reply, token_probabilities=None)
-        return await verify(self.services, judge, query, reply, context, run, self.thresholds)
+        by_evidence = replace(reply, token_probabilities=None)
+        return await verify(self.services, None, query, by_evidence, context, run, self.thresholds)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
         """What only the evidence in hand makes searchable; usually nothing."""

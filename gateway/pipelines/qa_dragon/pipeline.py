@@ -252,10 +252,8 @@ class QaDragonPipeline:
     ) -> Outcome:
         """3.7: the answer with its reasons, and the dual verifier; what that accepts need not cite."""
         cut_offs, failures, explain = self.thresholds, run.failures, run.explain
-        reply, judge = await answer_from(self.reasoner, None, query, draft, context, run)
+        reply = await answer_from(self.reasoner, None, query, draft, context, run)
         verdict: Verdict | None = Verdict(1.0, verification=Verification.NONE)
         if "verifier" not in self.missing:
-            verdict = await verify(
-                self.services, judge, query, reply, context, run, cut_offs, judge_first=True
-            )
+            verdict = await verify(self.services, self.reasoner.judge, query, reply, context, run, cut_offs)
         return conclude(query.question, reply, verdict, context, domain, failures, cut_offs, True, explain)

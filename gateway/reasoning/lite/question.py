@@ -24,6 +24,32 @@ _NAMING = {
 }
 _KIND = re.compile(r"\b(?:this|that|these|those)\s+(\w+)", re.IGNORECASE)
 """The kind of thing in "this church"."""
+_POLITE = re.compile(
+    r"^(?:(?:please|hey|ok|so|tell me|i wonder|(?:do|can|could|would|will) you(?: please)?(?: know)?)\b"
+    r"[, ]*)+",
+    re.IGNORECASE,
+)
+_KIND_ASKED = re.compile(
+    r"^(?:what|which) (\w+) (?:"
+    r"(?:is|are) (?:this|that|these|those|it|he|she)(?: here| over there| called| named)?"
+    r"|(?:this|that|it|he|she) is(?: called| named)?"
+    r"|(?:am i|are we) (?:looking at|facing|holding)(?: here)?"
+    r"|(?:do i|do we|can you) see(?: here)?)$"
+)
+"""The kind in "which building is this?", "what bird am I looking at?"; not in "what city is it in?"."""
+_KINDS = word_set(
+    "building house church cathedral chapel temple mosque synagogue tower bridge castle palace fort ruin"
+    " monument memorial landmark statue sculpture fountain gate arch square street place site town city"
+    " village park garden mountain hill lake river waterfall island beach museum gallery theatre theater"
+    " station airport hotel shop store restaurant cafe painting picture artwork work animal bird dog cat"
+    " horse fish insect butterfly spider snake plant flower tree mushroom fruit vegetable car vehicle bike"
+    " bicycle motorcycle train plane aircraft ship boat machine engine device gadget instrument tool phone"
+    " camera computer console toy game book film movie album dish food drink cheese product model make"
+    " brand logo flag person man woman character player"
+)
+"""Nouns that ask for the name of what is seen. Nouns of qualities ("what colour is this?") do not."""
+_OPEN_END = word_set("about by for from in made of on to with")
+"""Last words of a question about something else than the thing: "what is this made of?"."""
 _READING = {stem(word) for word in ("read", "written", "printed", "print", "text", "sign", "label", "write")}
 _COMPARES = re.compile(
     r"\b(?:than|(?:more|less|fewer|older|newer|younger|taller|higher|longer|shorter|bigger|larger|smaller"
@@ -72,9 +98,14 @@ class ParsedQuestion:
         """Whether nothing is asked but what the thing is: its name, or which one of its kind."""
         kinds = _KIND.findall(self.text)
         known = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
-        opens = _WHICH.intersection(words(self.text)[:1])
-        meant = self.about in (About.VIEW, About.SPOKEN)
-        return meant and bool(opens) and not content_stems(self.text) - known - _NAMING
+        text = _POLITE.sub("", self.text)
+        said = words(text)
+        if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(said[:1]):
+            return False
+        if _OPEN_END.intersection(said[-1:]):
+            return False
+        kind = _KIND_ASKED.match(" ".join(said))
+        return bool(kind and kind[1] in _KINDS) or not content_stems(text) - known - _NAMING
 
 
 def parse_question(query: Query) -> ParsedQuestion:

@@ -138,12 +138,6 @@ class LiteReasoner:
             return Reply(None, 0.0, reason=_LOST[type(error)])
         return found or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
 
-    async def judge(
-        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> float | None:
-        """See the port: no opinion beside the reader's."""
-        return None
-
 
 def _draft(query: Query, question: ParsedQuestion, found: Reply | None, name: Entity | None) -> Draft:
     known = question.about in (About.NAMED, About.SPOKEN)

@@ -50,6 +50,13 @@ async def test_not_ready_names_what_failed_and_nothing_of_the_inside(check: Chec
     assert alive.json()["status"] == "ok"
 
 
+async def test_head_of_a_health_page_has_its_status_and_no_body() -> None:
+    async with live(app_with({"index": down})) as client:
+        ready, alive = await client.head("/health/ready"), await client.head("/health/live")
+    assert (ready.status_code, ready.content) == (503, b"")
+    assert (alive.status_code, alive.content) == (200, b"")
+
+
 class Engine:
     """An engine that can break."""
 

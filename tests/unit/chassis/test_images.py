@@ -249,3 +249,46 @@ def test_a_large_deep_picture_is_decoded_in_bounded_memory() -> None:
     data = pictures.encoded(deep, "PNG", compress_level=1)
     deep.close()
     assert peak_growth_mib(lambda: clean_image(data, LIMITS, max_side=1600)) < 260
+
+
+@pytest.mark.parametrize(
+    ("options", "max_side", "outcome"),
+    [
+        ({}, 100, (75, 100, 3)),
+        ({"progressive": True}, 100, ImageTooLarge),  # its decoder keeps all coefficients
+        ({}, None, ImageTooLarge),
+        ({}, 1_500, ImageTooLarge),
+    ],
+    ids=["scaled", "progressive", "at full size", "hardly scaled"],
+)
+def test_a_jpeg_beyond_the_pixels_of_others_is_read_where_its_decoder_scales_it(
+    options: dict[str, object], max_side: int | None, outcome: object
+) -> None:
+    large = pictures.encoded(Image.new("RGB", (1_600, 1_200), RED), "JPEG", **options)
+    limits = ImageLimits(max_pixels=500_000, max_jpeg_pixels=2_000_000)
+    if isinstance(outcome, tuple):
+        assert decode_rgb(large, limits, max_side).shape == outcome
+        return
+    with pytest.raises(ImageTooLarge, match="not progressive"):
+        decode_rgb(large, limits, max_side)
+
+
+def test_a_tiff_of_several_pages_is_named_and_one_with_a_thumbnail_is_read() -> None:
+    pages, thumbnail = io.BytesIO(), io.BytesIO()
+    scene, small = pictures.scene(), pictures.scene().resize((24, 16))
+    scene.save(pages, "TIFF", save_all=True, append_images=[scene])
+    small.encoderinfo = {"tiffinfo": {254: 1}}  # type: ignore[attr-defined]
+    scene.save(thumbnail, "TIFF", save_all=True, append_images=[small])
+    with pytest.raises(UnsupportedImage, match="several pages"):
+        decode_rgb(pages.getvalue())
+    assert decode_rgb(thumbnail.getvalue()).shape == (64, 96, 3)
+
+
+@pytest.mark.parametrize(("ink", "behind"), [(255, 0), (0, 255), (200, 0), (90, 255)])
+@pytest.mark.parametrize("mode", ["RGBA", "LA"])
+def test_print_on_transparency_stands_out(mode: str, ink: int, behind: int) -> None:
+    print_alone = Image.new("LA", (96, 64), (ink, 0))
+    print_alone.paste((ink, 255), (20, 20, 60, 30))
+    pixels = decode_rgb(pictures.encoded(print_alone.convert(mode), "PNG"))
+    assert set(pixels[25, 40]) == {ink}
+    assert set(pixels[5, 5]) == {behind}

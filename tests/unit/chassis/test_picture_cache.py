@@ -41,7 +41,7 @@ def test_a_picture_is_kept_as_it_is_under_its_hash(tmp_path: Path, form: str, su
         (picture(form="JPEG", side=256)[:-40], "damaged"),
         (picture(form="WEBP", side=256)[:-40], "damaged"),
         (picture(side=8), "too small"),
-        (b"\xff" * (20 * 2**20 + 1), "larger than 20 MiB"),
+        (b"\xff" * (30 * 2**20 + 1), "larger than 30 MiB"),
     ],
 )
 def test_what_is_no_sound_picture_is_not_kept(tmp_path: Path, data: bytes, why: str) -> None:

@@ -158,10 +158,10 @@ def test_other_files_are_rejected_with_reason(tmp_path: Path) -> None:
     outcomes = list(read_photos(tmp_path))
     assert reasons(outcomes) == {
         "empty.png": "The photo is empty.",
-        "huge.jpg": "The photo is larger than 20 MiB.",
+        "huge.jpg": "The photo is larger than 30 MiB.",
         "notes.txt": (
-            "It is no photo: .avif, .bmp, .gif, .heic, .heif, .jpeg, .jpg, .png, .tif, .tiff, .webp "
-            "files are."
+            "It is no photo: .avif, .bmp, .gif, .heic, .heif, .jfif, .jpe, .jpeg, .jpg, .png, .tif, "
+            ".tiff, .webp files are."
         ),
         "pipe.jpg": "The photo is not a file.",
     }

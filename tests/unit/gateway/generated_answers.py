@@ -21,7 +21,7 @@ from services.verifier.engines.certainty import certainty_of
 from tests.unit.gateway.reasoners import lookup_draft
 
 LIMITS = (0.0, 0.1, 0.3, 0.5, 0.6, 0.8, 0.9, 1.0)
-TUNED = ("answer_confidence", "supported", "borderline", "judged", "token_min", "token_mean")
+TUNED = ("answer_confidence", "supported", "judged", "token_min", "token_mean")
 CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE, 0.8),))
 ASK = Query("What is it?", None)
 
@@ -36,7 +36,6 @@ class Case:
     judge_works: bool
     verifier_works: bool
     has_judge: bool
-    judge_first: bool
     verdict_suffices: bool
 
     async def answer(self, *_: object) -> Reply:
@@ -83,15 +82,13 @@ def drawn(random: Random) -> Case:
         judge_works=random.random() < 0.8,
         verifier_works=random.random() < 0.8,
         has_judge=random.random() < 0.7,
-        judge_first=random.random() < 0.4,
         verdict_suffices=random.random() < 0.3,
     )
 
 
 def thresholds_of(random: Random) -> Thresholds:
-    """Return random thresholds in a valid order."""
+    """Return random thresholds."""
     values = {name: random.choices(LIMITS, (4, 4, 4, 3, 3, 2, 1, 1))[0] for name in TUNED}
-    values["borderline"] = max(values["borderline"], values["supported"])
     return load_thresholds().with_overrides(values)
 
 
@@ -99,10 +96,9 @@ async def asked(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
     """Return whether the answer was given, and the explanation."""
     run = Run("trace", Deadline.after_ms(600_000), explain=Explaining())
     draft = lookup_draft()
-    reply, judge = await answer_from(case, None, ASK, draft, CONTEXT, run)
-    services = cast(Services, case)
-    asked_judge, first = judge if case.has_judge else None, case.judge_first and case.has_judge
-    verdict = await verify(services, asked_judge, ASK, reply, CONTEXT, run, thresholds, judge_first=first)
+    reply = await answer_from(case, None, ASK, draft, CONTEXT, run)
+    services, judge = cast(Services, case), case.judge if case.has_judge else None
+    verdict = await verify(services, judge, ASK, reply, CONTEXT, run, thresholds)
     outcome = conclude(
         ASK.question,
         reply,

@@ -65,7 +65,6 @@ class ScriptedReasoner:
     before_draft: Callable[[ReadPhoto], Awaitable[None]] = at_once
     say: Callable[[Query, Context], Reply] = quote_best
     hop: Callable[[Context], tuple[str, ...]] = lambda _: ()
-    judgement: float = 0.9
     looks: bool = True
     rewritten: str = ""
     rewrites: list[Query] = field(default_factory=list)
@@ -73,7 +72,6 @@ class ScriptedReasoner:
     advised: list[Domain | None] = field(default_factory=list)
     candidates: list[tuple[Entity, ...]] = field(default_factory=list)
     found: list[Context] = field(default_factory=list)
-    judged: list[Reply] = field(default_factory=list)
 
     def drafts(self, query: Query) -> bool:
         return self.looks
@@ -112,12 +110,6 @@ class ScriptedReasoner:
     ) -> Reply:
         self.found.append(context)
         return self.say(ask, context)
-
-    async def judge(
-        self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> float:
-        self.judged.append(reply)
-        return self.judgement
 
 
 class FailingReasoner(ScriptedReasoner):

@@ -71,7 +71,7 @@ BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
     ("empty file", b"", 422, "corrupt_image"),
     ("text as jpg", pictures.FOREIGN["text"], 415, "unsupported_image"),
     ("100 megapixels", pictures.one_bit_bomb(), 413, "image_too_large"),
-    ("20 MiB and a byte", b"\xff\xd8\xff" + bytes(20 * 2**20 - 2), 413, "image_too_large"),
+    ("30 MiB and a byte", b"\xff\xd8\xff" + bytes(30 * 2**20 - 2), 413, "image_too_large"),
 ]
 
 

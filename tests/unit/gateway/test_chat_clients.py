@@ -6,6 +6,7 @@ Open WebUI, OpenGlasses (`straff2002/OpenGlasses`, `LLMService.swift`) and Visio
 
 import base64
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,18 @@ def with_photo(text: str, photo: bytes = PHOTO, **more: str) -> dict[str, Any]:
             {"type": "image_url", "image_url": {"url": data_uri(photo), **more}},
         ],
     }
+
+
+def parts(*given: str | dict[str, Any]) -> dict[str, Any]:
+    """Return a user's message of these parts."""
+    return {
+        "role": "user",
+        "content": [{"type": "text", "text": each} if isinstance(each, str) else each for each in given],
+    }
+
+
+def photo_part(url: str) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 OLDER_PHOTO = encoded(scene(400, 300), "JPEG")
@@ -163,6 +176,74 @@ async def test_model_aliases_serve_apps_with_a_fixed_model_name(
         assert await complete(world, SOME_APP)
     assert (listed[0], listed[-2:]) == ("loreglass", ["gpt-4o", "openclaw"])
     assert (shown.status_code, shown.json()["id"]) == (200, "gpt-4o")
+
+
+WRAPPED = "\n".join(re.findall(".{1,76}", data_uri(PHOTO).rstrip("=")))
+FILE = {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,AAAA"}}
+LENIENT: list[tuple[str, dict[str, Any], str, list[str]]] = [
+    ("base64 with line ends, without padding", parts(photo_part(WRAPPED), QUESTION), QUESTION, []),
+    (
+        "an address without an object",
+        parts({"type": "image_url", "image_url": WRAPPED}, QUESTION),
+        QUESTION,
+        [],
+    ),
+    ("a photo without words", parts(photo_part(data_uri(PHOTO))), "What is this?", []),
+    ("a part of another kind", parts(photo_part(data_uri(PHOTO)), FILE, QUESTION), QUESTION, ["parts"]),
+    (
+        "two photos",
+        parts(photo_part(data_uri(OLDER_PHOTO)), photo_part(data_uri(PHOTO)), QUESTION),
+        QUESTION,
+        ["photos_but_last"],
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("message", "question", "degraded"), [case[1:] for case in LENIENT], ids=[case[0] for case in LENIENT]
+)
+async def test_a_message_is_read_as_other_servers_read_it(
+    world: World, message: dict[str, Any], question: str, degraded: list[str]
+) -> None:
+    body = {"model": "loreglass:latest", "messages": [message], "max_tokens": -1}
+    reply = (await world.client.post("/v1/chat/completions", json=body)).json()
+    ask = world.reasoner.asked[-1]
+    assert ask.photo is not None
+    assert (ask.question, ask.photo.width, reply["choices"][0]["finish_reason"]) == (question, 320, "stop")
+    assert reply["loreglass"]["degraded"] == degraded
+
+
+async def test_what_follows_the_user_s_last_message_is_not_the_question(world: World) -> None:
+    begun = {"role": "assistant", "content": "The book was"}
+    await complete(world, {"model": "loreglass", "messages": [with_photo(QUESTION), begun]})
+    assert world.reasoner.asked[-1].question == QUESTION
+
+
+@pytest.mark.parametrize("role", ["system", "assistant"])
+async def test_a_picture_of_others_is_not_the_wearer_s(world: World, role: str) -> None:
+    picture = {**with_photo("Like this one.", OLDER_PHOTO), "role": role}
+    asking = {"role": "user", "content": QUESTION}
+    await complete(world, {"model": "loreglass", "messages": [with_photo("This?"), picture, asking]})
+    photo = world.reasoner.asked[-1].photo
+    assert photo is not None
+    assert photo.width == 320
+
+
+async def test_an_old_photo_by_address_is_named_and_no_older_one_taken_for_it(world: World) -> None:
+    old = parts(photo_part("https://example.org/a.jpg"), "And this?")
+    between, asking = {"role": "assistant", "content": "A book."}, {"role": "user", "content": QUESTION}
+    body = {"model": "loreglass", "messages": [with_photo("This?"), between, old, between, asking]}
+    reply = (await world.client.post("/v1/chat/completions", json=body)).json()
+    assert world.reasoner.asked[-1].photo is None
+    assert "photo" in reply["loreglass"]["degraded"]
+
+
+async def test_an_error_says_which_message_and_part(world: World) -> None:
+    wrong = {"type": "image_url", "image_url": {"link": "a"}}
+    body = {"model": "loreglass", "messages": [with_photo("This?"), parts("And?", wrong)]}
+    reply = await world.client.post("/v1/chat/completions", json=body)
+    assert reply.status_code == 422
+    assert "messages.1.content.1.image_url" in reply.json()["error"]["message"]
 
 
 WRONG = {

@@ -116,8 +116,8 @@ async def test_bad_messages_are_refused_as_problems_that_the_client_reads(client
         ([user(QUESTION, "https://example.org/photo.jpg")], "image_url_not_allowed"),
         ([user(QUESTION, "data:image/jpeg;base64,%%%")], "malformed_request"),
         ([user(QUESTION, "data:image/jpeg;base64,AAAA")], "unsupported_image"),
-        ([user("  ")], "invalid_request"),
-        ([user(QUESTION), {"role": "assistant", "content": "Ada."}], "invalid_request"),
+        ([user("  ", photo=None)], "invalid_request"),
+        ([{"role": "assistant", "content": "Ada."}], "invalid_request"),
         ([], "invalid_request"),
     ]
     for messages, code in refused:

@@ -89,8 +89,6 @@ BAD: list[tuple[Any, str]] = [
     ({"thresholds": {"judged": "0.5"}}, "judged"),
     ({"thresholds": {"judged": True}}, "judged"),
     ({"thresholds": {"judged": None}}, "judged"),
-    ({"thresholds": {"supported": 0.8, "borderline": 0.7}}, "borderline"),
-    ({"thresholds": {"supported": 0.99}}, "borderline"),
     ({"thresholds": {f"name{place}": 0.5 for place in range(33)}}, "thresholds"),
     ({"thresholds": [0.5]}, "thresholds"),
     ({"explain": "yes"}, "explain"),
@@ -134,8 +132,8 @@ async def test_experiment_that_is_not_json_is_refused(measured: World, text: str
     assert (await post_json(measured, body.encode())).status_code in (400, 413, 422)
 
 
-async def test_ordered_thresholds_may_be_set_together(measured: World) -> None:
-    both = json.dumps({"explain": True, "thresholds": {"supported": 0.97, "borderline": 0.98}})
+async def test_several_thresholds_may_be_set_together(measured: World) -> None:
+    both = json.dumps({"explain": True, "thresholds": {"supported": 0.97, "answer_confidence": 0.1}})
     answer = await measured.ask(experiment=both)
     assert answer.reason is Reason.UNSUPPORTED  # the fake verifier says .95
     assert answer.explanation is not None
@@ -212,7 +210,7 @@ async def test_every_pipeline_with_thresholds_takes_others(
 
 def test_every_threshold_of_the_file_can_be_set() -> None:
     names = [field.name for field in fields(Thresholds) if field.name != "version"]
-    assert load_thresholds().with_overrides(dict.fromkeys(names, 0.5)).borderline == 0.5
+    assert load_thresholds().with_overrides(dict.fromkeys(names, 0.5)).judged == 0.5
 
 
 GIVEN = PACKAGED.read_text("utf-8")
@@ -248,9 +246,9 @@ def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
 
 
 def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
-    mine = GIVEN.replace("version = 6", "version = 7").replace("decisive = 0.90", "decisive = 1")
+    mine = GIVEN.replace("version = 7", "version = 8").replace("decisive = 0.90", "decisive = 1")
     thresholds = load_thresholds(written(tmp_path, mine))
-    assert (thresholds.version, thresholds.decisive) == (7, 1.0)
+    assert (thresholds.version, thresholds.decisive) == (8, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -264,10 +262,9 @@ def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
         (("decisive = 0.90", "decisive = true"), "decisive: "),
         (("decisive = 0.90", 'decisive = "high"'), "decisive: "),
         (("decisive = 0.90", "supported = 0.9"), "supported is given twice"),
-        (("borderline = 0.70", "borderline = 0.1"), "borderline must not be below supported"),
-        (("version = 6", "version = 0"), "version: "),
-        (("version = 6", "version = 2.5"), "version: "),
-        (("version = 6", "version = "), "is not TOML"),
+        (("version = 7", "version = 0"), "version: "),
+        (("version = 7", "version = 2.5"), "version: "),
+        (("version = 7", "version = "), "is not TOML"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(

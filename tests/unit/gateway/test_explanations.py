@@ -84,12 +84,7 @@ async def test_searched_question_explains_every_signal() -> None:
         "entity_probability": 0.97,
         "evidence_top": 0.9,
         "answer_confidence": 0.9,
-        "token_min": 0.75,
-        "token_mean": pytest.approx(0.93675),
-        "token_grammar": 0,
         "support": 0.95,
-        "judge_first": 0,
-        "judge_asked": 0,
         "citable": 1,
     }
     assert {item.text for item in explanation.evidence} >= {AUTHOR, "THE SALT ROAD"}
@@ -130,10 +125,10 @@ async def test_qa_dragon_explains_its_judge_and_stages(anyio_backend: object) ->
     explanation = run.explain.to_explanation(load_thresholds())
     assert explanation is not None
     assert explanation.proposed == outcome.answer
-    signals = {
-        name: explanation.signals[name] for name in ("judge_first", "judge_asked", "citable", "support")
+    assert {name: explanation.signals[name] for name in ("citable", "support")} == {
+        "citable": 1,
+        "support": 0.95,
     }
-    assert signals == {"judge_first": 1, "judge_asked": 1, "citable": 1, "support": 0.95}
     assert explanation.signals["judged"] > 0
     stages = {note.stage for note in explanation.notes}
     assert {"tool_router", "object_list", "query_split", "select_entity"} <= stages

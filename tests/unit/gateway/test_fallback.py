@@ -77,7 +77,7 @@ def know_nothing(_: Query, context: Context) -> Reply:
 
 def invent(_: Query, context: Context) -> Reply:
     """An answer that nothing can be cited for."""
-    return Reply("Jane Austen.", 0.9, (Quote(0, "by Jane Austen"),), generated=True)
+    return Reply("Jane Austen.", 0.9, (Quote(0, "by Jane Austen"),))
 
 
 @pytest.mark.parametrize("say", [know_nothing, invent])

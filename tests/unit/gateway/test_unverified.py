@@ -58,10 +58,10 @@ async def test_an_unchecked_answer_says_so_and_is_less_confident() -> None:
 
 
 @pytest.mark.parametrize("tokens", [None, (0.99, 0.97)])
-@pytest.mark.parametrize("judge_first", [False, True])
+@pytest.mark.parametrize("judge", [None, Judge(0.7)], ids=["", "judged"])
 @pytest.mark.parametrize("probability", [LEAST, 1.0])
 async def test_an_unchecked_answer_is_never_more_confident(
-    tokens: tuple[float, ...] | None, judge_first: bool, probability: float
+    tokens: tuple[float, ...] | None, judge: Judge | None, probability: float
 ) -> None:
     reply = Reply("A fact.", 0.9, (Quote(0, "A fact."),), token_probabilities=tokens)
 
@@ -74,10 +74,7 @@ async def test_an_unchecked_answer_is_never_more_confident(
         services.verifier.mood = mood
         async with clients_of(services) as clients:
             run, query = Run("t", Deadline.after_ms(20_000)), Query("What?", None)
-            judge = Judge(0.7)
-            return await verify(
-                clients, judge, query, reply, CONTEXT, run, THRESHOLDS, judge_first=judge_first
-            )
+            return await verify(clients, judge, query, reply, CONTEXT, run, THRESHOLDS)
 
     checked, unchecked = await verdict(Mood.WORKS), await verdict(Mood.CRASHES)
     assert checked is not None

@@ -1,4 +1,4 @@
-"""The dual verifier: which check refused, when the judge is asked, and what holds without the service."""
+"""The dual verifier: which check refused, and what holds without the judge or the service."""
 
 from dataclasses import dataclass, field, replace
 
@@ -56,15 +56,13 @@ async def verdict(
     services: FakeServices,
     judge: Judge | None,
     tokens: tuple[float, ...] | None = None,
-    judge_first: bool = False,
     plan: Plan = FULL,
 ) -> Verdict | None:
     reply = replace(QUOTED, token_probabilities=tokens)
     async with clients_of(services) as clients:
         run = Run("t", Deadline.after_ms(20_000), planning=FixedPlan(plan))
         ask = Query("What?", None)
-        thresholds = load_thresholds()
-        return await verify(clients, judge, ask, reply, CONTEXT, run, thresholds, judge_first=judge_first)
+        return await verify(clients, judge, ask, reply, CONTEXT, run, load_thresholds())
 
 
 @pytest.fixture
@@ -84,68 +82,48 @@ async def test_the_check_that_refused_is_named(
     strict: FakeServices, tokens: tuple[float, ...] | None, refusal: str | None, mood: Mood
 ) -> None:
     strict.verifier.mood = mood
-    found = await verdict(strict, Judge(), tokens)
+    found = await verdict(strict, None, tokens)
     assert found is not None
     assert found.refusal == refusal
     if mood is Mood.CRASHES and not tokens:
         assert found.verification is Verification.UNVERIFIED
-    judged = await verdict(strict, Judge(0.2), tokens=None, judge_first=True)
+    judged = await verdict(strict, Judge(0.2))
     assert judged is not None
     assert judged.refusal == "judge"
 
 
 async def test_the_thresholds_travel_with_the_token_probabilities(strict: FakeServices) -> None:
-    await verdict(strict, Judge(), SURE)
+    await verdict(strict, None, SURE)
     (request,) = strict.verifier.calls
     assert request.token_probabilities == list(SURE)
     assert (request.token_min, request.token_mean, request.model_judgement) == (0.25, 0.50, None)
 
 
-@pytest.mark.parametrize("tokens", [SURE, None])
-@pytest.mark.parametrize("judge_first", [False, True])
-async def test_the_judge_is_asked_at_once_only_as_in_the_paper(
-    strict: FakeServices, judge_first: bool, tokens: tuple[float, ...] | None
-) -> None:
-    judge = Judge(0.7)
-    await verdict(strict, judge, tokens, judge_first)
-    (request,) = strict.verifier.calls
-    assert len(judge.asked) == judge_first
-    assert request.model_judgement == (0.7 if judge_first else None)
-
-
-async def test_a_borderline_answer_is_judged_if_a_judge_has_an_opinion() -> None:
+async def test_the_judge_is_asked_before_the_verifier_which_hears_its_opinion() -> None:
     services = FakeServices()
     services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
-    for judgement, found in ((0.9, Verdict(0.9)), (0.2, Verdict(0.2, "judge")), (None, Verdict(0.65))):
-        judge = Judge(judgement)
-        assert await verdict(services, judge) == found
-        assert len(judge.asked) == 1
-    assert await verdict(services, Judge(None), None, judge_first=True) == Verdict(0.65)
+    for judgement, verdict_of_both in ((0.9, Verdict(0.65)), (0.2, Verdict(0.65, "judge"))):
+        assert await verdict(services, Judge(judgement)) == verdict_of_both
+        assert services.verifier.calls[-1].model_judgement == judgement
+    assert await verdict(services, Judge(None)) == Verdict(0.65)
     assert services.verifier.calls[-1].model_judgement is None
-    assert await verdict(services, None) == Verdict(0.65)
     services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
-    unasked = Judge()
-    assert await verdict(services, unasked) == Verdict(0.1, "support")
-    assert unasked.asked == []
+    assert await verdict(services, None) == Verdict(0.1, "support")
 
 
-@pytest.mark.parametrize("judge_first", [False, True])
 @pytest.mark.parametrize("tokens", [None, SURE])
 @pytest.mark.parametrize("probability", [0.65, 0.95])
 async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
-    judge_first: bool, tokens: tuple[float, ...] | None, probability: float
+    tokens: tuple[float, ...] | None, probability: float
 ) -> None:
     services, thresholds = FakeServices(), load_thresholds()
     services.verifier.reply = VerifyReply(supported=True, probability=probability, checks=[])
     judge, gone = Judge(0.75), Judge(RuntimeError("gone"))
-    judged = await verdict(services, judge, tokens, judge_first)
-    unjudged = await verdict(services, gone, tokens, judge_first)
-    left_out = await verdict(services, judge, tokens, judge_first, plan=Plan(judge=False))
-    assert len(gone.asked) == len(judge.asked)  # and is not asked again
+    judged = await verdict(services, judge, tokens)
+    unjudged = await verdict(services, gone, tokens)
+    left_out = await verdict(services, judge, tokens, plan=Plan(judge=False))
+    assert (len(gone.asked), len(judge.asked)) == (1, 1)
     assert judged is not None
-    if not judge.asked:
-        assert judged == unjudged == left_out == Verdict(probability)
-        return
     least = min(thresholds.supported, thresholds.judged)
     assert unjudged == Verdict(least, None, Verification.UNVERIFIED)
     assert left_out == Verdict(least, None, Verification.VERIFIED)
@@ -184,20 +162,20 @@ def test_a_confidence_is_the_product_of_what_was_measured(
     assert (outcome.reason, outcome.confidence) == (Reason.ANSWERED, told)
 
 
-async def test_the_trace_says_which_check_refused(strict: FakeServices) -> None:
-    def unsure(ask: Query, context: Context) -> Reply:
-        return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2))
-
-    async with gateway_before(strict, ScriptedReasoner(say=unsure)) as world:
+async def test_the_trace_says_which_check_refused(services: FakeServices) -> None:
+    services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
+    async with gateway_before(services, ScriptedReasoner()) as world:
         answer = await world.ask()
         trace = (await world.client.get(f"/traces/{answer.trace_id}")).json()
     assert answer.reason is Reason.UNSUPPORTED
-    assert trace["refused_by"] == "token_min"
+    assert trace["refused_by"] == "support"
 
 
-async def test_generated_text_is_checked_by_evidence_and_not_by_its_tokens(strict: FakeServices) -> None:
+async def test_the_default_pipeline_checks_answers_by_evidence_and_not_by_their_tokens(
+    strict: FakeServices,
+) -> None:
     def written(ask: Query, context: Context) -> Reply:
-        return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2), generated=True)
+        return replace(quote_best(ask, context), token_probabilities=(0.99, 0.2))
 
     async with gateway_before(strict, ScriptedReasoner(say=written)) as world:
         answer = await world.ask()

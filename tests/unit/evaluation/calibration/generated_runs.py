@@ -21,7 +21,6 @@ THRESHOLDS: Mapping[str, float] = {
     "tau_fine": 0.5,
     "answer_confidence": 0.4,
     "supported": 0.35,
-    "borderline": 0.6,
     "judged": 0.5,
     "token_min": 0.6,
     "token_mean": 0.9,
@@ -30,7 +29,6 @@ OPEN: Mapping[str, float] = {
     "direct_from": 1.0,
     "answer_confidence": 0.0,
     "supported": 0.0,
-    "borderline": 1.0,
     "judged": 0.0,
     "token_min": 0.0,
     "token_mean": 0.0,
@@ -70,7 +68,7 @@ def _record(
     right = confidence > 0.3 and rng.random() < 0.5 + confidence / 2
     proposed = f"It is {number + 100}." if right else f"It is {number + 5000}."
     given = confidence >= thresholds["answer_confidence"]
-    signals = {"answer_confidence": confidence, "citable": 1.0, "judge_first": 0.0, "judge_asked": 0.0}
+    signals = {"answer_confidence": confidence, "citable": 1.0}
     told = Explanation(proposed=proposed, signals=signals, thresholds=dict(thresholds))
     answer = answered(proposed if given else None, explanation=told if explained else None)
     if given:

@@ -11,7 +11,6 @@ USUAL = Cutoffs(
     direct_from=0.5,
     answer_confidence=0.4,
     supported=0.35,
-    borderline=0.6,
     judged=0.5,
     token_min=0.6,
     token_mean=0.9,
@@ -21,7 +20,6 @@ OPEN = Cutoffs(
     direct_from=1.0,
     answer_confidence=0.0,
     supported=0.0,
-    borderline=1.0,
     judged=0.0,
     token_min=0.0,
     token_mean=0.0,
@@ -56,7 +54,6 @@ def generated(
     confidence, evidence = share(), sometimes(share(), 0.9)
     low = sometimes(share(), 0.8 if tokens else 0.0)
     mean = low + (1.0 - low) * rng.random(count)
-    first = rng.random(count) < 0.2
     judged = sometimes(share(), 0.8)
     sure = np.nanmean([confidence, np.where(np.isnan(judged), 0.5, judged)], axis=0)
     right = rng.random(count) < sure
@@ -69,8 +66,8 @@ def generated(
             evidence[place],
             bend(low[place], in_force.token_min),
             bend(mean[place], in_force.token_mean),
+            judged[place],
         ]
-        parts += [judged[place]] if first[place] else []
         known = [part for part in parts if not np.isnan(part)]
         support[place] = min(known) if known else 0.4
     return Signals(
@@ -88,8 +85,6 @@ def generated(
         support=support,
         evidence_support=np.where(np.isnan(support), np.nan, evidence),
         judged=judged,
-        judge_asked=first | (rng.random(count) < 0.8) | ~np.isnan(judged),
-        judge_first=first,
         citable=rng.random(count) < 0.95,
         went_direct=np.zeros(count, bool),
         given=rng.random(count) < 0.8,

@@ -113,7 +113,6 @@ def test_along_a_path_ever_less_is_given() -> None:
     for cutoffs in path[1:]:
         now = replay(fresh, cutoffs).given
         assert not np.any(now & ~given_before)
-        assert cutoffs.supported <= cutoffs.borderline
         given_before = now
 
 

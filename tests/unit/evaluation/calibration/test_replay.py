@@ -15,7 +15,6 @@ from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, ben
 def drawn(rng: np.random.Generator) -> Cutoffs:
     edges = [0.0, 0.25, 0.5, rng.random(), 0.75, 1.0]
     values = {name: float(rng.choice(edges)) for name in (*ANSWER, *ROUTER)}
-    values["borderline"] = max(values["borderline"], values["supported"])
     return Cutoffs(**values)
 
 
@@ -36,15 +35,9 @@ def said(signals: Signals, place: int, cutoffs: Cutoffs) -> float:
 def verified(known: dict[str, float], cutoffs: Cutoffs) -> bool:
     if known.get("token_min", 1.0) < cutoffs.token_min or known.get("token_mean", 1.0) < cutoffs.token_mean:
         return False
-    believed = known.get("judged", 1.0) >= cutoffs.judged
-    if known["judge_first"] and not believed:
+    if known.get("judged", 1.0) < cutoffs.judged:
         return False
-    probability = known.get("token_mean", 1.0)
-    if "support" in known:
-        probability = supported(known, cutoffs)
-        if probability < cutoffs.supported:
-            return False
-    return bool(known["judge_first"]) or probability >= cutoffs.borderline or believed
+    return "support" not in known or supported(known, cutoffs) >= cutoffs.supported
 
 
 def supported(known: dict[str, float], cutoffs: Cutoffs) -> float:
@@ -52,7 +45,7 @@ def supported(known: dict[str, float], cutoffs: Cutoffs) -> float:
         return known["support"]
     parts = [bend(known["token_min"], cutoffs.token_min), bend(known["token_mean"], cutoffs.token_mean)]
     parts += [known["evidence_support"]] if "evidence_support" in known else []
-    parts += [known["judged"]] if known["judge_first"] and "judged" in known else []
+    parts += [known["judged"]] if "judged" in known else []
     return min(parts)
 
 
@@ -84,26 +77,6 @@ def test_direct_answers_replay_as_uncertain() -> None:
     assert replay(signals, USUAL).exact[:10].all()
 
 
-def test_missing_judgement_is_uncertain_only_if_needed() -> None:
-    signals = replace(
-        generated(np.random.default_rng(2), 3, tokens=False, in_force=USUAL),
-        proposed=np.ones(3),
-        citable=np.ones(3, bool),
-        answer_confidence=np.full(3, 0.9),
-        support=np.array([0.7, 0.95, 0.5]),
-        evidence_support=np.array([0.7, 0.95, 0.5]),
-        judged=np.array([np.nan, np.nan, 0.8]),
-        judge_first=np.zeros(3, bool),
-        judge_asked=np.array([False, False, True]),
-        draft=np.full(3, np.nan),
-        draft_confidence=np.full(3, np.nan),
-        p_direct=np.full(3, np.nan),
-        given=np.ones(3, bool),
-    )
-    assert replay(signals, USUAL).exact.all()
-    assert list(replay(signals, replace(USUAL, borderline=0.8)).exact) == [False, True, True]
-
-
 def test_turns_after_a_changed_answer_are_uncertain() -> None:
     signals = replace(
         generated(np.random.default_rng(3), 4, turns=4, tokens=False),
@@ -112,7 +85,6 @@ def test_turns_after_a_changed_answer_are_uncertain() -> None:
         answer_confidence=np.array([0.9, 0.3, 0.9, 0.9]),
         support=np.full(4, np.nan),
         judged=np.full(4, np.nan),
-        judge_first=np.zeros(4, bool),
         p_direct=np.full(4, np.nan),
         given=np.ones(4, bool),
     )

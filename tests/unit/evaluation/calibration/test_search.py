@@ -12,7 +12,7 @@ from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, ba
 from evaluation.calibration.search import Objective, Search
 from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
 
-BY_DOUBT = ("answer_confidence", "supported", "borderline", "judged")
+BY_DOUBT = ("answer_confidence", "supported", "judged")
 
 
 def value(signals: Signals, cutoffs: Cutoffs, objective: Objective) -> float:
@@ -26,8 +26,7 @@ def exhaustively(signals: Signals, objective: Objective, names: tuple[str, ...],
     """The best value of a raster that holds every breakpoint of signals with `steps` values."""
     raster = [k / steps for k in range(steps)] + [1.0]
     settings = (dict(zip(names, values, strict=True)) for values in product(raster, repeat=len(names)))
-    lawful = (USUAL.with_values(each) for each in settings)
-    return max(value(signals, each, objective) for each in lawful if each.supported <= each.borderline)
+    return max(value(signals, USUAL.with_values(each), objective) for each in settings)
 
 
 @pytest.mark.parametrize("ceiling", [None, 0.05])
@@ -78,7 +77,7 @@ def test_planted_token_thresholds_are_found() -> None:
         answer_confidence=np.ones(200),
         citable=np.ones(200, bool),
     )
-    base = replace(USUAL, supported=0.0, borderline=0.0)
+    base = replace(USUAL, supported=0.0)
     found = Search(base, Objective(), ("token_min", "token_mean")).best(signals)
     assert (found.token_min, found.token_mean) == (
         pytest.approx(0.55, abs=0.05),

@@ -56,7 +56,7 @@ def _record(
     name: str, place: int, asked: Question, thresholds: Mapping[str, float], explained: bool
 ) -> TurnRecord:
     given = asked.confidence >= THRESHOLDS["answer_confidence"]
-    signals = {"answer_confidence": asked.confidence, "citable": 1.0, "judge_first": 0.0, "judge_asked": 0.0}
+    signals = {"answer_confidence": asked.confidence, "citable": 1.0}
     explanation = Explanation(proposed=asked.said, signals=signals, thresholds=dict(thresholds))
     kind = AnswerType.SPAN if asked.answerable else AnswerType.UNANSWERABLE
     return turn_of(

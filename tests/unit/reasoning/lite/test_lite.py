@@ -114,13 +114,39 @@ async def test_a_candidate_that_large_print_contradicts_is_not_meant() -> None:
     assert found.name == "The Glass Harbour"
 
 
-@pytest.mark.parametrize("question", ["What is this?", "What church is this?", "What is this called?"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What is this?",
+        "What church is this?",
+        "What is this called?",
+        "Which building is that over there?",
+        "What landmark am I looking at?",
+        "Can you tell me what this is?",
+        "Do you know which place this is?",
+    ],
+)
 async def test_the_name_is_said_without_reading(question: str) -> None:
     church, reader = thing(BASILICA, 0.97, kind="church"), WordReader()
     reply = await answered(ask(question), entity=church, reader=reader)
     assert (reply.answer, reply.confidence) == (f"{BASILICA}.", 0.97)
     assert reply.quotes
     assert not reader.asked
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "What colour is this?",
+        "What city is this in?",
+        "What is this made of?",
+        "Which animal is on this flag?",
+    ],
+)
+async def test_a_question_about_more_than_the_name_is_read(question: str) -> None:
+    reader = WordReader()
+    await answered(ask(question), page("It is red."), entity=thing(BASILICA, 0.97), reader=reader)
+    assert reader.asked
 
 
 async def test_print_is_read_out_without_reading_it() -> None:
