@@ -28,6 +28,8 @@ ABSENT = {
     "pydantic_settings",
     "prometheus_client",
     "structlog",
+    "sklearn",
+    "scikit_learn",
 }
 OURS = {"chassis", "contracts", "services", "gateway", "deploy"}
 HTTP_CLIENT = "httpx"

@@ -20,7 +20,7 @@ from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.test_chat_clients import complete
-from tests.unit.gateway.test_pocket_whole_way import nothing_found
+from tests.unit.gateway.test_first_look import nothing_found
 from tests.wire import send_raw
 
 pytestmark = pytest.mark.anyio
