@@ -31,7 +31,7 @@ def pytest_configure() -> None:
         make_importable()  # before transformers looks: without it none of its image processors loads
         import transformers.utils
 
-        # Images have no scikit-learn. Where transformers finds it, each process imports pandas too, for seconds.
+        # Images have no scikit-learn. Where transformers finds it, each process imports pandas too.
         transformers.utils.is_sklearn_available = lambda: False
 
 

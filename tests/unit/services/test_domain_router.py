@@ -107,7 +107,7 @@ def jpeg() -> bytes:
 async def classify_photo(photo: bytes | None = None, **fields: Any) -> httpx.Response:
     files = None if photo is None else {"image": ("photo.jpg", photo, "image/jpeg")}
     async with live(create_app(DomainRouterSettings(port=0))) as client:
-        return await client.post("/v1/classify_photo", data=fields, files=files)
+        return await client.post("/v1/classify", data=fields, files=files)
 
 
 async def test_each_domain_has_a_probability() -> None:
