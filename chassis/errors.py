@@ -226,6 +226,12 @@ class NotReady(LoreglassError):
     kind = ErrorKind.NOT_READY
 
 
+class ForeignPage(LoreglassError):
+    """The request comes from another site's page, or by a name that is not the app's."""
+
+    kind = ErrorKind.FOREIGN_PAGE
+
+
 class Internal(LoreglassError):
     """A fault of ours; the details are in our log, not in the reply."""
 
@@ -251,6 +257,7 @@ ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
     ErrorKind.COLLECTION_NOT_FOUND: ErrorEntry(404, "No such collection"),
     ErrorKind.COLLECTION_CONFLICT: ErrorEntry(409, "The collection is in use"),
     ErrorKind.UNAUTHORIZED: ErrorEntry(401, "A valid key is needed"),
+    ErrorKind.FOREIGN_PAGE: ErrorEntry(403, "This page may not use the gateway"),
     ErrorKind.EXPERIMENTS_NOT_ALLOWED: ErrorEntry(403, "Experiments are not allowed here"),
     ErrorKind.NOT_SUPPORTED: ErrorEntry(422, "The engine here cannot do this"),
     ErrorKind.NOT_CONFIGURED: ErrorEntry(501, "This is not set up here"),

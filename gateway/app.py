@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
+from chassis.http.access import Access, PagesMiddleware
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
@@ -60,6 +61,9 @@ def create_app(
         model=model,
         described_to=caller_of,
     )
+    if settings.keys is None:
+        access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
+        app.add_middleware(PagesMiddleware, name="gateway", access=access, origins=settings.origins)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,

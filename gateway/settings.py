@@ -104,6 +104,10 @@ class GatewaySettings(AppSettings):
         default=(),
         description="pages of other sites that may ask, by commas: https://example.org, or * for all",
     )
+    hosts: Annotated[tuple[str, ...], NoDecode] = Field(
+        default=(),
+        description="names by which a gateway without keys is reached, by commas; * for any (IPs need none)",
+    )
     trust_remote_sampling: bool = Field(
         default=False, description="only where all callers may decide which traces are kept"
     )
@@ -220,7 +224,7 @@ class GatewaySettings(AppSettings):
         default=None, description="a search router fitted on runs; else a draft's own confidence routes it"
     )
 
-    @field_validator("model_aliases", "origins", mode="before")
+    @field_validator("model_aliases", "origins", "hosts", mode="before")
     @classmethod
     def _split_names(cls, given: object) -> object:
         names = given.split(",") if isinstance(given, str) else given

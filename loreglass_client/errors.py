@@ -149,6 +149,10 @@ class QuotaExceeded(LoreglassError):
     """The caller's tenant has used up what it may ask; `retry_after_s` says when there is more."""
 
 
+class ForeignPage(LoreglassError):
+    """The gateway has no keys and does not go by this host name, or the page's site may not ask there."""
+
+
 class StorageFull(LoreglassError):
     """There is no room on the platform's disk."""
 

@@ -3,13 +3,13 @@
 import hmac
 import ipaddress
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from chassis.errors import LoreglassError, MalformedRequest, Unauthorized
+from chassis.errors import ForeignPage, LoreglassError, MalformedRequest, Unauthorized
 from chassis.http.problems import problem_response
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/info", "/metrics"})
@@ -76,6 +76,43 @@ class AccessMiddleware:
         if not self._access.allows(given.get(b"authorization"), writes=writes):
             return Unauthorized("This service needs its token.")
         return None
+
+
+class PagesMiddleware:
+    """For an app without keys: pages of other sites, in a browser that reaches it, may not use it.
+
+    A name that is made to point here (DNS rebinding) shows in `Host`, another site's page in `Origin`.
+    `origins`: sites that may, or `*`; pages served by this machine may too.
+    """
+
+    def __init__(self, app: ASGIApp, name: str, access: Access, origins: Collection[str]) -> None:
+        self._app = app
+        self._name = name
+        self._access = access
+        self._origins = frozenset(each.lower().rstrip("/") for each in origins)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(dict(scope["headers"])) if scope["type"] == "http" else None
+        if refusal is None:
+            await self._app(scope, receive, send)
+            return
+        await problem_response(refusal, scope.get("state", {}).get("trace_id"))(scope, receive, send)
+
+    def _refusal(self, headers: Mapping[bytes, bytes]) -> LoreglassError | None:
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if host and not self._access.answers_to(host, self._name):
+            return ForeignPage(
+                "This gateway does not go by that host name: LOREGLASS_GATEWAY_HOSTS names more."
+            )
+        origin = headers.get(b"origin", b"").decode("latin-1").lower()
+        scheme, _, site = origin.partition("://")
+        if not origin or "*" in self._origins or origin in self._origins:
+            return None
+        if scheme in ("http", "https") and (site == host or re.sub(r":\d*\Z", "", site) in _LOCAL):
+            return None
+        return ForeignPage(
+            "Pages of this site may not ask here: LOREGLASS_GATEWAY_ORIGINS names those that may."
+        )
 
 
 def _is_ip(host: str) -> bool:

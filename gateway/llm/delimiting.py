@@ -21,7 +21,10 @@ MATERIAL_TOKENS = 900
 _EVIDENCE = "Evidence:\n"
 _TOKEN_START = re.compile(r"<(?=[^\s\d=])")
 _TOKEN_END = re.compile(r"(?<=[^\s\d=-])>")
-_INSTRUCTION = re.compile(r"\[(/?\s*(?:INST|SYS|TOOL|AVAILABLE_TOOLS|IMG|THINK)[A-Z_]*)\]", re.IGNORECASE)
+_BRACKETED = re.compile(
+    r"\[(?=[^\[\]]{1,40}\])(\s*/?\s*(?:(?i:inst|sys|tool|img|think)\w*|\w*(?:[A-Z]{2}|_)\w*)\s*)\]"
+)
+"""Control tokens in square brackets: [INST], [/INST], [gMASK], [TOOL_CALLS]. [NASA] looks like one."""
 _PIECE = re.compile(r"<<<(piece (\d+), [^\n]*)>>>\n(.*?)\n<<<end>>>", re.DOTALL)
 _KINDS = {CitationKind.PHOTO: "print in the photo", CitationKind.IMAGE: "record", CitationKind.PAGE: "page"}
 
@@ -68,7 +71,7 @@ class EvidenceBlocks:
 def harmless(text: str) -> str:
     """The text without hidden characters, control tokens of a model, and delimiters."""
     plain = _TOKEN_END.sub("›", _TOKEN_START.sub("‹", visible(text)))
-    return _INSTRUCTION.sub(r"(\1)", plain)
+    return _BRACKETED.sub(r"(\1)", plain)
 
 
 def delimited(title: str, text: str, most_tokens: int = MATERIAL_TOKENS) -> str:

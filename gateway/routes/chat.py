@@ -12,7 +12,7 @@ from fastapi import Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from chassis.errors import PipelineNotFound
+from chassis.errors import PipelineNotFound, UnsupportedMediaType
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router, read_body, takes_json
 from chassis.json_text import JsonLimits
@@ -38,7 +38,7 @@ from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.routes.chat_intake import pipeline_of, read_chat, to_question
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import checked_deadline_ms
+from gateway.routes.intake import checked_deadline_ms, media_type_of
 from gateway.routes.openai_shape import openai_error, openai_errors, openai_refusal
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.closest import in_words
@@ -66,6 +66,8 @@ async def complete_chat(
     """Answer the last question of a conversation, in OpenAI's shape."""
     received = Deadline.after_ms(0)
     caller = await caller_of(request, gateway)
+    if media_type_of(request) != "application/json":
+        raise UnsupportedMediaType("Send application/json.")  # a page's form is no chat client
     chat = await read_body(request, read_chat)
     deadline_ms = checked_deadline_ms(chat.deadline_ms, gateway.settings)
     deadline = Deadline(min(received.at + deadline_ms / 1000, exchange.at))

@@ -41,6 +41,7 @@ class ErrorKind(StrEnum):
     REQUEST_TIMEOUT = "request_timeout"
     QUOTA_EXCEEDED = "quota_exceeded"
     STORAGE_FULL = "storage_full"
+    FOREIGN_PAGE = "foreign_page"
 
 
 class Problem(Message):

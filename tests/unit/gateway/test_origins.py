@@ -1,25 +1,73 @@
-"""Pages of other sites may ask only if the operator names them."""
+"""Pages of other sites may ask if the operator names them; a gateway without keys knows its own names."""
 
+from typing import Any
+
+import httpx
 import pytest
 
+from chassis.keys import ApiKey
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.platform import gateway_before
+from tests.unit.gateway.platform import QUESTION, World, gateway_before
+from tests.unit.gateway.test_keys import keys_entry
 
 pytestmark = pytest.mark.anyio
 
 PAGE = "https://museum.example"
+LOCAL = "http://localhost:3000"
+
+
+async def ask(world: World, **headers: str) -> httpx.Response:
+    return await world.client.post("/answer", json={"question": QUESTION}, headers=headers)
+
+
+async def test_a_named_page_reads_answers(services: FakeServices) -> None:
+    async with gateway_before(services, origins=(PAGE,)) as world:
+        reply = await ask(world, Origin=PAGE)
+        asking = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
+        before = await world.client.options("/answer", headers=asking)
+        other = await ask(world, Origin="https://other.example")
+    assert (reply.status_code, before.status_code, other.status_code) == (200, 200, 403)
+    assert reply.headers["access-control-allow-origin"] == PAGE
+
+
+@pytest.mark.parametrize("path", ["/answer", "/v1/chat/completions", "/health/live", "/", "/v1/models"])
+@pytest.mark.parametrize("headers", [{"Origin": PAGE}, {"Origin": "null"}, {"Host": "evil.example:7100"}])
+async def test_another_site_s_page_may_not_use_a_gateway_without_keys(
+    world: World, path: str, headers: dict[str, str]
+) -> None:
+    reply = await world.client.get(path, headers=headers)
+    assert reply.status_code == 403
+    assert reply.json()["type"].endswith("foreign_page")
 
 
 @pytest.mark.parametrize(
-    ("origins", "allowed"), [((), None), ((PAGE,), PAGE), (("https://other.example",), None)]
+    ("headers", "settings"),
+    [
+        ({}, {}),
+        ({"Origin": LOCAL}, {}),
+        ({"Host": "192.168.1.20:7100", "Origin": "http://192.168.1.20:7100"}, {}),
+        ({"Host": "gateway:7100"}, {}),
+        ({"Host": "laptop.local", "Origin": "https://laptop.local"}, {"hosts": ("laptop.local",)}),
+        ({"Origin": "null"}, {"origins": ("*",)}),
+    ],
 )
-async def test_a_page_reads_answers_if_its_origin_is_named(
-    origins: tuple[str, ...], allowed: str | None
+async def test_this_machine_and_what_the_operator_names_may(
+    services: FakeServices, headers: dict[str, str], settings: dict[str, Any]
 ) -> None:
-    async with gateway_before(FakeServices(), origins=origins) as world:
-        body = {"question": "Who wrote The Salt Road?"}
-        reply = await world.client.post("/answer", json=body, headers={"Origin": PAGE})
-        asking = {"Origin": PAGE, "Access-Control-Request-Method": "POST"}
-        before = await world.client.options("/answer", headers=asking)
-    assert reply.headers.get("access-control-allow-origin") == allowed
-    assert (before.status_code == 200) == (allowed is not None)
+    async with gateway_before(services, **settings) as world:
+        assert (await ask(world, **headers)).status_code == 200
+
+
+async def test_a_gateway_with_keys_goes_by_any_name(services: FakeServices, tmp_path: Any) -> None:
+    key, keys = ApiKey.new(), tmp_path / "keys.toml"
+    keys.write_text(keys_entry(key, "a"))
+    async with gateway_before(services, keys=keys) as world:
+        reply = await ask(world, Authorization=f"Bearer {key.text}", Host="ask.museum.example", Origin=PAGE)
+    assert reply.status_code == 200
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"])
+async def test_chat_takes_json_alone(world: World, kind: str) -> None:
+    body = '{"model": "loreglass", "messages": [{"role": "user", "content": "hi"}]}'
+    reply = await world.client.post("/v1/chat/completions", content=body, headers={"Content-Type": kind})
+    assert reply.status_code == 415
