@@ -148,7 +148,7 @@ def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(tmp_pat
 async def test_a_form_that_is_no_upload_is_refused(tmp_path: Path) -> None:
     cut_off = {"Content-Type": "multipart/form-data; boundary=x"}
     forms: tuple[tuple[int, dict[str, Any]], ...] = (
-        (413, {"files": {"file": ("big.jpg", bytes(21 << 20))}}),
+        (413, {"files": {"file": ("big.jpg", bytes(31 << 20))}}),
         (422, {"files": {"file": ("empty.jpg", b"")}}),
         (422, {"files": {"other": ("a.jpg", b"x")}}),
         (413, {"files": [("file", ("a.md", b"x")), ("file", ("b.md", b"x"))]}),
