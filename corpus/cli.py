@@ -1,7 +1,5 @@
-"""`loreglass index`: `images`, `pages` and `crag-…` build an index, `list` and `rollback` look after it."""
+"""`loreglass index`: `images`, `pages` and `crag-…` build an index; `corpus/lifecycle.py` looks after it."""
 
-from collections.abc import Iterator, Sequence
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,11 +10,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from chassis.errors import DependencyUnavailable, LoreglassError
-from chassis.http.calls import ServiceClient, http_client
-from chassis.http.client import HttpClient
+from chassis.errors import CollectionConflict, LoreglassError, NotSupported, Unauthorized
 from chassis.picture_cache import PictureCache
-from contracts.collections import PREVIOUS, Collection
 from corpus.cluster.command import (
     Address,
     Embed,
@@ -41,9 +36,9 @@ from corpus.ingest import (
     ingest_pages,
     ingest_photos,
 )
+from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
 from corpus.manifests import ManifestError
-from corpus.settings import CorpusSettings, corpus_settings
-from corpus.versions import Patience, list_versions, roll_back
+from corpus.settings import corpus_settings
 
 PICTURES = Path("var/pictures")
 """Where the pictures of CRAG-MM's image index are kept unless told otherwise."""
@@ -51,29 +46,18 @@ MOST_SHOWN = 50
 """Rejected records that are printed; the count is always whole."""
 
 app = typer.Typer(help="Build the index that answers are looked up in.", no_args_is_help=True)
-
-
-class Index(StrEnum):
-    """What can be indexed, by the alias that readers name."""
-
-    IMAGES = IMAGES
-    PAGES = PAGES
-
-    @property
-    def service(self) -> str:
-        """Who holds it."""
-        return "image_search" if self is Index.IMAGES else "text_search"
-
-    def url(self, settings: CorpusSettings) -> str:
-        """Where that service is."""
-        return settings.image_search_url if self is Index.IMAGES else settings.text_search_url
+add_commands(app)
 
 
 Replace = Annotated[
     bool, typer.Option("--replace", help="Start anew instead of adding to what is published.")
 ]
-ImageSearchUrl = Annotated[str, typer.Option(help="The address of image_search.")]
-TextSearchUrl = Annotated[str, typer.Option(help="The address of text_search.")]
+Name = Annotated[
+    str, typer.Option(help="Name of the source, which addresses begin with. Default: the folder's name.")
+]
+Sync = Annotated[
+    bool, typer.Option("--sync", help="Remove documents of this source that are not in it any more.")
+]
 
 
 @app.command()
@@ -82,10 +66,13 @@ def images(
     manifest: Annotated[
         Path,
         typer.Argument(
-            metavar="SOURCE", help="a folder of photos, or JSONL: photo, entity, attributes, title?, url?"
+            metavar="SOURCE",
+            help="photo, folder of photos, or JSONL: photo, entity, attributes, title?, url?",
         ),
     ],
     replace: Replace = False,
+    name: Name = "",
+    sync: Sync = False,
     image_search_url: ImageSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
@@ -111,7 +98,15 @@ def images(
     """
     url = corpus_settings(image_search_url=image_search_url).image_search_url
     raise typer.Exit(
-        index(_chosen(engine, ingest_photos, context, IMAGES), "images", manifest, url, replace=replace)
+        index(
+            _chosen(engine, ingest_photos, context, IMAGES),
+            "images",
+            manifest,
+            url,
+            replace=replace,
+            name=name,
+            sync=sync,
+        )
     )
 
 
@@ -120,6 +115,8 @@ def pages(
     context: typer.Context,
     source: Annotated[Path, typer.Argument(help="JSONL, an HTML, Markdown or text file, or a folder")],
     replace: Replace = False,
+    name: Name = "",
+    sync: Sync = False,
     text_search_url: TextSearchUrl = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
@@ -135,7 +132,15 @@ def pages(
     """
     url = corpus_settings(text_search_url=text_search_url).text_search_url
     raise typer.Exit(
-        index(_chosen(engine, ingest_pages, context, PAGES), "pages", source, url, replace=replace)
+        index(
+            _chosen(engine, ingest_pages, context, PAGES),
+            "pages",
+            source,
+            url,
+            replace=replace,
+            name=name,
+            sync=sync,
+        )
     )
 
 
@@ -186,85 +191,16 @@ def crag_pages(
     raise typer.Exit(index(ingest, "pages", folder, url, replace=replace))
 
 
-@app.command("list")
-def versions(image_search_url: ImageSearchUrl = "", text_search_url: TextSearchUrl = "") -> None:
-    """The versions of each index, and which of them readers see."""
-    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
-    out, status = Console(), 0
-    table = Table("index", "version", "points", "readers")
-    for index in Index:
-        try:
-            held = anyio.run(_versions, index, settings)
-        except LoreglassError as error:
-            _print_failure(error, index.url(settings), out)
-            status = 1
-            continue
-        for row in _rows(index, held):
-            table.add_row(*row)
-    if table.rows:
-        out.print(table)
-    elif not status:
-        out.print("Nothing is indexed yet.")
-    raise typer.Exit(status)
-
-
-@app.command()
-def rollback(
-    index: Annotated[Index, typer.Argument(help="which index to lead back")],
-    image_search_url: ImageSearchUrl = "",
-    text_search_url: TextSearchUrl = "",
-) -> None:
-    """Let readers see the version before, at once; once more, and they see the later one again."""
-    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
-    out = Console()
-    try:
-        left, now = anyio.run(_roll_back, index, settings)
-    except LoreglassError as error:
-        _print_failure(error, index.url(settings), out)
-        raise typer.Exit(1) from error
-    out.print(f"Readers of {index} see {now}. {left} is kept until the next `loreglass index {index}`.")
-
-
-def _print_failure(error: LoreglassError, url: str, out: Console) -> None:
-    """Print what went wrong; of a service that is away, also its address and what to do."""
-    out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
-    if isinstance(error, DependencyUnavailable):
-        out.print(f"Is the platform running at {url}? Start it with: loreglass serve", soft_wrap=True)
-
-
-def _service(http: HttpClient, index: Index, settings: CorpusSettings) -> ServiceClient:
-    token = settings.access.write_secret()
-    return ServiceClient(http, index.service, index.url(settings), token=token)
-
-
-async def _versions(index: Index, settings: CorpusSettings) -> list[Collection]:
-    async with http_client() as http:
-        return await list_versions(_service(http, index, settings), Patience())
-
-
-async def _roll_back(index: Index, settings: CorpusSettings) -> tuple[str, str]:
-    async with http_client() as http:
-        return await roll_back(_service(http, index, settings), index, Patience())
-
-
-def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, str, str]]:
-    """What readers see first; then what they saw before; then what is being filled, or was left half full."""
-    seen = {index.value: "see it", index.value + PREVIOUS: "saw it before"}
-    for alias, readers in seen.items():
-        for each in held:
-            if alias in each.aliases:
-                yield index.value, each.name, _points(each), readers
-    for each in held:
-        if seen.keys().isdisjoint(each.aliases):
-            yield index.value, each.name, _points(each), "do not see it"
-
-
-def _points(version: Collection) -> str:
-    return "does not open" if version.fault else f"{version.points:,}"
-
-
 def index(
-    ingest: Ingest, what: str, source: Path, url: str, *, replace: bool, console: Console | None = None
+    ingest: Ingest,
+    what: str,
+    source: Path,
+    url: str,
+    *,
+    replace: bool,
+    name: str = "",
+    sync: bool = False,
+    console: Console | None = None,
 ) -> int:
     """Run one ingestion with a progress bar and print its counts. Returns the exit status."""
     out = console or Console()
@@ -274,6 +210,8 @@ def index(
             task = bar.add_task(f"Indexing {what}", total=None)
             options = IngestOptions(
                 replace=replace,
+                name=name,
+                sync=sync,
                 started=lambda total: bar.update(task, total=total),
                 progress=lambda done: bar.update(task, completed=done),
             )
@@ -281,8 +219,11 @@ def index(
     except ManifestError as error:
         out.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
         return 1
+    except (CollectionConflict, NotSupported, Unauthorized) as error:
+        print_failure(error, url, out)
+        return 1
     except LoreglassError as error:
-        _print_failure(error, url, out)
+        print_failure(error, url, out)
         out.print("Run the same command again: it continues where it stopped.", soft_wrap=True)
         return 1
     except OSError as error:  # of this machine: a disk that is full, a cache that cannot be written
@@ -290,7 +231,7 @@ def index(
         out.print(f"[red]{escape(why)}[/red] Mend it, and run the same command again.", soft_wrap=True)
         return 1
     show(report, what, out)
-    return 0 if report.indexed or report.unchanged else 1
+    return 0 if report.indexed or report.unchanged or report.removed else 1
 
 
 def show(report: IngestReport, what: str, out: Console) -> None:
@@ -304,7 +245,8 @@ def show(report: IngestReport, what: str, out: Console) -> None:
     rejected_in_all = len(report.rejected) + report.not_named
     if rejected_in_all > MOST_SHOWN:
         out.print(f"… and {rejected_in_all - MOST_SHOWN} more.")
-    table = Table("", "indexed", "unchanged", "rejected", "published as")
-    counts = (report.indexed, report.unchanged, rejected_in_all)
-    table.add_row(what, *map(str, counts), report.version or "(nothing new)")
+    table = Table("", "added", "replaced", "unchanged", "removed", "rejected")
+    counts = (report.added, report.replaced, report.unchanged, report.removed, rejected_in_all)
+    table.add_row(what, *map(str, counts))
     out.print(table)
+    out.print(f"Published as {report.version}." if report.version else "There is nothing new to publish.")

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from chassis.vectors.origin import Origin
+
 _PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d|0\d+)|\s?\(\d{1,3}\))$")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _OF_CAMERAS = frozenset(
@@ -38,11 +40,16 @@ _OF_CAMERAS |= {
 
 @dataclass(frozen=True, slots=True)
 class FolderFile:
-    """A file of a folder. `name`: relative to it, fit to be shown. `fault`: why not to read it, if so."""
+    """A file of a folder. `name`: relative to it, fit to be shown. `fault`: why not to read it, if so.
+
+    `origin`: its address as a document. `shares_url`: another file claims the URL that it claims.
+    """
 
     path: Path
     name: str
     fault: str = ""
+    origin: Origin | None = None
+    shares_url: bool = False
 
 
 def files_in(folder: Path) -> Iterator[FolderFile]:
@@ -65,6 +72,11 @@ def files_in(folder: Path) -> Iterator[FolderFile]:
             if not name.startswith("."):
                 yield _folder_file(folder, Path(place, name), inside)
     yield from faults
+
+
+def file_in(folder: Path, path: Path) -> FolderFile:
+    """One file of the folder, by the same rules."""
+    return _folder_file(folder, path, folder.resolve())
 
 
 def thing_in(photo: PurePosixPath) -> str:

@@ -1,25 +1,38 @@
 """Ingestion: every record of a manifest into a new version, which readers see when it is whole."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Generic
+from typing import Any, Generic
 
 import anyio
 import anyio.to_thread
 
+from chassis.errors import CollectionConflict
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.multipart import FilePart
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import Indexed
 from contracts.image_search import ImageItem, ImageItems
 from contracts.text_search import Chunks
+from corpus.folders import FolderFile
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
-from corpus.manifests import Rejected, count_photos, count_records, manifest_digest, read_photos
+from corpus.manifests import (
+    Rejected,
+    count_photos,
+    count_records,
+    files_of,
+    is_page_file,
+    is_photo_file,
+    manifest_digest,
+    name_of,
+    read_photos,
+)
 from corpus.pipeline import Batching, Pipeline, Progress, Told
 from corpus.settings import write_token
-from corpus.versions import CALL_MS, Patience, Version
+from corpus.sources import SourceName, places_around
+from corpus.versions import CALL_MS, Patience, Version, sources_at
 
 IMAGES = "images"
 PAGES = "pages"
@@ -37,61 +50,132 @@ PAGE_BATCHES = Batching[PageItem](
 class IngestOptions:
     """`replace`: the index is to hold this manifest alone; else it is added to what is published.
 
+    `name`: of the source, if not its folder's. `sync`: documents that are not in the source any more go.
+
     `started` is told how many records there are, `progress` how many are done, `told` what became of each. It
-    is in the index once the ingestion has ended; readers see nothing of it before. `token`: what the services
-    ask those for who write.
+    is in the index once the ingestion has ended; readers see nothing of it before. `token`: the
+    service's write token; empty: the one that `write_token` finds.
     """
 
     replace: bool = False
+    name: str = ""
+    sync: bool = False
     started: Callable[[int], None] = lambda _: None
     progress: Progress = lambda _: None
     told: Told = lambda where, outcome, reason: None
     patience: Patience = field(default_factory=Patience)
-    token: str = field(default_factory=write_token, repr=False)
+    token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
     """Records by what became of them; `version` is the one that was published, if one was.
 
-    `not_named`: rejected records beside those that are named in `rejected`.
+    `replaced`: documents that were in the index before, with another content. `removed`: documents that are
+    not in the source any more. `not_named`: rejected records beside those that are named in `rejected`.
     """
 
-    indexed: int
+    added: int
+    replaced: int
     unchanged: int
     rejected: tuple[Rejected, ...]
     version: str | None
+    removed: int = 0
     not_named: int = 0
+
+    @property
+    def indexed(self) -> int:
+        """Records that were written."""
+        return self.added + self.replaced
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Generic[Item]):
-    """Where records come from. All three block: `count` them, give a `digest` that changes when they do, and
-    make them into `items`, one at a time.
+    """Where records come from. All functions block: `count` them, give a `digest` that changes when they do,
+    and make them into `items`, one at a time. Documents of `files` stay even if these are rejected.
+
+    `named`: addresses begin with the source's name, so that two sources of one name would mix. `covers`:
+    whether a document of that name would be in what is indexed now.
     """
 
     count: Callable[[], int]
     digest: Callable[[], str]
     items: Callable[[], Iterator[Item | Rejected]]
+    name: SourceName = field(default_factory=SourceName)
+    named: bool = False
+    files: Callable[[], Sequence[FolderFile]] = tuple
+    covers: Callable[[str], bool] = lambda address: True
 
 
 async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOptions) -> IngestReport:
     """Index the photos of a JSONL manifest or of a folder. Raises `ManifestError` and `LoreglassError`."""
 
+    name = await find_name(IMAGES, manifest, image_search_url, options)
+
     def digest() -> str:
-        records = read_photos(manifest)
+        records = read_photos(manifest, name)
         return manifest_digest(manifest, (each.photo for each in records if not isinstance(each, Rejected)))
 
-    source = Source(partial(count_photos, manifest), digest, partial(photo_items, manifest))
+    source = Source(
+        partial(count_photos, manifest),
+        digest,
+        partial(photo_items, manifest, name),
+        name,
+        named=True,
+        files=partial(_files, manifest, name),
+        covers=partial(_covers, manifest, name),
+    )
     return await index_photos(source, image_search_url, options)
 
 
 async def ingest_pages(source: Path, text_search_url: str, options: IngestOptions) -> IngestReport:
     """Index the pages of a JSONL file, a page file or a folder. Raises as `ingest_photos` does."""
+    name = await find_name(PAGES, source, text_search_url, options)
     pages = Source(
-        partial(count_records, source), partial(manifest_digest, source), partial(page_items, source)
+        partial(count_records, source),
+        partial(manifest_digest, source),
+        partial(page_items, source, name),
+        name,
+        named=has_named_pages(source),
+        files=partial(_files, source, name),
+        covers=partial(_covers, source, name),
     )
     return await index_pages(pages, text_search_url, options)
+
+
+async def find_name(alias: str, source: Path, url: str, options: IngestOptions) -> SourceName:
+    """Return the source's name; for what lies in a folder that is indexed already, that folder's.
+
+    Raises `ManifestError` and `LoreglassError`.
+    """
+    name = name_of(source, options.name)
+    if options.name or options.replace or not _is_of_files(source):
+        return name
+    service_name = "image_search" if alias == IMAGES else "text_search"
+    async with http_client() as http:
+        service = ServiceClient(http, service_name, url, token=options.token or write_token(url))
+        places = places_around(source)
+        known = await sources_at(service, alias, list(places), options.patience)
+    return next((SourceName(known[each], each, places[each]) for each in places if each in known), name)
+
+
+def _is_of_files(source: Path) -> bool:
+    return source.is_dir() or is_page_file(source) or is_photo_file(source)
+
+
+def has_named_pages(source: Path) -> bool:
+    """Return whether pages have addresses made from names of files; lines of a manifest have URLs."""
+    return source.is_dir() or is_page_file(source)
+
+
+def _files(source: Path, name: SourceName) -> Sequence[FolderFile]:
+    return files_of(source, name) if source.is_dir() else ()
+
+
+def _covers(source: Path, name: SourceName, address: str) -> bool:
+    if source.is_dir():
+        return address.startswith(name.origin("").address)
+    return not _is_of_files(source) or address == name.origin(source.name).address
 
 
 async def index_photos(
@@ -99,49 +183,89 @@ async def index_photos(
 ) -> IngestReport:
     """Index photos from anywhere. Raises `LoreglassError`, and what the source raises."""
     async with http_client() as http:
-        service = ServiceClient(http, "image_search", image_search_url, token=options.token)
+        service = ServiceClient(
+            http, "image_search", image_search_url, token=options.token or write_token(image_search_url)
+        )
 
         async def send(version: str, items: Sequence[PhotoItem]) -> Mapping[str, str]:
             return await send_photos(service, options.patience, version, items)
 
         version = Version(service, IMAGES, options.patience)
         pipeline = Pipeline[PhotoItem](version, send, options.progress, options.told)
-        options.started(await anyio.to_thread.run_sync(source.count))
-        await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
+        await _open(version, source, options)
         await pipeline.run(PHOTO_BATCHES.batches(source.items()))
-        return await _finish(pipeline, version)
+        return await _finish(pipeline, version, source, sync=options.sync)
 
 
 async def index_pages(source: Source[PageItem], text_search_url: str, options: IngestOptions) -> IngestReport:
     """Index pages from anywhere. Raises as `index_photos` does."""
     async with http_client() as http:
-        service = ServiceClient(http, "text_search", text_search_url, token=options.token)
+        service = ServiceClient(
+            http, "text_search", text_search_url, token=options.token or write_token(text_search_url)
+        )
 
         async def send(version: str, items: Sequence[PageItem]) -> Mapping[str, str]:
             return await send_pages(service, options.patience, version, items)
 
         version = Version(service, PAGES, options.patience)
         pipeline = Pipeline[PageItem](version, send, options.progress, options.told)
-        options.started(await anyio.to_thread.run_sync(source.count))
-        await version.open(await anyio.to_thread.run_sync(source.digest), replace=options.replace)
+        await _open(version, source, options)
         await pipeline.run(PAGE_BATCHES.batches(source.items()))
-        return await _finish(pipeline, version)
+        return await _finish(pipeline, version, source, sync=options.sync)
 
 
-async def _finish(pipeline: Pipeline[PhotoItem] | Pipeline[PageItem], version: Version) -> IngestReport:
+async def _open(version: Version, source: Source[Any], options: IngestOptions) -> None:
+    options.started(await anyio.to_thread.run_sync(source.count))
+    digest = named_digest(await anyio.to_thread.run_sync(source.digest), source.name, sync=options.sync)
+    await version.open(digest, replace=options.replace)
+    if source.named or options.sync:
+        await require_own_name(version, source.name)
+
+
+def named_digest(digest: str, name: SourceName, *, sync: bool) -> str:
+    """Return what a version's name is made from: the source's digest and what else decides on its content."""
+    return f"{digest}\n{name.name}\n{name.folder}\n{sync}"
+
+
+async def require_own_name(version: Version, name: SourceName) -> None:
+    """Raise `CollectionConflict` if the published index has another source of this name."""
+    if name.place and await version.is_used_elsewhere(name.name, name.place):
+        raise CollectionConflict(
+            f'The index has documents of another source named "{name.name}". Use --name to give this source'
+            f' another name, or --name "{name.name}" to write into that one.'
+        )
+
+
+async def _finish(
+    pipeline: Pipeline[Any], version: Version, source: Source[Any], *, sync: bool
+) -> IngestReport:
     """Publish, unless there is nothing to see: an index is never replaced by an empty one."""
     tally = pipeline.tally
-    published = False
-    if tally.indexed or tally.unchanged:
+    published, removed = False, 0
+    if tally.added or tally.replaced or tally.unchanged:
+        if sync:
+            removed = await _remove_others(version, source, pipeline.addresses)
         published = await version.publish()
     else:
         await version.abandon()
     return IngestReport(
-        indexed=tally.indexed,
+        added=tally.added,
+        replaced=tally.replaced,
         unchanged=tally.unchanged,
         rejected=tuple(tally.rejected),
         version=version.name if published else None,
+        removed=removed,
     )
+
+
+async def _remove_others(version: Version, source: Source[Any], addresses: Set[str]) -> int:
+    """Remove documents of the source that are neither among the addresses nor files of its folder."""
+    files = await anyio.to_thread.run_sync(source.files)
+    present = addresses | {each.origin.address for each in files if each.origin}
+    held = filter(source.covers, await version.documents(source.name.name))
+    gone = [each for each in held if each not in present]
+    await version.remove(gone)
+    return len(gone)
 
 
 async def send_photos(

@@ -1,4 +1,4 @@
-"""Records made ready to send: cleaned, cut, and named by their content."""
+"""Records made ready to send: cleaned and cut, with ids made from address and content."""
 
 import hashlib
 import json
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from chassis.vectors.origin import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import Chunk
 from corpus.attributes import clean_attributes
@@ -16,6 +17,7 @@ from corpus.chunking import chunk_page
 from corpus.extraction import NoContent, extract_page
 from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
 from corpus.pages import Page
+from corpus.sources import SourceName
 
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
 """Namespace of the ids below (UUID version 5, RFC 9562)."""
@@ -39,8 +41,8 @@ class PhotoItem:
 
     @property
     def key(self) -> str:
-        """What there is once in an index: of several records with one key the first counts."""
-        return self.item.id
+        """Its address, which there is once in an index: of several records with one key the first counts."""
+        return self.item.address
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +62,15 @@ class PageItem:
     @property
     def key(self) -> str:
         """As a photo's."""
-        return self.chunks[0].url
+        return self.chunks[0].address
 
 
 Item = TypeVar("Item", PhotoItem, PageItem)
 
 
-def photo_items(manifest: Path) -> Iterator[PhotoItem | Rejected]:
-    """The photos of a manifest or folder; one that is listed twice is there once. Blocking."""
-    return items_of_photos(read_photos(manifest))
+def photo_items(manifest: Path, name: SourceName | None = None) -> Iterator[PhotoItem | Rejected]:
+    """The photos of a manifest or folder. Blocking."""
+    return items_of_photos(read_photos(manifest, name))
 
 
 def items_of_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[PhotoItem | Rejected]:
@@ -81,9 +83,9 @@ def prepared_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[Photo
     return (each if isinstance(each, Rejected) else _photo_item(each) for each in records)
 
 
-def page_items(source: Path) -> Iterator[PageItem | Rejected]:
-    """The pages of a file or folder; of several with one URL the first counts. CPU-bound."""
-    return _once(prepared_pages(read_pages(source)))
+def page_items(source: Path, name: SourceName | None = None) -> Iterator[PageItem | Rejected]:
+    """The pages of a file or folder; of several lines with one URL the first counts. CPU-bound."""
+    return _once(prepared_pages(read_pages(source, name=name)))
 
 
 def prepared_pages(records: Iterable[PageRecord | Rejected]) -> Iterator[PageItem | Rejected]:
@@ -91,12 +93,17 @@ def prepared_pages(records: Iterable[PageRecord | Rejected]) -> Iterator[PageIte
     return (each if isinstance(each, Rejected) else _page_item(each) for each in records)
 
 
-def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
-    """A page whose passages are these texts, without the characters that only hide things."""
+def page_item(where: str, page: Page, texts: Sequence[str], origin: Origin | None = None) -> PageItem:
+    """A page whose passages are these texts, without the characters that only hide things.
+
+    Its address is its URL, unless it has an `origin` with another one.
+    """
+    origin = origin or Origin("")
+    address = origin.address or page.url
     title, texts = visible(page.title), [visible(text) for text in texts]
     modified = page.last_modified.isoformat() if page.last_modified else ""
     # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
-    told = json.dumps([page.url, title, modified, texts])
+    told = json.dumps([address, page.url, title, modified, texts])
     page_digest = hashlib.sha256(told.encode()).hexdigest()
     return PageItem(
         where=where,
@@ -108,6 +115,9 @@ def page_item(where: str, page: Page, texts: Sequence[str]) -> PageItem:
                 text=text,
                 position=position,
                 last_modified=page.last_modified,
+                address=address,
+                source=origin.source,
+                origin=origin.place,
             )
             for position, text in enumerate(texts)
         ),
@@ -146,12 +156,16 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
     attributes = {visible(key): visible(value) for key, value in cleaned.items()}
     entity, title = visible(record.entity), visible(record.title)
     told = json.dumps(attributes, sort_keys=True)
+    origin = record.origin or Origin(f"file:{content_id(photo_digest, entity)}")
     item = ImageItem(
-        id=content_id(photo_digest, entity, told, title, record.url),
+        id=content_id(photo_digest, origin.address, entity, told, title, record.url),
         entity=entity,
         attributes=attributes,
         title=title,
         url=record.url,
+        address=origin.address,
+        source=origin.source,
+        origin=origin.place,
     )
     return PhotoItem(record.where, record.photo, size, item)
 
@@ -161,4 +175,4 @@ def _page_item(record: PageRecord) -> PageItem | Rejected:
         page = extract_page(record)
     except NoContent as reason:
         return Rejected(record.where, str(reason))
-    return page_item(record.where, page, chunk_page(page))
+    return page_item(record.where, page, chunk_page(page), record.origin)

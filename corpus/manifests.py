@@ -3,21 +3,23 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
+from chassis.vectors.origin import Origin
 from corpus.attributes import plain_text
-from corpus.folders import FolderFile, files_in, thing_in
+from corpus.folders import FolderFile, file_in, files_in, thing_in
 from corpus.jsonl import LONGEST_LINE as LONGEST_LINE
 from corpus.jsonl import ManifestError as ManifestError
 from corpus.jsonl import Rejected as Rejected
 from corpus.jsonl import Span, is_text, json_lines, open_manifest, spans
+from corpus.sources import BadName, SourceName, source_name, with_shared_urls
 
 LARGEST_PHOTO = 30 * 2**20
 LARGEST_PAGE = 16 * 2**20
@@ -41,7 +43,7 @@ PHOTO_SUFFIXES = frozenset(
     }
 )
 METADATA = "metadata.jsonl"
-"""What a folder of photos says about them, as the ImageFolder of Hugging Face's datasets has it."""
+"""What a folder says about its photos, as the ImageFolder of Hugging Face's datasets has it."""
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 _SCHEMES = frozenset({"http", "https", "file"})
 
@@ -74,13 +76,15 @@ class PhotoRecord:
     attributes: Mapping[str, Any] | str
     title: str = ""
     url: str = ""
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PageRecord:
     """One page before extraction.
 
-    `url` is empty where the page itself must say it; `fallback_url` is used when it does not.
+    `url` is empty where the page itself must say it; `fallback_url` is used when it does not. `origin`: its
+    address as a document; its URL if that is empty.
     """
 
     where: str
@@ -90,24 +94,33 @@ class PageRecord:
     title: str = ""
     last_modified: datetime | None = None
     fallback_url: str = ""
+    origin: Origin | None = None
 
 
 class _Unusable(Exception):
     """Why one record is rejected."""
 
 
+def name_of(source: Path, given: str = "") -> SourceName:
+    """Return the source's name: the one that is given, or one made from its path. Raises `ManifestError`."""
+    try:
+        return source_name(source, given, in_folder=is_page_file(source) or is_photo_file(source))
+    except BadName as error:
+        raise ManifestError(str(error)) from error
+
+
 def count_records(source: Path) -> int:
     """How many lines or files there are to go through. Raises `ManifestError`."""
     if source.is_dir():
         return len(files_of(source))
-    if is_page_file(source):
+    if is_page_file(source) or is_photo_file(source):
         return 1
     return sum(span.records for span in spans(source, _COUNTED, _COUNTED))
 
 
 def count_photos(source: Path) -> int:
     """The same for photos: in a folder every photo counts, and every line about one that is not there."""
-    return sum(1 for _ in _folder_photos(source)) if source.is_dir() else count_records(source)
+    return sum(1 for _ in read_photos(source)) if source.is_dir() else count_records(source)
 
 
 def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
@@ -117,8 +130,11 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
     Raises `ManifestError`.
     """
     digest = hashlib.sha256()
-    named = [(each.name, each.path) for each in files_of(source)] if source.is_dir() else []
-    if not source.is_dir():
+    if source.is_dir():
+        named = [(each.name, each.path) for each in files_of(source)]
+    elif is_page_file(source) or is_photo_file(source):
+        named = [(path.name, path) for path in (_present(source), source.with_name(METADATA))]
+    else:
         with open_manifest(source) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
@@ -132,38 +148,50 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
     return digest.hexdigest()
 
 
-def read_photos(source: Path, span: Span | None = None) -> Iterator[PhotoRecord | Rejected]:
-    """Photos of a JSONL manifest, or a `span` of it, or of a folder. Raises `ManifestError`.
+def read_photos(source: Path, name: SourceName | None = None) -> Iterator[PhotoRecord | Rejected]:
+    """Photos of a JSONL manifest or of a folder, or one photo of a folder. Raises `ManifestError`.
 
     Lines are `{"photo", "entity", "attributes"?, "title"?, "url"?}`; photos relative to the manifest. In a
     folder the names of files say what they show, and lines of a `metadata.jsonl` add to that:
     `{"file_name", "entity"?, "attributes"?, "title"?, "url"?, …}`, where further fields are attributes too.
     """
+    name = name or name_of(source)
     if source.is_dir():
-        yield from _folder_photos(source)
+        yield from _folder_photos(source, files_of(source, name))
         return
-    for where, record in json_lines(source, span):
+    if is_photo_file(source):
+        folder, metadata = source.parent, source.with_name(METADATA)
+        paths = [_present(source), *([metadata] if metadata.exists() else [])]
+        files = _with_origins([file_in(folder, path) for path in paths], folder, name)
+        yield from (each for each in _folder_photos(folder, files) if each.where == files[0].name)
+        return
+    things_in: dict[str, dict[str, int]] = {}
+    for where, record in json_lines(source):
         try:
             fields = _fields(record)
-            photo = source.parent / _text(fields, "photo", required=True)
-            yield _photo_record(where, photo, fields)
+            photo = _text(fields, "photo", required=True)
+            things = things_in.setdefault(photo, {})
+            number = things.setdefault(_text(fields, "entity"), len(things) + 1)
+            origin = name.origin(photo if number == 1 else f"{photo}#{number}")
+            yield _photo_record(where, source.parent / photo, fields, origin)
         except _Unusable as reason:
             yield Rejected(where, str(reason))
 
 
-def read_pages(source: Path, span: Span | None = None) -> Iterator[PageRecord | Rejected]:
+def read_pages(
+    source: Path, span: Span | None = None, name: SourceName | None = None
+) -> Iterator[PageRecord | Rejected]:
     """Pages of a JSONL file, or a `span` of it, of one page file, or of a folder of page files.
 
     Lines are `{"url", "html" | "text", "title"?, "last_modified"?}`. Raises `ManifestError`.
     """
-    if source.is_dir():
-        yield from map(page_of_file, files_of(source))
-    elif is_page_file(source):
-        yield page_of_file(FolderFile(source, source.name))
+    name = name or name_of(source)
+    if source.is_dir() or is_page_file(source):
+        yield from map(page_of_file, page_files(source, name))
     else:
         for where, record in json_lines(source, span):
             try:
-                yield _page_record(where, record)
+                yield _page_record(where, record, name)
             except _Unusable as reason:
                 yield Rejected(where, str(reason))
 
@@ -189,7 +217,7 @@ def moment(text: str) -> datetime | None:
     return None
 
 
-def _photo_record(where: str, photo: Path, fields: Mapping[str, Any]) -> PhotoRecord:
+def _photo_record(where: str, photo: Path, fields: Mapping[str, Any], origin: Origin | None) -> PhotoRecord:
     attributes = fields.get("attributes") or {}
     if not isinstance(attributes, dict | str):
         raise _Unusable('"attributes" is neither an object nor a text.')
@@ -201,32 +229,34 @@ def _photo_record(where: str, photo: Path, fields: Mapping[str, Any]) -> PhotoRe
         attributes=attributes,
         title=_text(fields, "title"),
         url=_url(fields),
+        origin=origin,
     )
 
 
-def _folder_photos(folder: Path) -> Iterator[PhotoRecord | Rejected]:
-    files = files_of(folder)
-    metadata = next(
-        (each for each in files if each.name == METADATA and not each.fault and each.path.is_file()), None
-    )
+def _folder_photos(folder: Path, files: Sequence[FolderFile]) -> Iterator[PhotoRecord | Rejected]:
+    metadata = [
+        each for each in files if each.path.name == METADATA and not each.fault and each.path.is_file()
+    ]
     told: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    for where, record in json_lines(metadata.path) if metadata else ():
-        line = f"{METADATA}, {where}"
-        try:
-            fields = _fields(record)
-            if told.setdefault(_file_name(fields), (line, fields))[0] != line:
-                raise _Unusable("An earlier line is about the same photo.")
-        except _Unusable as reason:
-            yield Rejected(line, str(reason))
+    for each in metadata:
+        place = PurePosixPath(each.path.relative_to(folder).as_posix()).parent
+        for where, record in json_lines(each.path):
+            line = f"{each.name}, {where}"
+            try:
+                fields = _fields(record)
+                if told.setdefault(_file_name(place, fields), (line, fields))[0] != line:
+                    raise _Unusable("An earlier line is about the same photo.")
+            except _Unusable as reason:
+                yield Rejected(line, str(reason))
     of_things: dict[tuple[PurePosixPath, str], Mapping[str, Any]] = {}
-    for name, (_, fields) in told.items():
-        of_things.setdefault(_thing(name), fields)
+    for file_name, (_, fields) in told.items():
+        of_things.setdefault(_thing(file_name), fields)
     for each in files:
-        if each is metadata:
+        if each in metadata:
             continue
-        name = _file_key(each.path.relative_to(folder).as_posix())
-        own = told.pop(name, None)
-        place, thing = _thing(name)
+        file_name = _file_key(each.path.relative_to(folder).as_posix())
+        own = told.pop(file_name, None)
+        place, thing = _thing(file_name)
         yield _folder_photo(
             each, thing, own[1] if own else of_things.get((place, thing), {}) if thing else {}
         )
@@ -249,16 +279,16 @@ def _folder_photo(file: FolderFile, thing: str, fields: Mapping[str, Any]) -> Ph
         if others and not isinstance(attributes, dict):
             raise _Unusable('"attributes" is not an object, and there are further fields.')
         whole = {**fields, "entity": entity, "attributes": {**others, **attributes} if others else attributes}
-        return _photo_record(file.name, file.path, whole)
+        return _photo_record(file.name, file.path, whole, file.origin)
     except _Unusable as reason:
         return Rejected(file.name, str(reason))
 
 
-def _file_name(fields: Mapping[str, Any]) -> str:
+def _file_name(place: PurePosixPath, fields: Mapping[str, Any]) -> str:
     given = fields.get("file_name")
     if not isinstance(given, str) or not given.strip():
         raise _Unusable('"file_name" is missing.')
-    return _file_key(given)
+    return _file_key((place / given).as_posix())
 
 
 def _file_key(name: str) -> str:
@@ -272,7 +302,7 @@ def _thing(name: str) -> tuple[PurePosixPath, str]:
     return path.parent, thing_in(path)
 
 
-def _page_record(where: str, record: Mapping[str, Any] | Rejected) -> PageRecord:
+def _page_record(where: str, record: Mapping[str, Any] | Rejected, name: SourceName) -> PageRecord:
     fields = _fields(record)
     present = [key for key in ("html", "text") if isinstance(fields.get(key), str) and fields[key].strip()]
     if not present:
@@ -290,6 +320,7 @@ def _page_record(where: str, record: Mapping[str, Any] | Rejected) -> PageRecord
         url=url,
         title=_text(fields, "title"),
         last_modified=moment(modified) if modified else None,
+        origin=name.origin_of_url(url),
     )
 
 
@@ -311,8 +342,9 @@ def page_of_file(file: FolderFile) -> PageRecord | Rejected:
         return Rejected(file.name, str(reason))
     except OSError as error:
         return Rejected(file.name, f"The file cannot be read ({error.strerror}).")
-    url = "file:" + quote(file.name, errors="replace")
-    return PageRecord(file.name, content, _FORMATS[suffix], fallback_url=url)
+    address = file.origin.address if file.origin else ""
+    url = address if file.shares_url else ""
+    return PageRecord(file.name, content, _FORMATS[suffix], url, fallback_url=address, origin=file.origin)
 
 
 def is_page_file(source: Path) -> bool:
@@ -320,12 +352,40 @@ def is_page_file(source: Path) -> bool:
     return source.suffix.lower() in PAGE_SUFFIXES
 
 
-def files_of(folder: Path) -> list[FolderFile]:
-    """Every file of a folder, in order. Raises `ManifestError` where there is none."""
+def is_photo_file(source: Path) -> bool:
+    """Whether it is one photo, and no JSONL of many."""
+    return source.suffix.lower() in PHOTO_SUFFIXES
+
+
+def files_of(folder: Path, name: SourceName | None = None) -> list[FolderFile]:
+    """Every file of a folder, in order; with a `name` each has its origin.
+
+    Raises `ManifestError` where there is none.
+    """
     files = list(files_in(folder))
     if not files:
         raise ManifestError(f"There is nothing to index in {folder}.")
-    return files
+    return _with_origins(files, folder, name) if name is not None else files
+
+
+def _with_origins(files: Iterable[FolderFile], folder: Path, name: SourceName) -> list[FolderFile]:
+    return [replace(each, origin=name.origin(each.path.relative_to(folder).as_posix())) for each in files]
+
+
+def _present(source: Path) -> Path:
+    if not source.exists():
+        raise ManifestError(f"{source} is not there.")
+    return source
+
+
+def page_files(source: Path, name: SourceName) -> list[FolderFile]:
+    """The files of a folder of pages, or the one page file, with their origins. Blocking.
+
+    Raises `ManifestError`.
+    """
+    if source.is_dir():
+        return with_shared_urls(files_of(source, name))
+    return [FolderFile(source, source.name, origin=name.origin(source.name))]
 
 
 def _listed(suffixes: frozenset[str]) -> str:

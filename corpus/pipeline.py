@@ -1,6 +1,6 @@
 """The way of every record: made ready in a thread, asked about, sent if it is new, counted."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic
@@ -23,7 +23,8 @@ Progress = Callable[[int], None]
 class Outcome(StrEnum):
     """What became of a record."""
 
-    INDEXED = "indexed"
+    ADDED = "added"
+    REPLACED = "replaced"
     UNCHANGED = "unchanged"
     REJECTED = "rejected"
 
@@ -51,14 +52,15 @@ _FAULT_OF_A_RECORD = frozenset(
 class Tally:
     """What became of the records so far."""
 
-    indexed: int = 0
+    added: int = 0
+    replaced: int = 0
     unchanged: int = 0
     rejected: list[Rejected] = field(default_factory=list)
 
     @property
     def done(self) -> int:
         """Records that were dealt with."""
-        return self.indexed + self.unchanged + len(self.rejected)
+        return self.added + self.replaced + self.unchanged + len(self.rejected)
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,8 @@ class Pipeline(Generic[Item]):
         self._progress = progress
         self._told = told
         self.tally = Tally()
+        self.addresses: set[str] = set()
+        """Of all records so far that can be indexed."""
 
     async def run(self, batches: Iterator[Batch[Item]]) -> Tally:
         """Take every batch through. Raises `LoreglassError`."""
@@ -132,6 +136,7 @@ class Pipeline(Generic[Item]):
             if isinstance(each, Rejected):
                 self._reject(each)
         items = [each for each in batch if not isinstance(each, Rejected)]
+        self.addresses.update(item.key for item in items)
         missing = await self._version.missing([each for item in items for each in item.point_ids])
         fresh = [item for item in items if not missing.isdisjoint(item.point_ids)]
         self.tally.unchanged += len(items) - len(fresh)
@@ -139,9 +144,10 @@ class Pipeline(Generic[Item]):
             if missing.isdisjoint(item.point_ids):
                 self._told(item.where, Outcome.UNCHANGED, "")
         if fresh:
-            await self._index(await self._version.ensure(), fresh)
+            version = await self._version.ensure()
+            await self._index(version, fresh, await self._version.held([item.key for item in fresh]))
 
-    async def _index(self, version: str, items: Sequence[Item]) -> None:
+    async def _index(self, version: str, items: Sequence[Item], known: Set[str]) -> None:
         """Send items; when a request fails for what is in it, send its halves, down to the bad record."""
         try:
             refused = await self._send(version, items)
@@ -152,16 +158,19 @@ class Pipeline(Generic[Item]):
                 self._reject(Rejected(items[0].where, error.detail))
                 return
             middle = len(items) // 2
-            await self._index(version, items[:middle])
-            await self._index(version, items[middle:])
+            await self._index(version, items[:middle], known)
+            await self._index(version, items[middle:], known)
             return
         for item in items:
             reasons = [refused[each] for each in item.point_ids if each in refused]
             if len(reasons) == len(item.point_ids):
                 self._reject(Rejected(item.where, reasons[0]))
+            elif item.key in known:
+                self.tally.replaced += 1
+                self._told(item.where, Outcome.REPLACED, "")
             else:
-                self.tally.indexed += 1
-                self._told(item.where, Outcome.INDEXED, "")
+                self.tally.added += 1
+                self._told(item.where, Outcome.ADDED, "")
 
     def _reject(self, rejected: Rejected) -> None:
         self.tally.rejected.append(rejected)

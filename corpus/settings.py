@@ -10,6 +10,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chassis.addresses import service_url
 from chassis.http.serving import from_environment
+from chassis.local_access import local_token
 from chassis.settings import WriteToken
 
 
@@ -46,6 +47,9 @@ def corpus_settings(*, image_search_url: str = "", text_search_url: str = "") ->
     return from_environment(CorpusSettings, **{name: url for name, url in given.items() if url})
 
 
-def write_token() -> str:
-    """What the services ask those for who write; empty where they are open. Raises `WrongSettings`."""
-    return CorpusSettings().access.write_secret()
+def write_token(url: str) -> str:
+    """Return the write token of the service at `url`; empty if it is open. Raises `WrongSettings`.
+
+    It is taken from the environment or, for a platform on this machine, from where that keeps it.
+    """
+    return CorpusSettings().access.write_secret() or local_token(url)

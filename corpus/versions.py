@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TypeVar
+from urllib.parse import urlencode
 
 import anyio
 from pydantic import BaseModel
@@ -25,12 +26,22 @@ from contracts.collections import (
     PointIds,
     PublishAlias,
 )
+from contracts.documents import (
+    LARGEST_PAGE,
+    MOST_ADDRESSES,
+    DocumentAddresses,
+    Documents,
+    HeldAddresses,
+    SourcePlaces,
+    SourcesThere,
+    SourceUse,
+)
 from contracts.errors import ErrorKind
 
 Result = TypeVar("Result")
 Reply = TypeVar("Reply", bound=BaseModel)
 
-INDEX_FORMAT = "2"
+INDEX_FORMAT = "3"
 """Part of every version's name: raise it when the same manifest must give another index."""
 CALL_MS = 120_000
 LONG_CALL_MS = 570_000
@@ -71,6 +82,21 @@ async def list_versions(service: ServiceClient, patience: Patience) -> list[Coll
         lambda: service.get("/v1/collections", Collections, Deadline.after_ms(CALL_MS))
     )
     return reply.collections
+
+
+async def sources_at(
+    service: ServiceClient, alias: str, places: Sequence[str], patience: Patience
+) -> dict[str, str]:
+    """Return the names of the published sources that are at these places, by place."""
+    body = SourcePlaces(origins=list(places))
+    path = f"/v1/collections/{alias}/sources"
+    try:
+        reply = await patience.call(
+            lambda: service.send_json("POST", path, body, SourcesThere, Deadline.after_ms(CALL_MS))
+        )
+    except CollectionNotFound:
+        return {}
+    return reply.sources
 
 
 async def point(service: ServiceClient, alias: str, version: str, patience: Patience) -> None:
@@ -149,6 +175,46 @@ class Version:
             absent.update(reply.ids)
         return absent
 
+    async def held(self, addresses: Sequence[str]) -> set[str]:
+        """Those of the documents that readers of the published version find."""
+        if self._base is None:
+            return set()
+        present: set[str] = set()
+        for start in range(0, len(addresses), MOST_ADDRESSES):
+            asked = DocumentAddresses(addresses=list(addresses[start : start + MOST_ADDRESSES]))
+            path = f"/v1/collections/{self._base}/documents/held"
+            present.update((await self._send(path, asked, HeldAddresses, CALL_MS)).addresses)
+        return present
+
+    async def is_used_elsewhere(self, source: str, place: str) -> bool:
+        """Return whether the published version has documents of a source of this name from another place."""
+        if self._base is None:
+            return False
+        query = urlencode({"source": source, "origin": place})
+        path = f"/v1/collections/{self._base}/source?{query}"
+        return (await self._get(path, SourceUse)).others
+
+    async def documents(self, source: str) -> list[str]:
+        """Return the addresses of a source's documents in the published version."""
+        if self._base is None:
+            return []
+        addresses: list[str] = []
+        while True:
+            query = urlencode({"source": source, "offset": len(addresses), "limit": LARGEST_PAGE})
+            page = await self._get(f"/v1/collections/{self._base}/documents?{query}", Documents)
+            addresses += [each.address for each in page.documents]
+            if not page.documents or len(addresses) >= page.found:
+                return addresses
+
+    async def remove(self, addresses: Sequence[str]) -> list[str]:
+        """Remove documents; the addresses of those that were there."""
+        removed: list[str] = []
+        path = f"/v1/collections/{await self.ensure()}/documents/remove" if addresses else ""
+        for start in range(0, len(addresses), MOST_ADDRESSES):
+            asked = DocumentAddresses(addresses=list(addresses[start : start + MOST_ADDRESSES]))
+            removed += (await self._send(path, asked, HeldAddresses, CALL_MS)).addresses
+        return removed
+
     async def ensure(self) -> str:
         """The version's name, once the service has made it."""
         async with self._creating:
@@ -215,6 +281,9 @@ class Version:
         return await self._patience.call(
             lambda: self._service.send_json(method, path, body, reply, Deadline.after_ms(within_ms))
         )
+
+    async def _get(self, path: str, reply: type[Reply]) -> Reply:
+        return await self._patience.call(lambda: self._service.get(path, reply, Deadline.after_ms(CALL_MS)))
 
     async def _list(self) -> list[Collection]:
         return await list_versions(self._service, self._patience)

@@ -1,23 +1,30 @@
 """What is published for searching, named: things with their photos, pages with their passages."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
 import anyio.to_thread
 
+from chassis.errors import CollectionNotFound
+from chassis.vectors import documents
+from chassis.vectors.origin import origin_of
 from chassis.vectors.port import VectorStore
 
 
 @dataclass(slots=True)
 class Entry:
-    """A thing or a page. `points`: its photos or passages; `first`: the id of one of them."""
+    """A thing or a page. `points`: its photos or passages; `first`: the id of one of them.
+
+    `addresses`: of its documents, which are photos or the page.
+    """
 
     name: str
     url: str
     first: str
     points: int = 0
+    addresses: set[str] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +60,16 @@ class Contents:
             self._listing = await anyio.to_thread.run_sync(self._read)
             return self._listing
 
+    async def held(self, addresses: Sequence[str]) -> set[str]:
+        """Those of the documents that are published."""
+        return await anyio.to_thread.run_sync(self._held, addresses)
+
+    def _held(self, addresses: Sequence[str]) -> set[str]:
+        try:
+            return set(documents.held(self._store(), self._alias, addresses))
+        except CollectionNotFound:
+            return set()
+
     def _read(self) -> Listing:
         store, known = self._store(), self._listing
         seen = next((each for each in store.collections() if self._alias in each.aliases), None)
@@ -63,7 +80,9 @@ class Contents:
         entries: dict[str, Entry] = {}
         for point in store.scroll(seen.name):
             key, name, url = self._entry_of(point.payload)
-            entries.setdefault(key, Entry(name, url, point.id)).points += 1
+            entry = entries.setdefault(key, Entry(name, url, point.id))
+            entry.points += 1
+            entry.addresses.add(origin_of(point.payload).address)
         ordered = sorted(entries.values(), key=lambda entry: (entry.name.casefold(), entry.url))
         return Listing(seen.name, seen.points, tuple(ordered))
 
@@ -75,4 +94,4 @@ def thing_of(payload: Mapping[str, Any]) -> tuple[str, str, str]:
 
 def page_of(payload: Mapping[str, Any]) -> tuple[str, str, str]:
     """Of text search: passages of one address belong together."""
-    return payload["url"], payload["title"] or payload["url"], payload["url"]
+    return origin_of(payload).address, payload["title"] or payload["url"], payload["url"]

@@ -4,6 +4,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -99,9 +100,10 @@ def loreglass_command() -> str:
 
 def _index(running: Platform, photos: Path, console: Console) -> None:
     urls = running.service_urls
-    if index(ingest_photos, "images", photos, urls["image_search"], replace=False, console=console):
+    put = partial(index, replace=False, name="demo", console=console)
+    if put(ingest_photos, "images", photos, urls["image_search"]):
         sys.exit("The photos could not be indexed.")
-    if index(ingest_pages, "pages", PAGES, urls["text_search"], replace=False, console=console):
+    if put(ingest_pages, "pages", PAGES, urls["text_search"]):
         sys.exit("The pages could not be indexed.")
 
 

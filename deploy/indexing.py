@@ -30,6 +30,8 @@ from deploy.sample import SAMPLE
 from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0
+UPLOADS, SAMPLE_NAME = "uploads", "sample"
+"""Names of sources: what was uploaded, wherever it waits, and the sample, wherever it is installed."""
 
 log = structlog.get_logger()
 
@@ -54,7 +56,8 @@ class FileEvent(BaseModel):
 class DoneEvent(BaseModel):
     """SSE `done`: the counts. With a `problem`, what waits still waits; indexing it again goes on."""
 
-    indexed: int = 0
+    added: int = 0
+    replaced: int = 0
     unchanged: int = 0
     rejected: int = 0
     problem: Problem | None = None
@@ -94,11 +97,12 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """Where the services are that hold the two indexes, and how often calls to them are repeated."""
+    """Where the services are that hold the indexes, their write token, and how often calls are repeated."""
 
     image_search_url: str
     text_search_url: str
     patience: Patience = field(default_factory=Patience)
+    token: str = field(default="", repr=False)
 
 
 class Indexing:
@@ -113,7 +117,7 @@ class Indexing:
         most_s: float = MOST_S,
     ) -> None:
         self.uploads = uploads
-        self._searches = searches
+        self.searches = searches
         self._group = group
         self._sample = sample
         self._most_s = most_s
@@ -144,6 +148,15 @@ class Indexing:
             yield
         finally:
             self._changes -= 1
+
+    @contextmanager
+    def changing_index(self) -> Iterator[None]:
+        """While nothing else changes an index, or one change would be lost. Raises `CollectionConflict`."""
+        self._require_idle()
+        if self._changes:
+            raise CollectionConflict("Something else is being changed; try again.", retry_after_s=1)
+        with self.changing_uploads():
+            yield
 
     async def start(self, *, sample: bool) -> None:
         """Begin. Raises `CollectionConflict`, `InvalidRequest` with no files."""
@@ -189,22 +202,24 @@ class Indexing:
     async def _index_uploads(self, job: Job) -> None:
         for step, folder in (("photos", self.uploads.photos), ("pages", self.uploads.pages)):
             if await anyio.to_thread.run_sync(has_files, folder):
-                await self._ingest(job, step, folder)
+                await self._ingest(job, step, folder, UPLOADS)
                 await anyio.to_thread.run_sync(self.uploads.clear, folder)
 
     async def _index_sample(self, job: Job) -> None:
         if not await anyio.Path(self._sample).is_dir():
             raise NotConfigured("The sample is not installed here. Use a checkout or the wheel of Loreglass.")
-        await self._ingest(job, "photos", self._sample / "images.jsonl")
-        await self._ingest(job, "pages", self._sample / "pages.jsonl")
+        await self._ingest(job, "photos", self._sample / "images.jsonl", SAMPLE_NAME)
+        await self._ingest(job, "pages", self._sample / "pages.jsonl", SAMPLE_NAME)
 
-    async def _ingest(self, job: Job, step: str, source: Path) -> None:
+    async def _ingest(self, job: Job, step: str, source: Path, name: str) -> None:
         options = IngestOptions(
+            name=name,
             started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
             told=job.told,
-            patience=self._searches.patience,
+            patience=self.searches.patience,
+            token=self.searches.token,
         )
         if step == "photos":
-            await ingest_photos(source, self._searches.image_search_url, options)
+            await ingest_photos(source, self.searches.image_search_url, options)
         else:
-            await ingest_pages(source, self._searches.text_search_url, options)
+            await ingest_pages(source, self.searches.text_search_url, options)

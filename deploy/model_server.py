@@ -25,7 +25,7 @@ from gateway.llm.failures import (
 )
 from gateway.llm.probe import probe
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
-from gateway.llm.wire import ServedModel
+from gateway.llm.server import ServedModel
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
 from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
@@ -147,9 +147,12 @@ async def _chosen(client: VlmClient, url: str, name: str) -> ServedModel:
         if named is None:
             listed = ", ".join(each.id for each in served)
             raise CannotStart(f"The server at {url} has no model {name}. It has: {listed}.")
-        return await client.completed(named, Deadline.after_ms(_LISTS_WITHIN_MS))
+        return await client.account.with_native_facts(named, Deadline.after_ms(_LISTS_WITHIN_MS))
     if len(served) <= _MOST_COMPLETED:
-        served = [await client.completed(each, Deadline.after_ms(_LISTS_WITHIN_MS)) for each in served]
+        served = [
+            await client.account.with_native_facts(each, Deadline.after_ms(_LISTS_WITHIN_MS))
+            for each in served
+        ]
     chatting = [each for each in served if each.chats is not False]
     if len(chatting) == 1:
         return chatting[0]
@@ -163,7 +166,7 @@ async def _chosen(client: VlmClient, url: str, name: str) -> ServedModel:
 
 async def _served(client: VlmClient, url: str) -> list[ServedModel]:
     try:
-        served = await client.served(Deadline.after_ms(_LISTS_WITHIN_MS))
+        served = await client.account.models(Deadline.after_ms(_LISTS_WITHIN_MS))
     except VlmKeyRefused as error:
         raise CannotStart(f"The model server at {url} wants another key (LOREGLASS_MODEL_KEY).") from error
     except Redirected as error:

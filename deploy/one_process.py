@@ -2,24 +2,29 @@
 
 import ctypes
 import ipaddress
+import secrets
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import urlsplit
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
+from pydantic import SecretStr
 
 from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
-from chassis.settings import TelemetrySettings
+from chassis.local_access import shared_token
+from chassis.settings import ServiceAccess, TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry.logs import configure_logging
 from chassis.telemetry.spans import open_telemetry
 from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
 from deploy.contents import Contents, page_of, thing_of
+from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
@@ -51,6 +56,7 @@ from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 
 _LOOPBACK = "127.0.0.1"
+_WRITTEN_TO = ("image_search", "text_search")
 _M_ARENA_MAX = -8  # malloc.h
 
 
@@ -76,19 +82,24 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         )
         gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
         _say(model.described(gateway_settings))
-    services = _bind_services(settings)
+    access = _access()
+    services = _bind_services(settings, access)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
+    token = access.write_secret()
+    ports = [port for name in _WRITTEN_TO if (port := urlsplit(urls[name]).port)]
     async with side_by_side() as group:
-        operator = _operator(settings, services, group)
+        operator = _operator(settings, services, group, token)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
-        app = create_gateway(gateway_settings, wire_probed, further=[operator_router(operator)])
+        further = [operator_router(operator), documents_router(operator.indexing)]
+        app = create_gateway(gateway_settings, wire_probed, further=further)
         gateway = BoundApp(app, listen(settings.host, settings.port))
-        async with running([*services.values(), gateway]):
-            try:
-                yield Platform(gateway.url, urls)
-            finally:
-                operator.indexing.stop()
+        with shared_token(token, ports):  # before anybody can ask a service
+            async with running([*services.values(), gateway]):
+                try:
+                    yield Platform(gateway.url, urls)
+                finally:
+                    operator.indexing.stop()
 
 
 @contextmanager
@@ -101,14 +112,24 @@ def started_platform(settings: PocketSettings) -> Iterator[Platform]:
         yield started
 
 
-def _operator(settings: PocketSettings, services: Mapping[str, BoundApp], group: TaskGroup) -> Operator:
+def _access() -> ServiceAccess:
+    """Return the access of the environment, with a write token of this run's own if it names none."""
+    access = ServiceAccess()
+    if access.write_secret():
+        return access
+    return access.model_copy(update={"write_token": SecretStr(secrets.token_urlsafe(32))})
+
+
+def _operator(
+    settings: PocketSettings, services: Mapping[str, BoundApp], group: TaskGroup, token: str
+) -> Operator:
     """Within one process the index is read where it is: no service tells strangers all that it holds."""
 
     def store(name: str) -> VectorStore:
         held: VectorStore = services[name].app.state.pool.engine.store
         return held
 
-    searches = Searches(services["image_search"].url, services["text_search"].url)
+    searches = Searches(services["image_search"].url, services["text_search"].url, token=token)
     return Operator(
         Contents(partial(store, "image_search"), IMAGES, thing_of),
         Contents(partial(store, "text_search"), PAGES, page_of),
@@ -154,16 +175,18 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-def _bind_services(settings: PocketSettings) -> dict[str, BoundApp]:
+def _bind_services(settings: PocketSettings, access: ServiceAccess) -> dict[str, BoundApp]:
     """Each service on the next port, in the order of the default ports."""
     image_data, text_data = settings.data_dir / "image_search", settings.data_dir / "text_search"
     apps = {
         "domain_router": create_domain_router(from_environment(DomainRouterSettings)),
         "cropper": create_cropper(from_environment(CropperSettings)),
         "image_search": create_image_search(
-            from_environment(ImageSearchSettings, data_dir=image_data, thumbnails=True)
+            from_environment(ImageSearchSettings, data_dir=image_data, thumbnails=True, access=access)
         ),
-        "text_search": create_text_search(from_environment(TextSearchSettings, data_dir=text_data)),
+        "text_search": create_text_search(
+            from_environment(TextSearchSettings, data_dir=text_data, access=access)
+        ),
         "reranker": create_reranker(from_environment(RerankerSettings)),
         "verifier": create_verifier(from_environment(VerifierSettings)),
         "ocr": create_ocr(from_environment(OcrSettings)),

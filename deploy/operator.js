@@ -9,7 +9,12 @@ import { adviceWords, stageWords } from "/page/words.js";
 const LONG_MS = "600000"; // an upload or a job may take longer than a question
 const PAGE = 12;
 const KINDS = { photos: ["thing", "photo"], pages: ["page", "passage"] };
-const OUTCOMES = { indexed: ["check", "Indexed"], unchanged: ["check", "Was there already"], rejected: ["warning"] };
+const OUTCOMES = {
+  added: ["check", "Added"],
+  replaced: ["check", "Replaced what was indexed before"],
+  unchanged: ["check", "Unchanged"],
+  rejected: ["warning"],
+};
 const STEPS = { photos: "Indexing photos", pages: "Indexing pages" };
 
 const count = (number, word) => `${number.toLocaleString()} ${word}${number === 1 ? "" : "s"}`;
@@ -66,18 +71,65 @@ async function list({ more = false } = {}) {
   if (more) byId("things").children[shown - rows.length]?.focus();
 }
 
-function thingRow({ name, parts, picture }) {
+function thingRow({ name, parts, picture, addresses }) {
   const seen = picture.startsWith("data:image/jpeg;base64,")
     ? h("img", { class: "picture", src: picture, alt: "" })
     : h("span", { class: "picture", "aria-hidden": "true" }, [...name][0]);
   const several = parts > 1 && h("small", {}, count(parts, "photo"));
-  return h("li", { tabindex: "-1" }, seen, h("div", {}, h("b", {}, name), several));
+  return h("li", { tabindex: "-1" }, seen, h("div", {}, h("b", {}, name), several, details(name, addresses)));
 }
 
-function pageRow({ name, url, parts }) {
-  const told = h("div", {}, h("b", {}, name), h("small", {}, `${url} · ${count(parts, "passage")}`));
+function pageRow({ name, url, parts, addresses }) {
+  const aside = h("small", {}, `${url} · ${count(parts, "passage")}`);
+  const told = h("div", {}, h("b", {}, name), aside, details(name, addresses));
   return h("li", { tabindex: "-1" }, icon("page"), told);
 }
+
+// ---- one document: shown as it is searched, renamed, removed ----
+
+const INDEXES = { photos: "images", pages: "pages" };
+
+function details(name, addresses) {
+  const onclick = () => show(openDocuments(name, kind, addresses));
+  return h("button", { type: "button", class: "details", "aria-label": `Details of ${name}`, onclick }, "Details");
+}
+
+const pathOf = (of, address) => `/v1/documents/${INDEXES[of]}/document?${new URLSearchParams({ address })}`;
+
+async function openDocuments(name, of, addresses) {
+  const contents = await Promise.all(addresses.map((address) => read(pathOf(of, address))));
+  byId("documents-title").textContent = name;
+  byId("documents-list").replaceChildren(...contents.map((content) => documentPanel(of, content)));
+  if (!byId("documents").open) byId("documents").showModal();
+}
+
+function documentPanel(of, { address, name, url, attributes, passages }) {
+  const facts = Object.entries(attributes).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
+  const label = of === "photos" ? "What it shows" : "Title";
+  const field = h("input", { "aria-label": label, value: name, required: true, maxlength: 1024 });
+  const change = async (words, options) => {
+    await send(pathOf(of, address), options);
+    byId("documents").close();
+    await list();
+    say(words);
+  };
+  const onsubmit = (event) => {
+    event.preventDefault();
+    show(change("Renamed.", { method: "PATCH", json: { name: field.value.trim() } }));
+  };
+  const onclick = () => confirm(`Remove ${name} from the index?`) && show(change("Removed.", { method: "DELETE" }));
+  return h(
+    "article",
+    {},
+    h("p", {}, h("small", {}, url && url !== address ? `${address} · ${url}` : address)),
+    facts.length > 0 && h("dl", {}, facts),
+    passages.length > 0 && h("ol", {}, passages.map((text) => h("li", {}, text))),
+    h("form", { class: "rename", onsubmit }, field, h("button", { type: "submit" }, "Rename")),
+    h("p", { class: "ways" }, h("button", { type: "button", onclick }, "Remove")),
+  );
+}
+
+byId("documents-close").addEventListener("click", () => byId("documents").close());
 
 for (const button of document.querySelectorAll("#kinds button")) {
   button.addEventListener("click", () => ((kind = button.dataset.kind), show(list())));
@@ -99,9 +151,10 @@ function row(name, [drawing, words], rejected = false, more = null) {
   return fresh;
 }
 
-function waits({ thing, photo }) {
-  if (!photo) return ["page", "A page"];
-  return ["photo", thing ? `Shows: ${thing}` : "Named in metadata.jsonl, or not at all"];
+function waits({ thing, photo, replaces }) {
+  const also = replaces ? " · replaces what is indexed under this name" : "";
+  if (!photo) return ["page", `A page${also}`];
+  return ["photo", (thing ? `Shows: ${thing}` : "Named in metadata.jsonl, or not at all") + also];
 }
 
 /** A field for a better name: a camera's says nothing of what a photo shows. Several photos of a thing are numbered. */
@@ -189,9 +242,10 @@ async function watch() {
   }
 }
 
-function ended({ indexed, unchanged, rejected, problem }) {
-  const parts = [`${indexed} indexed`, unchanged && `${unchanged} there already`, rejected && `${rejected} refused`];
-  const words = `${problem ? `${problem.detail} ` : "Done: "}${parts.filter(Boolean).join(", ")}.`;
+function ended({ added, replaced, unchanged, rejected, problem }) {
+  const counts = Object.entries({ replaced, unchanged, rejected }).filter(([, number]) => number);
+  const parts = [`${added} added`, ...counts.map(([word, number]) => `${number} ${word}`)];
+  const words = `${problem ? `${problem.detail} ` : "Done: "}${parts.join(", ")}.`;
   byId("job-words").textContent = words;
   byId("job-words").className = problem ? "fault" : "";
   Object.assign(byId("job-bar"), { max: 1, value: problem ? 0 : 1 });

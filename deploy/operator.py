@@ -26,25 +26,31 @@ from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in
 from corpus.manifests import PHOTO_SUFFIXES
+from corpus.sources import SourceName
 from deploy.contents import Contents, Entry
-from deploy.indexing import Indexing, Job
+from deploy.indexing import UPLOADS, Indexing, Job
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.page import PageFile
 from gateway.routes.streaming import Emit, EventStream
 from services.image_search.thumbnails import Thumbnails
 
 MOST_LISTED = 48
+MOST_ADDRESSES = 100
 _OF_THE_TIME = 0.9
 _OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
 class Listed(BaseModel):
-    """A thing or a page. `parts`: its photos or passages. `picture`: a `data:` address, where kept."""
+    """A thing or a page. `parts`: its photos or passages. `picture`: a `data:` address, where kept.
+
+    `addresses`: of its documents, at most 100, for `/v1/documents`.
+    """
 
     name: str
     url: str
     parts: int
     picture: str = ""
+    addresses: list[str] = []
 
 
 class Listing(BaseModel):
@@ -60,11 +66,15 @@ class Listing(BaseModel):
 
 
 class Waiting(BaseModel):
-    """A file that waits, and what its name says that it shows, if it is a `photo`."""
+    """A file that waits, and what its name says that it shows, if it is a `photo`.
+
+    `replaces`: something is indexed under its name, which it will replace.
+    """
 
     name: str
     photo: bool
     thing: str = ""
+    replaces: bool = False
 
 
 class UploadsState(BaseModel):
@@ -185,7 +195,7 @@ def _data_router(operator: Operator) -> APIRouter:
     async def uploads() -> UploadsState:
         """What waits."""
         names = await anyio.to_thread.run_sync(indexing.uploads.names)
-        return UploadsState(files=list(map(_waiting, names)), running=indexing.running)
+        return UploadsState(files=await _waiting(operator, names), running=indexing.running)
 
     @router.post("/uploads", status_code=201)
     async def hand_over(request: Request) -> Waiting:
@@ -197,7 +207,8 @@ def _data_router(operator: Operator) -> APIRouter:
             name, size = file.filename or "", file.size
             with indexing.changing_uploads():
                 kept = await anyio.to_thread.run_sync(indexing.uploads.keep, name, file.file, size)
-        return _waiting(kept)
+        [waiting] = await _waiting(operator, [kept])
+        return waiting
 
     @router.delete("/uploads")
     async def clear() -> UploadsState:
@@ -231,10 +242,17 @@ async def _follow_in_time(job: Job, deadline: Deadline, emit: Emit) -> None:
         await job.follow(emit)
 
 
-def _waiting(name: str) -> Waiting:
-    path = PurePosixPath(name)
-    photo = path.suffix.lower() in PHOTO_SUFFIXES
-    return Waiting(name=name, photo=photo, thing=thing_in(path) if photo else "")
+async def _waiting(operator: Operator, names: Sequence[str]) -> list[Waiting]:
+    addresses = {name: SourceName(UPLOADS).origin(name).address for name in names}
+    wanted = list(addresses.values())
+    held = await operator.photos.held(wanted) | await operator.pages.held(wanted)
+    files = []
+    for name, address in addresses.items():
+        path = PurePosixPath(name)
+        photo = path.suffix.lower() in PHOTO_SUFFIXES
+        thing = thing_in(path) if photo else ""
+        files.append(Waiting(name=name, photo=photo, thing=thing, replaces=address in held))
+    return files
 
 
 async def _listed(contents: Contents, wanted: Slice, pictures: Thumbnails | None = None) -> Listing:
@@ -252,5 +270,8 @@ def _items(entries: Sequence[Entry], pictures: Thumbnails | None) -> list[Listed
     for each in entries:
         jpeg = pictures.read(each.first) if pictures else None
         picture = "data:image/jpeg;base64," + base64.b64encode(jpeg).decode() if jpeg else ""
-        items.append(Listed(name=each.name, url=each.url, parts=each.points, picture=picture))
+        addresses = sorted(each.addresses)[:MOST_ADDRESSES]
+        items.append(
+            Listed(name=each.name, url=each.url, parts=each.points, picture=picture, addresses=addresses)
+        )
     return items

@@ -1,6 +1,7 @@
 """What was handed over to be indexed and waits for it: files in a folder, bounded, that outlive a restart."""
 
 import os
+import re
 import shutil
 import threading
 import unicodedata
@@ -23,6 +24,9 @@ MOST_FILES = 1_000
 MOST_BYTES = 2 * 2**30
 _LONGEST_NAME = 200
 """Bytes of UTF-8; file systems end at 255."""
+_MOST_FOLDERS = 16
+_DRIVE = re.compile("[A-Za-z]:")
+"""Of a whole path on the sender's machine, which is nobody's business."""
 
 
 class Uploads:
@@ -36,8 +40,8 @@ class Uploads:
     def keep(self, name: str, content: BinaryIO, size: int) -> str:
         """Keep a file of `size` bytes, in place of one that has its name; the name that it is kept by.
 
-        The folder that it comes from stays part of a photo's name only where that says what it shows. A photo
-        that nothing names is refused, unless a `metadata.jsonl` waits that may. Raises `InvalidRequest`,
+        The folders that it comes from stay part of its name. A photo that nothing names is refused, unless a
+        `metadata.jsonl` waits in one of them that may. Raises `InvalidRequest`,
         `UnsupportedMediaType`, `PayloadTooLarge`, and `StorageFull` or `DependencyUnavailable` where it
         cannot be kept.
         """
@@ -88,19 +92,21 @@ class Uploads:
 
     def _place(self, name: str) -> tuple[Path, PurePosixPath]:
         """In which folder, and as what, a file is kept."""
-        parts = [each for each in name.replace("\\", "/").split("/") if each][-2:]
-        if not parts or any(map(_is_odd, parts)):
+        parts = [each for each in name.replace("\\", "/").split("/") if each]
+        if parts and _DRIVE.fullmatch(parts[0]):
+            parts = parts[-1:]
+        if not parts or len(parts) > _MOST_FOLDERS or any(map(_is_odd, parts)):
             raise InvalidRequest("The file's name is empty, hidden, too long, or holds control characters.")
-        own, suffix = PurePosixPath(parts[-1]), PurePosixPath(parts[-1]).suffix.lower()
+        path = PurePosixPath(*parts)
+        suffix = path.suffix.lower()
         if suffix in PAGE_SUFFIXES:
-            return self.pages, PurePosixPath(*parts)
+            return self.pages, path
         if suffix in PHOTO_SUFFIXES:
-            path = own if thing_in(own) else PurePosixPath(*parts)
-            if not thing_in(path) and not (self.photos / METADATA).exists():
+            if not thing_in(path) and not any((self.photos / up / METADATA).exists() for up in path.parents):
                 raise InvalidRequest("Its name does not say what it shows.")
             return self.photos, path
-        if own.name == METADATA:
-            return self.photos, own
+        if path.name == METADATA:
+            return self.photos, path
         kinds = ", ".join(sorted(each.removeprefix(".") for each in PHOTO_SUFFIXES | PAGE_SUFFIXES))
         raise UnsupportedMediaType(f"It is neither a photo nor a page; these are: {kinds}.")
 

@@ -17,9 +17,10 @@ from gateway.routes import answer, chat, devices, speech
 from gateway.routes.dependencies import caller_of
 from gateway.routes.openai_shape import wrong_addresses
 from gateway.routes.page import page_router
+from gateway.serving.background import background_task
 from gateway.serving.service_info import log_start
 from gateway.settings import GatewaySettings, Reasoning
-from gateway.wiring import Gateway, background_task, wire
+from gateway.wiring import Gateway, wire
 
 Wire = Callable[[GatewaySettings, Metrics], AbstractAsyncContextManager[Gateway]]
 TellStart = Callable[[GatewaySettings, Services, str], Coroutine[Any, Any, None]]

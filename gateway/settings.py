@@ -204,8 +204,10 @@ class GatewaySettings(AppSettings):
 
     sessions: SessionBackend = SessionBackend.MEMORY
     session_ttl_s: int = 1800
-    session_limit: int = Field(default=1000, description="memory backend: the oldest give way")
-    session_bytes: int = Field(default=512 * 2**20, description="memory backend: photos kept, in all")
+    session_limit: int = Field(default=1000, ge=1, description="memory backend: the oldest give way")
+    session_bytes: int = Field(
+        default=512 * 2**20, ge=12 * 2**20, description="memory backend: photos kept, in all"
+    )
     redis_url: str = "redis://127.0.0.1:6379/0"
     gateways: int = Field(
         default=1, ge=1, description="that share Redis: while it is away each takes so small a part"

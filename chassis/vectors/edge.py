@@ -15,7 +15,7 @@ import json
 import shutil
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -254,7 +254,7 @@ class EdgeStore:
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
         chosen = edge.Filter(
-            must=[edge.FieldCondition(keyword, match=edge.MatchAny(list(values)))],
+            must=_conditions({keyword: values}),
             must_not=[edge.HasIdCondition({uuid.UUID(point_id) for point_id in keep})],
         )
         self._update(name, edge.UpdateOperation.delete_points_by_filter(chosen))
@@ -319,11 +319,26 @@ class EdgeStore:
             points = self._version(name).shard.query(request)
         return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in points]
 
-    def scroll(self, name: str) -> Iterator[ScoredPoint]:
+    def set_payload(self, name: str, keyword: str, value: str, fields: Mapping[str, Any]) -> None:
+        chosen = edge.Filter(must=_conditions({keyword: [value]}))
+        size = len(json.dumps(dict(fields)))
+        self._update(name, edge.UpdateOperation.set_payload_by_filter(chosen, dict(fields)), size)
+
+    def scroll(
+        self,
+        name: str,
+        where: Mapping[str, Sequence[str]] | None = None,
+        unless: Mapping[str, Sequence[str]] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Iterator[ScoredPoint]:
         shard = self._version(name).shard
+        chosen = (
+            edge.Filter(must=_conditions(where), must_not=_conditions(unless)) if where or unless else None
+        )
+        payload = True if fields is None else list(fields)
         offset = None
         while True:
-            page = edge.ScrollRequest(offset=offset, limit=SCROLL_PAGE, with_payload=True)
+            page = edge.ScrollRequest(offset=offset, limit=SCROLL_PAGE, filter=chosen, with_payload=payload)
             with edge_errors():
                 records, offset = shard.scroll(page)
             for record in records:
@@ -363,6 +378,12 @@ def _lock_store(path: Path) -> IO[str]:
         stream.close()
         raise DependencyUnavailable("Another process has this vector store open.") from error
     return stream
+
+
+def _conditions(fields: Mapping[str, Sequence[str]] | None) -> list[Any]:
+    return [
+        edge.FieldCondition(key, match=edge.MatchAny(list(values))) for key, values in (fields or {}).items()
+    ]
 
 
 def _bytes_of(point: StoredPoint) -> int:

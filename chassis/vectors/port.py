@@ -25,7 +25,7 @@ class CollectionSchema:
     """`dense`: vector name -> size (cosine distance); `sparse`: names; IDF is applied to those in `idf`.
 
     The store's IDF of a dimension is ln((N - n + 0.5) / (n + 0.5) + 1) with n of N points holding it.
-    `keywords`: payload fields that `discard` will look points up by. `encoder` names the model that makes
+    `keywords`: payload fields that points are looked up by. `encoder` names the model that makes
     the dense vectors, if there is one: two models' vectors do not compare, though they have one size.
     """
 
@@ -155,8 +155,22 @@ class VectorStore(Protocol):
         """
         ...
 
-    def scroll(self, name: str) -> Iterator[ScoredPoint]:
-        """Every point's payload, in id order (score 0)."""
+    def set_payload(self, name: str, keyword: str, value: str, fields: Mapping[str, Any]) -> None:
+        """Set payload fields of the points whose payload `keyword` is `value`; durable on return."""
+        ...
+
+    def scroll(
+        self,
+        name: str,
+        where: Mapping[str, Sequence[str]] | None = None,
+        unless: Mapping[str, Sequence[str]] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Iterator[ScoredPoint]:
+        """Yield every point's payload, in id order (score 0).
+
+        `where`: only points whose payload fields are among the values. `unless`: without points for which
+        that holds of any field. `fields`: only these fields of the payloads.
+        """
         ...
 
     def notes(self) -> list[str]:

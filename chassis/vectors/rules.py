@@ -2,6 +2,7 @@
 
 import re
 import uuid
+from dataclasses import replace
 
 from chassis.errors import CollectionConflict, CollectionNotFound, InvalidRequest
 from chassis.vectors.port import CollectionSchema
@@ -15,6 +16,10 @@ def require_schema(held: CollectionSchema, wanted: CollectionSchema, *, whole: b
     """
     if held == wanted or (not whole and _holds(held, wanted)):
         return
+    if replace(held, keywords=wanted.keywords) == wanted:
+        raise CollectionConflict(
+            "The index was made by an earlier release of Loreglass. Index everything again with --replace."
+        )
     if held.encoder == wanted.encoder:
         raise CollectionConflict("The collection was made for another engine; index it anew.")
     raise CollectionConflict(

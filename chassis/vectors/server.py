@@ -24,6 +24,7 @@ from chassis.vectors.port import (
 )
 from chassis.vectors.rules import is_collection_name, not_found, require_collection_name, require_schema
 from chassis.vectors.server_models import (
+    conditions,
     dense_of,
     dense_params,
     scored,
@@ -47,6 +48,8 @@ STATE = "loreglass_state"
 """Metadata key of a collection: `building` until it is a whole copy of its base, then `ready`."""
 ENCODER = "loreglass_encoder"
 """Metadata key of a collection: the schema's `encoder`."""
+KEYWORDS = "loreglass_keywords"
+"""Metadata key of a collection: the schema's `keywords`."""
 FINISHED = "loreglass_finished"
 """Metadata key of a collection: the parts of its input that are in it whole."""
 
@@ -124,7 +127,7 @@ class ServerStore:
             vectors_config=dense_params(schema),
             sparse_vectors_config=sparse_params(schema),
             hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
-            metadata={STATE: "building", ENCODER: schema.encoder},
+            metadata={STATE: "building", **_described(schema)},
         )
         for keyword in schema.keywords:
             self._call(
@@ -139,19 +142,19 @@ class ServerStore:
                     for record in records
                 ]
                 self._call(self._client.upsert, name, copies, wait=True)
-        finished = {STATE: "ready", ENCODER: schema.encoder}
-        self._call(self._client.update_collection, name, metadata=finished)
+        self._call(self._client.update_collection, name, metadata={STATE: "ready", **_described(schema)})
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
         config = self._call(self._client.get_collection, _readable(name)).config
         dense = config.params.vectors if isinstance(config.params.vectors, dict) else {}
         sparse = config.params.sparse_vectors or {}
+        metadata = config.metadata or {}
         held = CollectionSchema(
             dense={vector: each.size for vector, each in dense.items()},
             sparse=tuple(sorted(sparse)),
             idf=tuple(sorted(key for key, each in sparse.items() if each.modifier == models.Modifier.IDF)),
-            keywords=schema.keywords,
-            encoder=str((config.metadata or {}).get(ENCODER, "")),
+            keywords=tuple(map(str, metadata.get(KEYWORDS, ()))),
+            encoder=str(metadata.get(ENCODER, "")),
         )
         wanted = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
         require_schema(held, wanted, whole=whole)
@@ -246,7 +249,7 @@ class ServerStore:
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
         chosen = models.Filter(
-            must=[models.FieldCondition(key=keyword, match=models.MatchAny(any=list(values)))],
+            must=conditions({keyword: values}),
             must_not=[models.HasIdCondition(has_id=list(keep))],
         )
         self._call(self._client.delete, _readable(name), models.FilterSelector(filter=chosen), wait=True)
@@ -306,8 +309,19 @@ class ServerStore:
         )
         return in_fused_order(fused)
 
-    def scroll(self, name: str) -> Iterator[ScoredPoint]:
-        for records in self._pages(name, with_vectors=False):
+    def set_payload(self, name: str, keyword: str, value: str, fields: Mapping[str, Any]) -> None:
+        chosen = models.Filter(must=conditions({keyword: [value]}))
+        self._call(self._client.set_payload, _readable(name), dict(fields), chosen, wait=True)
+
+    def scroll(
+        self,
+        name: str,
+        where: Mapping[str, Sequence[str]] | None = None,
+        unless: Mapping[str, Sequence[str]] | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Iterator[ScoredPoint]:
+        chosen = models.Filter(must=conditions(where), must_not=conditions(unless))
+        for records in self._pages(name, with_vectors=False, chosen=chosen, fields=fields):
             for record in records:
                 yield ScoredPoint(str(record.id), 0.0, record.payload or {})
 
@@ -329,7 +343,14 @@ class ServerStore:
             self._call(self._client.query_points, _readable(name), limit=limit, with_payload=True, **query)
         )
 
-    def _pages(self, name: str, *, with_vectors: bool) -> Iterator[list[models.Record]]:
+    def _pages(
+        self,
+        name: str,
+        *,
+        with_vectors: bool,
+        chosen: models.Filter | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Iterator[list[models.Record]]:
         offset: int | str | uuid.UUID | None = None
         while True:
             records, offset = self._call(
@@ -337,7 +358,8 @@ class ServerStore:
                 _readable(name),
                 limit=COPY_PAGE,
                 offset=offset,
-                with_payload=True,
+                scroll_filter=chosen,
+                with_payload=True if fields is None else list(fields),
                 with_vectors=with_vectors,
             )
             if records:
@@ -372,6 +394,10 @@ class ServerStore:
             if "not found" in str(error):
                 raise CollectionNotFound("There is no such collection.") from error
             raise
+
+
+def _described(schema: CollectionSchema) -> dict[str, Any]:
+    return {ENCODER: schema.encoder, KEYWORDS: list(schema.keywords)}
 
 
 def _is_ready(metadata: Mapping[str, Any]) -> bool:

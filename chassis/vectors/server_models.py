@@ -1,6 +1,6 @@
 """Conversions between our vectors and a Qdrant server's models."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 from qdrant_client import models
@@ -52,6 +52,14 @@ def server_vector(vector: Sequence[float] | SparseVector) -> list[float] | model
     if isinstance(vector, SparseVector):
         return models.SparseVector(indices=list(vector.indices), values=list(vector.values))
     return [float(value) for value in vector]
+
+
+def conditions(fields: Mapping[str, Sequence[str]] | None) -> list[models.Condition]:
+    """Return the conditions that payload fields have one of their values."""
+    return [
+        models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
+        for key, values in (fields or {}).items()
+    ]
 
 
 def scored(reply: models.QueryResponse) -> list[ScoredPoint]:

@@ -15,15 +15,24 @@ import anyio
 import anyio.to_thread
 from anyio.from_thread import run as run_on_loop
 
-from chassis.errors import CollectionConflict, DependencyUnavailable, LoreglassError
+from chassis.errors import CollectionConflict, DependencyUnavailable, LoreglassError, NotSupported
 from chassis.http.calls import http_client
 from contracts.collections import Built
 from corpus.cluster.parts import Content, Part, cut, one_by_one, where_of
 from corpus.cluster.stages import Claims, Embedder, Result, Row, Target, Writer, prepare, row_of
-from corpus.ingest import IngestOptions, IngestReport
+from corpus.ingest import (
+    IMAGES,
+    IngestOptions,
+    IngestReport,
+    find_name,
+    has_named_pages,
+    named_digest,
+    require_own_name,
+)
 from corpus.jsonl import Rejected
+from corpus.manifests import name_of
 from corpus.pipeline import Outcome
-from corpus.settings import RaySettings
+from corpus.settings import RaySettings, write_token
 from corpus.versions import Version
 
 LOGICAL_CPUS = 6
@@ -59,7 +68,8 @@ class ClusterOptions:
 class Counts:
     """Counts of records by outcome. `points`: their points in the index."""
 
-    indexed: int = 0
+    added: int = 0
+    replaced: int = 0
     unchanged: int = 0
     rejected: int = 0
     points: int = 0
@@ -68,13 +78,15 @@ class Counts:
     @property
     def records(self) -> int:
         """All of them."""
-        return self.indexed + self.unchanged + self.rejected
+        return self.added + self.replaced + self.unchanged + self.rejected
 
     def add(self, result: Result) -> None:
         """Count one record."""
         self.points += result.points
-        if result.outcome is Outcome.INDEXED:
-            self.indexed += 1
+        if result.outcome is Outcome.ADDED:
+            self.added += 1
+        elif result.outcome is Outcome.REPLACED:
+            self.replaced += 1
         elif result.outcome is Outcome.UNCHANGED:
             self.unchanged += 1
         else:
@@ -89,13 +101,20 @@ async def ingest(
 
     Of several pages with one URL one is indexed, which need not be the first.
     """
-    parts, digest = await anyio.to_thread.run_sync(cut, alias, source, cluster.part_records)
+    if options.sync:
+        raise NotSupported("--sync needs --engine local.")
+    name = await find_name(alias, source, url, options)
+    parts, digest = await anyio.to_thread.run_sync(cut, alias, source, cluster.part_records, name)
+    digest = named_digest(digest, name, sync=False)
     options.started(sum(part.records for part in parts))
     source = Path(await anyio.Path(source).absolute())
-    target = Target(alias, url, options.token, digest, options.replace, options.patience, cluster.embedder)
+    token = options.token or write_token(url)
+    target = Target(alias, url, token, digest, options.replace, options.patience, cluster.embedder)
     async with http_client() as http:
         version = Version(target.client(http), alias, options.patience)
         await version.open(digest, replace=options.replace)
+        if alias == IMAGES or has_named_pages(source):
+            await require_own_name(version, name)
         resumed = version.exists
         await version.ensure()
         with _ray(cluster.address) as ray:
@@ -114,7 +133,8 @@ async def ingest(
                         raise
     counts = run.counts
     return IngestReport(
-        indexed=counts.indexed,
+        added=counts.added,
+        replaced=counts.replaced,
         unchanged=counts.unchanged,
         rejected=tuple(counts.named),
         version=version.name if published else None,
@@ -135,6 +155,7 @@ class _Run:
         options: IngestOptions,
     ) -> None:
         self._source, self._target, self._claims = source, target, claims
+        self._name = name_of(source, options.name)
         self._cluster, self._version, self._options = cluster, version, options
         self._finished: list[str] = []
         self._parts: list[Part] = []
@@ -191,7 +212,7 @@ class _Run:
             warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
             dataset = dataset.flat_map(
                 prepare,
-                fn_kwargs={"alias": self._target.alias, "source": self._source},
+                fn_kwargs={"alias": self._target.alias, "source": self._source, "name": self._name},
                 num_cpus=1,
                 max_retries=1,
             )
@@ -229,7 +250,7 @@ class _Run:
 
     async def publish(self, *, resumed: bool) -> bool:
         """Switch readers to the version, if there is anything new in it. Raises `CollectionConflict`."""
-        if not self.counts.indexed and not (resumed and self.counts.unchanged):
+        if not (self.counts.added or self.counts.replaced) and not (resumed and self.counts.unchanged):
             await self._version.abandon()
             return False
         whole = partial(require_points, self.counts.points, self._version.starts_empty)

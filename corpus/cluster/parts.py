@@ -13,13 +13,15 @@ from corpus.jsonl import Rejected, Span, spans
 from corpus.manifests import (
     PageRecord,
     PhotoRecord,
-    files_of,
     is_page_file,
     manifest_digest,
+    name_of,
+    page_files,
     page_of_file,
     read_pages,
     read_photos,
 )
+from corpus.sources import SourceName
 
 PART_BYTES = 256 * 2**20
 """A part of a JSONL file has at most so many bytes and one line more."""
@@ -27,7 +29,7 @@ MOST_PARTS = 4_000
 """A version remembers the names of at most 8,192 parts. Larger sources get larger parts."""
 
 Content = Span | tuple[Any, ...]
-"""Lines of a JSONL file, or files (`FolderFile`) or photos (`PhotoRecord | Rejected`) of a folder."""
+"""Lines of a JSONL file of pages, or files (`FolderFile`), or photos (`PhotoRecord | Rejected`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,7 @@ class Part:
     records: int
 
 
-def cut(alias: str, source: Path, size: int) -> tuple[list[Part], str]:
+def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> tuple[list[Part], str]:
     """Return the parts, of `size` records or more, and the digest that the default engine makes.
 
     Raises `ManifestError`.
@@ -50,16 +52,16 @@ def cut(alias: str, source: Path, size: int) -> tuple[list[Part], str]:
         contents: list[Content] = list(spans(source, size, PART_BYTES, digest.update))
         named = digest.hexdigest()
     elif alias == PAGES:
-        files = files_of(source) if source.is_dir() else [FolderFile(source, source.name)]
+        files = page_files(source, name or name_of(source))
         contents, named = _batched(files, size), manifest_digest(source)
     else:
-        photos = list(read_photos(source))
+        photos = list(read_photos(source, name))
         named = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
-        contents = list(spans(source, size, PART_BYTES)) if is_file else _batched(photos, size)
+        contents = _batched(photos, size)
     several = -(-len(contents) // MOST_PARTS) or 1
     joined = [_joined(contents[start : start + several]) for start in range(0, len(contents), several)]
-    name = f"part-{{}}-of-{len(joined)}-by-{size}".format
-    return [Part(name(n), content, count(content)) for n, content in enumerate(joined)], named
+    label = f"part-{{}}-of-{len(joined)}-by-{size}".format
+    return [Part(label(n), content, count(content)) for n, content in enumerate(joined)], named
 
 
 def count(content: Content) -> int:
@@ -67,10 +69,12 @@ def count(content: Content) -> int:
     return content.records if isinstance(content, Span) else len(content)
 
 
-def read(alias: str, source: Path, content: Content) -> Iterator[PageRecord | PhotoRecord | Rejected]:
+def read(
+    alias: str, source: Path, content: Content, name: SourceName | None = None
+) -> Iterator[PageRecord | PhotoRecord | Rejected]:
     """Return the records of a part, in order."""
     if isinstance(content, Span):
-        return read_pages(source, content) if alias == PAGES else read_photos(source, content)
+        return read_pages(source, content, name)
     return map(page_of_file, content) if alias == PAGES else iter(content)
 
 

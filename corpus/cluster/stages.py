@@ -18,6 +18,7 @@ from corpus.ingest import IMAGES, PAGE_BATCHES, PAGES, PHOTO_BATCHES, send_pages
 from corpus.items import prepared_pages, prepared_photos
 from corpus.jsonl import ManifestError, Rejected
 from corpus.pipeline import Outcome, Pipeline
+from corpus.sources import SourceName
 from corpus.versions import Patience, Version
 
 Row = dict[str, Any]
@@ -60,12 +61,12 @@ def row_of(part: int, first: int, content: Content) -> Row:
     return {"part": part, "first": first, "content": pickle.dumps(content)}
 
 
-def prepare(row: Row, alias: str, source: Path) -> Iterator[Row]:
+def prepare(row: Row, alias: str, source: Path, name: SourceName | None = None) -> Iterator[Row]:
     """Read the records of a row, and clean, cut and name them. CPU-bound."""
     make: Callable[[Any], Iterator[Any]] = prepared_pages if alias == PAGES else prepared_photos
     try:
         source.stat()  # on a machine without it every file of a folder would be missing
-        for place, record in enumerate(read(alias, source, pickle.loads(row["content"])), row["first"]):
+        for place, record in enumerate(read(alias, source, pickle.loads(row["content"]), name), row["first"]):
             try:
                 [item] = make([record])
             except Exception as error:  # noqa: BLE001 - a record that our code did not expect

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import quote, unquote, urlsplit
 
 from chassis.picture_cache import PictureCache
+from chassis.vectors.origin import Origin
 from corpus.attributes import clean_markup, plain_text
 from corpus.crag_mm.chroma import ChromaCollection, ChromaRecord
 from corpus.ingest import Source
@@ -75,7 +76,9 @@ def _photos(shown: _Shown, picture: Path | str) -> Iterator[PhotoRecord | Reject
         if isinstance(picture, str):
             yield Rejected(shown.where, f"{picture} ({plain_text(shown.url)})")
         else:
-            yield PhotoRecord(shown.where, picture, entity, attributes, url=web_url(shown.url))
+            url = web_url(shown.url)
+            origin = Origin(f"{url}#{quote(entity)[:1000]}")
+            yield PhotoRecord(shown.where, picture, entity, attributes, url=url, origin=origin)
 
 
 def _found(urls: list[str], pictures: Pictures) -> Mapping[str, Path | str]:

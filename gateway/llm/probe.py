@@ -59,7 +59,7 @@ async def probe(client: VlmClient, deadline: Deadline, asked: Abilities = EVERYT
     prompts begin with the system text of questions, which a server with one slot then keeps in its cache.
     """
     try:
-        details = await client.details(deadline)
+        details = await client.account.details(deadline)
         if details.sees_photos is False:
             asked = replace(asked, photos=Photos.NONE)
         trial = await _trial(client, asked, deadline)

@@ -42,7 +42,8 @@ from gateway.routes.intake import checked_deadline_ms, media_type_of
 from gateway.routes.openai_shape import openai_error, openai_errors, openai_refusal
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.closest import in_words
-from gateway.serving.execution import Admitted, Answered
+from gateway.serving.question import Admitted
+from gateway.serving.reply import AnswerWithRemark
 
 router = Router(prefix="/v1")
 
@@ -157,7 +158,7 @@ def _delta(event: RunEvent) -> dict[str, Any]:
     return {"reasoning_content": f"{stage}: {event.state} after {event.ms:.0f} ms\n"}
 
 
-def _completion(chat: ChatRequest, admitted: Admitted, answer: Answered) -> ChatCompletion:
+def _completion(chat: ChatRequest, admitted: Admitted, answer: AnswerWithRemark) -> ChatCompletion:
     text, finish_reason = _cut(chat, _text(admitted, answer), answer.remark)
     sources = [
         Annotation(

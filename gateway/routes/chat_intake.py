@@ -18,7 +18,7 @@ from contracts.answer import DEFAULT_PIPELINE
 from contracts.chat import MOST_MESSAGES, ChatMessage, ChatRequest
 from gateway.reasoning.refusals import is_refusal
 from gateway.routes.intake import allowed_experiment, photo_of, question_text, sound_of, validated
-from gateway.serving.execution import Question
+from gateway.serving.question import Question
 from gateway.serving.sessions import Session
 from gateway.serving.tenants import Caller
 from gateway.settings import Reasoning

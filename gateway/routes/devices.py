@@ -33,7 +33,6 @@ from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, AnswerRequest
 from contracts.devices import PhotoQuestionReply
-from gateway.expiring_store import ExpiringStore
 from gateway.planning.run import ignore_events
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import (
@@ -46,6 +45,7 @@ from gateway.routes.intake import (
 )
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.serving.sessions import ID_BYTES
+from gateway.store import Store
 
 router = Router(prefix="/devices")
 
@@ -177,7 +177,7 @@ class _ReplyStore:
     If storing fails, the device still gets its reply.
     """
 
-    store: ExpiringStore
+    store: Store
     tenant: str
     session: str
     request_id: str | None

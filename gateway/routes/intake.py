@@ -25,7 +25,7 @@ from chassis.telemetry.spans import span
 from chassis.validation import first_fault
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from gateway.serving.admission import Admission
-from gateway.serving.execution import Question
+from gateway.serving.question import Question
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings
 from gateway.speech.audio import AudioLimits, Sound

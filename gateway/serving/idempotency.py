@@ -1,14 +1,14 @@
-"""A request that is sent again under its `Idempotency-Key` gets the first one's answer.
+"""A request that is sent again under its `Idempotency-Key` gets the answer to the first one.
 
 A phone in a bad network does not know whether its question arrived. The work therefore goes on when the
-caller leaves, and the answer waits for whoever asks again: same key and same request, same answer, for as
-long as a session lives. What failed, was refused for want of time or help, or could not be checked, is not
-kept; sent again, it is tried again.
+caller leaves, and the answer is stored: same key and same request, same answer, for as long as a session
+lives. An error, a refusal for lack of time or of a service, and an answer that could not be checked are not
+stored; the same request is then tried again.
 """
 
 import hashlib
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Generic, TypeVar, cast
@@ -28,20 +28,15 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer, Reason, Verification
-from gateway.expiring_store import ExpiringStore
+from gateway.store import Store, delete_unreadable
 
 _MOST_KEY_CHARS = 128
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 5.0
-"""How long a claim outlives its question's deadline: then its gateway has died."""
+"""How long a claim outlives its question's deadline. After that, its gateway has died."""
 
 _PASSING = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
-"""Refusals that say nothing of the question: sent again, it deserves another try."""
-
-
-def _passes(answer: Answer) -> bool:
-    return answer.reason in _PASSING or answer.verification is Verification.UNVERIFIED
-
+"""Refusals that say nothing of the question."""
 
 T = TypeVar("T")
 
@@ -49,12 +44,24 @@ log = structlog.get_logger()
 
 
 class _Entry(BaseModel):
-    """What is kept under a key: the request it belongs to and, once there is one, its answer."""
+    """What is stored under a key: the digest of its request and, once there is one, the answer."""
 
     model_config = ConfigDict(frozen=True)
 
     request: str
     answer: Answer | None = None
+
+    @classmethod
+    def parse(cls, value: bytes) -> "_Entry | None":
+        """None for a value that is none of ours."""
+        try:
+            return cls.model_validate_json(value)
+        except ValidationError:
+            return None
+
+    @property
+    def encoded(self) -> bytes:
+        return self.model_dump_json().encode()
 
 
 @dataclass
@@ -66,22 +73,20 @@ class _Outcome(Generic[T]):
     error: Exception | None = field(default_factory=Internal)
 
 
-def checked_key(given: str | None) -> str | None:
-    """The header's key, if there is one. Raises `InvalidRequest`."""
-    if given is None:
-        return None
-    if not 1 <= len(given) <= _MOST_KEY_CHARS or not all("!" <= each <= "~" for each in given):
-        raise InvalidRequest(
-            f"{headers.IDEMPOTENCY_KEY}: must be 1 to {_MOST_KEY_CHARS} visible ASCII characters."
-        )
-    return given
+def checked_key(key: str | None) -> str | None:
+    """Return the header's key, if there is one. Raises `InvalidRequest`."""
+    if key is None or (1 <= len(key) <= _MOST_KEY_CHARS and all("!" <= each <= "~" for each in key)):
+        return key
+    raise InvalidRequest(
+        f"{headers.IDEMPOTENCY_KEY}: must be 1 to {_MOST_KEY_CHARS} visible ASCII characters."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Asks once what is sent several times. `group`: where work goes on after its caller has left."""
+    """Answers once what is sent several times. `group`: where work goes on after its caller has left."""
 
-    store: ExpiringStore
+    store: Store
     group: TaskGroup
     ttl_s: float
 
@@ -93,29 +98,28 @@ class Idempotency:
         work: Callable[[], Awaitable[Answer]],
         place: ExitStack,
     ) -> tuple[Answer, bool]:
-        """The answer, and whether it was asked for before. `name`: tenant and key; `request`: what is asked.
+        """Return the answer, and whether it is that of an earlier request.
 
-        `place`: see `to_completion`.
-
-        Raises what `work` raises, `IdempotencyKeyReused` where the key came with another request, and
-        `DeadlineExceeded` where the first one is still being worked on by then. Without the store every
-        request is worked on: an answer twice is better than none.
+        `name`: tenant and key; `request`: a digest of the question; `place`: see `to_completion`. Raises what
+        `work` raises, `IdempotencyKeyReused` if the key came with another request, and `DeadlineExceeded` if
+        the first request is still in work by then. Without the store each request is worked on: an answer
+        twice is better than none.
         """
-        key = hashlib.sha256("\0".join(name).encode()).hexdigest()
-        claim = _Entry(request=request).model_dump_json().encode()
+        tenant, key = name[0], hashlib.sha256("\0".join(name).encode()).hexdigest()
+        claim = _Entry(request=request)
         while True:
+            ttl_s = max(0.0, deadline.remaining_s()) + _GRACE_S
             try:
-                left_s = max(0.0, deadline.remaining_s())
-                found = await self.store.claim(key, claim, left_s + _GRACE_S, name[0])
+                current = await self.store.claim(key, claim.encoded, ttl_s, tenant)
             except DependencyUnavailable as error:
                 log.warning("idempotency_store_away", reason=error.kind.value)
                 return await work(), False
-            if found is None:
-                to_end = partial(self._work, key, name[0], request, work)
-                return await self.to_completion(to_end, place), False
-            entry = _entry_of(found)
+            if current is None:
+                work_and_store = partial(self._work_and_store, key, tenant, claim, work)
+                return await self.to_completion(work_and_store, place), False
+            entry = _Entry.parse(current)
             if entry is None:
-                await self._forget(key, name[0])
+                await delete_unreadable(self.store, key, tenant, "idempotency")
             elif entry.request != request:
                 raise IdempotencyKeyReused(
                     "This key was sent before with another request; make a new one for this."
@@ -127,15 +131,15 @@ class Idempotency:
             await anyio.sleep(_LOOK_EVERY_S)
 
     async def to_completion(self, work: Callable[[], Awaitable[T]], place: ExitStack) -> T:
-        """What `work` returns or raises; it is done whether or not its caller stays.
+        """Return or raise what `work` does; it is done whether or not its caller stays.
 
-        `place`: what the request holds of its tenant's quota. From now on the work holds it, until it ends:
-        else who hangs up could ask without end.
+        `place`: the request's place in its tenant's quota. From now on the work has it, until it ends:
+        otherwise a client that disconnects could ask without end.
         """
-        outcome, held = _Outcome[T](), place.pop_all()
+        outcome, place = _Outcome[T](), place.pop_all()
 
         async def do() -> None:
-            with held:
+            with place:
                 try:
                     outcome.value, outcome.error = await work(), None
                 except Exception as error:  # noqa: BLE001 - raised where the caller waits
@@ -149,14 +153,8 @@ class Idempotency:
             raise outcome.error
         return cast(T, outcome.value)
 
-    async def _forget(self, key: str, tenant: str) -> None:
-        """What is none of ours."""
-        log.warning("stored_value_unreadable", what="idempotency")
-        with suppress(DependencyUnavailable):
-            await self.store.drop(key, tenant)
-
-    async def _work(
-        self, key: str, tenant: str, request: str, work: Callable[[], Awaitable[Answer]]
+    async def _work_and_store(
+        self, key: str, tenant: str, claim: _Entry, work: Callable[[], Awaitable[Answer]]
     ) -> Answer:
         answer = None
         try:
@@ -164,22 +162,15 @@ class Idempotency:
             return answer
         finally:
             with anyio.CancelScope(shield=True):
-                await self._keep(key, tenant, request, answer)
+                await self._store(key, tenant, claim, answer)
 
-    async def _keep(self, key: str, tenant: str, request: str, answer: Answer | None) -> None:
+    async def _store(self, key: str, tenant: str, claim: _Entry, answer: Answer | None) -> None:
+        """Store an answer that says something of the question; else the request deserves another try."""
         try:
-            if answer is None or _passes(answer):
-                await self.store.drop(key, tenant)
+            if answer is None or answer.reason in _PASSING or answer.verification is Verification.UNVERIFIED:
+                await self.store.delete(key, tenant)
             else:
-                entry = _Entry(request=request, answer=answer)
-                await self.store.put(key, entry.model_dump_json().encode(), self.ttl_s, tenant)
+                entry = claim.model_copy(update={"answer": answer})
+                await self.store.put(key, entry.encoded, self.ttl_s, tenant)
         except DependencyUnavailable as error:
             log.warning("answer_not_kept", reason=error.kind.value)
-
-
-def _entry_of(kept: bytes) -> _Entry | None:
-    """None for what is none of ours."""
-    try:
-        return _Entry.model_validate_json(kept)
-    except ValidationError:
-        return None

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Protocol
 
 import structlog
 from limits.aio.storage import MemoryStorage, RedisStorage
@@ -38,76 +37,59 @@ class Exceeded(StrEnum):
 
 
 OnExceeded = Callable[[Exceeded], None]
-_Storage = MemoryStorage | RedisStorage
 
 
-class Rates(Protocol):
-    """Counts requests in a sliding minute (`limits`, sliding window counter)."""
-
-    async def take(self, tenant: str, per_minute: float) -> float:
-        """Count a request and return 0; where too many were counted, return the seconds to wait instead."""
-        ...
-
-
-class MemoryRates:
-    """Counts the requests of this process."""
-
-    def __init__(self) -> None:
-        self._storage = MemoryStorage()
-
-    async def take(self, tenant: str, per_minute: float) -> float:
-        """See `Rates`."""
-        return await _take(self._storage, tenant, int(per_minute))
-
-
-class SharedRates:
-    """Counts the requests of all gateways that share `client`'s Redis; this closes the client.
+class Rates:
+    """Counts requests in a sliding minute (`limits`, sliding window counter): in `redis`, or in this process.
 
     While Redis is away, each gateway counts its part: one of `gateways`. A stored value that is not a count
     of ours, or never expires, is deleted.
     """
 
     def __init__(
-        self, client: Redis, gateways: int = 1, clock: Clock = time.monotonic, namespace: str = "loreglass"
+        self,
+        redis: Redis | None = None,
+        gateways: int = 1,
+        clock: Clock = time.monotonic,
+        namespace: str = "loreglass",
     ) -> None:
-        self._client = client
-        self._storage = RedisStorage(
-            "async+redis://",
-            implementation="redispy",
-            key_prefix=f"{namespace}:rate:2",
-            connection_pool=client.connection_pool,  # type: ignore[arg-type]
-        )
+        self._own = MemoryStorage()
+        self._shared: RedisStorage | None = None
+        if redis is not None:
+            self._shared = RedisStorage(
+                "async+redis://",
+                implementation="redispy",
+                key_prefix=f"{namespace}:rate:2",
+                connection_pool=redis.connection_pool,  # type: ignore[arg-type]
+            )
         self._gateways = gateways
         self._clock = clock
-        self._own = MemoryRates()
         self._away_until = -math.inf
 
     async def take(self, tenant: str, per_minute: float) -> float:
-        """See `Rates`."""
+        """Count a request and return 0; if too many were counted, return the seconds to wait instead."""
+        if self._shared is None:
+            return await _take(self._own, tenant, int(per_minute))
         if self._clock() >= self._away_until:
             try:
-                return await self._take(f"{tenant}/{Exceeded.RATE}", int(per_minute))
+                return await self._take_shared(self._shared, f"{tenant}/{Exceeded.RATE}", int(per_minute))
             except (RedisError, OSError, ValueError) as error:
                 self._away_until = self._clock() + _AWAY_FOR_S
                 log.warning("rates_not_shared", reason=type(error).__name__)
-        return await self._own.take(tenant, max(1.0, per_minute / self._gateways))
+        return await _take(self._own, tenant, max(1, int(per_minute / self._gateways)))
 
-    async def _take(self, key: str, most: int) -> float:
+    async def _take_shared(self, storage: RedisStorage, key: str, most: int) -> float:
         try:
-            return await _take(self._storage, key, most)
+            return await _take(storage, key, most)
         except OutOfMemoryError:
             raise
         except (ResponseError, ValueError):
             log.warning("stored_value_unreadable", what="rate")
-            await self._storage.clear_sliding_window(key, _WINDOW_S)
-            return await _take(self._storage, key, most)
-
-    async def aclose(self) -> None:
-        """Close the client."""
-        await self._client.aclose()
+            await storage.clear_sliding_window(key, _WINDOW_S)
+            return await _take(storage, key, most)
 
 
-async def _take(storage: _Storage, key: str, most: int) -> float:
+async def _take(storage: MemoryStorage | RedisStorage, key: str, most: int) -> float:
     if await storage.acquire_sliding_window_entry(key, most, _WINDOW_S):
         return 0.0
     return _wait_s(*await storage.get_sliding_window(key, _WINDOW_S))
@@ -136,7 +118,7 @@ class Quotas:
         on_exceeded: OnExceeded = lambda _: None,
     ) -> None:
         self._quota_of = quota_of
-        self._rates = rates or MemoryRates()
+        self._rates = rates or Rates()
         self._on_exceeded = on_exceeded
         self._in_flight: Counter[str] = Counter()
 

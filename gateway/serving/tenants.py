@@ -20,8 +20,9 @@ from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
 from chassis.toml_files import checked, read_toml
 from contracts import headers
-from gateway.serving.stores import Allowance
+from gateway.settings import GatewaySettings
 from gateway.state import Priority
+from gateway.store import Allowance
 
 PUBLIC = "public"
 """Everybody's tenant where there are no keys."""
@@ -44,7 +45,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """What one tenant may have, beside others: requests, and the newest of what is kept for it.
+    """The most requests of one tenant, and the most of its newest entries that are stored.
 
     `stored_bytes`: of its conversations, and again of the answers and sounds that it may ask for once more.
     """
@@ -54,6 +55,17 @@ class Quota:
     sessions: float = inf
     traces: float = inf
     stored_bytes: float = inf
+
+    @classmethod
+    def of_settings(cls, settings: GatewaySettings) -> "Quota":
+        """Return the quota of tenants without one of their own."""
+        return cls(
+            requests_per_minute=settings.tenant_requests_per_minute,
+            in_flight=settings.tenant_in_flight,
+            sessions=settings.tenant_sessions,
+            traces=settings.tenant_traces,
+            stored_bytes=settings.tenant_stored_bytes,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +149,8 @@ class Keys:
         Raises `Unauthorized` for a key that is missing or unknown, `InvalidRequest` for a priority that there
         is none of. A priority above the key's own is lowered to it.
         """
-        granted = self._granted(authorization)
-        return replace(granted, priority=_lower_of(granted.priority, wanted))
+        caller = self._caller(authorization)
+        return replace(caller, priority=_lower_of(caller.priority, wanted))
 
     def sessions(self, tenant: str) -> Allowance:
         """Of conversations that are remembered for it."""
@@ -149,11 +161,11 @@ class Keys:
         """Of traces that are kept for it."""
         return Allowance(self.quota(tenant).traces)
 
-    def kept(self, tenant: str) -> Allowance:
+    def answers(self, tenant: str) -> Allowance:
         """Of answers and sounds that it may ask for once more."""
         return Allowance(size=self.quota(tenant).stored_bytes)
 
-    def _granted(self, authorization: str | None) -> Caller:
+    def _caller(self, authorization: str | None) -> Caller:
         if self._path is None:
             return Caller(PUBLIC, Priority.INTERACTIVE)
         self._look_again(self._path)
@@ -162,8 +174,8 @@ class Keys:
         if key is None:
             raise Unauthorized("Send a key: Authorization: Bearer lg_...")
         grant = self._grants.keys.get(key.prefix)
-        known = key.has_digest(grant.sha256 if grant else _NO_DIGEST)
-        if grant is None or not known:
+        matches = key.has_digest(grant.sha256 if grant else _NO_DIGEST)  # in the same time, grant or none
+        if grant is None or not matches:
             raise Unauthorized("This key is not known here.")
         return grant.caller
 
@@ -186,23 +198,23 @@ class Keys:
             log.info("keys_file_read", keys=len(self._grants.keys))
 
 
-def _lower_of(granted: Priority, wanted: str | None) -> Priority:
+def _lower_of(highest: Priority, wanted: str | None) -> Priority:
     if wanted is None:
-        return granted
+        return highest
     try:
-        asked = Priority(wanted.strip().lower())
+        priority = Priority(wanted.strip().lower())
     except ValueError as error:
         raise InvalidRequest(f"{headers.PRIORITY}: must be one of {', '.join(Priority)}.") from error
-    return min(granted, asked, key=_LOWEST_FIRST.index)
+    return min(highest, priority, key=_LOWEST_FIRST.index)
 
 
 def _version(path: Path | None) -> _Version | None:
     """Changes when the file is written or replaced; None where there is none."""
     try:
-        found = path.stat() if path else None
+        status = path.stat() if path else None
     except OSError:
         return None
-    return (found.st_ino, found.st_mtime_ns, found.st_size) if found else None
+    return (status.st_ino, status.st_mtime_ns, status.st_size) if status else None
 
 
 def _read(path: Path, quota: Quota) -> _Grants:

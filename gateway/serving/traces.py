@@ -1,146 +1,81 @@
-"""Finished traces: a gateway's newest in its memory and, where gateways share a Redis, everybody's there."""
+"""Finished traces: the newest of this gateway in memory and, with a shared store, those of all gateways."""
 
 import re
-from typing import Protocol
 
 import anyio
 import structlog
-from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from pydantic import ValidationError
 
-from chassis.errors import TraceNotFound
+from chassis.errors import DependencyUnavailable, TraceNotFound
 from contracts.answer import Trace
-from gateway.serving.stores import (
-    Allowance,
-    AllowanceOf,
-    Holdings,
-    RedisHoldings,
-    Unreadable,
-    delete_unreadable,
-    reading,
-    redis_errors,
-    unlimited,
-)
+from gateway.store import Allowance, AllowanceOf, Entries, Store, delete_unreadable, unlimited
 
-_FORMAT = "1"
-"""Part of every key: a gateway that writes traces in another way does not find these."""
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
-_WAITING = 256
-_Key = tuple[str, str]
-"""Tenant and id."""
+_MOST_UNSHARED = 256
+TTL_S = 600.0
+"""In the shared store. Not long: traces lie beside people's sessions, and each is a few kilobytes."""
 
 log = structlog.get_logger()
 
 
-class TraceStore(Protocol):
-    """Keeps traces, each for its tenant's eyes only."""
+class Traces:
+    """Stores traces, each for its tenant only: `limit` in memory, and in `shared` for `TTL_S` seconds.
 
-    def add(self, trace: Trace, tenant: str) -> None:
-        """Keep a trace; the oldest gives way."""
-        ...
-
-    async def get(self, trace_id: str, tenant: str) -> Trace:
-        """Raises `TraceNotFound`, and `DependencyUnavailable` where it cannot be looked for."""
-        ...
-
-
-class MemoryTraceStore:
-    """The newest traces of this gateway, `limit` at most; when full, see `Holdings`."""
-
-    def __init__(self, limit: int, allowance_of: AllowanceOf = unlimited) -> None:
-        self._holdings = Holdings[_Key](Allowance(limit), allowance_of)
-        self._traces: dict[_Key, Trace] = {}
-
-    def add(self, trace: Trace, tenant: str) -> None:
-        """See `TraceStore`."""
-        key = tenant, trace.trace_id
-        self._traces[key] = trace
-        for gone in self._holdings.add(tenant, key, 0):
-            del self._traces[gone]
-
-    async def get(self, trace_id: str, tenant: str) -> Trace:
-        """See `TraceStore`."""
-        if (tenant, trace_id) not in self._traces:
-            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
-        return self._traces[tenant, trace_id]
-
-
-class SharedTraceStore:
-    """As `MemoryTraceStore`, and any gateway finds what another has kept in `client`'s Redis for `ttl_s`.
-
-    No question waits for that: traces are written by `run`. Where too many wait, the oldest are not shared.
+    No question waits for the shared store: `run` writes there. If too many wait, the oldest are not shared.
     What is not written yet is lost with the process, as the traces in memory are.
     """
 
     def __init__(
-        self,
-        own: MemoryTraceStore,
-        client: Redis,
-        ttl_s: float,
-        namespace: str = "loreglass",
-        allowance_of: AllowanceOf = unlimited,
+        self, limit: int, shared: Store | None = None, allowance_of: AllowanceOf = unlimited
     ) -> None:
-        self._own = own
-        self._client = client
-        self._ttl_ms = max(1, round(ttl_s * 1000))
-        self._namespace = namespace
-        self._holdings = RedisHoldings(
-            client,
-            f"{namespace}:trace",
-            ttl_s,
-            allowance_of,
-            lambda tenant, trace_id: (self._key(trace_id, tenant),),
-        )
-        self._waiting: dict[_Key, Trace] = {}
-        self._came = anyio.Event()
+        self._own = Entries[Trace](Allowance(limit), allowance_of)
+        self._shared = shared
+        self._unshared: dict[str, tuple[Trace, str]] = {}
+        self._added = anyio.Event()
 
     def add(self, trace: Trace, tenant: str) -> None:
-        """See `TraceStore`."""
-        self._own.add(trace, tenant)
-        self._waiting[tenant, trace.trace_id] = trace
-        if len(self._waiting) > _WAITING:
-            del self._waiting[next(iter(self._waiting))]
+        """Store a trace; the oldest is evicted."""
+        key = _key(trace.trace_id, tenant)
+        self._own.put(key, trace, 0, tenant)
+        if self._shared is None:
+            return
+        self._unshared[key] = trace, tenant
+        if len(self._unshared) > _MOST_UNSHARED:
+            del self._unshared[next(iter(self._unshared))]
             log.debug("trace_not_shared", reason="too many wait")
-        self._came.set()
+        self._added.set()
 
     async def get(self, trace_id: str, tenant: str) -> Trace:
-        """See `TraceStore`."""
+        """Raises `TraceNotFound`, or `DependencyUnavailable` if the shared store does not answer."""
+        key = _key(trace_id, tenant)
+        trace = self._own.get(key)
+        if trace is None and self._shared is not None and _TRACE_ID.fullmatch(trace_id):
+            trace = await self._find_shared(self._shared, key, tenant)
+        if trace is None:
+            raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
+        return trace
+
+    async def _find_shared(self, shared: Store, key: str, tenant: str) -> Trace | None:
+        value = await shared.get(key)
         try:
-            return await self._own.get(trace_id, tenant)
-        except TraceNotFound:
-            if not _TRACE_ID.fullmatch(trace_id):
-                raise
-        key = self._key(trace_id, tenant)
-        try:
-            with redis_errors("Traces of other gateways cannot be looked for now."):
-                kept = await self._client.get(key)
-            if kept is not None:
-                with reading():
-                    return Trace.model_validate_json(kept)
-        except Unreadable:
-            await delete_unreadable(self._client, "trace", key)
-        raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
+            return None if value is None else Trace.model_validate_json(value)
+        except ValidationError:
+            await delete_unreadable(shared, key, tenant, "trace")
+            return None
 
     async def run(self) -> None:
-        """Write what is added, until cancelled."""
-        while True:
-            await self._came.wait()
-            self._came = anyio.Event()
-            while self._waiting:
-                key = next(iter(self._waiting))
+        """Write new traces to the shared store, until cancelled."""
+        while self._shared is not None:
+            await self._added.wait()
+            self._added = anyio.Event()
+            while self._unshared:
+                key = next(iter(self._unshared))
+                trace, tenant = self._unshared.pop(key)
                 try:
-                    await self._share(self._waiting.pop(key), key[0])
-                except (RedisError, OSError) as error:
-                    log.warning("trace_not_shared", reason=type(error).__name__)
+                    await self._shared.put(key, trace.model_dump_json().encode(), TTL_S, tenant)
+                except DependencyUnavailable as error:
+                    log.warning("trace_not_shared", reason=error.kind.value)
 
-    async def _share(self, trace: Trace, tenant: str) -> None:
-        written = trace.model_dump_json()
-        await self._client.set(self._key(trace.trace_id, tenant), written, px=self._ttl_ms)
-        await self._holdings.add(tenant, trace.trace_id, len(written))
 
-    async def aclose(self) -> None:
-        """Close the client."""
-        await self._client.aclose()
-
-    def _key(self, trace_id: str, tenant: str) -> str:
-        return f"{self._namespace}:trace:{_FORMAT}:{tenant}:{trace_id}"
+def _key(trace_id: str, tenant: str) -> str:
+    return f"{tenant}:{trace_id}"

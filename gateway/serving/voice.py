@@ -1,26 +1,36 @@
-"""Voice in and out of a question: what was said becomes its words, its answer gets an address to be heard."""
+"""Speech in and out: a recording becomes the words of its question, an answer gets the URL of its sound."""
 
+import hashlib
 import math
+import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 
+from pydantic import SecretStr
+
 from chassis.errors import NotConfigured
+from chassis.http.client import HttpClient
 from chassis.http.health import Note
-from chassis.resilience.deadlines import Deadline
+from chassis.resilience.deadlines import Clock, Deadline
 from contracts.answer import Reason, Route
 from contracts.errors import ErrorKind
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.stores import MemoryStore
+from gateway.serving.guards import Guards
+from gateway.serving.metrics import GatewayMetrics
+from gateway.serving.stores import Stores
 from gateway.serving.tenants import Caller
+from gateway.serving.tiers import decoder_slots
+from gateway.settings import GatewaySettings, SessionBackend
 from gateway.speech.audio import Sound, SoundDecoders
-from gateway.speech.servers import SpeechServer, Synthesizer, Transcriber
+from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
 from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, spoken
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
+from gateway.store import MemoryStore
 
 _NOT_HEARD_NOW = "I could not hear your question just now. Please type it, or say it again."
 _OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
@@ -69,7 +79,7 @@ class Voice:
         async with self.turns[server].admitted(caller.tenant, caller.priority, deadline):
             yield
 
-    async def understood(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
+    async def transcribe(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
         """The query with the words of `sound`, or a refusal where there are none, and no others either."""
         transcriber, size = self.require_transcriber(), Work(items=math.ceil(sound.seconds))
         async with run.optional(Stage.TRANSCRIPTION), run.stage(Stage.TRANSCRIPTION, size) as deadline:
@@ -88,14 +98,61 @@ class Voice:
         """Where `text`, which is final, can be heard for a while; None where nothing speaks."""
         if self.signed_urls is None:
             return None
-        said = spoken(text, self.most_chars)
-        if not said:
+        plain = spoken(text, self.most_chars)
+        if not plain:
             return None
         async with run.optional(Stage.SPEECH), run.stage(Stage.SPEECH):
             return await self.signed_urls.give(
-                SpokenText(text=said, tenant=caller.tenant, priority=caller.priority)
+                SpokenText(text=plain, tenant=caller.tenant, priority=caller.priority)
             )
         return None
+
+
+def open_voice(
+    settings: GatewaySettings,
+    http: HttpClient,
+    guards: Guards,
+    stores: Stores,
+    decoders: SoundDecoders,
+    metrics: GatewayMetrics,
+    clock: Clock,
+) -> Voice:
+    """Return the speech servers that the settings name, with a queue for each."""
+    servers: dict[str, SpeechServer] = {}
+    turns: dict[str, Admission] = {}
+
+    def use(name: str, url: str, model: str, key: SecretStr, at_once: int) -> None:
+        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
+        servers[name] = SpeechServer(http, endpoint, guards.fixed(name, at_once))
+        limits = AdmissionLimits(at_once, settings.max_waiting)
+        turns[name] = metrics.open_admission(name, limits, clock)
+
+    if settings.stt_url:
+        use("stt", settings.stt_url, settings.stt_model, settings.stt_key, settings.stt_at_once)
+    if settings.tts_url:
+        use("tts", settings.tts_url, settings.tts_model, settings.tts_key, settings.tts_at_once)
+    speaks, ttl_s = "tts" in servers, settings.session_ttl_s
+    return Voice(
+        decoders=decoders,
+        slots=decoder_slots(settings, settings.audio_decoders, clock),
+        turns=turns,
+        transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
+        synthesizer=Synthesizer(servers["tts"]) if speaks else None,
+        # Valid as long as an answer is stored for clients that ask again, because it holds the URL.
+        signed_urls=SignedSpeechUrls(signing_secret(settings), stores.answers, ttl_s) if speaks else None,
+        sound_cache=SoundCache(stores.sounds, ttl_s),
+        servers=servers,
+        most_chars=settings.speech_max_chars,
+    )
+
+
+def signing_secret(settings: GatewaySettings) -> bytes:
+    """Return the operator's secret, else the same bytes for all gateways of one Redis, else random bytes."""
+    if secret := settings.speech_secret.get_secret_value():
+        return secret.encode()
+    if settings.sessions is SessionBackend.REDIS:
+        return hashlib.sha256(f"loreglass speech {settings.redis_url}".encode()).digest()
+    return secrets.token_bytes(32)
 
 
 async def voice_note(server: SpeechServer, deadline: Deadline) -> Note:
@@ -104,7 +161,7 @@ async def voice_note(server: SpeechServer, deadline: Deadline) -> Note:
 
 
 def with_words(query: Query, words: str | None) -> Query:
-    """The question with what was said behind what was written."""
+    """Return the query with the words of its recording after its text."""
     return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
 
 

@@ -13,9 +13,9 @@ from pydantic import BaseModel, ValidationError
 
 from chassis.errors import NotFound
 from chassis.resilience.single_flight import SingleFlight
-from gateway.expiring_store import ExpiringStore
 from gateway.speech.servers import AudioSink
 from gateway.state import Priority
+from gateway.store import Store
 
 PATH = "/speech"
 _NAME_BYTES = 18
@@ -42,7 +42,7 @@ class SignedSpeechUrls:
     """
 
     def __init__(
-        self, secret: bytes, store: ExpiringStore, ttl_s: float, now: Callable[[], float] = time.time
+        self, secret: bytes, store: Store, ttl_s: float, now: Callable[[], float] = time.time
     ) -> None:
         self._secret = secret
         self._store = store
@@ -97,7 +97,7 @@ class CachedSound:
 class SoundCache:
     """Caches sounds by name for `ttl_s` seconds: players request one sound in parts, and twice."""
 
-    def __init__(self, store: ExpiringStore, ttl_s: float) -> None:
+    def __init__(self, store: Store, ttl_s: float) -> None:
         self._store = store
         self._ttl_s = ttl_s
         self._flights: dict[str, SingleFlight[CachedSound]] = {}

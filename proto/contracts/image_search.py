@@ -49,13 +49,20 @@ class ImageTextSearchRequest(Request):
 
 
 class ImageItem(Request):
-    """What is known of one photo to be indexed; `id` is a UUID made from its content."""
+    """What is known of one photo to be indexed; `id` is a UUID made from its content.
+
+    `address`: of the photo, whose earlier records it replaces; empty: it replaces none. `source`: the name of
+    what was indexed, and `origin`: a short text that tells where that is.
+    """
 
     id: str
     entity: str
     attributes: dict[str, str] = Field(default={}, max_length=256)
     title: str = ""
     url: SourceAddressOrNone = ""
+    address: SourceAddressOrNone = ""
+    source: str = Field(default="", max_length=1024)
+    origin: str = Field(default="", max_length=64)
 
 
 class ImageItems(Request):

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from contracts.addresses import SourceAddress
+from contracts.addresses import SourceAddress, SourceAddressOrNone
 from contracts.message import Message, Request
 
 
@@ -41,7 +41,11 @@ class TextSearchReply(Message):
 
 
 class Chunk(Request):
-    """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page."""
+    """A passage to be indexed; `id` is a UUID made from its content, `position` its place in the page.
+
+    `address`: of the document that it is from; its URL if empty. `source`: the name of what was indexed, and
+    `origin`: a short text that tells where that is.
+    """
 
     id: str
     url: SourceAddress
@@ -49,6 +53,9 @@ class Chunk(Request):
     text: str
     position: int = 0
     last_modified: datetime | None = None
+    address: SourceAddressOrNone = ""
+    source: str = Field(default="", max_length=1024)
+    origin: str = Field(default="", max_length=64)
 
 
 class Chunks(Request):

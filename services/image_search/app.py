@@ -7,6 +7,7 @@ from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.resilience.room import MIB, Room
+from chassis.vectors.document_routes import documents_router
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
 from services.image_search.engine import ImageSearchEngine
@@ -22,7 +23,7 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
     spec = ServiceSpec(
         name="image_search",
         routers=[router, collections_router()],
-        write_routers=[write_router, indexing_router()],
+        write_routers=[write_router, indexing_router(), documents_router()],
         open_engine=partial(open_engine, settings),
         probe=probed,
         close_engine=lambda engine: engine.store.close(),

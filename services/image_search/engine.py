@@ -7,7 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from chassis.vectors.port import CollectionSchema, VectorStore
+from chassis.vectors.origin import ADDRESS, Origin
+from chassis.vectors.port import CollectionSchema, StoredPoint, VectorStore
 
 RGB = npt.NDArray[np.uint8]
 """A photo, (height, width, 3)."""
@@ -19,7 +20,10 @@ StillWanted = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownThing:
-    """A photo to be indexed with what is known of the thing in it; `id` is a UUID."""
+    """A photo to be indexed with what is known of the thing in it; `id` is a UUID.
+
+    Earlier records of its `origin`'s address are replaced; without an origin it is a document by itself.
+    """
 
     id: str
     entity: str
@@ -27,6 +31,12 @@ class KnownThing:
     title: str
     url: str
     photo: RGB
+    origin: Origin | None = None
+
+    @property
+    def place(self) -> Origin:
+        """Return where it is from."""
+        return self.origin or Origin(f"file:{self.id}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +106,14 @@ class ImageSearchEngine(Protocol):
     def probe(self) -> None:
         """Do a small piece of the real work; raises when it cannot be done."""
         ...
+
+
+def replace_photos(store: VectorStore, collection: str, points: Sequence[StoredPoint]) -> None:
+    """Delete what the collection holds of the photos' addresses, and write their points.
+
+    In this order: an ingestion that is killed in between finds that the points are missing.
+    """
+    if points:
+        addresses = [str(point.payload[ADDRESS]) for point in points]
+        store.discard(collection, ADDRESS, addresses, keep=[point.id for point in points])
+        store.upsert(collection, points)

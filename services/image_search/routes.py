@@ -19,8 +19,12 @@ from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import first_fault
+from chassis.vectors.document_routes import require_unpublished
+from chassis.vectors.documents import content
+from chassis.vectors.origin import ADDRESS, Origin
 from chassis.vectors.rules import is_point_id
 from contracts.collections import Indexed
+from contracts.documents import DocumentContent, RenameDocument
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest
 from contracts.message import Message
 from services.image_search.engine import ImageSearchEngine, KnownThing, StillWanted, ThingSeen
@@ -166,7 +170,8 @@ def _index(
         except LoreglassError as error:
             rejected[item.id] = error.detail
             continue
-        known = KnownThing(item.id, item.entity, item.attributes, item.title, item.url, photo)
+        origin = Origin(item.address, item.source, item.origin) if item.address else None
+        known = KnownThing(item.id, item.entity, item.attributes, item.title, item.url, photo, origin)
         things.append(known)
     rejected |= engine.index(collection, things)
     if settings.thumbnails:
@@ -175,6 +180,21 @@ def _index(
             if thing.id not in rejected:
                 kept.keep(thing.id, thing.photo)
     return rejected
+
+
+@write_router.post("/v1/collections/{name}/documents/rename")
+async def rename_document(
+    name: str, request: RenameDocument, pool: Pool, deadline: RequestDeadline
+) -> DocumentContent:
+    """Say what else a photo shows, in a version that no alias points at."""
+
+    def renamed(engine: ImageSearchEngine) -> DocumentContent:
+        require_unpublished(engine.store, name)
+        content(engine.store, name, request.address)
+        engine.store.set_payload(name, ADDRESS, request.address, {"entity": request.name})
+        return content(engine.store, name, request.address)
+
+    return await pool.run(renamed, deadline)
 
 
 @contextmanager

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from chassis.vectors.origin import Origin
 from chassis.vectors.port import CollectionSchema, VectorStore
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a page that is indexed; `id` is a UUID made from its content."""
+    """A piece of a page that is indexed; `id` is a UUID made from its content. `origin` None: its URL is."""
 
     id: str
     url: str
@@ -18,6 +19,12 @@ class Passage:
     text: str
     position: int = 0
     last_modified: datetime | None = None
+    origin: Origin | None = None
+
+    @property
+    def address(self) -> str:
+        """Return the address of its document."""
+        return self.origin.address if self.origin else self.url
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +69,7 @@ class TextSearchEngine(Protocol):
         """Write passages; returns id -> reason for those that were not.
 
         A page is replaced as a whole: writing its passage at position 0 removes what the collection
-        held of that URL, so that an edited page never answers with its old text.
+        held of that address, so that an edited page never answers with its old text.
         Raises `CollectionNotFound`.
         """
         ...

@@ -2,15 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from chassis.errors import NotFound
+from chassis.vectors.origin import ADDRESS, Origin, origin_of
 from chassis.vectors.port import ScoredPoint, SparseVector, StoredPoint, VectorStore
 from chassis.vectors.rules import is_point_id
-from services.text_search.engine import Candidate, FusedHit, Passage
-
-URL = "url"
-"""The payload field by which a page's passages are found."""
+from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
 
 OVERFETCH = 4
 """Several of the nearest passages may be of one page, and only one of them is returned: so many times `k`."""
@@ -36,9 +36,9 @@ def write_passages(
         for passage in passages
         if passage.id in vectors
     ]
-    begun = {passage.url for passage in passages if passage.position == 0 and _is_unicode(passage.url)}
-    if begun:
-        store.discard(collection, URL, sorted(begun), keep=[point.id for point in points])
+    begun = {passage.address for passage in passages if passage.position == 0}
+    if addresses := sorted(filter(_is_unicode, begun)):
+        store.discard(collection, ADDRESS, addresses, keep=[point.id for point in points])
     if points:
         store.upsert(collection, points)
 
@@ -51,26 +51,37 @@ def _is_unicode(text: str) -> bool:
 def candidate(point: ScoredPoint) -> Candidate:
     """The passage that a search found."""
     payload = point.payload
-    modified = payload.get("last_modified")
+    modified, origin = payload.get("last_modified"), origin_of(payload)
     passage = Passage(
         id=point.id,
-        url=payload[URL],
+        url=payload["url"],
         title=payload["title"],
         text=payload["text"],
         position=payload["position"],
         last_modified=datetime.fromisoformat(modified) if modified else None,
+        origin=origin if origin != Origin(payload["url"]) else None,
     )
     return Candidate(passage, point.score)
+
+
+def rename(engine: TextSearchEngine, collection: str, address: str, title: str) -> None:
+    """Give a page another title, which is searched too. Its ids stay. Raises `NotFound`."""
+    points = list(engine.store.scroll(collection, {ADDRESS: [address]}))
+    if not points:
+        raise NotFound("The index holds no document with this address.")
+    passages = sorted((candidate(point).passage for point in points), key=lambda each: each.position)
+    engine.index(collection, [replace(each, title=title) for each in passages])
 
 
 def _payload(passage: Passage) -> dict[str, Any]:
     modified = passage.last_modified.isoformat() if passage.last_modified else None
     return {
-        URL: passage.url,
+        "url": passage.url,
         "title": passage.title,
         "text": passage.text,
         "position": passage.position,
         "last_modified": modified,
+        **(passage.origin or Origin(passage.url)).payload,
     }
 
 
@@ -94,19 +105,19 @@ def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
         for candidate in ranking:
             passage = candidate.passage
             share = candidate.score / ranking[0].score if ranking[0].score > 0 else 0.0
-            if passage.url not in ranks:
-                ranks[passage.url] = len(ranks) + 1
-                page_scores[passage.url] += 1 / (RANK_CONSTANT + ranks[passage.url])
-                page_shares[passage.url] += share
-                found_by[passage.url].append(index)
+            if passage.address not in ranks:
+                ranks[passage.address] = len(ranks) + 1
+                page_scores[passage.address] += 1 / (RANK_CONSTANT + ranks[passage.address])
+                page_shares[passage.address] += share
+                found_by[passage.address].append(index)
             reciprocal, shares = passage_scores.get(passage.id, (0.0, 0.0))
             passage_scores[passage.id] = (
-                reciprocal + 1 / (RANK_CONSTANT + ranks[passage.url]),
+                reciprocal + 1 / (RANK_CONSTANT + ranks[passage.address]),
                 shares + share,
             )
             passages[passage.id] = passage
     best = {}
     for passage_id in sorted(passages, key=lambda each: passage_scores[each]):
-        best[passages[passage_id].url] = passages[passage_id]
+        best[passages[passage_id].address] = passages[passage_id]
     ordered = sorted(page_scores, key=lambda url: (-page_scores[url], -page_shares[url], url))
     return [FusedHit(best[url], page_scores[url], tuple(found_by[url])) for url in ordered[:k]]

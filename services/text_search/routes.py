@@ -9,9 +9,14 @@ from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
+from chassis.vectors.document_routes import require_unpublished
+from chassis.vectors.documents import content
+from chassis.vectors.origin import Origin
 from contracts.collections import Indexed
+from contracts.documents import DocumentContent, RenameDocument
 from contracts.text_search import Chunk, Chunks, TextHit, TextSearchReply, TextSearchRequest
 from services.text_search.engine import FusedHit, Passage, TextSearchEngine
+from services.text_search.pages import rename
 
 router = Router()
 write_router = Router()
@@ -40,12 +45,26 @@ async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestD
 async def index_chunks(
     name: str, request: Chunks, pool: Pool, deadline: RequestDeadline, metrics: AppMetrics
 ) -> Indexed:
-    """Write passages. One at position 0 begins its page anew: older passages of that URL go."""
+    """Write passages. One at position 0 begins its page anew: older passages of that address go."""
     passages = [_passage(chunk) for chunk in request.chunks]
     rejected = await pool.run(lambda engine: engine.index(name, passages), deadline)
     written = len(passages) - len(rejected)
     metrics.ingested("passages", written)
     return Indexed(indexed=written, rejected=dict(rejected))
+
+
+@write_router.post("/v1/collections/{name}/documents/rename")
+async def rename_document(
+    name: str, request: RenameDocument, pool: Pool, deadline: RequestDeadline
+) -> DocumentContent:
+    """Give a page another title, in a version that no alias points at."""
+
+    def renamed(engine: TextSearchEngine) -> DocumentContent:
+        require_unpublished(engine.store, name)
+        rename(engine, name, request.address, request.name)
+        return content(engine.store, name, request.address)
+
+    return await pool.run(renamed, deadline)
 
 
 def _passage(chunk: Chunk) -> Passage:
@@ -56,6 +75,7 @@ def _passage(chunk: Chunk) -> Passage:
         text=chunk.text,
         position=chunk.position,
         last_modified=chunk.last_modified,
+        origin=Origin(chunk.address or chunk.url, chunk.source, chunk.origin),
     )
 
 

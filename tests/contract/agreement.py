@@ -30,12 +30,18 @@ PROTO_ONLY: Mapping[str, str] = {
     "DeleteCollectionRequest": "a path parameter",
     "DeleteSessionRequest": "a path parameter",
     "FindMissingRequest": "a path parameter beside the body",
+    "DocumentsRequest": "a path parameter beside the body",
+    "FindSourceRequest": "a path parameter and a query",
     "FinishRequest": "a path parameter beside the body",
     "GetTraceRequest": "a path parameter",
     "ImageSearchRequest": "parts of a multipart form",
+    "ListDocumentsRequest": "a path parameter and a query",
     "OcrRequest": "parts of a multipart form",
     "PutChunksRequest": "a path parameter beside the body",
     "PutImagesRequest": "a path parameter and parts of a multipart form",
+    "RenameRequest": "a path parameter beside the body",
+    "SourcesRequest": "a path parameter beside the body",
+    "ShowDocumentRequest": "a path parameter and a query",
 }
 """Messages without a pydantic model, and why they have none."""
 

@@ -14,6 +14,7 @@ from chassis.http.serving import BoundApp, listen, running
 from corpus.ingest import IMAGES, PAGES
 from corpus.versions import Patience
 from deploy.contents import Contents, page_of, thing_of
+from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
 from deploy.operator import Operator, operator_router
 from deploy.sample import SAMPLE
@@ -101,7 +102,8 @@ async def operated(
         settings = GatewaySettings(
             keys=keys, image_search_url=searches.image_search_url, text_search_url=bound[1].url
         )
-        app = create_gateway(settings, tell_start=_nobody_is_told, further=[operator_router(operator)])
+        further = [operator_router(operator), documents_router(operator.indexing)]
+        app = create_gateway(settings, tell_start=_nobody_is_told, further=further)
         async with live(app) as client:
             yield Operated(client, app, indexing)
             indexing.stop()

@@ -13,6 +13,7 @@ from structlog.testing import capture_logs
 from chassis.errors import DependencyUnavailable
 from chassis.http.serving import listen
 from chassis.vectors.edge import EdgeStore
+from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
 from deploy.one_process import Platform, gateway_settings_for, platform
 from deploy.settings import PocketSettings, one_thread_each
@@ -40,6 +41,30 @@ async def test_an_empty_platform_is_ready_and_says_that_it_knows_nothing(tmp_pat
     (line,) = [line for line in lines if line["event"] == "started"]
     assert (line["silent"], line["indexed"]) == ([], {})
     assert {name: told["url"] for name, told in line["services"].items()} == running.service_urls
+
+
+@pytest.mark.anyio
+async def test_service_ports_refuse_writes_without_the_token_that_only_this_user_can_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    page = tmp_path / "docs" / "mill.md"
+    page.parent.mkdir()
+    page.write_text("The mill is red.")
+    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path / "data")
+    async with platform(settings) as running, httpx.AsyncClient(timeout=60) as client:
+        url = running.service_urls["text_search"]
+        alias = {"alias": "pages", "collection": "pages-1"}
+        stranger = await client.post(f"{url}/v1/aliases", json=alias)
+        listing = await client.get(f"{url}/v1/collections/pages/documents")
+        report = await ingest_pages(page, url, IngestOptions())
+        found = await client.post(f"{url}/v1/text-search", json={"queries": ["mill"]})
+        files = list((tmp_path / "state").rglob("write-token-*"))
+        modes = [each.stat().st_mode & 0o777 for each in files]
+    assert (stranger.status_code, listing.status_code) == (401, 401)
+    assert (report.added, len(found.json()["hits"])) == (1, 1)
+    assert modes == [0o600, 0o600]
+    assert not any(each.exists() for each in files)
 
 
 async def _check_empty_platform(running: Platform, client: httpx.AsyncClient) -> None:

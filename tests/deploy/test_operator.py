@@ -27,6 +27,10 @@ ROUTES = ("GET /operator/photos", "GET /operator/pages", "GET /operator/uploads"
 ROUTES += ("POST /operator/uploads", "POST /operator/job", "DELETE /operator/uploads")
 
 
+def counts(**given: int) -> dict[str, int]:
+    return {"added": 0, "replaced": 0, "unchanged": 0, "rejected": 0, **given}
+
+
 async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_indexed(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
         for name, content in (
@@ -45,17 +49,17 @@ async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_in
         {"step": "pages", "files": 1},
     ]
     assert {data["name"]: data["outcome"] for event, data in events if event == "file"} == {
-        "salt_road-1.jpg": "indexed",
-        "salt_road-2.jpg": "indexed",
-        "Fair.jpg": "indexed",
-        "mill.md": "indexed",
+        "salt_road-1.jpg": "added",
+        "salt_road-2.jpg": "added",
+        "Fair.jpg": "added",
+        "mill.md": "added",
     }
-    assert events[-1] == ("done", {"indexed": 4, "unchanged": 0, "rejected": 0, "problem": None})
+    assert events[-1] == ("done", {**counts(added=4), "problem": None})
     assert [(each["name"], each["parts"]) for each in photos["items"]] == [("Fair", 1), ("Salt Road", 2)]
     assert all(each["picture"].startswith("data:image/jpeg;base64,") for each in photos["items"])
     assert (photos["total"], photos["parts"]) == (2, 3)
     assert [(each["name"], each["url"], each["parts"]) for each in pages["items"]] == [
-        ("The Old Mill", "file:mill.md", 1)
+        ("The Old Mill", "file:uploads/mill.md", 1)
     ]
     assert uploads == {"files": [], "running": False}
 
@@ -70,9 +74,26 @@ async def test_what_comes_later_is_added_and_what_is_there_is_unchanged(tmp_path
         names = [each["url"] for each in (await here.listed("pages"))["items"]]
     assert {data["name"]: data["outcome"] for event, data in events if event == "file"} == {
         "mill.md": "unchanged",
-        "pond.txt": "indexed",
+        "pond.txt": "added",
     }
-    assert sorted(names) == ["file:mill.md", "file:pond.txt"]
+    assert sorted(names) == ["file:uploads/mill.md", "file:uploads/pond.txt"]
+
+
+async def test_an_upload_that_replaces_an_indexed_one_is_told_before_it_does(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        first = await here.hand_over("hall/README.md", b"Elm Hall has 14 rooms.")
+        await here.index()
+        other = await here.hand_over("barn/README.md", b"The barn has no rooms.")
+        again = await here.hand_over("hall/README.md", b"Elm Hall has 15 rooms.")
+        told = (await here.client.get("/operator/uploads")).json()["files"]
+        events = await here.index()
+    replies = (first, other, again)
+    assert [each.json()["replaces"] for each in replies] == [False, False, True]
+    assert [(each["name"], each["replaces"]) for each in told] == [
+        ("barn/README.md", False),
+        ("hall/README.md", True),
+    ]
+    assert events[-1][1] == {**counts(added=1, replaced=1), "problem": None}
 
 
 async def test_what_cannot_be_indexed_is_named_with_the_reason_and_the_rest_is_indexed(
@@ -98,7 +119,8 @@ async def test_what_cannot_be_indexed_is_named_with_the_reason_and_the_rest_is_i
 
 async def test_hostile_names_are_refused_and_nothing_is_kept(tmp_path: Path) -> None:
     names = {
-        **{"../x.md": 422, ".hidden.md": 422, "é" * 101 + ".md": 422, "../metadata.jsonl/../../x.jsonl": 422},
+        **{"../x.md": 422, "a/../x.md": 422, "a/" * 20 + "x.md": 422, ".hidden.md": 422},
+        **{"é" * 101 + ".md": 422, "../metadata.jsonl/../../x.jsonl": 422},
         **{"program.exe": 415, "drawing.svg": 415, "no-suffix": 415},
     }
     async with operated(tmp_path) as here:
@@ -120,15 +142,14 @@ def test_a_name_that_no_terminal_shows_is_refused(tmp_path: Path, name: str) -> 
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
-        ("../../etc/passwd.txt", "etc/passwd.txt"),
+        ("/etc/passwd.txt", "etc/passwd.txt"),
         ("C:\\Users\\me\\Eiffel Tower.jpg", "Eiffel Tower.jpg"),
-        ("trip/Eiffel Tower.jpg", "Eiffel Tower.jpg"),
+        ("trip/Eiffel Tower.jpg", "trip/Eiffel Tower.jpg"),
+        ("a/b/c/README.md", "a/b/c/README.md"),
         ("Eiffel Tower/IMG_0001.jpg", "Eiffel Tower/IMG_0001.jpg"),
     ],
 )
-def test_a_name_is_kept_inside_the_uploads_and_its_folder_only_where_that_tells(
-    tmp_path: Path, name: str, kept: str
-) -> None:
+def test_a_name_is_kept_with_its_folders_inside_the_uploads(tmp_path: Path, name: str, kept: str) -> None:
     uploads = Uploads(tmp_path / "uploads")
     assert uploads.keep(name, io.BytesIO(b"words"), 5) == kept
     assert uploads.names() == [kept]
@@ -140,9 +161,9 @@ def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(tmp_pat
     uploads = Uploads(tmp_path / "uploads")
     with pytest.raises(InvalidRequest, match="what it shows"):
         uploads.keep("photo/IMG_0001.jpg", io.BytesIO(b"x"), 1)
-    uploads.keep("my-photos/metadata.jsonl", io.BytesIO(b"{}"), 2)
-    assert uploads.keep("IMG_0001.jpg", io.BytesIO(b"x"), 1) == "IMG_0001.jpg"
-    assert uploads.names() == ["IMG_0001.jpg", "metadata.jsonl"]
+    uploads.keep("photo/metadata.jsonl", io.BytesIO(b"{}"), 2)
+    assert uploads.keep("photo/IMG_0001.jpg", io.BytesIO(b"x"), 1) == "photo/IMG_0001.jpg"
+    assert uploads.names() == ["photo/IMG_0001.jpg", "photo/metadata.jsonl"]
 
 
 async def test_a_form_that_is_no_upload_is_refused(tmp_path: Path) -> None:
@@ -212,7 +233,7 @@ async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(
     assert [reply.status_code for reply in busy] == [409, 409, 409]
     assert first == second
     assert first[0] == ("step", {"step": "photos", "files": 1})
-    assert first[-1] == ("done", {"indexed": 2, "unchanged": 0, "rejected": 0, "problem": None})
+    assert first[-1] == ("done", {**counts(added=2), "problem": None})
     assert pages["total"] == 1
 
 
@@ -267,7 +288,8 @@ async def test_a_service_that_is_away_is_named_and_what_waits_goes_on_waiting(tm
         uploads = (await here.client.get("/operator/uploads")).json()
     assert events[-1][1]["problem"]["type"] == "urn:loreglass:problem:dependency_unavailable"
     assert "text_search" in events[-1][1]["problem"]["detail"]
-    assert uploads == {"files": [{"name": "mill.md", "photo": False, "thing": ""}], "running": False}
+    waiting = {"name": "mill.md", "photo": False, "thing": "", "replaces": False}
+    assert uploads == {"files": [waiting], "running": False}
 
 
 async def test_a_job_is_stopped_at_its_deadline(tmp_path: Path) -> None:

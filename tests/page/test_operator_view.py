@@ -101,10 +101,24 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     assert violations(page) == []
     page.get_by_role("button", name="Name it").click()
     page.get_by_role("button", name="Index 4 files").click()
-    page.locator("#job-words", has_text="Done: 3 indexed, 1 refused.").wait_for()
+    page.locator("#job-words", has_text="Done: 3 added, 1 rejected.").wait_for()
     page.wait_for_selector("#things img")
-    assert page.locator("#things li").all_inner_texts() == ["Salt Road\n2 photos"]
+    assert page.locator("#things li").all_inner_texts() == ["Salt Road\n2 photos\nDetails"]
     assert page.locator("#uploads .rejected b").all_inner_texts() == ["Fair.jpg"]
+
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Details of Salt Road").click()
+    page.wait_for_selector("#documents[open] article")
+    assert violations(page) == []
+    page.get_by_label("What it shows").first.fill("The Salt Road")
+    page.get_by_role("button", name="Rename").first.click()
+    page.locator("#status", has_text="Renamed.").wait_for()
+    names = ["Salt Road\nDetails", "The Salt Road\nDetails"]
+    assert page.locator("#things li").all_inner_texts() == names
+    page.get_by_role("button", name="Details of Salt Road").click()
+    page.get_by_role("button", name="Remove").click()
+    page.locator("#status", has_text="Removed.").wait_for()
+    assert page.locator("#things li").all_inner_texts() == names[1:]
 
     page.fill("#ask-question", "When was the Old Mill built?")
     page.get_by_role("button", name="Ask").click()
@@ -145,7 +159,7 @@ def test_dropped_page_is_indexed_and_its_markup_shown_as_text(address: str, page
         evil,
     )
     page.get_by_role("button", name="Index 1 file").click()
-    page.locator("#job-words", has_text="Done: 1 indexed.").wait_for()
+    page.locator("#job-words", has_text="Done: 1 added.").wait_for()
     page.get_by_role("button", name="Pages").click()
     page.wait_for_selector("#things[data-kind=pages] li")
     assert page.locator("#things b").inner_text() == evil

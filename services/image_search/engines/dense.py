@@ -11,8 +11,9 @@ import numpy as np
 
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
+from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos
 from services.image_search.views import centres_first
 
 Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
@@ -91,7 +92,7 @@ class DenseImageSearch:
     @property
     def schema(self) -> CollectionSchema:
         """One dense vector a photo, of this model."""
-        return CollectionSchema(dense={VECTOR: self._encoder.size}, encoder=self.name)
+        return CollectionSchema(dense={VECTOR: self._encoder.size}, keywords=KEYWORDS, encoder=self.name)
 
     def search(
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
@@ -142,7 +143,7 @@ class DenseImageSearch:
             StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing))
             for thing, vector in zip(things, vectors, strict=True)
         ]
-        self._store.upsert(collection, points)
+        replace_photos(self._store, collection, points)
         return {}
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
@@ -201,4 +202,5 @@ def _payload(thing: KnownThing) -> dict[str, Any]:
         "attributes": dict(thing.attributes),
         "title": thing.title,
         "url": thing.url,
+        **thing.place.payload,
     }

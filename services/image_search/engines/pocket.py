@@ -12,6 +12,7 @@ import structlog
 
 from chassis.errors import NotSupported
 from chassis.models.wanted import while_wanted
+from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.classical.calibration import Artefact, Claim, load, settle
 from services.image_search.classical.features import (
@@ -24,7 +25,7 @@ from services.image_search.classical.features import (
 )
 from services.image_search.classical.verification import Evidence, QueryFeatures, glance, verify
 from services.image_search.classical.vlad import FEWEST_KEYPOINTS
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos
 
 VECTOR = "vlad"
 
@@ -103,7 +104,7 @@ class PocketImageSearch:
     @property
     def schema(self) -> CollectionSchema:
         """One dense vector."""
-        return CollectionSchema(dense={VECTOR: self._artefact.vlad.size})
+        return CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
     def search(
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
@@ -155,7 +156,7 @@ class PocketImageSearch:
                 continue
             vector = self._artefact.vlad.encode(QueryFeatures.of(features).vectors)
             points.append(StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing, key)))
-        self._store.upsert(collection, points)
+        replace_photos(self._store, collection, points)
         return rejected
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
@@ -204,13 +205,18 @@ class PocketImageSearch:
         ]
 
     def _candidates(self, collection: str, query: QueryFeatures) -> list[ScoredPoint]:
-        """The nearest things of the photo and of its parts, by their best similarity."""
-        best: dict[str, ScoredPoint] = {}
+        """The nearest things of the photo and of its parts, by their best similarity.
+
+        Of several records of one picture and one thing the first by id is compared, and no other.
+        """
+        best: dict[tuple[str, str], ScoredPoint] = {}
         for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
             hits = self._store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
             for hit in hits:
-                if hit.id not in best or hit.score > best[hit.id].score:
-                    best[hit.id] = hit
+                shown = str(hit.payload["features"]), str(hit.payload["entity"])
+                held = best.get(shown)
+                if held is None or (-hit.score, hit.id) < (-held.score, held.id):
+                    best[shown] = hit
         ranked = sorted(best.values(), key=lambda hit: -hit.score)
         return ranked[: self._options.effort.glances]
 
@@ -262,6 +268,7 @@ def _payload(thing: KnownThing, key: str) -> dict[str, Any]:
         "attributes": dict(thing.attributes),
         "title": thing.title,
         "url": thing.url,
+        **thing.place.payload,
         "features": key,
     }
 

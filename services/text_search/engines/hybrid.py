@@ -3,11 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.lexical import TERMS, Bm25, TermWeights
-from services.text_search.pages import OVERFETCH, URL, Vectors, candidate, fuse, unfit, write_passages
+from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfit, write_passages
 
 MEANING = "meaning"
 """Name of the dense vector in a collection."""
@@ -41,7 +42,7 @@ class HybridTextSearch:
         self._options = options or HybridOptions()
         sparse = (TERMS,) if self._options.terms else ()
         self._schema = CollectionSchema(
-            dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=(URL,), encoder=encoder.name
+            dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=KEYWORDS, encoder=encoder.name
         )
 
     @property

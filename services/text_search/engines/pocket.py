@@ -3,12 +3,13 @@
 from collections.abc import Mapping, Sequence
 
 from chassis.models.wanted import while_wanted
+from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.lexical import TERMS, Bm25, TermWeights
-from services.text_search.pages import OVERFETCH, URL, candidate, fuse, unfit, write_passages
+from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
 
-_SCHEMA = CollectionSchema(sparse=(TERMS,), idf=(TERMS,), keywords=(URL,))
+_SCHEMA = CollectionSchema(sparse=(TERMS,), idf=(TERMS,), keywords=KEYWORDS)
 
 
 class PocketTextSearch:

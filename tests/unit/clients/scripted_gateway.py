@@ -23,17 +23,18 @@ from gateway.planning.planner import Planner
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import Execution, Tier
+from gateway.serving.execution import Execution
 from gateway.serving.idempotency import Idempotency
 from gateway.serving.quotas import Quotas
-from gateway.serving.sessions import MemorySessionStore, SessionLimits
-from gateway.serving.stores import MemoryStore
+from gateway.serving.sessions import Sessions
 from gateway.serving.tenants import Keys
-from gateway.serving.traces import MemoryTraceStore
+from gateway.serving.tiers import Tier
+from gateway.serving.traces import Traces
 from gateway.serving.voice import NO_VOICE
 from gateway.settings import GatewaySettings
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
+from gateway.store import MemoryStore
 from gateway.wiring import Gateway
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 
@@ -86,13 +87,12 @@ async def scripted_gateway(
         async with http_client() as http, anyio.create_task_group() as going_on:
             nowhere = ServiceClient(http, "nowhere", "http://127.0.0.1:9")
             services = Services(**dict.fromkeys(Services.names(), nowhere))
-            sessions = MemorySessionStore(SessionLimits(), max_sessions=50, max_bytes=2**26)
             admission = Admission(AdmissionLimits(max_in_flight, 0))
             planner = Planner(Plan(), Estimates(load_latencies("pocket")))
             execution = Execution(
                 {each.name: each for each in (pipeline, *others)},
-                sessions,
-                MemoryTraceStore(50),
+                Sessions(MemoryStore(2**26)),
+                Traces(50),
                 [Tier(admission, planner)],
                 vary=vary,
             )
@@ -113,7 +113,6 @@ async def scripted_gateway(
             )
             photos.close()
             going_on.cancel_scope.cancel()
-            await sessions.close()
 
     bound = BoundApp(
         create_app(GatewaySettings(port=0, experiments=experiments), wire), listen("127.0.0.1", 0)

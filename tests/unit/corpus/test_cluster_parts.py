@@ -142,7 +142,7 @@ class WithoutRay(ingest._Run):
             lines = json_lines(self._source, pickle.loads(row["content"]))
             for place, (where, _) in enumerate(lines, row["first"]):
                 if self._come_back(int(where.removeprefix("line ")), self.passes):
-                    self._add([Result(row["part"], place, where, Outcome.INDEXED, "", 1)])
+                    self._add([Result(row["part"], place, where, Outcome.ADDED, "", 1)])
 
 
 def run_of(
@@ -162,7 +162,7 @@ def test_what_ends_processes_is_left_out_by_name_and_what_is_lost_beside_it_is_n
     )
     run.take(found, ())
     assert run.counts.named == [Rejected("line 13", ingest.FATAL)]
-    assert (run.counts.indexed, run.counts.points) == (19, 19)
+    assert (run.counts.added, run.counts.points) == (19, 19)
     assert sorted(run._finished) == [
         f"part-{n}-of-4-by-5-{held}-{held}" for n, held in enumerate([5, 5, 4, 5])
     ]
@@ -180,7 +180,7 @@ def test_finished_parts_are_counted_and_not_gone_through(
     run, found = run_of(tmp_path, monkeypatch, come_back)
     run.take(found, ["part-0-of-4-by-5-4-9", "part-1-of-9-by-5-4-9"])
     assert seen == list(range(6, 21))
-    assert (run.counts.indexed, run.counts.unchanged, run.counts.points) == (15, 4, 24)
+    assert (run.counts.added, run.counts.unchanged, run.counts.points) == (15, 4, 24)
 
 
 def test_a_run_that_loses_more_than_single_records_fails(
@@ -276,7 +276,7 @@ def test_an_actor_that_embeds_runs_the_search_service_itself(tmp_path: Path) -> 
             )
 
     target = Target(PAGES, "http://127.0.0.1:9", "", digest, False, Patience(pauses_s=()), embedder)
-    assert written(target, list(page_items(source))) == [Result(0, 0, "line 1", Outcome.INDEXED, "", 1)]
+    assert written(target, list(page_items(source))) == [Result(0, 0, "line 1", Outcome.ADDED, "", 1)]
     assert held == [1]
 
 

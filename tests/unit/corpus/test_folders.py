@@ -233,7 +233,8 @@ def test_a_folder_gives_its_pages_and_names_all_other_files(tmp_path: Path) -> N
     outcomes = list(read_pages(tmp_path))
     pages = [each for each in outcomes if isinstance(each, PageRecord)]
     assert [each.where for each in pages] == ["a.md", "b.html", "sub/c d.txt"]
-    assert (pages[-1].fallback_url, pages[-1].format) == ("file:sub/c%20d.txt", PageFormat.TEXT)
+    address = f"file:{tmp_path.name}/sub/c%20d.txt"
+    assert (pages[-1].fallback_url, pages[-1].format) == (address, PageFormat.TEXT)
     no_page = "It is no page: .htm, .html, .markdown, .md, .txt files are."
     assert reasons(outcomes) == {"none.htm": "The file is empty.", "x.pdf": no_page, "sub/y.docx": no_page}
     assert count_records(tmp_path) == len(outcomes) == 6

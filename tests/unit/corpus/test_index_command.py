@@ -28,21 +28,21 @@ def run(report: IngestReport) -> tuple[int, str]:
 
 def test_counts_and_rejected_lines_are_shown() -> None:
     rejected = (Rejected("line 7", 'The "url" [x] is missing.'),)
-    status, shown = run(IngestReport(indexed=21, unchanged=32, rejected=rejected, version="pages-1"))
+    status, shown = run(IngestReport(21, 43, 32, rejected, "pages-1", removed=65))
     assert status == 0
     assert 'line 7: The "url" [x] is missing.' in shown
-    for told in ["21", "32", "pages-1", "3/3"]:
+    for told in ["21", "43", "32", "65", "pages-1", "3/3"]:
         assert told in shown
 
 
 @pytest.mark.parametrize(("indexed", "unchanged", "status"), [(1, 0, 0), (0, 1, 0), (0, 0, 1)])
 def test_the_exit_status_tells_whether_anything_is_there(indexed: int, unchanged: int, status: int) -> None:
-    assert run(IngestReport(indexed, unchanged, (), None))[0] == status
+    assert run(IngestReport(indexed, 0, unchanged, (), None))[0] == status
 
 
 def test_many_rejected_records_are_not_all_printed() -> None:
     rejected = tuple(Rejected(f"line {number}", "Bad.") for number in range(80))
-    assert "and 30 more" in run(IngestReport(1, 0, rejected, None))[1]
+    assert "and 30 more" in run(IngestReport(1, 0, 0, rejected, None))[1]
 
 
 @pytest.mark.parametrize(

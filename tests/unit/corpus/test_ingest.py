@@ -13,7 +13,9 @@ from fastapi import APIRouter, File, Form, Request, UploadFile
 from chassis.errors import CorruptImage, DependencyUnavailable, Overloaded
 from chassis.http.app import ServiceSpec, create_service
 from chassis.settings import ServiceSettings
+from chassis.vectors.document_routes import documents_router
 from chassis.vectors.edge import EdgeStore
+from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, StoredPoint, VectorStore
 from chassis.vectors.routes import collections_router, indexing_router
 from contracts.collections import Indexed
@@ -21,6 +23,7 @@ from contracts.image_search import ImageItems
 from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
 from corpus.manifests import Rejected
 from corpus.versions import Patience
+from services.image_search.engine import replace_photos
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -76,8 +79,8 @@ async def test_each_record_is_told_of_by_what_became_of_it(tmp_path: Path) -> No
             seen = told[each.stem]
             options = IngestOptions(told=lambda *record, seen=seen: seen.append(record[:2]))
             await ingest_pages(each, str(client.base_url), options)
-    assert sorted(told["pages"]) == [("line 1", "indexed"), ("line 2", "rejected"), ("line 3", "rejected")]
-    assert sorted(told["more"]) == [("line 1", "unchanged"), ("line 2", "indexed")]
+    assert sorted(told["pages"]) == [("line 1", "added"), ("line 2", "rejected"), ("line 3", "rejected")]
+    assert sorted(told["more"]) == [("line 1", "unchanged"), ("line 2", "added")]
 
 
 async def test_indexing_the_same_pages_again_changes_nothing(tmp_path: Path) -> None:
@@ -109,7 +112,7 @@ async def test_an_edited_page_takes_the_place_of_the_old_one(tmp_path: Path) -> 
             client, lines(source, [page("a", "Open until nine."), page("b", "Open on Friday.")])
         )
         assert await snippets(client, "open") == ["Open on Friday.", "Open until nine."]
-    assert (report.indexed, report.unchanged) == (1, 1)
+    assert (report.added, report.replaced, report.unchanged) == (0, 1, 1)
 
 
 async def test_only_the_current_and_the_previous_version_are_kept(tmp_path: Path) -> None:
@@ -195,7 +198,7 @@ async def test_a_service_that_is_not_there_is_an_error_after_some_tries(tmp_path
 class PhotoShelf:
     """Keeps what image_search would, without looking at pictures; `broken` in the bytes is a bad picture."""
 
-    schema = CollectionSchema(dense={"look": 2})
+    schema = CollectionSchema(dense={"look": 2}, keywords=KEYWORDS)
 
     def __init__(self, store: VectorStore) -> None:
         self.store = store
@@ -229,12 +232,12 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
             for item in written
             if item.id not in rejected
         ]
-        request.app.state.pool.engine.store.upsert(name, points)
+        replace_photos(request.app.state.pool.engine.store, name, points)
         return Indexed(indexed=len(points), rejected=rejected)
 
     spec = ServiceSpec(
         name="photo_shelf",
-        routers=[router, collections_router(), indexing_router()],
+        routers=[router, collections_router(), indexing_router(), documents_router()],
         open_engine=lambda _: PhotoShelf(EdgeStore(folder / "vectors")),
         probe=lambda engine: engine.store.collections(),
         close_engine=lambda engine: engine.store.close(),

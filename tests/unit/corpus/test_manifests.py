@@ -16,6 +16,7 @@ from corpus.manifests import (
     count_records,
     manifest_digest,
     moment,
+    name_of,
     read_pages,
     read_photos,
 )
@@ -106,8 +107,9 @@ def test_good_lines_are_read_around_bad_and_empty_ones(folder: Path) -> None:
         b"\xef\xbb\xbf" + json.dumps(good).encode() + b"\r\n\n{\n" + json.dumps(good).encode()
     )
     first, bad, last = read_photos(manifest)
-    photo = PhotoRecord("line 1", folder / "a.jpg", "The mill", {"built": 1820}, "", "https://a.example")
-    assert first == photo
+    origin = name_of(manifest).origin("a.jpg")
+    url = "https://a.example"
+    assert first == PhotoRecord("line 1", folder / "a.jpg", "The mill", {"built": 1820}, "", url, origin)
     assert isinstance(bad, Rejected)
     assert bad.where == "line 3"
     assert isinstance(last, PhotoRecord)

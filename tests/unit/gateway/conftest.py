@@ -1,16 +1,19 @@
 """What the gateway's tests share."""
 
+import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import aclosing
 
 import pytest
 from redis.asyncio import Redis
 
 from gateway.planning import stages
 from gateway.planning.stages import Stage, StageBudget
-from gateway.serving.stores import connect
+from gateway.serving.redis_store import connect
 from gateway.steps import photo
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import World, gateway_before
+from tests.unit.gateway.sessions.harness import Backend, MemoryBackend, RedisBackend
 from tests.unit.gateway.sessions.redis_server import running_redis
 
 
@@ -58,3 +61,13 @@ async def redis_client(redis_url: str, anyio_backend: object) -> AsyncIterator[R
     client = connect(redis_url, timeout_s=10)
     yield client
     await client.aclose()
+
+
+@pytest.fixture(params=["memory", "redis"])
+async def backend(request: pytest.FixtureRequest, anyio_backend: object) -> AsyncIterator[Backend]:
+    """An empty store of each kind."""
+    if request.param == "memory":
+        yield MemoryBackend()
+        return
+    async with aclosing(connect(request.getfixturevalue("redis_url"), timeout_s=10)) as client:
+        yield RedisBackend(client, uuid.uuid4().hex)

@@ -12,22 +12,25 @@ from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.run import ignore_events
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import Execution, Question, Tier
-from gateway.serving.sessions import MemorySessionStore, SessionStore
-from gateway.serving.traces import MemoryTraceStore
+from gateway.serving.execution import Execution
+from gateway.serving.question import Question
+from gateway.serving.sessions import Sessions
+from gateway.serving.tiers import Tier
+from gateway.serving.traces import Traces
 from gateway.state import Photo
+from gateway.store import MemoryStore
 
 PHOTO = Photo(b"jpeg", 8, 8, "0" * 64)
 
 
 def execution_of(
-    pipeline: Pipeline, clock: Clock = time.monotonic, sessions: SessionStore | None = None, **options: Any
+    pipeline: Pipeline, clock: Clock = time.monotonic, sessions: Sessions | None = None, **options: Any
 ) -> Execution:
     """Return an execution with sessions and traces in memory; `options` are those of `Execution`."""
     planner = Planner(Plan(), Estimates(load_latencies("pocket"), clock))
     tiers = [Tier(Admission(AdmissionLimits(4, 0), clock), planner)]
-    store = MemorySessionStore() if sessions is None else sessions
-    return Execution({pipeline.name: pipeline}, store, MemoryTraceStore(5), tiers, **options)
+    sessions = sessions or Sessions(MemoryStore())
+    return Execution({pipeline.name: pipeline}, sessions, Traces(5), tiers, **options)
 
 
 async def answer_of(

@@ -1,37 +1,20 @@
-"""Plans for little time, and more questions than the gateway takes."""
+"""The plan of a question: what is given up when time is short, and what the trace says of it."""
 
-import io
-import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
 from pathlib import Path
-from typing import Any
 
 import anyio
-import httpx
 import pytest
-from PIL import Image
 
-from chassis.images import PhotoDecoders
-from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Trace
 from contracts.image_search import ImageSearchReply
 from contracts.reranker import RerankRequest
 from contracts.text_search import TextSearchReply
 from gateway.planning.latencies import PACKAGED, load_latencies
 from gateway.planning.stages import Stage
-from gateway.routes.intake import photo_of
-from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.execution import ANYBODY
-from gateway.serving.tenants import PUBLIC, Caller
-from gateway.settings import GatewaySettings
-from gateway.state import Priority
 from gateway.thresholds import LITE_LIMITS
-from services.ocr.settings import OcrSettings
 from tests.unit.gateway.fakes import FakeServices, Mood, image_hit, text_hit
-from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading
-from tests.unit.gateway.test_chat_completions import user
 
 pytestmark = pytest.mark.anyio
 
@@ -125,102 +108,3 @@ async def test_a_stage_that_cannot_end_in_time_is_not_begun(services: FakeServic
         answer = await world.ask(deadline_ms="20000")
     assert services.verifier.calls == []
     assert "verifier" in answer.degraded
-
-
-STREAM = {"Accept": "text/event-stream"}
-FORM: dict[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
-CHAT: dict[str, Any] = {"model": "loreglass", "stream": True, "messages": [user(QUESTION)]}
-
-
-@asynccontextmanager
-async def full(world: World) -> AsyncIterator[None]:
-    """While the body runs, one question holds the only place."""
-    world.services.text_search.mood, world.services.text_search.arrived = Mood.HELD, anyio.Event()
-    async with anyio.create_task_group() as group:
-        group.start_soon(world.post)
-        with anyio.fail_after(20):
-            await world.services.text_search.arrived.wait()
-        yield
-        world.services.text_search.release.set()
-
-
-def assert_refused(reply: httpx.Response) -> None:
-    assert (reply.status_code, reply.json()["type"]) == (503, "urn:loreglass:problem:overloaded")
-    assert int(reply.headers["retry-after"]) >= 1
-
-
-async def test_refused_streams_are_a_plain_503(services: FakeServices) -> None:
-    async with gateway_before(services, max_in_flight=1, max_waiting=0) as world, full(world):
-        assert_refused(await world.client.post("/answer", headers=STREAM, **FORM))
-        chat = await world.client.post("/v1/chat/completions", json=CHAT)
-    assert_refused(chat)
-    assert chat.json()["error"]["code"] == "overloaded"
-
-
-async def test_chat_stream_begins_once_admitted(services: FakeServices) -> None:
-    services.text_search.mood = Mood.HELD
-    async with gateway_before(services) as world:
-        request = world.client.build_request("POST", "/v1/chat/completions", json=CHAT)
-        with anyio.fail_after(20):
-            reply = await world.client.send(request, stream=True)
-            services.text_search.release.set()
-            text = (await reply.aread()).decode()
-    first = json.loads(text.partition("\n")[0].removeprefix("data: "))
-    assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
-    assert text.endswith("data: [DONE]\n\n")
-
-
-async def test_refused_questions_evict_no_session(services: FakeServices) -> None:
-    async with gateway_before(services, max_in_flight=1, max_waiting=0, session_limit=3) as world:
-        mine = await world.ask()
-        async with full(world):
-            for _ in range(6):
-                assert_refused(await world.post())
-        again = await world.post("And how many pages?", photo=None, session_id=mine.session_id)
-    assert again.status_code == 200
-
-
-async def test_question_without_time_is_timed_out_and_not_overloaded(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        mine = await world.ask()
-        answer = await world.ask(photo=None, session_id=mine.session_id or "", deadline_ms="1")
-    assert answer.reason is Reason.TIMED_OUT
-
-
-async def test_photo_keeps_the_size_that_ocr_reads() -> None:
-    slots, sent = Admission(AdmissionLimits(1, 1)), io.BytesIO()
-    Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
-    with closing(PhotoDecoders(1)) as photos:
-        due = Deadline.after_ms(60_000)
-        photo = await photo_of(sent.getvalue(), GatewaySettings(), photos, slots, due, ANYBODY)
-    assert photo is not None
-    assert max(photo.width, photo.height) == OcrSettings().max_side
-
-
-async def test_decoding_waits_no_longer_than_the_deadline() -> None:
-    slots, soon = Admission(AdmissionLimits(1, 1)), Deadline.after_ms(20)
-    with closing(PhotoDecoders(1)) as photos:
-        async with slots.admitted(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
-            assert await photo_of(PHOTO, GatewaySettings(), photos, slots, soon, ANYBODY) is None
-        due = Deadline.after_ms(60_000)
-        photo = await photo_of(PHOTO, GatewaySettings(), photos, slots, due, ANYBODY)
-    assert photo is not None
-    assert photo.width == 320
-    assert slots.in_flight == slots.waiting == 0
-
-
-async def test_photos_of_tenants_are_decoded_in_turns() -> None:
-    slots, decoded = Admission(AdmissionLimits(1, 60)), list[str]()
-
-    async def decode(tenant: str) -> None:
-        caller = Caller(tenant, Priority.INTERACTIVE)
-        await photo_of(PHOTO, GatewaySettings(), photos, slots, Deadline.after_ms(60_000), caller)
-        decoded.append(tenant)
-
-    held = slots.admitted("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000))
-    with closing(PhotoDecoders(1)) as photos:
-        async with anyio.create_task_group() as group, held:
-            for tenant in [*["noisy"] * 12, "quiet"]:
-                group.start_soon(decode, tenant)
-                await anyio.wait_all_tasks_blocked()
-    assert decoded.index("quiet") <= 2

@@ -8,12 +8,14 @@ from prometheus_client import CollectorRegistry, generate_latest
 
 from chassis.errors import Internal
 from contracts.answer import Reason, Route
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import load_latencies
 from gateway.planning.run import Run
-from gateway.serving.metrics import QuestionMetrics, QuestionRecord
-from gateway.serving.sessions import MemorySessionStore, SessionStore
-from gateway.serving.tenants import PUBLIC
-from gateway.state import Photo, Query, Turn
+from gateway.serving.metrics import GatewayMetrics, QuestionRecord
+from gateway.serving.sessions import Sessions
+from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
+from gateway.store import MemoryStore
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.series import Scrape, read
@@ -33,11 +35,11 @@ class Node:
     name = "worker"
     stage_graph = LOREGLASS
 
-    def __init__(self, takes_s: float, work: Outcome | Work, sessions: SessionStore | None = None) -> None:
+    def __init__(self, takes_s: float, work: Outcome | Work, sessions: Sessions | None = None) -> None:
         self._now, self._takes_s, self._work = 100.0, takes_s, work
         self.ended: list[QuestionRecord] = []
         self._registry = CollectorRegistry()
-        self._metrics = QuestionMetrics(self._registry, self.name)
+        self._metrics = GatewayMetrics(self._registry, self.name, Estimates(load_latencies("pocket")))
         self._execution = execution_of(self, self._clock, sessions, on_end=self._record)
 
     def _clock(self) -> float:
@@ -60,7 +62,7 @@ class Node:
 
     def _record(self, question: QuestionRecord) -> None:
         self.ended.append(question)
-        self._metrics.observe(question)
+        self._metrics.question_ended(question)
 
     def scrape(self) -> Scrape:
         """Read the metrics."""
@@ -135,16 +137,15 @@ async def test_failure_after_the_deadline_is_late() -> None:
     assert node.misses() == (0, 1)
 
 
-class StuckStore(MemorySessionStore):
+class StuckStore(MemoryStore):
     """Never finishes storing a turn."""
 
-    async def append_turn(
-        self, session_id: str, turn: Turn, photo: Photo | None = None, tenant: str = PUBLIC
-    ) -> None:
+    async def append(self, *_: object) -> bool:
         await anyio.sleep_forever()
+        raise AssertionError
 
 
 async def test_caller_that_leaves_before_the_turn_is_stored_has_left() -> None:
-    node = Node(1, TEA, StuckStore())
+    node = Node(1, TEA, Sessions(StuckStore()))
     await node.ask_and_cancel()
     assert [(question.reason, question.route) for question in node.ended] == [("left", "direct")]

@@ -7,6 +7,7 @@ from pathlib import Path
 import anyio
 import pytest
 from redis.asyncio import Redis
+from structlog.testing import capture_logs
 
 from bench.ports import free_ports
 from chassis.errors import QuotaExceeded
@@ -15,8 +16,8 @@ from chassis.startup import WrongSettings
 from clients.keys import entry
 from contracts.headers import IDEMPOTENCY_KEY
 from gateway.planning.run import side_by_side
-from gateway.serving.quotas import Exceeded, MemoryRates, Quotas, Rates, SharedRates
-from gateway.serving.stores import connect
+from gateway.serving.quotas import Exceeded, Quotas, Rates
+from gateway.serving.redis_store import connect
 from gateway.serving.tenants import Keys, Quota
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
@@ -62,7 +63,7 @@ async def take(rates: Rates, per_minute: float) -> float:
 async def test_a_minutes_requests_may_come_at_once_and_count_less_and_less_in_the_next(
     clock: WallClock,
 ) -> None:
-    rates = MemoryRates()
+    rates = Rates()
     assert [await take(rates, 6) for _ in range(7)] == pytest.approx([0.0] * 6 + [60.0])
     assert await rates.take("bolt", 6) == 0
     clock.now += 69.0
@@ -73,9 +74,9 @@ async def test_a_minutes_requests_may_come_at_once_and_count_less_and_less_in_th
 
 async def test_three_gateways_at_once_never_let_in_more_than_the_minutes(redis_client: Redis) -> None:
     namespace, let_in = uuid.uuid4().hex, list[float]()
-    gateways = [SharedRates(redis_client, namespace=namespace) for _ in range(3)]
+    gateways = [Rates(redis_client, namespace=namespace) for _ in range(3)]
 
-    async def ask(rates: SharedRates) -> None:
+    async def ask(rates: Rates) -> None:
         let_in.append(await take(rates, 50))
 
     async with anyio.create_task_group() as group:
@@ -88,7 +89,7 @@ async def test_three_gateways_at_once_never_let_in_more_than_the_minutes(redis_c
 
 
 async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_client: Redis) -> None:
-    rates = SharedRates(redis_client, namespace=(namespace := uuid.uuid4().hex))
+    rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
     for _ in range(4):
         assert await take(rates, 4) == 0
     [key] = await redis_client.keys(f"{namespace}:*")
@@ -100,7 +101,7 @@ async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_clien
 @pytest.mark.parametrize("garbage", ["none of ours", "list", "-1e300", "inf", "nan", "9" * 13])
 @pytest.mark.parametrize("window", ["this", "the one before"])
 async def test_what_is_no_count_passes_for_none(redis_client: Redis, garbage: str, window: str) -> None:
-    rates = SharedRates(redis_client, namespace=(namespace := uuid.uuid4().hex))
+    rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
     await take(rates, 4)
     [key] = await redis_client.keys(f"{namespace}:*")
     await redis_client.delete(key)
@@ -113,7 +114,7 @@ async def test_what_is_no_count_passes_for_none(redis_client: Redis, garbage: st
 
 
 async def test_a_minute_that_ends_in_an_hour_is_none(redis_client: Redis) -> None:
-    rates = SharedRates(redis_client, namespace=(namespace := uuid.uuid4().hex))
+    rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
     assert [await take(rates, 2) for _ in range(2)] == [0.0, 0.0]
     [key] = await redis_client.keys(f"{namespace}:*")
     await redis_client.expire(key, 3600)  # as where the server's clock was set back
@@ -122,9 +123,13 @@ async def test_a_minute_that_ends_in_an_hour_is_none(redis_client: Redis) -> Non
 
 async def test_without_redis_each_gateway_counts_its_part() -> None:
     [port] = free_ports(1)
-    client = connect(f"redis://127.0.0.1:{port}/0")
-    async with aclosing(SharedRates(client, gateways=3, clock=ManualClock())) as rates:
-        assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 60.0])
+    async with aclosing(connect(f"redis://127.0.0.1:{port}/0")) as client:
+        rates = Rates(client, gateways=3, clock=ManualClock())
+        with capture_logs() as logs:
+            assert [await take(rates, 6) for _ in range(3)] == pytest.approx([0.0, 0.0, 60.0])
+        assert [line["event"] for line in logs] == [
+            "rates_not_shared"
+        ]  # then Redis is left alone for a while
         assert [await rates.take("bolt", 2) for _ in range(2)] == pytest.approx([0.0, 60.0])  # at least one
 
 

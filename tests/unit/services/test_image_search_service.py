@@ -47,6 +47,29 @@ async def test_an_indexed_thing_is_found_in_a_photo_of_it(settings: ImageSearchS
     assert hit.score > 0.8
 
 
+async def test_a_record_of_a_photo_replaces_the_one_before_and_copies_do_not_crowd_out_others(
+    settings: ImageSearchSettings,
+) -> None:
+    cover, other = jpeg(COVER), jpeg(picture("game-0070"))
+    async with live(create_app(settings)) as client:
+        await client.post("/v1/collections", json={"name": "images-1"})
+        for number, height in enumerate(("330 m", "331 m")):
+            known = {"attributes": {"height": height}, "address": "file:a/cover.jpg", "source": "a"}
+            await put(client, [cover], [{**item(f"{number}"), "entity": "Tower", **known}])
+        copies = [{**item(f"copy {number}"), "entity": "Tower"} for number in range(9)]
+        await put(client, [cover] * 9, copies)
+        await put(client, [other], [item("Fair")])
+        named = await client.post(
+            "/v1/collections/images-1/documents/rename", json={"address": "file:a/cover.jpg", "name": "Mast"}
+        )
+        await client.post("/v1/aliases", json={"alias": "images", "collection": "images-1"})
+        listed = (await client.get("/v1/collections/images/documents?source=a")).json()
+        found = ImageSearchReply.model_validate_json((await search(client, cover, k="3")).content)
+    assert named.json()["attributes"] == {"height": "331 m"}
+    assert ([each["name"] for each in listed["documents"]], listed["total"]) == (["Mast"], 11)
+    assert {hit.entity for hit in found.hits} == {"Tower", "Mast"}
+
+
 async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: ImageSearchSettings) -> None:
     items = [item("torn"), item("whole")]
     async with live(create_app(settings)) as client:

@@ -17,8 +17,8 @@ from gateway.llm.options import VlmOptions
 from gateway.llm.prompt import Prompt, TextPart, TextPrompt, user_turns
 from gateway.llm.prompts import Case, PromptText, prompt_text
 from gateway.llm.question import photo_parts, question_text, system_text
+from gateway.llm.request import Sampling, request_body
 from gateway.llm.text import text_prompt
-from gateway.llm.wire import Sampling, request_body
 from gateway.pipelines.qa_dragon import model as dragon
 from gateway.pipelines.three_step import model as three_step
 from gateway.reasoning.refusals import is_refusal

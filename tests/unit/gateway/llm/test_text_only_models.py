@@ -30,7 +30,8 @@ from gateway.llm.capabilities import TEXT_ONLY, Abilities, Photos, without
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, TextPart, TextPrompt
-from gateway.llm.wire import Sampling, kept_call, read_models, request_body
+from gateway.llm.request import Sampling, request_body, to_model_call
+from gateway.llm.server import read_models
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import PHOTO, deadline
 
@@ -149,7 +150,7 @@ def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
     later = TextPrompt("on", "You look.", (TextPart("And?"),), 20, earlier=Earlier(SEEN.user, "A car.", 9))
     _, earlier, reply, user = sent(later, Abilities(photos=Photos.NONE))
     assert [each["content"] for each in (earlier, reply, user)] == ["Photo.\nWhat?", "A car.", "And?"]
-    told = kept_call(later, Abilities(photos=Photos.NONE), "Yes.")
+    told = to_model_call(later, Abilities(photos=Photos.NONE), "Yes.")
     assert {part.type for message in told.messages for part in message.content} == {"text"}
 
 
@@ -217,5 +218,5 @@ async def test_the_server_s_own_api_is_asked_where_the_list_says_nothing(path: s
         return Scripted(b"<html>" if path == "/api/show" else b'{"error": "Unexpected endpoint"}')
 
     client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m"))
-    assert (await client.details(Deadline.after_ms(60_000))).sees_photos is False
+    assert (await client.account.details(Deadline.after_ms(60_000))).sees_photos is False
     assert asked[-1] == path

@@ -1,13 +1,21 @@
-"""Session stores for tests, whose time passes when the test says so."""
+"""Stores for tests, whose time passes when the test says so, and a turn and a photo to put there."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from redis.asyncio import Redis
 
-from gateway.serving.sessions import MemorySessionStore, RedisSessionStore, SessionLimits
+from gateway.serving.redis_store import RedisStore
 from gateway.state import Entity, Photo, Turn
+from gateway.store import Allowance, MemoryStore
 
-LIMITS = SessionLimits(max_turns=4, max_photo_bytes=2000, max_turn_bytes=1000, ttl_s=600)
+TTL_S = 600.0
+ALLOWANCES = {"three": Allowance(count=3), "small": Allowance(size=3_000)}
+"""Of tenants with these names; others have no bounds."""
+
+
+def allowance_of(tenant: str) -> Allowance:
+    """Return that of `ALLOWANCES`."""
+    return ALLOWANCES.get(tenant, Allowance())
 
 
 @dataclass
@@ -20,33 +28,32 @@ class ManualClock:
         return self.now
 
 
-@dataclass
-class MemorySessions:
+class MemoryBackend:
     """The memory store reads the clock that the test moves."""
 
-    store: MemorySessionStore
-    clock: ManualClock = field(default_factory=ManualClock)
+    def __init__(self) -> None:
+        self.clock = ManualClock()
+        self.store = MemoryStore(allowance_of=allowance_of, clock=self.clock)
 
     async def pass_time(self, seconds: float) -> None:
         self.clock.now += seconds
 
 
-@dataclass
-class RedisSessions:
-    """Redis has its own clock, so the keys' remaining times are shortened instead."""
+class RedisBackend:
+    """Redis has its own clock, so the remaining times of keys are shortened instead."""
 
-    store: RedisSessionStore
-    client: Redis
-    namespace: str
+    def __init__(self, client: Redis, namespace: str) -> None:
+        self._client, self._namespace = client, namespace
+        self.store = RedisStore(client, "test", TTL_S, allowance_of, namespace)
 
     async def pass_time(self, seconds: float) -> None:
-        async for key in self.client.scan_iter(match=f"{self.namespace}:*"):
-            remaining = await self.client.pttl(key)
-            assert remaining > 0, f"{key!r} would live for ever"
-            await self.client.pexpire(key, remaining - round(seconds * 1000))
+        async for key in self._client.scan_iter(match=f"{self._namespace}:*"):
+            remaining = await self._client.pttl(key)
+            assert 0 < remaining <= TTL_S * 1000, f"{key!r} would live for ever"
+            await self._client.pexpire(key, remaining - round(seconds * 1000))
 
 
-Sessions = MemorySessions | RedisSessions
+Backend = MemoryBackend | RedisBackend
 
 
 def turn(question: str = "What is this?", answer: str = "A lighthouse.") -> Turn:
@@ -61,6 +68,6 @@ def turn(question: str = "What is this?", answer: str = "A lighthouse.") -> Turn
     return Turn(question=question, answer=answer, abstained=False, entity=entity)
 
 
-def photo(content: bytes = b"\xff\xd8\x00\xff\xd9") -> Photo:
+def photo(content: bytes = b"\xff\xd8\n\x00\xff\xd9") -> Photo:
     """A photo whose bytes are not text in any encoding."""
     return Photo(jpeg=content, width=640, height=480, digest=content[:8].hex())

@@ -1,0 +1,219 @@
+"""`loreglass index`: list versions and documents, show, remove and rename documents, and roll back."""
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+import anyio
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from chassis.errors import DependencyUnavailable, LoreglassError, Unauthorized
+from chassis.http.calls import ServiceClient, http_client
+from chassis.http.client import HttpClient
+from contracts.collections import PREVIOUS, Collection
+from contracts.documents import LARGEST_PAGE, DocumentContent, Documents
+from corpus import documents
+from corpus.ingest import IMAGES, PAGES
+from corpus.settings import CorpusSettings, corpus_settings, write_token
+from corpus.versions import Patience, list_versions, roll_back
+
+Result = TypeVar("Result")
+Ask = Callable[[Callable[[documents.DocumentIndex], Awaitable[Any]]], Any]
+
+
+class Index(StrEnum):
+    """What can be indexed, by the alias that readers name."""
+
+    IMAGES = IMAGES
+    PAGES = PAGES
+
+    @property
+    def service(self) -> str:
+        """Who holds it."""
+        return "image_search" if self is Index.IMAGES else "text_search"
+
+    def url(self, settings: CorpusSettings) -> str:
+        """Where that service is."""
+        return settings.image_search_url if self is Index.IMAGES else settings.text_search_url
+
+
+ImageSearchUrl = Annotated[str, typer.Option(help="The address of image_search.")]
+TextSearchUrl = Annotated[str, typer.Option(help="The address of text_search.")]
+
+
+Address = Annotated[str, typer.Argument(help="as `loreglass index list pages` prints it")]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Add the commands of this module."""
+    app.command("list")(list_held)
+    app.command("rollback")(rollback)
+    app.command("show")(show)
+    app.command("remove")(remove)
+    app.command("rename")(rename)
+
+
+def list_held(
+    index: Annotated[Index | None, typer.Argument(help="list its documents; without it: versions")] = None,
+    find: Annotated[str, typer.Option(help="Letters that the name or address holds.")] = "",
+    source: Annotated[str, typer.Option(help="Only documents of this source.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE)] = 100,
+    image_search_url: ImageSearchUrl = "",
+    text_search_url: TextSearchUrl = "",
+) -> None:
+    """List the versions of each index, or the documents of one."""
+    if index is not None:
+        with _opened(index, image_search_url, text_search_url) as ask:
+            _print_documents(ask(lambda held: held.find(find, source, limit=limit)))
+        return
+    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
+    out, status = Console(), 0
+    table = Table("index", "version", "points", "readers")
+    for each in Index:
+        try:
+            held = anyio.run(_versions, each, settings)
+        except LoreglassError as error:
+            print_failure(error, each.url(settings), out)
+            status = 1
+            continue
+        for row in _rows(each, held):
+            table.add_row(*row)
+    if table.rows:
+        out.print(table)
+    elif not status:
+        out.print("Nothing is indexed yet.")
+    raise typer.Exit(status)
+
+
+def rollback(
+    index: Annotated[Index, typer.Argument(help="which index to lead back")],
+    image_search_url: ImageSearchUrl = "",
+    text_search_url: TextSearchUrl = "",
+) -> None:
+    """Let readers see the version before, at once; once more, and they see the later one again."""
+    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
+    out = Console()
+    try:
+        left, now = anyio.run(_roll_back, index, settings)
+    except LoreglassError as error:
+        print_failure(error, index.url(settings), out)
+        raise typer.Exit(1) from error
+    out.print(f"Readers of {index} see {now}. {left} is kept until the next `loreglass index {index}`.")
+
+
+def print_failure(error: LoreglassError, url: str, out: Console) -> None:
+    """Print what went wrong and, for a service that is away or refuses us, what to do."""
+    out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
+    if isinstance(error, DependencyUnavailable):
+        out.print(f"Is the platform running at {url}? Start it with: loreglass serve", soft_wrap=True)
+    if isinstance(error, Unauthorized):
+        out.print("Set LOREGLASS_SERVICE_WRITE_TOKEN to the write token of the services.", soft_wrap=True)
+
+
+def _service(http: HttpClient, index: Index, settings: CorpusSettings) -> ServiceClient:
+    url = index.url(settings)
+    return ServiceClient(http, index.service, url, token=write_token(url))
+
+
+async def _versions(index: Index, settings: CorpusSettings) -> list[Collection]:
+    async with http_client() as http:
+        return await list_versions(_service(http, index, settings), Patience())
+
+
+async def _roll_back(index: Index, settings: CorpusSettings) -> tuple[str, str]:
+    async with http_client() as http:
+        return await roll_back(_service(http, index, settings), index, Patience())
+
+
+def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, str, str]]:
+    """What readers see first; then what they saw before; then what is being filled, or was left half full."""
+    seen = {index.value: "see it", index.value + PREVIOUS: "saw it before"}
+    for alias, readers in seen.items():
+        for each in held:
+            if alias in each.aliases:
+                yield index.value, each.name, _points(each), readers
+    for each in held:
+        if seen.keys().isdisjoint(each.aliases):
+            yield index.value, each.name, _points(each), "do not see it"
+
+
+def _points(version: Collection) -> str:
+    return "does not open" if version.fault else f"{version.points:,}"
+
+
+def show(
+    index: Annotated[Index, typer.Argument(help="which index holds it")],
+    address: Address,
+    image_search_url: ImageSearchUrl = "",
+    text_search_url: TextSearchUrl = "",
+) -> None:
+    """Show a document as it is searched: a page's passages, or what is known of a photo."""
+    with _opened(index, image_search_url, text_search_url) as ask:
+        _print_content(ask(lambda held: held.show(address)))
+
+
+def remove(
+    index: Annotated[Index, typer.Argument(help="which index holds them")],
+    addresses: Annotated[list[str] | None, typer.Argument(help="documents to remove")] = None,
+    source: Annotated[str, typer.Option(help="Remove all documents of this source.")] = "",
+    image_search_url: ImageSearchUrl = "",
+    text_search_url: TextSearchUrl = "",
+) -> None:
+    """Remove documents. `loreglass index rollback` brings them back until the next change."""
+    if not addresses and not source:
+        raise typer.BadParameter("Name the documents, or a --source.")
+    with _opened(index, image_search_url, text_search_url) as ask:
+        gone = ask(lambda held: held.remove(addresses or (), source))
+        Console().print(f"Removed {len(gone):,} of {index}." if gone else "There was nothing to remove.")
+
+
+def rename(
+    index: Annotated[Index, typer.Argument(help="which index holds it")],
+    address: Address,
+    name: Annotated[str, typer.Argument(help="a page's title, or the thing that a photo shows")],
+    image_search_url: ImageSearchUrl = "",
+    text_search_url: TextSearchUrl = "",
+) -> None:
+    """Give a document another name. It keeps it until its file changes and is indexed again."""
+    with _opened(index, image_search_url, text_search_url) as ask:
+        _print_content(ask(lambda held: held.rename(address, name)))
+
+
+@contextmanager
+def _opened(index: Index, image_search_url: str, text_search_url: str) -> Iterator[Ask]:
+    """Yield a function that runs a call to the index. Errors are printed, and the command exits with 1."""
+    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
+
+    async def run(call: Callable[[documents.DocumentIndex], Awaitable[Any]]) -> Any:
+        async with http_client() as http:
+            return await call(documents.DocumentIndex(_service(http, index, settings), index.value))
+
+    try:
+        yield lambda call: anyio.run(run, call)
+    except LoreglassError as error:
+        print_failure(error, index.url(settings), Console())
+        raise typer.Exit(1) from error
+
+
+def _print_documents(listing: Documents) -> None:
+    out = Console()
+    table = Table("name", "address", "parts")
+    for each in listing.documents:
+        table.add_row(escape(each.name), escape(each.address), f"{each.parts:,}")
+    if listing.documents:
+        out.print(table)
+    out.print(f"Shown: {len(listing.documents):,} of {listing.found:,}. In the index: {listing.total:,}.")
+
+
+def _print_content(content: DocumentContent) -> None:
+    out = Console()
+    lines = {"name": content.name, "title": content.title, "url": content.url, **content.attributes}
+    for key, value in lines.items():
+        if value:
+            out.print(f"[bold]{escape(key)}[/bold]: {escape(value)}", highlight=False, soft_wrap=True)
+    for number, passage in enumerate(content.passages, 1):
+        out.print(f"\n[bold]passage {number}[/bold]\n{escape(passage)}", highlight=False, soft_wrap=True)

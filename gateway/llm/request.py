@@ -1,0 +1,125 @@
+"""Requests of the OpenAI chat API."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, JsonValue
+
+from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
+from gateway.llm.capabilities import Abilities, Thinking
+from gateway.llm.lines import described_lines
+from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
+from gateway.llm.schema_forms import SchemaForm, json_schema_of
+
+Parts = tuple[TextPart | ImagePart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How tokens are drawn; `top_logprobs` alternatives (0 to 20) are reported for each."""
+
+    seed: int = 0
+    top_logprobs: int = 5
+
+
+def request_body(
+    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, sampling: Sampling
+) -> dict[str, JsonValue]:
+    """The JSON of `POST /v1/chat/completions`, with what the server is believed to take."""
+    body: dict[str, JsonValue] = {
+        "model": model,
+        "messages": _messages(prompt, abilities),
+        "max_tokens": prompt.max_tokens + abilities.thinking_tokens,
+        "temperature": prompt.temperature,
+        "stream": True,
+    }
+    if abilities.thinking is Thinking.SWITCHED_OFF:
+        body["chat_template_kwargs"] = {"enable_thinking": False}
+    if abilities.seed:
+        body["seed"] = sampling.seed if prompt.seed is None else prompt.seed
+    if abilities.usage:
+        body["stream_options"] = {"include_usage": True}
+    if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
+        body["logprobs"] = True
+        body["top_logprobs"] = sampling.top_logprobs
+    if isinstance(prompt, Prompt) and abilities.form.has_grammar:
+        body["response_format"] = _response_format(prompt)
+    return body
+
+
+def _response_format(prompt: Prompt[Any]) -> dict[str, JsonValue]:
+    schema = json_schema_of(_class_of(prompt))
+    is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
+    named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _messages(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[JsonValue]:
+    """A message without photos is one string: every chat template takes that, not every one takes parts."""
+    return [{"role": role, "content": _content(parts)} for role, parts in _chat(prompt, abilities)]
+
+
+def _content(parts: Parts) -> JsonValue:
+    if any(isinstance(part, ImagePart) for part in parts):
+        return [_part(part) for part in parts]
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[str, Parts]]:
+    """The messages by role, without photos if the model does not see them."""
+    chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities.form))]
+    if isinstance(prompt, TextPrompt) and prompt.earlier is not None:
+        chat = [("user", prompt.earlier.user), ("assistant", (TextPart(prompt.earlier.reply),)), *chat]
+    if not abilities.sees_photos:
+        chat = [(role, tuple(part for part in parts if isinstance(part, TextPart))) for role, parts in chat]
+    if abilities.system:
+        return [("system", (TextPart(prompt.system),)), *chat]
+    (role, parts), *others = chat  # the system text first, so that all prompts of a request still begin alike
+    return [(role, (TextPart(prompt.system), *parts)), *others]
+
+
+def to_model_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str) -> ModelCall:
+    """Return a call as an experiment shows it: photos by their place only."""
+    return ModelCall(
+        prompt=prompt.name,
+        messages=[
+            ModelMessage(role=role, content=_call_parts(parts)) for role, parts in _chat(prompt, abilities)
+        ],
+        reply=_sendable(reply),
+        form="text" if isinstance(prompt, TextPrompt) else abilities.form.value,
+        temperature=prompt.temperature,
+    )
+
+
+def _call_parts(parts: Parts) -> list[ModelMessagePart]:
+    return [
+        ModelMessagePart(type="image")
+        if isinstance(part, ImagePart)
+        else ModelMessagePart(type="text", text=_sendable(part.text))
+        for part in parts
+    ]
+
+
+def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Parts:
+    """The user's parts; for a server that holds no schema with the reply's form in words, always last."""
+    if isinstance(prompt, TextPrompt) or form.has_grammar:
+        return prompt.user
+    if prompt.in_lines:
+        return (*prompt.user[:-1], TextPart(prompt.in_lines))
+    return (*prompt.user, TextPart(described_lines(prompt.name, _class_of(prompt))))
+
+
+def _sendable(text: str) -> str:
+    """Lone surrogates, which models may write, cannot be sent."""
+    return text.encode(errors="replace").decode()
+
+
+def _class_of(prompt: Prompt[Any]) -> type[BaseModel]:
+    schema: type[BaseModel] = prompt.schema
+    return schema
+
+
+def _part(part: TextPart | ImagePart) -> dict[str, JsonValue]:
+    if isinstance(part, ImagePart):
+        return {"type": "image_url", "image_url": {"url": part.data_uri}}
+    return {"type": "text", "text": part.text}

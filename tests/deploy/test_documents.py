@@ -1,0 +1,96 @@
+"""`/v1/documents`: an operator lists, shows, indexes, renames and removes documents."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.deploy.operating import Operated, operated
+from tests.deploy.test_operator import MILL, cover
+
+pytestmark = pytest.mark.anyio
+
+PAGES, IMAGES = "/v1/documents/pages", "/v1/documents/images"
+
+
+async def put(here: Operated, index: str, address: str, content: bytes, **known: str) -> httpx.Response:
+    data = {"metadata": json.dumps(known)} if known else {}
+    files = {"file": ("x", content)}
+    return await here.client.put(f"{index}/document", params={"address": address}, files=files, data=data)
+
+
+async def call(here: Operated, method: str, path: str, **parts: Any) -> httpx.Response:
+    return await here.client.request(method, path, **parts)
+
+
+async def test_a_page_is_added_replaced_renamed_and_removed(tmp_path: Path) -> None:
+    address = {"address": "file:docs/visit/mill.md"}
+    async with operated(tmp_path) as here:
+        outcomes = [
+            (await put(here, PAGES, address["address"], content)).json()["outcome"]
+            for content in (MILL, MILL, b"# Mill\n\nThe mill is blue.")
+        ]
+        listed = (await call(here, "GET", PAGES, params={"q": "MILL"})).json()
+        shown = (await call(here, "GET", f"{PAGES}/document", params=address)).json()
+        named = [
+            (await call(here, "PATCH", f"{PAGES}/document", params=address, json={"name": "A mill"})).json()
+            for _ in range(2)
+        ]
+        removed = [(await call(here, "DELETE", f"{PAGES}/document", params=address)).json() for _ in range(2)]
+        gone = await call(here, "GET", f"{PAGES}/document", params=address)
+    assert outcomes == ["added", "unchanged", "replaced"]
+    assert [each["address"] for each in listed["documents"]] == list(address.values())
+    assert (shown["source"], shown["passages"]) == ("docs", ["The mill is blue."])
+    assert [each["name"] for each in named] == ["A mill", "A mill"]
+    assert removed == [{"addresses": list(address.values())}, {"addresses": []}]
+    assert (gone.status_code, gone.headers["content-type"]) == (404, "application/problem+json")
+
+
+async def test_facts_of_a_photo_are_corrected_and_its_thing_is_renamed(tmp_path: Path) -> None:
+    address = "file:towers/gorm_tower.jpg"
+    async with operated(tmp_path) as here:
+        for height in ("330 m", "331 m"):
+            reply = await put(here, IMAGES, address, cover(5), height=height)
+        renamed = await call(
+            here, "PATCH", f"{IMAGES}/document", params={"address": address}, json={"name": "Gorm Mast"}
+        )
+        listed = (await call(here, "GET", IMAGES)).json()
+        await call(here, "DELETE", IMAGES, params={"source": "towers"})
+        empty = (await call(here, "GET", IMAGES)).json()
+    assert reply.json()["outcome"] == "replaced"
+    assert reply.json()["document"]["attributes"] == {"height": "331 m"}
+    assert (renamed.json()["name"], renamed.json()["attributes"]) == ("Gorm Mast", {"height": "331 m"})
+    assert (listed["parts"], [each["name"] for each in listed["documents"]]) == (1, ["Gorm Mast"])
+    assert empty["total"] == 0
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["https://a.example", "file:a.md", "file:a/../b.md", "file:a/.b.md", "file:/etc/passwd", "file:"],
+)
+async def test_other_addresses_are_refused(tmp_path: Path, address: str) -> None:
+    async with operated(tmp_path) as here:
+        reply = await put(here, PAGES, address, MILL)
+        assert (reply.status_code, (await call(here, "GET", PAGES)).json()["total"]) == (422, 0)
+
+
+async def test_what_is_no_page_is_refused_with_the_reason(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        reply = await put(here, PAGES, "file:a/b.md", b"\x7fELF" + bytes(400))
+    assert reply.status_code == 422
+    assert "something else than text" in reply.json()["detail"]
+
+
+async def test_an_index_is_not_changed_during_a_job_and_only_by_an_operator(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        with here.indexing.changing_index():
+            busy = await put(here, PAGES, "file:a/b.md", MILL)
+        async with here.from_afar() as stranger:
+            refused = [
+                (await stranger.request(method, f"{PAGES}/document", params={"address": "file:a/b.md"}))
+                for method in ("GET", "PUT", "PATCH", "DELETE")
+            ]
+    assert busy.status_code == 409
+    assert {each.status_code for each in refused} == {401}

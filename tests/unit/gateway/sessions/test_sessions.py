@@ -1,0 +1,137 @@
+"""Sessions over the memory store and over a real Redis. What a store does by itself is in `test_store.py`."""
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from chassis.errors import PayloadTooLarge, SessionNotFound
+from gateway.serving.sessions import Session, SessionLimits, Sessions, encode_turn, new_session_id
+from gateway.serving.tenants import PUBLIC
+from gateway.state import Turn
+from gateway.store import ListChange
+from tests.unit.gateway.sessions.harness import TTL_S, Backend, photo, turn
+
+pytestmark = pytest.mark.anyio
+
+LIMITS = SessionLimits(max_turns=4, max_photo_bytes=2000, max_turn_bytes=1000, ttl_s=TTL_S)
+
+
+@pytest.fixture
+def sessions(backend: Backend) -> Sessions:
+    return Sessions(backend.store, LIMITS)
+
+
+async def begin(sessions: Sessions, *append: Any, **options: Any) -> str:
+    session_id = new_session_id()
+    await sessions.append_turn(session_id, *(append or (turn(),)), **options, create=True)
+    return session_id
+
+
+async def assert_unknown(sessions: Sessions, session_id: str, tenant: str = PUBLIC) -> None:
+    with pytest.raises(SessionNotFound):
+        await sessions.get(session_id, tenant)
+    with pytest.raises(SessionNotFound):
+        await sessions.append_turn(session_id, turn("mine now"), photo(b"mine"), tenant)
+    with pytest.raises(SessionNotFound):
+        await sessions.delete(session_id, tenant)
+
+
+def test_session_ids_are_unique_and_safe_in_urls() -> None:
+    ids = {new_session_id() for _ in range(20)}
+    assert len(ids) == 20
+    assert all(re.fullmatch(r"[\w-]{32}", each, re.ASCII) for each in ids)
+
+
+async def test_turns_and_the_newest_photo_come_back_as_they_were(sessions: Sessions) -> None:
+    turns = (turn("Wer baute den Turm?\x00", "Ich weiß es nicht. 🗼"), Turn("And now?", "", abstained=True))
+    session_id = await begin(sessions, turns[0])
+    assert await sessions.get(session_id) == Session(session_id, None, turns[:1])
+    await sessions.append_turn(session_id, turns[0], photo(b"first"))
+    await sessions.append_turn(session_id, turns[0], photo())
+    await sessions.append_turn(session_id, turns[1])
+    assert await sessions.get(session_id) == Session(session_id, photo(), (*[turns[0]] * 3, turns[1]))
+
+
+async def test_the_latest_turns_and_the_photo_stay(sessions: Sessions) -> None:
+    session_id = await begin(sessions, turn("question 0"), photo())
+    for number in range(1, LIMITS.max_turns + 3):
+        await sessions.append_turn(session_id, turn(f"question {number}"))
+    session = await sessions.get(session_id)
+    latest = range(3, LIMITS.max_turns + 3)
+    assert [each.question for each in session.turns] == [f"question {number}" for number in latest]
+    assert session.photo == photo()
+
+
+async def test_concurrent_turns_are_all_stored(sessions: Sessions) -> None:
+    session_id, questions = new_session_id(), [f"question {number}" for number in range(LIMITS.max_turns)]
+    await asyncio.gather(
+        *(sessions.append_turn(session_id, turn(each), photo(), create=True) for each in questions)
+    )
+    session = await sessions.get(session_id)
+    assert sorted(each.question for each in session.turns) == questions
+    assert session.photo == photo()
+
+
+async def test_a_session_belongs_to_its_tenant(sessions: Sessions) -> None:
+    session_id = await begin(sessions, turn(), photo(), tenant="acme")
+    for stranger in ("globex", PUBLIC, "acme:", ""):
+        await assert_unknown(sessions, session_id, stranger)
+    assert await sessions.get(session_id, "acme") == Session(session_id, photo(), (turn(),))
+    await sessions.delete(session_id, "acme")
+    await assert_unknown(sessions, session_id, "acme")
+
+
+async def test_a_session_expires_after_its_last_turn(backend: Backend, sessions: Sessions) -> None:
+    session_id = await begin(sessions, turn("first"), photo())
+    for _ in range(2):
+        await backend.pass_time(LIMITS.ttl_s * 0.75)
+        await sessions.append_turn(session_id, turn("next"))
+    assert len((await sessions.get(session_id)).turns) == 3
+    await backend.pass_time(LIMITS.ttl_s)
+    await assert_unknown(sessions, session_id)
+
+
+@pytest.mark.parametrize(
+    "session_id",
+    ["", "x", "*", "a" * 33, "{" * 32, "é" * 32, "a" * 31 + "\n", "\ud800" * 32, "a-Valid_form0" + "x" * 19],
+)
+async def test_what_cannot_be_an_id_is_an_unknown_session(sessions: Sessions, session_id: str) -> None:
+    await assert_unknown(sessions, session_id)
+
+
+@pytest.mark.parametrize(
+    ("text", "jpeg"), [("next", bytes(LIMITS.max_photo_bytes + 1)), ("?" * LIMITS.max_turn_bytes, b"small")]
+)
+async def test_a_photo_or_turn_that_is_too_large_changes_nothing(
+    sessions: Sessions, text: str, jpeg: bytes
+) -> None:
+    session_id = await begin(sessions, turn(), photo())
+    before = await sessions.get(session_id)
+    with pytest.raises(PayloadTooLarge):
+        await sessions.append_turn(session_id, turn(text), photo(jpeg))
+    assert await sessions.get(session_id) == before
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"{", b"[]", b"null", b"\xff", b'{"question":1,"entity":null}', b"[" * 10_000]
+)
+@pytest.mark.parametrize("part", ["turn", "photo"])
+async def test_a_turn_or_photo_of_another_program_is_deleted(
+    backend: Backend, sessions: Sessions, garbage: bytes, part: str
+) -> None:
+    session_id = await begin(sessions, turn(), photo(), tenant="acme")
+    item, head = (garbage, None) if part == "turn" else (encode_turn(turn()), garbage)
+    await backend.store.append(f"acme:{session_id}", item, TTL_S, "acme", ListChange(9, head))
+    with capture_logs() as logs:
+        for _ in range(2):
+            with pytest.raises(SessionNotFound):
+                await sessions.get(session_id, "acme")
+    assert [line["what"] for line in logs] == ["session"]
+
+
+def test_unusable_limits_are_refused() -> None:
+    with pytest.raises(ValueError, match="positive"):
+        SessionLimits(max_turns=0)
