@@ -17,8 +17,5 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 async def live(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
     """A client of `app`, which is up and will be gone afterwards."""
     bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with (
-        running([bound]),
-        httpx.AsyncClient(base_url=bound.url, timeout=30, verify=NO_TLS) as client,
-    ):
+    async with running([bound]), httpx.AsyncClient(base_url=bound.url, timeout=30, verify=NO_TLS) as client:
         yield client

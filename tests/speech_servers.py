@@ -1,6 +1,6 @@
 """Servers of OpenAI's speech routes for tests: one of script, and one that really hears and speaks.
 
-Their replies are held against the types of OpenAI's own client (tests/unit/gateway/test_speech_servers.py).
+Their replies are held against the types of OpenAI's own client (tests/unit/gateway/test_spoken_answers.py).
 """
 
 import asyncio
@@ -96,12 +96,7 @@ class SpeechServers:
             if self.arrived is not None:
                 self.arrived.set()
             await self.release.wait()
-        statuses = {
-            Manner.FAILS: 500,
-            Manner.BUSY: 503,
-            Manner.REFUSES_REQUEST: 400,
-            Manner.REFUSES_KEY: 401,
-        }
+        statuses = {Manner.FAILS: 500, Manner.BUSY: 503, Manner.REFUSES_REQUEST: 400, Manner.REFUSES_KEY: 401}
         if self.manner in statuses:
             return JSONResponse({"error": {"message": "the inside"}}, statuses[self.manner])
         if self.manner is Manner.OTHER_SHAPE:

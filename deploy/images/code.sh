@@ -16,5 +16,5 @@ printf 'Metadata-Version: 2.1\nName: loreglass\nVersion: %s\n' "$version" \
     >"$target/loreglass-$version.dist-info/METADATA"
 cd "$source"
 # shellcheck disable=SC2086
-cp --recursive --parents $parts "$target"
+cp --recursive --preserve=timestamps --parents $parts "$target"
 if [ -d "$target/proto" ]; then mv "$target/proto/contracts" "$target" && rmdir "$target/proto"; fi

@@ -1,11 +1,11 @@
-"""The proto files and the pydantic models agree, and the check can fail."""
+"""The proto files agree with the Python contracts and with what was published."""
 
 import re
 
 import pytest
 
 from tests.contract.agreement import PACKAGE, PROTO_ONLY, disagreements, read_contracts, read_image
-from tests.contract.buf_tool import Image, built_image
+from tests.contract.buf_tool import PROTO, PUBLISHED, Image, buf, built_image
 
 
 def test_proto_files_and_pydantic_models_agree_field_by_field() -> None:
@@ -84,3 +84,18 @@ def test_each_rpc_names_its_http_method_and_path() -> None:
                 if not ROUTE.match(comments.get((6, at, 2, place), "")):
                     unnamed.append(f"{service['name']}.{method['name']}")
     assert unnamed == []
+
+
+def test_the_proto_files_pass_buf_lint() -> None:
+    linted = buf("lint", str(PROTO))
+    assert linted.returncode == 0, linted.stdout + linted.stderr
+
+
+def test_the_proto_files_are_formatted() -> None:
+    formatted = buf("format", str(PROTO), "--diff", "--exit-code")
+    assert formatted.returncode == 0, formatted.stdout + formatted.stderr
+
+
+def test_the_proto_files_break_nothing_that_was_published() -> None:
+    compared = buf("breaking", str(PROTO), "--against", str(PUBLISHED))
+    assert compared.returncode == 0, compared.stdout + compared.stderr

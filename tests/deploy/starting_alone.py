@@ -1,6 +1,6 @@
-"""Run as a script: starts an app that may import its image's code and locked packages, and nothing else.
+"""Run as a script: starts an app that may import its image's code and packages, and nothing else.
 
-`python -I -S starting_alone.py CODE SITE_PACKAGES NAME,NAME… MODULE (started | imported | tool)`
+`python -I -S starting_alone.py CODE SITE_PACKAGES HIDDEN,HIDDEN… MODULE (started | imported | tool)`
 """
 
 import importlib
@@ -13,19 +13,11 @@ from types import ModuleType
 from typing import Any
 
 
-def plain(name: str) -> str:
-    """A distribution's name as a lock writes it."""
-    return name.lower().replace("_", "-").replace(".", "-")
-
-
-class OnlyTheLocked(MetaPathFinder):
+class NotInTheImage(MetaPathFinder):
     """Hides every installed package that the image does not install."""
 
-    def __init__(self, allowed: set[str]) -> None:
-        from importlib.metadata import packages_distributions
-
-        installed = packages_distributions().items()
-        self._hidden = {top for top, names in installed if not {plain(name) for name in names} & allowed}
+    def __init__(self, hidden: set[str]) -> None:
+        self._hidden = hidden
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -52,10 +44,10 @@ def start(module: str) -> None:
     anyio.run(main)
 
 
-def run(code: Path, packages: str, allowed: str, module: str, how: str) -> None:
+def run(code: Path, packages: str, hidden: str, module: str, how: str) -> None:
     """What the command line asks for."""
     sys.path[:0] = [str(code), packages]
-    sys.meta_path.insert(0, OnlyTheLocked({*allowed.split(","), "loreglass"}))
+    sys.meta_path.insert(0, NotInTheImage(set(hidden.split(","))))
     if how == "started":
         start(module)
     elif how == "imported":

@@ -1,22 +1,173 @@
-"""Sessions and indexes outlive a crash of everything, and, from a backup, a loss of the disks."""
+"""A platform that lost power or its disks, restored from a backup."""
 
+import os
 import random
+import shutil
 import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
+from time import monotonic
 
 import anyio
 import pytest
+from redis import Redis
+from redis.exceptions import RedisError
 
+from bench.ports import free_ports
+from bench.processes import until_ready
+from deploy.inventory import APPS, App
 from deploy.sample import SAMPLE
 from evaluation.data.model import AskedTurn, Conversation
 from evaluation.data.world import World, load_world
 from loreglass_client import Answer, AsyncLoreglass
-from tests.deploy.crashing import CrashingPlatform, PersistentRedis, require_redis, restore_index
+from tests.journey.deployments import ROOT, OverHttp
 from tests.journey.outcomes import DEADLINE_MS
 
 pytestmark = pytest.mark.slow
+
+CONFIG = ROOT / "deploy" / "compose" / "redis.conf"
+RESTORE_REDIS = ROOT / "deploy" / "backup" / "restore_redis.sh"
+RESTORE_INDEX = ROOT / "deploy" / "backup" / "restore_index.sh"
+START_S = 30
+WITH_DATA = ("image_search", "text_search")
+
+
+class PersistentRedis:
+    """redis-server as containers run it, on loopback, with its files in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        [self._port] = free_ports(1)
+        self._process: subprocess.Popen[bytes] | None = None
+        self.url = f"redis://127.0.0.1:{self._port}/0"
+
+    def start(self) -> None:
+        """Returns when it has read its files."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        config = self._folder / "redis.conf"
+        config.write_text(CONFIG.read_text().replace("dir /data", f"dir {self._folder}"))
+        here = ["--port", str(self._port), "--bind", "127.0.0.1", "--logfile", str(self._folder / "log")]
+        here += ["--repl-diskless-sync-delay", "0"]  # a backup waits for no second reader
+        self._process = subprocess.Popen(["redis-server", str(config), *here])
+        until, pause = monotonic() + START_S, Event()
+        with Redis.from_url(self.url) as client:
+            while monotonic() < until and self._process.poll() is None:
+                try:
+                    client.ping()
+                    return
+                except RedisError:
+                    pause.wait(0.05)
+        raise RuntimeError("redis-server did not start:\n" + (self._folder / "log").read_text()[-2000:])
+
+    def kill(self) -> None:
+        """As a loss of power to this process alone would."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+            self._process = None
+
+    def wipe(self) -> None:
+        """Its disk is gone."""
+        shutil.rmtree(self._folder)
+
+    def back_up(self, file: Path) -> None:
+        """While it runs, as the runbook says."""
+        subprocess.run(["redis-cli", "-p", str(self._port), "--rdb", str(file)], check=True)
+
+    def restore(self, file: Path) -> None:
+        """While it is stopped, as the runbook says."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with file.open("rb") as snapshot:
+            subprocess.run(
+                ["sh", "-c", RESTORE_REDIS.read_text()], cwd=self._folder, stdin=snapshot, check=True
+            )
+
+
+class CrashingPlatform(OverHttp):
+    """All apps in one process, as `make serve` runs them: one signal and nobody of them closes a file."""
+
+    def __init__(self, data: Path, redis: PersistentRedis) -> None:
+        self._data = data
+        self._redis = redis
+        self._process: subprocess.Popen[bytes] | None = None
+        port, first, *_ = free_ports(len(APPS))
+        self.gateway_url = f"http://127.0.0.1:{port}"
+        self.service_urls = {
+            app.name: f"http://127.0.0.1:{first + place}" for place, app in enumerate(_in_order_of_ports())
+        }
+        self._environment = {
+            "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}",
+            "LOREGLASS_PORT": str(port),
+            "LOREGLASS_SERVICE_PORT": str(first),
+            "LOREGLASS_DATA_DIR": str(data),
+            "LOREGLASS_GATEWAY_SESSIONS": "redis",
+            "LOREGLASS_GATEWAY_REDIS_URL": redis.url,
+        }
+
+    def start(self) -> None:
+        """See `Deployment`; Redis first."""
+        self._redis.start()
+        self._data.mkdir(parents=True, exist_ok=True)
+        path = self._data / "log"
+        with path.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "deploy.one_process"],
+                cwd=ROOT,
+                env={**os.environ, **self._environment},
+                stdout=log,
+                stderr=log,
+            )
+        until_ready(self.gateway_url, self._process, path="/health/live", log=path)
+
+    def crash(self) -> None:
+        """SIGKILL to everything: nobody closes a file."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait(30)
+            self._process = None
+        self._redis.kill()
+
+    def wipe(self) -> None:
+        """The disks are gone."""
+        self._redis.wipe()
+        for name in WITH_DATA:
+            shutil.rmtree(self._data / name)
+
+    def back_up(self, folder: Path) -> None:
+        """While everything runs and nothing is being indexed, as the runbook says."""
+        folder.mkdir()
+        self._redis.back_up(folder / "redis.rdb")
+        for name in WITH_DATA:
+            source, target = self._data / name, folder / f"{name}.tgz"
+            done = subprocess.run(["tar", "-C", source, "-cSzf", target, "."], capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+
+    def restore(self, folder: Path) -> None:
+        """While nothing runs, as the runbook says."""
+        self._redis.restore(folder / "redis.rdb")
+        for name in WITH_DATA:
+            (self._data / name).mkdir()
+            restore_index(folder / f"{name}.tgz", self._data / name)
+
+
+def restore_index(archive: Path, data: Path) -> None:
+    """What the runbook says for a service that is stopped."""
+    with archive.open("rb") as content:
+        subprocess.run(["sh", "-c", RESTORE_INDEX.read_text()], cwd=data, stdin=content, check=True)
+
+
+def _in_order_of_ports() -> list[App]:
+    """The services, as deploy/one_process.py gives them the ports after its first."""
+    return sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
+
+
+def require_redis() -> None:
+    """Skip where there is none."""
+    if shutil.which("redis-server") is None or shutil.which("redis-cli") is None:
+        pytest.skip("redis-server is not installed here (apt-get install redis-server)")
 
 
 @dataclass(frozen=True, slots=True)

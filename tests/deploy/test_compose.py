@@ -15,16 +15,7 @@ from chassis.settings import ServiceAccess
 from deploy.inventory import APPS, App
 from gateway.settings import GatewaySettings
 from gateway.speech import decoder
-from tests.deploy.compose_file import (
-    ONCE,
-    ROOT,
-    SERVICES,
-    TWIN,
-    cards,
-    environment_of,
-    load,
-    networks_of,
-)
+from tests.deploy.compose_file import ONCE, ROOT, SERVICES, TWIN, cards, environment_of, load, networks_of
 
 BESIDE = [f"deploy/compose/{name}.yml" for name in ("keys", "dashboards", "alerts", "voice", "podman")]
 ALERTMANAGER = {"alertmanager": load("deploy/compose/alerts.yml")["services"]["alertmanager"]}
@@ -55,12 +46,7 @@ def config(compose: list[str], beside: list[str], profiles: str) -> subprocess.C
 
 def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
+        command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
 
 

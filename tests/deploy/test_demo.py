@@ -81,12 +81,7 @@ def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
 
 @pytest.mark.parametrize(
     ("error", "mark"),
-    [
-        (DeadlineExceeded(), NOT_KNOWN),
-        (Overloaded(), NOT_KNOWN),
-        (Internal(), WRONG),
-        (Unreachable(), WRONG),
-    ],
+    [(DeadlineExceeded(), NOT_KNOWN), (Overloaded(), NOT_KNOWN), (Internal(), WRONG), (Unreachable(), WRONG)],
 )
 def test_a_slow_request_is_not_answered_and_any_other_error_is_a_failure(
     error: LoreglassError, mark: str

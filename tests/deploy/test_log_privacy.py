@@ -108,10 +108,7 @@ def ask_in_every_way(url: str) -> set[int]:
     login = {"Authorization": f"Bearer {CALLERS_KEY.text}"}
     traced, streamed = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}, {"Accept": "text/event-stream"}
     form = {"question": QUESTION, "deadline_ms": "8000"}
-    chat_content = [
-        {"type": "text", "text": QUESTION},
-        {"type": "image_url", "image_url": {"url": DATA_URL}},
-    ]
+    chat_content = [{"type": "text", "text": QUESTION}, {"type": "image_url", "image_url": {"url": DATA_URL}}]
     chat = {"model": "loreglass", "messages": [{"role": "user", "content": chat_content}]}
     image = {"base64": base64.b64encode(PHOTO).decode()}
     with httpx.Client(base_url=url, headers=login, timeout=60, params={"q": QUESTION}) as client:

@@ -244,15 +244,6 @@ async def test_what_the_server_can_do_is_found_out_and_said(traits: ServerTraits
     assert told in found.described(GatewaySettings())
 
 
-async def test_a_model_that_writes_no_json_is_asked_for_it_in_words() -> None:
-    def rambles(request: ScriptedRequest) -> Reply:
-        return says("three, I think")
-
-    async with vlm_server(rambles, ServerTraits(json_schema=False, json_object=False)) as server:
-        found = await find_model(server.url)
-    assert "schema: not held, replies are asked for in labelled lines" in found.described(GatewaySettings())
-
-
 def test_a_speed_that_the_operator_has_set_stays() -> None:
     found, settings = ModelServer("http://m", "m", LAPTOP), PocketSettings()
     measured = answered_by(found, GatewaySettings(), settings)

@@ -1,4 +1,4 @@
-"""The pocket profile fits together: ports, settings and start-up messages."""
+"""The pocket profile fits together: ports, settings, start-up messages and experiments."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ from chassis.http.serving import listen
 from chassis.vectors.edge import EdgeStore
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
-from deploy.one_process import Platform, platform
+from deploy.one_process import Platform, gateway_settings_for, platform
 from deploy.settings import PocketSettings, one_thread_each
 from gateway.settings import GatewaySettings
 from tests.unit.chassis.pictures import encoded, scene
@@ -116,3 +116,28 @@ def test_numeric_libraries_have_a_thread_each_unless_the_environment_says_more(
     monkeypatch.delenv("OPENBLAS_NUM_THREADS")
     one_thread_each()
     assert (os.environ["OMP_NUM_THREADS"], os.environ["OPENBLAS_NUM_THREADS"]) == ("4", "1")
+
+
+SETTING = "LOREGLASS_GATEWAY_EXPERIMENTS"
+
+
+@pytest.mark.parametrize(
+    ("host", "said", "allowed"),
+    [
+        ("127.0.0.1", None, True),
+        ("::1", None, True),
+        ("localhost", None, True),
+        ("127.0.0.1", "false", False),
+        ("0.0.0.0", None, False),
+        ("192.0.2.7", None, False),
+        ("example.com", None, False),
+        ("0.0.0.0", "true", True),
+    ],
+)
+def test_the_pocket_platform_allows_them_where_only_this_machine_asks(
+    monkeypatch: pytest.MonkeyPatch, host: str, said: str | None, allowed: bool
+) -> None:
+    monkeypatch.delenv(SETTING, raising=False)
+    if said is not None:
+        monkeypatch.setenv(SETTING, said)
+    assert gateway_settings_for(host).experiments is allowed

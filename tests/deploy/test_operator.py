@@ -157,9 +157,7 @@ def test_a_name_is_kept_with_its_folders_inside_the_uploads(tmp_path: Path, name
     assert [each.name for each in tmp_path.rglob("*") if each.is_file()] == [Path(kept).name]
 
 
-def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(
-    tmp_path: Path,
-) -> None:
+def test_a_photo_that_nothing_names_is_refused_unless_a_file_may_name_it(tmp_path: Path) -> None:
     uploads = Uploads(tmp_path / "uploads")
     with pytest.raises(InvalidRequest, match="what it shows"):
         uploads.keep("photo/IMG_0001.jpg", io.BytesIO(b"x"), 1)

@@ -1,15 +1,19 @@
-"""The weights job against a small hub: what it fetches, when it does nothing, and how it fails."""
+"""The weights job against a small hub, and the command that lists models."""
 
 import ast
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from deploy.inventory import APPS
+from deploy.models import MODELS, app
 from deploy.weights import __main__ as command
 from deploy.weights.__main__ import MARKER, REVISIONS, SERVICES, CannotFetch, Weights, fetch, present
+from services.reader.settings import ReaderSettings
 from services.vlm.presets import PRESETS
 from tests.deploy.compose_file import ROOT, read_env
 from tests.deploy.fake_hub import COMMIT, FakeHub, Repository, serving
@@ -183,3 +187,41 @@ def test_the_list_follows_the_preset_and_the_voice(
     monkeypatch.setenv("LOREGLASS_WEIGHTS_REVISIONS", "main")
     with pytest.raises(SystemExit, match="LOREGLASS_WEIGHTS_REVISIONS is not JSON"):
         command.main(["--list"])
+
+
+MODEL_FILES = {"config.json": b"{}", "tokenizer.json": b"[]", "model.safetensors": bytes(range(256)) * 64}
+
+
+@pytest.fixture
+def model_hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHub]:
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", False)
+    monkeypatch.setitem(MODELS, "reader", replace(MODELS["reader"], revision=COMMIT))
+    with serving({MODELS["reader"].repository: Repository(dict(MODEL_FILES))}) as model_hub:
+        monkeypatch.setenv("HF_ENDPOINT", model_hub.url)
+        yield model_hub
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(app, arguments)
+    return done.exit_code, f"{done.output}{done.exception}"
+
+
+@pytest.mark.usefixtures("model_hub")
+def test_a_fetched_reader_is_listed_and_its_settings_are_printed(tmp_path: Path) -> None:
+    code, said = run("get", "--folder", str(tmp_path))
+    assert code == 0, said
+    settings = dict(each.split("=", 1) for each in said.split() if each.startswith("LOREGLASS_"))
+    prefix = "LOREGLASS_READER_"
+    reader = ReaderSettings.model_validate(
+        {"engine": settings[f"{prefix}ENGINE"], "model": settings[f"{prefix}MODEL"]}
+    )
+    assert (Path(reader.model) / "model.safetensors").read_bytes() == MODEL_FILES["model.safetensors"]
+    assert "here" in run("list", "--folder", str(tmp_path))[1].splitlines()[0]
+
+
+def test_without_a_network_it_says_so_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    code, said = run("get", "--folder", str(tmp_path))
+    assert code == 1
+    assert "could not be fetched" in said
+    assert "Traceback" not in said

@@ -1,17 +1,24 @@
-"""The harness of the benchmarks: what it measures is what happened."""
+"""The harness of the benchmarks, and the other gateways that it measures."""
 
 import asyncio
+from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from bench import __main__ as command
 from bench.arrivals import Outcome, Reply, closed_loop, open_loop
 from bench.deployment import fate_of, fates
 from bench.figures import Table, percentile
 from bench.generator import reply_of
+from bench.peers import FASTAPI, HAYSTACK, OPEA, ask, installed, peer, peer_bodies
 from bench.ports import free_ports
+from bench.processes import running
 from bench.report import About, section, write
 
 pytestmark = pytest.mark.anyio
@@ -143,3 +150,43 @@ def test_only_the_sections_that_ran_are_written_anew(tmp_path: Path) -> None:
 def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:
     lent_from = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert max(free_ports(50)) < lent_from
+
+
+@pytest.fixture(scope="module")
+def services_url() -> Iterator[str]:
+    with running("bench.node") as services:
+        yield services.url
+
+
+def _calls(services_url: str) -> dict[str, int]:
+    counts = httpx.get(f"{services_url}/node/counts").json()
+    return {name: count["received"] for name, count in counts.items()}
+
+
+@pytest.mark.parametrize("name", [FASTAPI, OPEA, HAYSTACK])
+def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: str, services_url: str) -> None:
+    environment = {OPEA: "opea", HAYSTACK: "haystack"}.get(name)
+    if environment and not installed(environment):
+        pytest.skip(f'{name} is not installed: make bench BENCH="--only peers" does that')
+    with peer(name, services_url) as subject:
+        for kind in ("upload", "follow-up"):
+            before = _calls(services_url)
+            said = ask(subject.url, peer_bodies(name)[kind])
+            for told in ("Direct line every 12 minutes", "local", "Marrow Quay Bridge"):
+                assert told in said
+            after = _calls(services_url)
+            more = {name: after[name] - before[name] for name in after if after[name] > before[name]}
+            assert more == {"ocr": 1, "image_search": 1, "domain_router": 1}
+
+
+@pytest.mark.parametrize(
+    "words", [["peers", "faults"], ["--only", "peers", "faults"], ["--only", "peers", "--only", "faults"]]
+)
+def test_several_benchmarks_are_named_at_once(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    monkeypatch.setattr(command, "_measured", lambda benchmark, *_: ran.append(benchmark.about.name) or [])
+    app = typer.Typer()
+    app.command()(command.main)
+    ended = CliRunner().invoke(app, [*words, "--quick"])
+    assert ended.exit_code == 0, ended.output
+    assert ran == ["peers", "faults"]

@@ -28,6 +28,8 @@ ABSENT = {
     "pydantic_settings",
     "prometheus_client",
     "structlog",
+    "sklearn",
+    "scikit_learn",
 }
 OURS = {"chassis", "contracts", "services", "gateway", "deploy"}
 HTTP_CLIENT = "httpx"
@@ -50,8 +52,10 @@ class Without(importlib.metadata.DistributionFinder):
     def find_distributions(
         self, context: importlib.metadata.DistributionFinder.Context = _ANYTHING
     ) -> Iterable[importlib.metadata.Distribution]:
-        """For those who ask for a package's version."""
+        """For those who ask for a version, mostly by name: then the files of the others are not read."""
         found = importlib.machinery.PathFinder.find_distributions(context)
+        if context.name is not None:
+            return () if context.name.replace("-", "_") in ABSENT else found
         return (each for each in found if each.metadata["Name"].replace("-", "_") not in ABSENT)
 
 

@@ -29,6 +29,10 @@ def pytest_configure() -> None:
 
         torch.set_num_threads(1)
         make_importable()  # before transformers looks: without it none of its image processors loads
+        import transformers.utils
+
+        # Images have no scikit-learn. Where transformers finds it, each process imports pandas too.
+        transformers.utils.is_sklearn_available = lambda: False
 
 
 @pytest.fixture(scope="session")

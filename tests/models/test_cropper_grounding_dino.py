@@ -290,9 +290,7 @@ def scripted(*boxes: tuple[int, tuple[float, float, float, float], float]) -> An
 PAIRS = DetectionOptions(group_size=1)
 
 
-def test_small_and_cut_regions_come_last(
-    detector: GroundingDinoDetector,
-) -> None:
+def test_small_and_cut_regions_come_last(detector: GroundingDinoDetector) -> None:
     forward = scripted(
         (0, (-0.1, 0.2, 0.5, 0.8), 0.95), (0, (0.6, 0.6, 0.7, 0.7), 0.9), (0, (0.3, 0.3, 0.8, 0.8), 0.45)
     )
@@ -303,18 +301,14 @@ def test_small_and_cut_regions_come_last(
     assert regions[1].corners[0] == pytest.approx((0, 60))
 
 
-def test_duplicate_regions_keep_the_surer_label(
-    detector: GroundingDinoDetector,
-) -> None:
+def test_duplicate_regions_keep_the_surer_label(detector: GroundingDinoDetector) -> None:
     forward = scripted((0, (0.1, 0.2, 0.5, 0.8), 0.6), (1, (0.1, 0.21, 0.5, 0.8), 0.7))
     regions = GroundingDinoCropper(detector, forward, PAIRS).crop(noise(300, 400), ["car", "vehicle"], 5)
     assert [region.label for region in regions] == ["vehicle"]
     assert regions[0].score == pytest.approx(0.7)
 
 
-def test_low_scores_and_nan_are_dropped(
-    detector: GroundingDinoDetector,
-) -> None:
+def test_low_scores_and_nan_are_dropped(detector: GroundingDinoDetector) -> None:
     nan = float("nan")
     forward = scripted(
         (0, (0.1, 0.2, 0.5, 0.8), 0.4), (0, (nan, 0.2, 0.5, 0.8), 0.9), (0, (0.2, 0.2, 0.5, 0.8), nan)
@@ -322,9 +316,7 @@ def test_low_scores_and_nan_are_dropped(
     assert GroundingDinoCropper(detector, forward, PAIRS).crop(noise(300, 400), ["car"], 5) == []
 
 
-def test_crop_is_cut_and_scaled(
-    detector: GroundingDinoDetector,
-) -> None:
+def test_crop_is_cut_and_scaled(detector: GroundingDinoDetector) -> None:
     photo = np.zeros((1600, 2400, 3), np.uint8)
     photo[400:1200, 300:2100] = (200, 30, 30)
     forward = scripted((0, (0.125, 0.25, 0.875, 0.75), 0.9))

@@ -143,7 +143,8 @@ def test_interrupted_run_gives_the_same_head(
     config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = config.recipe.model_copy(update={"epochs": 5, "learning_rate": 3e-2})
-    tuning = config.model_copy(update={"tune_qformer": True, "tuned_rate": 2e-3, "recipe": recipe})
+    few = {"data": (write_domains(tmp_path / "few", each=8),), "tune_qformer": True, "tuned_rate": 2e-3}
+    tuning = config.model_copy(update={**few, "recipe": recipe})
     whole = trained(train_domain_router, tuning, tmp_path / "whole")
     log = RunFolder.log
 

@@ -46,9 +46,7 @@ def tiny_clip(folder: Path, quick_gelu: bool = True) -> TinyClip:
     ends = {"bos_token_id": _VOCABULARY - 2, "eos_token_id": _VOCABULARY - 1, "pad_token_id": 0}
     text = tower | ends | {"vocab_size": _VOCABULARY, "max_position_embeddings": _CONTEXT}
     config = CLIPConfig(
-        vision_config=tower | {"image_size": SIDE, "patch_size": 14},
-        text_config=text,
-        projection_dim=SHARED,
+        vision_config=tower | {"image_size": SIDE, "patch_size": 14}, text_config=text, projection_dim=SHARED
     )
     model = CLIPModel(config).eval()
     _sharpen(model)

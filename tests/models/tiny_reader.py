@@ -51,10 +51,7 @@ def tiny_roberta_reader(folder: Path) -> Path:
     )
     tokenizer.save_pretrained(folder)
     config = RobertaConfig(
-        vocab_size=len(tokenizer),
-        max_position_embeddings=POSITIONS + 2,
-        type_vocab_size=1,
-        **_LAYERS,
+        vocab_size=len(tokenizer), max_position_embeddings=POSITIONS + 2, type_vocab_size=1, **_LAYERS
     )
     RobertaForQuestionAnswering(config).save_pretrained(folder)
     return folder

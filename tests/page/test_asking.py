@@ -16,7 +16,7 @@ from tests.page.browser import Wearer
 from tests.page.conftest import Open
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
 from tests.unit.gateway.reasoners import ScriptedReasoner
-from tests.unit.gateway.test_keys import keys_entry
+from tests.unit.gateway.test_tenants import keys_entry
 
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
 ARRIVE = """([kind, bytes]) => {

@@ -12,14 +12,7 @@ from tests.training.made import photo
 from tests.training.tiny_models import tiny_qwen25_vl
 from training.grpo.rollout import Asked
 from training.grpo.settings import GrpoConfig
-from training.samples import (
-    Origin,
-    Part,
-    QuestionSample,
-    Task,
-    digest,
-    write_samples,
-)
+from training.samples import Origin, Part, QuestionSample, Task, digest, write_samples
 
 PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the book\n</tool>"
 KNOWLEDGE = "<think>Piece 1.</think>\n<answer>It has 312 pages.</answer>"

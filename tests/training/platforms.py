@@ -14,9 +14,6 @@ from tests.unit.gateway.fakes import FakeServices
 @contextmanager
 def served(services: FakeServices) -> Iterator[GatewaySettings]:
     """Settings of a gateway before these services."""
-    with (
-        start_blocking_portal() as portal,
-        portal.wrap_async_context_manager(live(services.app())) as client,
-    ):
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(live(services.app())) as client:
         url = str(client.base_url)
         yield GatewaySettings(**{f"{name}_url": url for name in Services.names()})

@@ -24,14 +24,7 @@ from training.grpo.rollout import Asked, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import tune
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder
-from training.samples import (
-    ConversationSample,
-    Label,
-    Part,
-    Task,
-    digest,
-    write_samples,
-)
+from training.samples import ConversationSample, Label, Part, Task, digest, write_samples
 
 
 @pytest.fixture(scope="module")

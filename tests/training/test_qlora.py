@@ -33,12 +33,7 @@ def four_bits() -> None:
 def config(tmp_path: Path) -> SftConfig:
     """A short run on a tiny Qwen2.5-VL in four bits."""
     weights = tiny_qwen25_vl(tmp_path / "model")
-    model = {
-        "weights": str(weights),
-        "dtype": "float32",
-        "gradient_checkpointing": False,
-        "quantised": True,
-    }
+    model = {"weights": str(weights), "dtype": "float32", "gradient_checkpointing": False, "quantised": True}
     return sft_config(three_tasks(tmp_path / "data", 4), weights, model=model, epochs=8, log_every=4)
 
 

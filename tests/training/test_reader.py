@@ -1,4 +1,4 @@
-"""The reader's training from end to end, with a tiny BERT: fitted, exported, calibrated, measured."""
+"""Training the builtin reader and the sentence encoder."""
 
 import json
 import shutil
@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
+from chassis.models import sentence_encoder as served
 from chassis.models.cross_encoder import CrossEncoder
 from services.reader.engine import Passage
 from tests.models.tiny_bge import tiny_bge
-from training import cli
+from training import cli, onnx_export
+from training import sentence_encoder as exported
 from training.reader.tasks import read_tasks
 
 COLOURS = ("red", "blue", "green", "old")
@@ -80,3 +84,23 @@ def test_tasks_have_the_passages_that_are_read_and_answers_to_other_questions(tm
     scene = next(each for each in read_tasks(rows(tmp_path), 99, 5, seed=1) if each.golds == ("red",))
     assert str(scene.subject).startswith("tower")
     assert scene.passages == (Passage(scene.passages[0].text, "tower"),)
+
+
+MAX_TOKENS = 32
+
+
+@pytest.mark.filterwarnings("ignore")  # torch's exporter warns of itself
+def test_int8_weights_keep_the_vectors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx_export, "_SMALL", 16)  # the model is so small that nothing would be quantised
+    base, out = tiny_bge(tmp_path / "base"), tmp_path / "out"
+    exported.main(base, out, "tiny", MAX_TOKENS)
+    texts = ["the tower is tall", "harbour", "the tower of the harbour is tall " * 20]
+    model, tokenizer = exported.SentenceEncoder(base).eval(), Tokenizer.from_file(str(out / "tokenizer.json"))
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(MAX_TOKENS)
+    for text, vector in zip(texts, served.SentenceEncoder(out).queries(texts), strict=True):
+        ids = torch.tensor([tokenizer.encode(text).ids])
+        with torch.inference_mode():
+            whole = model(ids, torch.zeros_like(ids), torch.ones_like(ids))[0].numpy()
+        assert vector @ (whole / np.linalg.norm(whole)) == pytest.approx(1, abs=1e-2)
+        assert not np.array_equal(vector, whole / np.linalg.norm(whole))

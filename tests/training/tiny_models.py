@@ -186,12 +186,7 @@ def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int 
     )
 
     tokenizer = _qwen_tokenizer(sentences, size)
-    rope = {
-        "rope_type": "default",
-        "rope_theta": 5e6,
-        "mrope_section": [6, 5, 5],
-        "mrope_interleaved": True,
-    }
+    rope = {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [6, 5, 5], "mrope_interleaved": True}
     vision = {
         "depth": 2,
         "hidden_size": 64,

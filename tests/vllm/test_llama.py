@@ -14,7 +14,7 @@ from bench.node import LLAMA_ON_VLLM_0_10_2, says, vlm_server
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.call import VlmCall, VlmEndpoint
-from gateway.llm.capabilities import Abilities
+from gateway.llm.capabilities import Abilities, Photos
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.probe import probe
@@ -91,7 +91,9 @@ async def test_the_scripted_server_answers_as_it_does(llama: Serving, is_old: bo
 
 async def test_the_probe_finds_what_the_preset_says(client: VlmClient, is_old: bool) -> None:
     found = await probe(client, minute())
-    assert found == Abilities(form=SchemaForm.WORDS, system=not is_old, photos=1, context=LLAMA.context)
+    assert found == Abilities(
+        form=SchemaForm.WORDS, system=not is_old, photos=Photos.ONE, context=LLAMA.context
+    )
     assert (LLAMA.holds_schema, LLAMA.masked_logprobs, LLAMA.photos) == (False, False, 1)
     assert not LLAMA.system_beside_photo  # not with every template
     print(f"\n  {json.dumps(found.described)}")  # noqa: T201

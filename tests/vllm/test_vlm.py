@@ -105,7 +105,7 @@ async def test_a_form_comes_back_with_the_probability_of_every_token(
     (sure,) = (completion.tokens_of("sure") or ())[:1]
     assert len(sure.alternatives) == 5
     assert math.isclose(sure.alternatives[0].probability, max(a.probability for a in sure.alternatives))
-    assert calls[0].form is SchemaForm.FULL
+    assert calls[0].form is SchemaForm.SCHEMA
     assert calls[0].requests == 1
     print(f"\n  {completion.text}\n  {calls[0]}")  # noqa: T201
 

@@ -219,9 +219,7 @@ def test_a_failed_pass_lets_go_of_its_tensors_before_its_calls_are_tried_alone(
     assert alive == [0, 0, 0, 0]
 
 
-def test_results_never_cross_however_calls_fail_leave_and_vary_in_length(
-    threads: ThreadPoolExecutor,
-) -> None:
+def test_results_never_cross_however_calls_fail_leave_and_vary_in_length(threads: ThreadPoolExecutor) -> None:
     def forward(items: Sequence[int]) -> list[int]:
         if any(item % 97 == 0 for item in items):
             raise ValueError("no")

@@ -241,9 +241,7 @@ async def test_two_parents_are_as_good_as_none(client: httpx.AsyncClient) -> Non
     assert (await line_of(client, "/remaining", parents))["trace_id"] not in TRACES
 
 
-async def test_many_callers_that_leave_at_once_leave_nothing_behind(
-    client: httpx.AsyncClient,
-) -> None:
+async def test_many_callers_that_leave_at_once_leave_nothing_behind(client: httpx.AsyncClient) -> None:
     async def come_and_go() -> None:
         async with connection(str(client.base_url)) as stream:
             await stream.send(head("POST", "/hang", Content_Length=2) + b"{}")

@@ -86,16 +86,7 @@ async def test_the_address_that_was_checked_is_the_one_that_is_connected_to(host
 
 
 @pytest.mark.parametrize(
-    "url",
-    [
-        "",
-        "red.jpg",
-        "/etc/passwd",
-        "file:///etc/passwd",
-        "ftp://a.example/b",
-        "http://",
-        "data:,x",
-    ],
+    "url", ["", "red.jpg", "/etc/passwd", "file:///etc/passwd", "ftp://a.example/b", "http://", "data:,x"]
 )
 async def test_what_is_no_web_address_is_refused(url: str) -> None:
     assert "URL" in await why(url)

@@ -1,16 +1,22 @@
-"""Liveness, readiness and what a service says of itself."""
+"""Health, readiness, and who is let in."""
 
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
+import httpx
 import pytest
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from pydantic import SecretStr
 
 from chassis.errors import DependencyUnavailable
+from chassis.http.access import Access
 from chassis.http.app import ServiceSpec, create_app, create_service
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
-from chassis.settings import AppSettings, ServiceSettings
+from chassis.settings import AppSettings, ServiceAccess, ServiceSettings
+from chassis.startup import WrongSettings
 from chassis.telemetry.metrics import Metrics
 from tests.live import live
 
@@ -104,3 +110,106 @@ async def test_what_an_engine_says_when_it_is_tried_is_not_shown() -> None:
 
     async with live(app_with({"engine": talkative})) as client:
         assert (await client.get("/health/ready")).json()["checks"] == {"engine": "ok"}
+
+
+READ, WRITE = "read-" + "r" * 24, "write-" + "w" * 24
+READER, WRITER = {"Authorization": f"Bearer {READ}"}, {"Authorization": f"Bearer {WRITE}"}
+
+
+@asynccontextmanager
+async def service(
+    read: str = READ, write: str = WRITE, host: str = "127.0.0.1"
+) -> AsyncIterator[httpx.AsyncClient]:
+    reads, writes = APIRouter(), APIRouter()
+
+    @reads.get("/v1/things/{name}")
+    async def look(name: str) -> str:
+        return name
+
+    @writes.put("/v1/things/{name}")
+    async def keep(name: str) -> str:
+        return name
+
+    access = ServiceAccess(token=SecretStr(read), write_token=SecretStr(write))
+    spec = ServiceSpec("text_search", [reads], lambda _: "engine", lambda _: None, write_routers=[writes])
+    async with live(create_service(spec, ServiceSettings(access=access, host=host))) as client:
+        yield client
+
+
+CALLS: list[tuple[str, dict[str, str], int]] = [
+    ("GET", {}, 401),
+    ("GET", {"Authorization": "Bearer wrong"}, 401),
+    ("GET", {"Authorization": READ}, 401),
+    ("GET", READER, 200),
+    ("GET", WRITER, 200),
+    ("GET", {**READER, "Host": "evil.example"}, 400),
+    ("PUT", {}, 401),
+    ("PUT", READER, 401),
+    ("PUT", WRITER, 200),
+]
+
+
+async def test_reading_writing_and_probes_need_their_tokens() -> None:
+    async with service() as client:
+        for method, headers, status in CALLS:
+            reply = await client.request(method, "/v1/things/one", headers=headers)
+            assert reply.status_code == status, (method, headers)
+            if status == 401:
+                assert reply.json()["type"] == "urn:loreglass:problem:unauthorized"
+                assert READ not in reply.text
+                assert WRITE not in reply.text
+        for path in ("/health/live", "/health/ready", "/info", "/metrics"):
+            reply = await client.get(path, headers={"Host": "10.1.2.3:7104"})
+            assert reply.status_code == 200, path
+            assert READ not in reply.text
+
+
+@pytest.mark.parametrize(
+    ("host", "known"),
+    [
+        ("localhost:7104", True),
+        ("[::1]:7104", True),
+        ("10.0.0.7", True),
+        ("text-search:7104", True),
+        ("text_search", True),
+        ("text-search.loreglass.svc.cluster.local:7104", True),
+        ("search.internal", True),
+        ("text-search.evil.example", False),
+        ("text-search.x.svc.evil.example", False),
+        ("evil.example", False),
+        ("", False),
+    ],
+)
+def test_a_service_goes_by_its_own_names_and_those_it_was_told(host: str, known: bool) -> None:
+    assert Access(hosts=frozenset({"search.internal"})).answers_to(host, "text_search") is known
+
+
+async def test_without_tokens_a_service_is_open_and_says_so_where_others_can_reach_it() -> None:
+    async with service("", "") as client:
+        assert (await client.put("/v1/things/one")).status_code == 200
+        assert (await client.get("/health/ready")).json()["checks"] == {"engine": "ok"}
+    async with service("", "", host="0.0.0.0") as client:
+        assert "no token" in (await client.get("/health/ready")).json()["checks"]["access"]
+
+
+@pytest.mark.parametrize(
+    ("read", "write"), [(READ, READ), (READ, ""), ("short", WRITE), (READ, "two words of it now")]
+)
+def test_tokens_that_protect_nothing_are_refused_without_being_shown(read: str, write: str) -> None:
+    with pytest.raises(WrongSettings) as refused:
+        ServiceAccess(token=SecretStr(read), write_token=SecretStr(write)).open()
+    assert read not in str(refused.value)
+
+
+def test_a_token_may_be_in_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, token in (("TOKEN", READ), ("WRITE_TOKEN", WRITE)):
+        (tmp_path / name).write_text(token + "\n")
+        monkeypatch.setenv(f"LOREGLASS_SERVICE_{name}_FILE", str(tmp_path / name))
+    settings = ServiceSettings()
+    assert settings.access.open() == Access(READ, WRITE)
+    assert READ not in repr((settings, settings.access.open())) + json.dumps(
+        settings.model_dump(mode="json"), default=str
+    )
+    (tmp_path / "TOKEN").write_text("")
+    with pytest.raises(WrongSettings):
+        settings.access.open()

@@ -95,8 +95,7 @@ def _depth(value: Any) -> int:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['{"a": 1, "a": 2}', "[NaN]", "[-Infinity]", "9" * 6_000, '{"a"', "", "\x00", "[" * 5_000],
+    "text", ['{"a": 1, "a": 2}', "[NaN]", "[-Infinity]", "9" * 6_000, '{"a"', "", "\x00", "[" * 5_000]
 )
 def test_what_is_no_json_is_refused(text: str) -> None:
     for given in (text, text.encode()):

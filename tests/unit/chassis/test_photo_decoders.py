@@ -105,11 +105,7 @@ def test_what_takes_too_much_of_the_processor_is_ended(tmp_path: Path) -> None:
         "serve(photos._handle, Bounds(0.05, photos._bounds().limits))\n"
     )
     reply = subprocess.run(
-        [sys.executable, str(program)],
-        input=_job(SLOW),
-        capture_output=True,
-        env=environment(),
-        check=False,
+        [sys.executable, str(program)], input=_job(SLOW), capture_output=True, env=environment(), check=False
     )
     assert (reply.returncode, reply.stdout) == (-signal.SIGPROF, b"")
 

@@ -11,11 +11,7 @@ from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from chassis.errors import (
-    DeadlineExceeded,
-    DependencyUnavailable,
-    Overloaded,
-)
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
@@ -236,10 +232,7 @@ async def server_that_hangs_up_on_kept_connections() -> AsyncIterator[str]:
 
 async def test_a_read_over_a_stale_connection_is_made_again_within_the_guards_budget() -> None:
     watched = Watched(RetryBudget())
-    async with (
-        server_that_hangs_up_on_kept_connections() as url,
-        service_at(url, watched.guard) as service,
-    ):
+    async with server_that_hangs_up_on_kept_connections() as url, service_at(url, watched.guard) as service:
         for _ in range(3):
             await service.send_json("POST", "/read", ASKED, Health, after(20_000))
     assert [event.attempts for event in watched.events] == [1, 2, 2]

@@ -110,12 +110,7 @@ def test_a_service_that_cannot_start_says_why_in_one_sentence_and_no_traceback()
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("DEVICE", "tpu"),
-        ("LOG_LEVEL", "chatty"),
-        ("MEMORY_SHARE", "1.5"),
-        ("REMOTE_URL", "localhost:8000"),
-    ],
+    [("DEVICE", "tpu"), ("LOG_LEVEL", "chatty"), ("MEMORY_SHARE", "1.5"), ("REMOTE_URL", "localhost:8000")],
 )
 def test_a_wrong_setting_is_named_and_its_value_kept_to_oneself(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""`loreglass ask`: photos, refusals and bad arguments."""
+"""The commands ask and keys."""
 
 from pathlib import Path
 
@@ -8,9 +8,11 @@ from typer.testing import CliRunner
 
 from clients.cli import app
 from contracts.answer import Citation, CitationKind, Reason, Route
-from gateway.state import Query
+from gateway.clients.reading import read_request
+from gateway.state import Query, ToRead
 from gateway.steps.conclusion import Outcome, refusal
 from loreglass_client import Answer, AsyncLoreglass
+from services.reader.routes import MAX_CHARACTERS
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_client import follow, photo
 
@@ -34,10 +36,7 @@ async def test_photo_is_optional(tmp_path: Path) -> None:
 
 async def test_unmeasured_confidence_is_null_everywhere() -> None:
     unmeasured = Outcome("8,611 m.", Reason.ANSWERED, None, Route.RAG)
-    async with (
-        scripted_gateway(ScriptedPipeline(lambda _: unmeasured)) as url,
-        AsyncLoreglass(url) as client,
-    ):
+    async with scripted_gateway(ScriptedPipeline(lambda _: unmeasured)) as url, AsyncLoreglass(url) as client:
         asked = await client.ask("how tall is K2?")
         *_, streamed = [event async for event in client.stream("how tall is K2?")]
         chatted = await client.ask_in([], "how tall is K2?")
@@ -64,9 +63,7 @@ async def test_refusal_shows_closest_passage_and_advice() -> None:
     ]
 
 
-def test_missing_server_is_explained(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_missing_server_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("LOREGLASS_GATEWAY_URL", raising=False)
     monkeypatch.setenv("LOREGLASS_PORT", "9")
     done = CliRunner().invoke(app, ["ask", "how tall is K2?", "--deadline-ms", "1"])
@@ -82,3 +79,11 @@ def test_bad_arguments_are_refused(arguments: list[str], said: str) -> None:
     done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["ask", *arguments])
     assert done.exit_code == 2
     assert said in done.output
+
+
+def test_pages_that_are_too_long_together_are_left_out_from_the_end() -> None:
+    pages = [ToRead("word " * 4_000, f"Page {place}", CitationKind.PAGE) for place in range(40)]
+    asked = read_request("who wrote it?", pages, None, (), 1)
+    assert sum(len(each.text) + len(each.title) for each in asked.passages) <= MAX_CHARACTERS
+    assert [each.title for each in asked.passages] == [page.title for page in pages[: len(asked.passages)]]
+    assert len(asked.passages) > 5

@@ -20,15 +20,7 @@ from chassis.errors import NotReady
 from contracts.answer import Citation, CitationKind, Reason, Route
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
-from loreglass_client import (
-    Answer,
-    AsyncLoreglass,
-    Loreglass,
-    LoreglassError,
-    Retries,
-    errors,
-    models,
-)
+from loreglass_client import Answer, AsyncLoreglass, Loreglass, LoreglassError, Retries, errors, models
 from loreglass_client.models import Event, StageEvent, TokenEvent
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 

@@ -236,8 +236,7 @@ class FakeServices:
 
         @router.post("/v1/classify", response_model=ClassifyReply)
         async def classify(
-            question: Annotated[str, Form()],
-            recognized_text: Annotated[str, Form()] = "",
+            question: Annotated[str, Form()], recognized_text: Annotated[str, Form()] = ""
         ) -> Any:
             return await self.domain_router.serve((question, recognized_text))
 

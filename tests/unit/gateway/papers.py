@@ -163,22 +163,16 @@ def numbered(query: str, number: int) -> TextHit:
 
 
 async def ask_three_step(
-    reasoner: ScriptedThreeStep | None = None,
-    services: FakeServices | None = None,
-    **more: Any,
+    reasoner: ScriptedThreeStep | None = None, services: FakeServices | None = None, **more: Any
 ) -> Result:
     """One question to `three-step`."""
     return await _ask(
-        services,
-        lambda c: ThreeStepPipeline(c, reasoner or ScriptedThreeStep(), THRESHOLDS),
-        **more,
+        services, lambda c: ThreeStepPipeline(c, reasoner or ScriptedThreeStep(), THRESHOLDS), **more
     )
 
 
 async def ask_wiki_prf(
-    reasoner: ScriptedWikiPrf | None = None,
-    services: FakeServices | None = None,
-    **more: Any,
+    reasoner: ScriptedWikiPrf | None = None, services: FakeServices | None = None, **more: Any
 ) -> Result:
     """One question to `wiki-prf`."""
     return await _ask(

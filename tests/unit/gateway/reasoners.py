@@ -9,17 +9,7 @@ import anyio
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import (
-    Context,
-    Draft,
-    Entity,
-    GenerationBudget,
-    PhotoText,
-    Query,
-    Quote,
-    Reply,
-    Tool,
-)
+from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
 
 BOTH_TOOLS = frozenset({Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH})
 

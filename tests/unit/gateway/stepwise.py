@@ -13,18 +13,7 @@ from gateway.clients.services import Services
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
 from gateway.planning.run import Run
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import (
-    Context,
-    Draft,
-    Entity,
-    GenerationBudget,
-    Photo,
-    PhotoText,
-    Query,
-    Reply,
-    Tool,
-    Turn,
-)
+from gateway.state import Context, Draft, Entity, GenerationBudget, Photo, PhotoText, Query, Reply, Tool, Turn
 from gateway.steps.conclusion import Outcome
 from gateway.thresholds import RetrievalLimits, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices

@@ -85,9 +85,7 @@ def test_new_tenants_do_not_overtake_one_that_waits() -> None:
 
 
 @given(ENTRIES)
-def test_everybody_gets_a_turn_by_deadline_within_a_tenant(
-    asked: list[tuple[int, str, Priority]],
-) -> None:
+def test_everybody_gets_a_turn_by_deadline_within_a_tenant(asked: list[tuple[int, str, Priority]]) -> None:
     queue = queue_of(*(entry(*each) for each in asked))
     served = [serve_one(queue) for _ in asked]
     assert queue.first() is None

@@ -100,22 +100,3 @@ def test_noisy_tenant_takes_nothing_from_a_quiet_one() -> None:
     (alone,) = serve(quiet)
     beside, _ = serve(quiet, Stream(5.0, "noisy"))
     assert beside[GOOD] >= 0.98 * alone[GOOD]
-
-
-def test_two_greedy_tenants_get_the_same() -> None:
-    two, six = map(goodput, serve(Stream(2.0, "two"), Stream(6.0, "six")))
-    assert two == pytest.approx(six, rel=0.1)
-
-
-def test_background_work_yields_to_interactive_and_uses_the_rest() -> None:
-    interactive = Stream(0.5, "a")
-    (alone,) = serve(interactive)
-    beside, background = serve(interactive, Stream(5.0, "b", Priority.BACKGROUND))
-    assert beside[GOOD] >= 0.98 * alone[GOOD]
-    assert goodput(background) > 0.35
-
-
-def test_no_priority_starves_under_overload() -> None:
-    served = serve(*(Stream(1.5, "one", priority) for priority in Priority), seconds=120)
-    shares = [goodput(each) for each in served]
-    assert [share * 12 / sum(shares) for share in shares] == pytest.approx([8, 3, 1], rel=0.15)

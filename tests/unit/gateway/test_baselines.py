@@ -146,6 +146,15 @@ async def test_crag_mm_keeps_things_from_three_quarters_on(task: int) -> None:
     ]
 
 
+async def test_crag_mm_holds_its_limit_against_the_cosine_where_there_is_one() -> None:
+    services = FakeServices()
+    near, far = image_hit("Near", 0.6), image_hit("Far", 0.9)
+    hits = [near.model_copy(update={"cosine": 0.76}), far.model_copy(update={"cosine": 0.74})]
+    services.image_search.reply = ImageSearchReply(hits=hits, collection="images")
+    found = await retrieved("crag-mm-task-2", services)
+    assert [(thing.name, thing.probability) for thing in found.things] == [("Near", 0.6)]
+
+
 async def test_direct_rag_keeps_every_thing() -> None:
     result = await asked("direct-rag", services=find_things(0.9, 0.1))
     _, found = result.reader.given("answer_from")

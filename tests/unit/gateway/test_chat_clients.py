@@ -16,7 +16,7 @@ from chassis.keys import ApiKey
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-from tests.unit.gateway.test_keys import keys_entry
+from tests.unit.gateway.test_tenants import keys_entry
 
 pytestmark = pytest.mark.anyio
 

@@ -35,10 +35,7 @@ def user(text: str, photo: str | None = URI) -> ChatCompletionMessageParam:
         return {"role": "user", "content": text}
     return {
         "role": "user",
-        "content": [
-            {"type": "image_url", "image_url": {"url": photo}},
-            {"type": "text", "text": text},
-        ],
+        "content": [{"type": "image_url", "image_url": {"url": photo}}, {"type": "text", "text": text}],
     }
 
 

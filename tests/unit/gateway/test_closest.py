@@ -6,21 +6,13 @@ from typing import Any
 
 import pytest
 
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from contracts import headers
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route, Verification
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.state import Context, Evidence, Quote, Reply, Unverified
-from gateway.steps.conclusion import (
-    CLOSEST_CHARS,
-    Outcome,
-    closest_of,
-    conclude,
-    refusal,
-    with_caution,
-)
+from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
 from gateway.thresholds import load_thresholds
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.device_bytes import phone
@@ -28,7 +20,7 @@ from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.test_chat_clients import complete
-from tests.unit.gateway.test_pocket_whole_way import nothing_found
+from tests.unit.gateway.test_first_look import nothing_found
 from tests.wire import send_raw
 
 pytestmark = pytest.mark.anyio
@@ -157,27 +149,6 @@ async def test_without_evidence_there_is_no_closest_passage(world: World, servic
     nothing_found(services)
     answer = await world.ask()
     assert (answer.reason, answer.closest) == (Reason.NO_EVIDENCE, None)
-
-
-@pytest.mark.parametrize(
-    ("failure", "reason"),
-    [
-        (DeadlineExceeded(), Reason.TIMED_OUT),
-        (Overloaded(retry_after_s=1), Reason.OVERLOADED),
-        (DependencyUnavailable(), Reason.UNAVAILABLE),
-    ],
-)
-async def test_refusal_without_a_model_has_the_closest_passage(
-    world: World, failure: LoreglassError, reason: Reason
-) -> None:
-    def fail(*_: object) -> Reply:
-        raise failure
-
-    world.reasoner.say = fail
-    answer = await world.ask()
-    assert answer.reason is reason
-    assert answer.closest is not None
-    assert answer.closest.snippet == PAGES
 
 
 @pytest.mark.parametrize("stream", [False, True])

@@ -21,14 +21,7 @@ from contracts.ocr import OcrReply
 from contracts.text_search import TextSearchReply
 from gateway.planning.stages import Stage
 from gateway.state import Context, Query, Quote, Reply
-from tests.unit.gateway.fakes import (
-    NAMES,
-    FakeServices,
-    Mood,
-    crop_region,
-    image_hit,
-    text_line,
-)
+from tests.unit.gateway.fakes import NAMES, PAGES, FakeServices, Mood, crop_region, image_hit, text_line
 from tests.unit.gateway.platform import PHOTO, gateway_before
 from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner
 
@@ -130,11 +123,7 @@ async def test_failed_text_search_is_not_reported_as_ignorance(
 
 @pytest.mark.parametrize(
     ("mood", "reason"),
-    [
-        (Mood.CRASHES, Reason.UNAVAILABLE),
-        (Mood.BUSY, Reason.OVERLOADED),
-        (Mood.HANGS, Reason.TIMED_OUT),
-    ],
+    [(Mood.CRASHES, Reason.UNAVAILABLE), (Mood.BUSY, Reason.OVERLOADED), (Mood.HANGS, Reason.TIMED_OUT)],
 )
 async def test_without_any_service_the_refusal_has_the_reason(
     services: FakeServices, mood: Mood, reason: Reason
@@ -209,6 +198,7 @@ async def test_refusal_without_a_reasoner_has_the_reason(
         answer = await world.ask()
         trace = (await world.client.get(f"/traces/{answer.trace_id}")).json()
     assert (answer.abstained, answer.reason, answer.degraded) == (True, reason, [step])
+    assert (answer.closest.snippet if answer.closest else None) == (PAGES if step == "answer" else None)
     assert (step, "failed") in [(stage["stage"], stage["state"]) for stage in trace["stages"]]
 
 

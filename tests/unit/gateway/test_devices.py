@@ -15,7 +15,7 @@ from tests.unit.gateway.device_bytes import board_pieces, glasses, phone
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.hostile import INSIDE
 from tests.unit.gateway.platform import PHOTO, World, gateway_before
-from tests.unit.gateway.test_keys import keys_entry
+from tests.unit.gateway.test_tenants import keys_entry
 from tests.wire import RawReply, connection, read_reply, send_raw
 
 pytestmark = pytest.mark.anyio
@@ -141,9 +141,7 @@ async def test_app_fetches_the_error_and_not_an_earlier_answer(world: World) -> 
     assert fetched.json() == {"success": False, "message": refused.json()["message"]}
 
 
-async def test_newer_photo_removes_the_older_answer(
-    services: FakeServices,
-) -> None:
+async def test_newer_photo_removes_the_older_answer(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         path = "/devices/photo-question/assistant-10"
         await send_raw(world.url, glasses("assistant-10", PHOTO))
@@ -171,9 +169,7 @@ async def test_app_fetches_the_answer_after_the_glasses_disconnected(services: F
     assert found.json()["success"]
 
 
-async def test_late_answer_to_an_older_photo_does_not_replace_the_newer_one(
-    services: FakeServices,
-) -> None:
+async def test_late_answer_to_an_older_photo_does_not_replace_the_newer_one(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         services.text_search.mood = Mood.HELD
         async with connection(world.url) as stream:

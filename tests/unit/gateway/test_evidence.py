@@ -1,8 +1,27 @@
-"""Passages of pages as evidence."""
+"""Passages as evidence, the addresses that are cited, and calls to the reader."""
 
+from dataclasses import replace
+
+import pytest
+from pydantic import ValidationError
+
+from chassis.errors import DependencyUnavailable
+from chassis.resilience.deadlines import Deadline
+from contracts.addresses import is_source_address
+from contracts.answer import CitationKind
+from contracts.geometry import Box
+from contracts.image_search import ImageItem, ImageSearchReply
+from contracts.reader import PassageKind, ReadReply, ReadTurn
+from contracts.text_search import Chunk, TextSearchReply
 from gateway.clients.services import Passage
+from gateway.state import Found, ToRead, Turn
 from gateway.steps.conclusion import cite
 from gateway.steps.evidence import page_evidence
+from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, read_answer
+from tests.unit.gateway.platform import gateway_before
+from tests.unit.gateway.stepwise import clients_of
+
+pytestmark = pytest.mark.anyio
 
 
 def texts(text: str) -> list[str]:
@@ -44,3 +63,108 @@ def test_a_chunk_that_begins_inside_a_section_knows_it() -> None:
     evidence = list(page_evidence(Passage(f"History\n{facts}", "Dome", "file:a.pdf", None, ("History",))))
     assert len(evidence) > 2
     assert {each.section_at(0) for each in evidence[1:]} == {"History"}
+
+
+RUN = [
+    "javascript:alert(1)",
+    " JavaScript:alert(1)",
+    "java\nscript:alert(1)",
+    "data:text/html,x",
+    "https://a\x00b",
+    "vbscript:x",
+    "//a.example/b",
+    "https:javascript",
+    "http://[x",
+    "https://a]b",
+]
+
+
+@pytest.mark.parametrize("url", RUN)
+def test_indexes_refuse_unsafe_urls(url: str) -> None:
+    assert not is_source_address(url)
+    with pytest.raises(ValidationError, match="must be an http://"):
+        Chunk(id="1", url=url, title="A", text="B")
+    with pytest.raises(ValidationError, match="must be an http://"):
+        ImageItem(id="1", entity="A", url=url)
+
+
+@pytest.mark.parametrize("url", ["https://a.example/b c?d=é#f", "HTTP://a.example", "file:a/salt.html"])
+def test_web_and_file_urls_are_accepted(url: str) -> None:
+    assert is_source_address(url)
+    assert Chunk(id="1", url=url, title="A", text="B").url == url
+    assert ImageItem(id="1", entity="A").url == ""
+
+
+@pytest.mark.anyio
+async def test_gateway_does_not_cite_unsafe_urls(services: FakeServices) -> None:
+    async with gateway_before(services) as world:
+        assert (await world.ask()).citations
+        pages, things = services.text_search.reply, services.image_search.reply
+        assert isinstance(pages, TextSearchReply)
+        assert isinstance(things, ImageSearchReply)
+        odd = {"url": "javascript:alert(1)"}
+        services.text_search.reply = pages.model_copy(
+            update={"hits": [hit.model_copy(update=odd) for hit in pages.hits]}
+        )
+        services.image_search.reply = things.model_copy(
+            update={"hits": [hit.model_copy(update=odd) for hit in things.hits]}
+        )
+        assert [each.url for each in (await world.ask()).citations if each.url] == []
+
+
+SIGN = ToRead("THE SALT ROAD\nMIRA HOLM", kind=CitationKind.PHOTO, boxes=((0.1, 0.2, 0.9, 0.3),) * 2)
+KNOWN = ToRead(AUTHOR, title=BOOK, kind=CitationKind.IMAGE)
+PAGE = ToRead(PAGES, title=BOOK)
+TURN = Turn("What is this?", "A book.", abstained=False)
+
+
+def deadline() -> Deadline:
+    return Deadline.after_ms(30_000)
+
+
+async def test_requests_and_replies_of_the_reader_are_translated() -> None:
+    services, weighed = FakeServices(), list[tuple[str, int]]()
+
+    def weigh(service: str, items: int) -> float:
+        weighed.append((service, items))
+        return 1.0
+
+    async with clients_of(services) as clients:
+        assert await clients.read("Who wrote this?", [PAGE], BOOK, (), 1, deadline()) == ()  # not said there
+        shared, passages = replace(clients, weigh=weigh), [SIGN, KNOWN, PAGE]
+        found = await shared.read("Who wrote this?", passages, BOOK, [TURN], 3, deadline())
+    assert weighed == [("reader", 3)]
+    _, asked = services.reader.calls
+    kinds = [PassageKind.PHOTO, PassageKind.ATTRIBUTE, PassageKind.PAGE]
+    assert [each.kind for each in asked.passages] == kinds
+    assert [each.title for each in asked.passages] == ["", BOOK, BOOK]
+    assert asked.passages[0].boxes == [Box(left=0.1, top=0.2, right=0.9, bottom=0.3)] * 2
+    assert (asked.question, asked.subject, asked.top_n) == ("Who wrote this?", BOOK, 3)
+    assert asked.history == [ReadTurn(question="What is this?", answer="A book.")]
+    start = AUTHOR.index("Mira Holm")
+    assert found == (Found(1, "Mira Holm", AUTHOR, "Mira Holm.", 0.9, start, start + len("Mira Holm")),)
+
+
+async def test_a_request_is_cut_to_the_contract_s_limits() -> None:
+    services = FakeServices()
+    long = ToRead("x" * 30_000, title="t" * 2_000, boxes=((0.0, 0.0, 1.0, 1.0),) * 600)
+    passages = [long, *(ToRead(f"Page {number}.") for number in range(62)), PAGE, PAGE]
+    history = [replace(TURN, question=f"Turn {number}?", answer="a" * 9_000) for number in range(20)]
+    async with clients_of(services) as clients:
+        (found,) = await clients.read(
+            "How many pages?" + "?" * 5_000, passages, None, history, 99, deadline()
+        )
+    (asked,) = services.reader.calls
+    assert (len(asked.passages), found.passage) == (64, 63)
+    assert (len(asked.passages[0].text), len(asked.passages[0].boxes)) == (20_000, 512)
+    assert [turn.question for turn in asked.history] == [f"Turn {number}?" for number in range(4, 20)]
+    assert (asked.subject, asked.top_n) == (None, 16)
+
+
+@pytest.mark.parametrize(("passage", "start"), [(1, 0), (-1, 0), (0, 3)])
+async def test_a_span_outside_its_passage_breaks_the_contract(passage: int, start: int) -> None:
+    services = FakeServices()
+    services.reader.reply = ReadReply(model="fake", answers=[read_answer(passage, PAGES, "The", start)])
+    async with clients_of(services) as clients:
+        with pytest.raises(DependencyUnavailable, match="reader sent a reply that breaks its contract"):
+            await clients.read("How many pages?", [PAGE], None, (), 1, deadline())

@@ -1,9 +1,10 @@
-"""Experiments: off unless allowed, validated, and for one question only."""
+"""Experiments and files of thresholds."""
 
 import json
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -13,8 +14,8 @@ from anyio.from_thread import start_blocking_portal
 
 from contracts.answer import Answer, Reason
 from gateway.pipelines.port import PAPER_PIPELINES, Tunable
-from gateway.settings import Reasoning
-from gateway.thresholds import Thresholds, load_thresholds
+from gateway.settings import GatewaySettings, Reasoning
+from gateway.thresholds import PACKAGED, Risk, Thresholds, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
 from tests.unit.gateway.hostile import PHOTO_64, asked, post_json, refused
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
@@ -207,17 +208,78 @@ async def test_every_pipeline_with_thresholds_takes_others(
 # The value itself
 
 
-def test_overridden_thresholds_are_validated() -> None:
-    thresholds = load_thresholds()
-    changed = thresholds.with_overrides({"tau_fine": 1, "judged": 0.0})
-    assert (changed.tau_fine, changed.judged, changed.version) == (1.0, 0.0, thresholds.version)
-    assert thresholds.with_overrides({}) == thresholds
-    with pytest.raises(ValueError, match="no threshold 'relevant'"):
-        thresholds.with_overrides({"relevant": 0.5})
-    with pytest.raises(ValueError, match="tau_fine"):
-        thresholds.with_overrides({"tau_fine": float("nan")})
-
-
 def test_every_threshold_of_the_file_can_be_set() -> None:
     names = [field.name for field in fields(Thresholds) if field.name != "version"]
     assert load_thresholds().with_overrides(dict.fromkeys(names, 0.5)).judged == 0.5
+
+
+GIVEN = PACKAGED.read_text("utf-8")
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "thresholds.toml"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def test_the_packaged_file_holds_the_papers_values() -> None:
+    thresholds = load_thresholds()
+    assert (thresholds.token_min, thresholds.token_mean) == (0.25, 0.50)
+    assert thresholds.relevant == pytest.approx(thresholds.tau_coarse * thresholds.tau_fine)
+    assert thresholds.version >= 2
+
+
+def test_a_more_careful_risk_asks_more_of_an_answer() -> None:
+    eager, balanced, careful = (
+        load_thresholds(risk=risk) for risk in (Risk.EAGER, Risk.BALANCED, Risk.CAREFUL)
+    )
+    assert balanced == load_thresholds()
+    assert eager.answer_confidence < balanced.answer_confidence < careful.answer_confidence
+    assert eager.supported < balanced.supported < careful.supported
+
+
+def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
+    mine = written(tmp_path, GIVEN)
+    with pytest.raises(ValueError, match="not both"):
+        GatewaySettings(risk=Risk.EAGER, thresholds=mine)
+    assert GatewaySettings(thresholds=mine).thresholds == mine
+
+
+def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
+    mine = GIVEN.replace("version = 7", "version = 8").replace("decisive = 0.90", "decisive = 1")
+    thresholds = load_thresholds(written(tmp_path, mine))
+    assert (thresholds.version, thresholds.decisive) == (8, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("decisive = 0.90", "decisive = 0.90\ndecisiv = 0.90"), "decisiv: "),
+        (("decisive = 0.90", ""), "decisive: "),
+        (("decisive = 0.90", "decisive = 1.5"), "decisive: "),
+        (("decisive = 0.90", "decisive = nan"), "decisive: "),
+        (("decisive = 0.90", "decisive = -0.1"), "decisive: "),
+        (("decisive = 0.90", "decisive = true"), "decisive: "),
+        (("decisive = 0.90", 'decisive = "high"'), "decisive: "),
+        (("decisive = 0.90", "supported = 0.9"), "supported is given twice"),
+        (("version = 7", "version = 0"), "version: "),
+        (("version = 7", "version = 2.5"), "version: "),
+        (("version = 7", "version = "), "is not TOML"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(
+    tmp_path: Path, change: tuple[str, str], sentence: str
+) -> None:
+    assert change[0] in GIVEN
+    with pytest.raises(ValueError, match=r"\.$") as refused:
+        load_thresholds(written(tmp_path, GIVEN.replace(*change)))
+    assert sentence in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.toml"
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"thresholds\.toml"):
+            load_thresholds(path)
+        path.write_bytes(b"\xff\xfe")

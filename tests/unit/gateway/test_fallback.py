@@ -167,10 +167,3 @@ async def test_evidence_is_quoted_while_the_model_is_full(services: FakeServices
 async def test_internal_error_does_not_use_the_fallback(services: FakeServices) -> None:
     async with gateway_before(services, BrokenModel(Internal()), fallback=True) as world:
         assert (await world.post()).status_code == 500
-
-
-async def test_without_a_fallback_a_failed_model_is_a_refusal(services: FakeServices) -> None:
-    model = BrokenModel(DependencyUnavailable(), can_draft=True)
-    async with gateway_before(services, model) as world:
-        answer = await world.ask()
-    assert (answer.reason, answer.degraded) == (Reason.UNAVAILABLE, ["answer"])

@@ -15,7 +15,7 @@ from gateway.planning.run import Run
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from gateway.thresholds import RetrievalLimits, load_thresholds
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, crop_region, image_hit, text_hit
+from tests.unit.gateway.fakes import BOOK, FakeServices, crop_region, image_hit, text_hit
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft
 from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
 
@@ -86,15 +86,6 @@ async def test_left_out_module_is_not_begun_and_not_degraded(missing: str) -> No
     assert without.outcome.reason is Reason.ANSWERED
 
 
-async def test_without_crops_the_whole_photo_is_searched_alone() -> None:
-    result = await ablated("crops")
-    assert [pictures for pictures, _ in result.services.image_search.calls] == [[PHOTO.jpeg]]
-
-
-async def test_without_image_search_there_is_no_entity() -> None:
-    assert (await ablated("image-search")).outcome.entity is None
-
-
 async def test_without_ocr_nothing_gets_its_text() -> None:
     result = await ablated("ocr")
     assert result.services.domain_router.calls == [(WHO_WROTE, "")]
@@ -107,17 +98,6 @@ async def test_without_fusion_the_entity_is_not_in_the_text_queries() -> None:
     assert queries == [WHO_WROTE]
     assert result.outcome.entity is not None
     assert result.outcome.entity.name == BOOK
-
-
-async def test_without_reranking_the_evidence_is_in_search_order() -> None:
-    result = await ablated("reranking", "second-hop")
-    texts = [piece.text for piece in result.reasoner.found[-1].evidence]
-    assert texts.index("First.") < texts.index(PAGES)
-
-
-async def test_without_text_search_there_are_only_the_attributes_of_the_entity() -> None:
-    result = await ablated("text-search")
-    assert {piece.entity for piece in result.reasoner.found[-1].evidence if piece.title == BOOK} == {BOOK}
 
 
 async def test_without_a_verifier_an_answer_must_still_be_cited() -> None:

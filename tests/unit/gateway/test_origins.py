@@ -8,7 +8,7 @@ import pytest
 from chassis.keys import ApiKey
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
-from tests.unit.gateway.test_keys import keys_entry
+from tests.unit.gateway.test_tenants import keys_entry
 
 pytestmark = pytest.mark.anyio
 

@@ -14,7 +14,7 @@ from contracts.collections import Collections
 from gateway.routes.page import FOLDER, read_files
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import World, gateway_before
-from tests.unit.gateway.test_keys import keys_entry
+from tests.unit.gateway.test_tenants import keys_entry
 
 _ICON = re.compile(r'icons\.svg#(\w+)"|icon\("(\w+)"\)')
 _TEXTS = (".html", ".js", ".css", ".svg", ".webmanifest")

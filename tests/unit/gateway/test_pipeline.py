@@ -14,12 +14,7 @@ from gateway.planning.stages import Stage
 from gateway.state import Context, Query, Quote, Reply
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, text_hit
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
-from tests.unit.gateway.reasoners import (
-    ScriptedReasoner,
-    after_reading,
-    direct_draft,
-    lookup_draft,
-)
+from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft, lookup_draft
 
 pytestmark = pytest.mark.anyio
 

@@ -7,7 +7,6 @@ import pytest
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route
 from contracts.cropper import CropReply
-from contracts.domain_router import Domain
 from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from contracts.verifier import VerifyReply
@@ -218,13 +217,6 @@ async def test_a_module_that_is_left_out_is_not_run(missing: str) -> None:
     assert (ablated.outcome.reason, ablated.run.degraded) == (Reason.ANSWERED, [])
 
 
-async def test_without_the_domain_router_the_chain_of_thought_is_generic() -> None:
-    full, ablated = await dragon(), await dragon(missing="domain-router")
-    assert full.reasoner.given("chain_of_thought")[1] is Domain.BOOK
-    assert ablated.reasoner.given("chain_of_thought")[1] is None
-    assert ablated.services.domain_router.calls == []
-
-
 async def test_without_the_search_router_every_question_is_augmented() -> None:
     steps = ScriptedSteps(first_look=direct_draft(object_label="lamp"))
     result = await dragon(steps, missing="search-router", question="What does it say?")
@@ -249,24 +241,6 @@ async def test_without_fusion_the_entity_stays_out_of_the_text_queries() -> None
     assert BOOK not in " ".join(request.queries)
     assert result.outcome.entity is not None  # it is still evidence
     assert result.services.reranker.calls[0].documents[0].endswith(AUTHOR)
-
-
-async def test_without_reranking_the_evidence_is_in_search_order() -> None:
-    services = FakeServices()
-    services.text_search.reply = TextSearchReply(
-        hits=[text_hit("First."), text_hit("Second."), text_hit()], collection="pages"
-    )
-    result = await dragon(services=services, missing="reranking")
-    texts = [item.text for item in result.reasoner.given("answer")[1].evidence]
-    assert texts[:4] == [AUTHOR, "First.", "Second.", PAGES]
-    assert services.reranker.calls == []
-
-
-async def test_without_text_search_the_image_is_the_only_source() -> None:
-    result = await dragon(missing="text-search")
-    assert result.services.text_search.calls == []
-    kinds = {item.kind for item in result.reasoner.given("answer")[1].evidence}
-    assert kinds == {CitationKind.IMAGE, CitationKind.PHOTO}
 
 
 async def test_without_the_verifier_an_unsupported_answer_is_given_and_ignorance_is_not() -> None:

@@ -1,4 +1,4 @@
-"""The tenant comes from the key; keys can be revoked while the gateway runs; nothing shows a key."""
+"""Tenants and their keys."""
 
 import os
 from collections.abc import Callable
@@ -13,7 +13,11 @@ from chassis.startup import WrongSettings
 from clients.keys import Highest, entry
 from gateway.serving.tenants import PUBLIC, Caller, Keys
 from gateway.state import Priority
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.sessions.harness import ManualClock as Clock
+
+pytestmark = pytest.mark.anyio
 
 INTERACTIVE, STANDARD, BACKGROUND = Priority
 KEY = ApiKey.new()
@@ -39,8 +43,7 @@ def bearer(key: ApiKey) -> str:
 
 
 @pytest.mark.parametrize(
-    "authorization",
-    [None, "Bearer sk-anything", pytest.param(bearer(KEY), id="a known key")],
+    "authorization", [None, "Bearer sk-anything", pytest.param(bearer(KEY), id="a known key")]
 )
 def test_without_a_keys_file_everybody_is_the_public(authorization: str | None) -> None:
     assert Keys.load(None).caller(authorization, None) == Caller(PUBLIC, INTERACTIVE)
@@ -200,3 +203,74 @@ def test_only_a_key_that_is_marked_so_is_an_operator_s(tmp_path: Path) -> None:
     file.write_text(entry(marked, "acme", "standard") + '\noperator = "yes"')
     with pytest.raises(WrongSettings, match="operator"):
         Keys.load(file)
+
+
+ANNA, BERT = ApiKey.new(), ApiKey.new()
+
+
+def keys_entry(key: ApiKey, tenant: str) -> str:
+    """A key as a keys file has it."""
+    told = {"prefix": key.prefix, "sha256": key.sha256, "tenant": tenant, "priority": "interactive"}
+    return "[[key]]\n" + "".join(f'{name} = "{value}"\n' for name, value in told.items())
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> str:
+    file = tmp_path / "keys.toml"
+    file.write_text("\n".join(keys_entry(key, name) for key, name in ((ANNA, "anna"), (BERT, "bert"))))
+    return str(file)
+
+
+def bearing(key: ApiKey) -> dict[str, str]:
+    return {"Authorization": f"Bearer {key.text}"}
+
+
+async def ask(world: World, key: ApiKey, **fields: str) -> dict[str, str]:
+    files = {"image": ("photo.jpg", PHOTO, "image/jpeg")}
+    reply = await world.client.post(
+        "/answer", files=files, data={"question": QUESTION, **fields}, headers=bearing(key)
+    )
+    assert reply.status_code == 200, reply.text
+    body: dict[str, str] = reply.json()
+    return body
+
+
+async def test_nobody_asks_without_a_key(services: FakeServices, keys: str) -> None:
+    async with gateway_before(services, keys=keys) as world:
+        reply = await world.post()
+        openai = await world.client.post("/v1/chat/completions", json={})
+        health = await world.client.get("/health/live")
+    assert (reply.status_code, reply.headers["www-authenticate"]) == (401, "Bearer")
+    assert reply.json()["type"] == "urn:loreglass:problem:unauthorized"
+    assert openai.json()["error"]["code"] == "unauthorized"
+    assert health.status_code == 200
+    assert services.ocr.calls == []
+
+
+@pytest.mark.parametrize("path", ["/v1/models", "/v1/models/loreglass", "/openapi.json"])
+async def test_what_is_served_is_told_to_those_with_a_key(
+    services: FakeServices, keys: str, path: str
+) -> None:
+    async with gateway_before(services, keys=keys) as world:
+        without, with_one = await world.client.get(path), await world.client.get(path, headers=bearing(ANNA))
+        page = await world.client.get("/")
+    assert (without.status_code, with_one.status_code, page.status_code) == (401, 200, 200)
+    assert ("error" in without.json()) == path.startswith("/v1/")
+
+
+async def test_a_tenant_sees_neither_sessions_nor_traces_of_another(
+    services: FakeServices, keys: str
+) -> None:
+    async with gateway_before(services, keys=keys) as world:
+        mine = await ask(world, ANNA)
+        trace, session = f"/traces/{mine['trace_id']}", f"/sessions/{mine['session_id']}"
+        assert (await world.client.get(trace, headers=bearing(BERT))).status_code == 404
+        assert (await world.client.get(trace, headers=bearing(ANNA))).status_code == 200
+        assert (await world.client.delete(session, headers=bearing(BERT))).status_code == 404
+        again = await world.client.post(
+            "/answer",
+            files=[("question", (None, QUESTION)), ("session_id", (None, mine["session_id"]))],
+            headers=bearing(BERT),
+        )
+        assert again.json()["type"] == "urn:loreglass:problem:session_not_found"
+        assert (await world.client.delete(session, headers=bearing(ANNA))).status_code == 204

@@ -20,14 +20,7 @@ from gateway.planning.plan import Plan
 from gateway.state import Reply
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, crop_region, image_hit
 from tests.unit.gateway.llm.stage import page
-from tests.unit.gateway.papers import (
-    PHOTO,
-    QUESTION,
-    ScriptedWikiPrf,
-    ask_wiki_prf,
-    best_first,
-    numbered,
-)
+from tests.unit.gateway.papers import PHOTO, QUESTION, ScriptedWikiPrf, ask_wiki_prf, best_first, numbered
 
 pytestmark = pytest.mark.anyio
 
@@ -54,9 +47,7 @@ def pictures(services: FakeServices) -> list[bytes]:
 
 
 async def test_the_tools_are_used_in_the_plan_s_order() -> None:
-    reasoner = ScriptedWikiPrf(
-        plan=ToolPlan((*FLIP.calls, *CAPTION.calls, *GROUND.calls), dropped=1),
-    )
+    reasoner = ScriptedWikiPrf(plan=ToolPlan((*FLIP.calls, *CAPTION.calls, *GROUND.calls), dropped=1))
     services = with_crop()
     result = await ask_wiki_prf(reasoner, services)
     whole, flip, crop = pictures(services)

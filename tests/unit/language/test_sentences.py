@@ -1,4 +1,4 @@
-"""Sentences end where a reader says they do, and are cut from the text unchanged."""
+"""Sentences, scripts and words."""
 
 from itertools import pairwise
 
@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from language.scripts import NOISE_BELOW, dominant_script, plausibility
 from language.sentences import sentences
+from language.words import STOP_WORDS, content_stems, fold, squeeze, stem, tokens, unique, visible, words
 from tests.unit.language.hostile import TEXTS
 
 PARAGRAPHS = [
@@ -69,3 +71,106 @@ def test_sentences_are_verbatim_in_order_and_hold_all_that_is_visible(text: str)
 @pytest.mark.parametrize("text", TEXTS)
 def test_long_hostile_texts_are_split(text: str) -> None:
     assert sum(len(each.text) for each in sentences(text)) <= len(text)
+
+
+PRINT = (
+    "Mairie du 1er//NO LITTER//EXIT 12B//Straße//東京タワー//WC//P//HTML 5//www.example.com//"
+    "Coffee ........ 3.50//Knightsbridge//CAFÉ//Москва//H2O//MP3//3.50 €//12//Angstschweiß//St. John's//"
+    "McDonald's//iPhone 14 Pro//ÉCOLE PRIMAIRE//10:00 - 18:00//A380//XVII//C&A//AAA//50% OFF!//NYC//"
+    "Schmidt//rhythm//Przybyszewski//T-Rex//Nr. 5//500g//Ελλάδα//서울"
+)
+NOISE = (
+    "十十十//|||lI//aaaa//T3x~¬//lIlIlI//l//~~//一//xcvbnm//wrtpl//|//·°·//aBcDeF//Рa//ll//Ill//===//j;k|//口口//"
+    "0O0O0O//sdfghjkl//¬¬ a//r l t s n////   "
+)
+
+
+@pytest.mark.parametrize("line", PRINT.split("//"))
+def test_print_in_any_script_is_plausible(line: str) -> None:
+    assert plausibility(line, 0.9) >= NOISE_BELOW
+
+
+@pytest.mark.parametrize("line", NOISE.split("//"))
+def test_what_patterns_are_misread_as_is_not(line: str) -> None:
+    assert plausibility(line, 0.9) < NOISE_BELOW
+
+
+@given(st.text(), st.floats(-1, 2))
+def test_plausibility_is_a_share_and_grows_with_confidence(line: str, confidence: float) -> None:
+    assert 0.0 <= plausibility(line, confidence) <= plausibility(line, 1.0) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("What does 東京 mean?", "LATIN"),
+        ("Москва 2", "CYRILLIC"),
+        ("北京", "HAN"),
+        ("123", ""),
+        ("タワー", "KATAKANA"),
+    ],
+)
+def test_the_script_of_most_letters_counts(text: str, script: str) -> None:
+    assert dominant_script(text) == script
+
+
+@given(st.text())
+def test_every_word_is_verbatim_at_its_place_and_after_the_one_before(text: str) -> None:
+    end = 0
+    for word in tokens(text):
+        assert word.text == text[word.start : word.end]
+        assert word.text
+        assert end <= word.start
+        end = word.end
+
+
+@given(st.text())
+def test_words_are_the_folded_tokens(text: str) -> None:
+    assert words(text) == tuple(word.folded for word in tokens(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Anna's café isn't L'Oréal.", ["Anna", "café", "isn't", "L'Oréal"]),
+        ("They’re 1,234.50 km off", ["They", "1,234.50", "km", "off"]),
+        ("cafe\u0301 au lait", ["cafe\u0301", "au", "lait"]),
+        ("A380-800", ["A", "380", "800"]),
+        ("", []),
+    ],
+)
+def test_punctuation_and_possessives_are_no_words(text: str, expected: list[str]) -> None:
+    assert [word.text for word in tokens(text)] == expected
+
+
+def test_folding_makes_spellings_equal() -> None:
+    assert fold("Straße’s CAFÉ") == fold("STRASSE'S café")
+
+
+def test_forms_of_a_word_share_its_stem() -> None:
+    assert stem("painting") == stem("painted") == stem("paints")
+
+
+def test_content_leaves_function_words_out() -> None:
+    assert content_stems("What is the height of this tower?") == {"height", "tower"}
+    assert content_stems("what is it of") == frozenset()
+
+
+def test_stop_words_are_folded_so_that_they_are_found() -> None:
+    assert all(word == fold(word) for word in STOP_WORDS)
+
+
+def test_hidden_characters_are_taken_out_and_controls_are_spaces() -> None:
+    assert visible("a\u200bb\u202ec\x00d\ne") == "abc d\ne"
+
+
+def test_squeezed_names_are_listed_once_in_order() -> None:
+    assert squeeze("Saint-Émile 2") == "saintemile2"
+    assert unique(["B c", "a", "b-C", "A"]) == ["B c", "a"]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_long_hostile_texts_are_read(text: str) -> None:
+    assert "".join(words(text)).isprintable() or text
+    assert len(tokens(text)) == len(words(text)) <= len(text)
+    assert content_stems(text) is not None

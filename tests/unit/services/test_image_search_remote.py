@@ -171,6 +171,7 @@ async def test_a_thing_is_indexed_and_found_through_the_service(tmp_path: Path) 
         ready = await client.get("/health/ready")
     assert [hit.entity for hit in found.hits] == ["Fair", "Salt"]
     assert found.hits[0].score > 0.9 > found.hits[1].score
+    assert found.hits[0].cosine == pytest.approx(1, abs=0.01)
     assert (embeddings["model"], len(embeddings["data"][0]["embedding"])) == (MODEL, SIZE)
     assert ready.status_code == 200
 

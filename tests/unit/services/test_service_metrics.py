@@ -1,7 +1,10 @@
-"""Metrics of indexing and of published collections."""
+"""Services that run: metrics, readiness, and stores that break."""
 
 import json
+import os
 import uuid
+from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +12,15 @@ import httpx
 import pytest
 
 from chassis.errors import DependencyUnavailable
+from chassis.resilience import room
 from chassis.telemetry.metrics import Metrics
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionInfo
 from chassis.vectors.routes import watch_published
+from deploy.inventory import APPS, App
 from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings
+from services.text_search.app import create_app
 from services.text_search.app import create_app as create_text_search
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -87,3 +93,67 @@ def test_a_store_that_is_away_leaves_a_gap_and_no_failure(
     monkeypatch.setattr(EdgeStore, "collections", away)
     assert b"loreglass_collection_points{" not in metrics.exposition()[0]
     store.close()
+
+
+SERVICES = [app for app in APPS if app.module.startswith("services.")]
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("app", SERVICES, ids=lambda app: str(app.name))
+async def test_readiness_runs_the_engine(app: App, tmp_path: Path) -> None:
+    own = {"data_dir": tmp_path} if app.keeps_data else {}
+    create_app = import_module(f"{app.module}.app").create_app
+    async with live(create_app(app.settings(port=0, **own))) as client:
+        ready = await client.get("/health/ready")
+    assert ready.json() == {"status": "ok", "checks": {"engine": "ok"}}
+
+
+async def put(client: httpx.AsyncClient, version: str, text: str) -> httpx.Response:
+    passage = {"id": str(uuid.uuid4()), "url": f"https://pages.example/{text}", "title": "", "text": text}
+    return await client.put(f"/v1/collections/{version}/chunks", json={"chunks": [passage]})
+
+
+async def publish_version(client: httpx.AsyncClient, version: str, text: str, *aliases: str) -> None:
+    await client.post("/v1/collections", json={"name": version})
+    await put(client, version, text)
+    for alias in aliases:
+        await client.post("/v1/aliases", json={"alias": alias, "collection": version})
+
+
+async def search(client: httpx.AsyncClient, word: str) -> list[str]:
+    body = {"queries": [word], "k": 3, "collection": "pages"}
+    return [hit["snippet"] for hit in (await client.post("/v1/text-search", json=body)).json()["hits"]]
+
+
+async def test_a_full_disk_is_a_507_with_what_to_do_and_searches_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free: Callable[[object], int] = lambda _: 5 * room.MIB  # noqa: E731
+    async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path))) as client:
+        await publish_version(client, "pages-1", "lighthouse", "pages")
+        monkeypatch.setattr(room.Room, "free", free)
+        refused = await put(client, "pages-1", "harbour")
+        assert refused.status_code == 507
+        assert refused.json()["type"] == "urn:loreglass:problem:storage_full"
+        assert "make room" in refused.json()["detail"]
+        assert await search(client, "lighthouse") == ["lighthouse"]
+        ready = await client.get("/health/ready")
+    assert ready.status_code == 200
+    assert "nothing is indexed with less" in ready.json()["checks"]["engine"]
+
+
+async def test_a_version_that_does_not_open_is_named_with_what_to_do(tmp_path: Path) -> None:
+    settings = TextSearchSettings(port=0, data_dir=tmp_path)
+    async with live(create_app(settings)) as client:
+        await publish_version(client, "pages-1", "lighthouse", "pages-previous")
+        await publish_version(client, "pages-2", "harbour", "pages")
+    os.truncate(tmp_path / "collections" / "pages-2" / "schema.json", 0)
+    async with live(create_app(settings)) as client:
+        ready = await client.get("/health/ready")
+        refused = await client.post("/v1/text-search", json={"queries": ["harbour"], "collection": "pages"})
+        await client.post("/v1/aliases", json={"alias": "pages", "collection": "pages-1"})
+        assert await search(client, "lighthouse") == ["lighthouse"]
+    assert refused.status_code == 503
+    for said in (refused.json()["detail"], ready.json()["checks"]["engine"]):
+        assert "'pages-2' cannot be opened" in said
+        assert "loreglass index rollback" in said

@@ -169,9 +169,7 @@ def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: Top
         engine.probe()
 
 
-def test_builtin_encoder_finds_paraphrases(
-    store: VectorStore,
-) -> None:
+def test_builtin_encoder_finds_paraphrases(store: VectorStore) -> None:
     engine = HybridTextSearch(store, shared_sentence_encoder(), options=HybridOptions(rank_constant=1))
     store.create("v1", engine.schema)
     passages = [

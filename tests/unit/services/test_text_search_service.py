@@ -69,9 +69,7 @@ async def test_a_search_of_some_depth_brings_the_pages_that_are_in_it(
     assert refused.status_code == 422
 
 
-async def test_searches_use_the_published_version(
-    settings: TextSearchSettings,
-) -> None:
+async def test_searches_use_the_published_version(settings: TextSearchSettings) -> None:
     async def texts() -> list[str]:
         reply = await client.post("/v1/text-search", json={"queries": ["harbour"]})
         return [hit["snippet"] for hit in reply.json()["hits"]]

@@ -86,9 +86,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*.*")}
 
 
-async def test_label_is_own_answer_if_right_else_refusal(
-    tmp_path: Path,
-) -> None:
+async def test_label_is_own_answer_if_right_else_refusal(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
     await built(tmp_path / "data", tmp_path / "run")
     found = conversations(tmp_path / "data", Task.ANSWER)

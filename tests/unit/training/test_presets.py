@@ -1,16 +1,21 @@
-"""Packaged training presets are valid and documented."""
+"""Recipes of trainings, and rewards."""
 
 from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS
 from training.cli import app
 from training.commands.planning import memory
 from training.config import PRESETS, Settings, load_config, preset_names
+from training.grpo.rewards import NAMES, RolledOut, answer_reward, rewards
 from training.grpo.settings import GrpoConfig
+from training.samples import Origin, Part, QuestionSample, Task
 from training.sft.settings import SftConfig
 
 NUMBERS = ("lora", "epochs", "learning_rate", "warmup", "batch_size", "group", "temperature", "clip", "kl")
@@ -69,3 +74,107 @@ def test_four_bits_a_smaller_lora_and_shorter_samples_take_less() -> None:
     assert total("model.quantised=true", "optimiser=paged_adamw_8bit") == pytest.approx(16, abs=1)
     assert total("lora.rank=8") < total()
     assert total("max_prompt_tokens=1024") < total()
+
+
+PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the statue\n2. flip\n</tool>"
+KNOWLEDGE = "<think>Piece 2 tells it.</think>\n<answer>The tower is 31 metres tall.</answer>"
+TRUTH = {
+    "interaction_id": "i",
+    "answer_type": "number",
+    "accepted": ["31 metres", "31 m"],
+    "value": 31,
+    "unit": "metre",
+}
+
+
+def sample(**varied: object) -> QuestionSample:
+    """A question with a gold sentence and its spellings."""
+    given = {
+        "id": "q",
+        "task": Task.QUESTION,
+        "part": Part.TRAIN,
+        "origin": Origin(run="r", interaction_id="i", session_id="s"),
+        "question": "How tall is it?",
+        "gold": "The tower is 31 metres tall.",
+        "accepted": ("31 metres", "31 m"),
+        "truth": TRUTH,
+    }
+    return QuestionSample(**(given | varied))
+
+
+@pytest.mark.parametrize(
+    ("said", "exact", "scored"),
+    [
+        ("31 metres", 1, 1),
+        ("31 metres.", 1, 1),
+        ("the 31 Metres", 1, 1),
+        ("The tower is 31 metres tall.", 1, 1),
+        ("It is 31 metres tall, I think.", 0, 1),
+        ("It is 32 metres tall.", 0, 0),
+        ("31 metres or 32 metres", 0, 0),
+        ("", 0, 0),
+        ("   ", 0, 0),
+        ("I don't know.", 0, 0),
+    ],
+)
+def test_answer_reward_by_match_or_scorer(said: str, exact: float, scored: float) -> None:
+    assert answer_reward(said, sample()) == exact
+    assert answer_reward(said, sample(), by_scorer=True) == scored
+
+
+@pytest.mark.parametrize(
+    ("plan", "in_form", "calls"),
+    [
+        (PLAN, 1, 1),
+        ("<think>x</think><tool>\n1. flip\n</tool>", 1, 1),
+        ("<think>x</think><tool>\n- flip\n</tool>", 0, 1),
+        ("1. flip", 0, 1),
+        ("<think>x</think><tool>\n</tool>", 0, 0),
+        ("<think>x</think><tool>\n1. shout: loudly\n</tool>", 0, 0),
+        ("<think>x</think><tool>\n1. caption:\n</tool>", 0, 0),
+        ("<tool>\n1. flip\n</tool>", 0, 1),
+        (PLAN + PLAN, 0, 1),
+        ("<think>x</think><tool>\n" + "1. flip\n" * (MOST_CALLS + 1) + "</tool>", 0, 1),
+        (f"<think>x</think><tool>\n1. caption: {'a' * (CONTENT_CHARS + 1)}\n</tool>", 0, 1),
+        ("", 0, 0),
+        (None, 0, 0),
+    ],
+)
+def test_plan_and_call_rewards(plan: str | None, in_form: float, calls: float) -> None:
+    earned = rewards(RolledOut(plan, None, ""), sample())
+    assert (earned["tool_format"], earned["tool_use"]) == (in_form, calls)
+
+
+@pytest.mark.parametrize(
+    ("knowledge", "in_form"),
+    [
+        (KNOWLEDGE, 1),
+        ("<answer>31 metres</answer>", 0),
+        ("<think>x</think>31 metres", 0),
+        ("<think>x</think><answer></answer>", 0),
+        ("<think>x</think><answer>31</answer><answer>32</answer>", 0),
+        ("<think>x</think><answer>31 metres", 0),
+        ("", 0),
+        (None, 0),
+    ],
+)
+def test_knowledge_earns_by_its_form(knowledge: str | None, in_form: float) -> None:
+    assert rewards(RolledOut(PLAN, knowledge, ""), sample())["filter_format"] == in_form
+
+
+def test_forced_plan_earns_nothing() -> None:
+    earned = rewards(RolledOut(PLAN, KNOWLEDGE, "31 metres", forced=True), sample())
+    assert earned == {"answer": 1.0, "tool_format": 0.0, "filter_format": 1.0, "tool_use": 0.0}
+
+
+TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip", max_size=200)
+
+
+@given(plan=st.none() | TEXTS, knowledge=st.none() | TEXTS, answer=TEXTS, by_scorer=st.booleans())
+def test_whatever_is_written_each_reward_is_0_or_1(
+    plan: str | None, knowledge: str | None, answer: str, *, by_scorer: bool
+) -> None:
+    earned = rewards(RolledOut(plan, knowledge, answer), sample(), by_scorer=by_scorer)
+    assert tuple(earned) == NAMES
+    assert set(earned.values()) <= {0.0, 1.0}
+    assert earned["tool_use"] >= earned["tool_format"]

@@ -90,9 +90,7 @@ def test_truthfulness_at_own_refusal_share(told: list[tuple[int, float]]) -> Non
 
 
 @given(POINTS)
-def test_refusing_the_least_sure_gains_nothing(
-    told: list[tuple[int, float]],
-) -> None:
+def test_refusing_the_least_sure_gains_nothing(told: list[tuple[int, float]]) -> None:
     before = [judged(points, sure) for points, sure in told]
     silenced = sorted(before, key=lambda each: each.prediction.confidence or 0)[: len(before) // 2]
     after = [judged(0, each.prediction.confidence or 0) if each in silenced else each for each in before]

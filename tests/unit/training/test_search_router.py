@@ -15,13 +15,7 @@ from gateway.steps.routing import SearchRouter
 from gateway.steps.routing.artefact import RouterArtefact
 from training.config import WrongConfig, dump_config
 from training.heads.calibration import aurc, calibration_error, reliability, risks
-from training.heads.search_router import (
-    ARTEFACT,
-    artefact_of,
-    problem_of,
-    read_drafts,
-    train_search_router,
-)
+from training.heads.search_router import ARTEFACT, artefact_of, problem_of, read_drafts, train_search_router
 from training.heads.settings import SearchRouterConfig
 from training.runs import SUMMARY, RunFolder
 from training.samples import DraftSample, Origin, Task, part_of, write_samples

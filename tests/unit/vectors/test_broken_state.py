@@ -52,9 +52,9 @@ def copy(source: Path, target: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def built(store_folder: Path) -> Path:
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Published: `v2` with 30 points; before it `v1` with 20; `v3`, half filled, with 40."""
-    folder = store_folder / "built"
+    folder = tmp_path_factory.mktemp("store") / "built"
     with opened(folder) as store:
         store.create("v1", SCHEMA)
         store.upsert("v1", points(0, 20))

@@ -1,4 +1,4 @@
-"""What only the store on disk must hold: nothing is lost by a crash, and many threads may share it."""
+"""The embedded store, and indexing that is killed."""
 
 import json
 import os
@@ -125,3 +125,12 @@ def test_a_collection_of_before_there_were_encoders_can_still_be_read(tmp_path: 
     reopened = EdgeStore(tmp_path)
     reopened.require("v1", SCHEMA)
     reopened.close()
+
+
+def test_nothing_published_is_lost_or_half_wherever_an_indexing_is_stopped() -> None:
+    """A process of its own: it forks. The long form: `python -m tests.unit.vectors.killing`."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    command = [sys.executable, "-m", "tests.unit.vectors.killing", "--every", "41", "--kills", "1"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "stopped, whole" in ran.stdout

@@ -97,9 +97,7 @@ def with_answer(run: Run, place: int, **changes: object) -> Run:
     return replace(run, records=tuple(records))
 
 
-async def test_trained_router_withholds_wrong_drafts(
-    tmp_path: Path,
-) -> None:
+async def test_trained_router_withholds_wrong_drafts(tmp_path: Path) -> None:
     run = await run_of(tmp_path / "before", numbered(QUESTIONS))
     routes = [record.answer.route for record in run.records if record.answer]
     assert routes == [Route.DIRECT] * QUESTIONS

@@ -31,9 +31,7 @@ def arrays(given: bool, explanation: Explanation) -> Signals:
     return signals_of([recorded(given, explanation)], verdicts, {}, Cutoffs.among(explanation.thresholds))
 
 
-async def test_replay_equals_the_gateway(
-    anyio_backend: object,
-) -> None:
+async def test_replay_equals_the_gateway(anyio_backend: object) -> None:
     random, certain, changed = Random(11), 0, 0
     for _ in range(CASES):
         case, before, after = drawn(random), thresholds_of(random), thresholds_of(random)

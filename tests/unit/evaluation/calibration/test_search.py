@@ -8,15 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.calibration.replay import (
-    CalibrationError,
-    Cutoffs,
-    Signals,
-    basis_of,
-    joined,
-    rates,
-    replay,
-)
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, basis_of, joined, rates, replay
 from evaluation.calibration.search import Objective, Search
 from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
 
@@ -132,9 +124,7 @@ def test_impossible_ceiling_is_refused() -> None:
 
 
 @pytest.mark.parametrize("points", [1.0, -1.0])
-def test_extremes_give_all_or_nothing(
-    points: float,
-) -> None:
+def test_extremes_give_all_or_nothing(points: float) -> None:
     signals = generated(np.random.default_rng(9), 50, tokens=False)
     drafts = np.full(50, np.nan)
     signals = replace(signals, proposed=np.full(50, points), draft=drafts, p_direct=drafts)

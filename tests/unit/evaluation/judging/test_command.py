@@ -12,13 +12,7 @@ from evaluation.cli import app
 from evaluation.judging.verdicts import Judgement, Verdict, read_verdicts, verdict_file
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import RunStore
-from tests.unit.evaluation.judging.scripted_judge import (
-    ScriptedJudge,
-    case_in,
-    marks,
-    refuses,
-    serving,
-)
+from tests.unit.evaluation.judging.scripted_judge import ScriptedJudge, case_in, marks, refuses, serving
 from tests.unit.evaluation.scoring.predictions import turn_record
 
 SAID = (

@@ -1,13 +1,20 @@
-"""Which runs can be compared, and on which questions."""
+"""Runs that are compared, their confidence and their failures."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from evaluation.data.model import Part
+from evaluation.data.model import AnswerType, Part, Truth
+from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.comparison import JudgedRun, ReportError, compared
-from evaluation.scoring.scored import Scored
+from evaluation.reporting.confidence import Point, confidence_of, curve, points, reliability
+from evaluation.reporting.failures import MOST, MOST_OF_A_CELL, Lesson, gold_in_evidence, instructive
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored, Settled, settle
+from loreglass_client.models import Explanation
 from tests.unit.evaluation.reporting.generated import Skill, questions, run
 
 ASKED = questions(12, seed=1)
@@ -76,3 +83,143 @@ def test_runs_of_one_name_are_told_apart() -> None:
 def test_another_selection_of_the_dataset_is_said() -> None:
     comparison = compared([judged("one"), judged("other", fingerprint="f2")])
     assert "different selections of the dataset" in comparison.remarks[-1]
+
+
+PROTOCOL = Protocol.CRAG_MM_2026
+RIGHT, WRONG = Verdict.CORRECT, Verdict.INCORRECT
+
+
+def one(said: str, *, abstained: bool = False, proposed: str | None = None) -> Scored:
+    scored = run(Skill("one", right=1.0, refused=0.0), questions(1)).scored[0]
+    answer = scored.record.answer
+    assert answer is not None
+    told = Explanation(proposed=proposed, signals={"answer_confidence": 0.3, "support": 0.5})
+    changed = answer.model_copy(
+        update={"answer": said, "abstained": abstained, "confidence": 0.7, "explanation": told}
+    )
+    return Scored(scored.record.model_copy(update={"answer": changed}), Judgement(WRONG, "made up"))
+
+
+def test_a_model_that_says_it_does_not_know_has_not_answered() -> None:
+    assert points(settle([one("I don't know that.")], PROTOCOL), [], PROTOCOL) == []
+    assert points([], [one("I do not know.", abstained=True)], PROTOCOL) == []
+
+
+def test_an_answer_that_was_given_has_the_confidence_it_came_with() -> None:
+    assert points(settle([one("Maker 7.")], PROTOCOL), [], PROTOCOL) == [Point(0.7, WRONG, True)]
+
+
+def test_withheld_answer_has_combined_confidence() -> None:
+    assert points([], [one("Maker 7.")], PROTOCOL) == [Point(0.15, WRONG, False)]
+
+
+@pytest.mark.parametrize(
+    ("signals", "confidence"),
+    [
+        ({"answer_confidence": 0.8}, 0.8),
+        ({"answer_confidence": 0.8, "token_mean": 0.5}, 0.4),
+        ({"answer_confidence": 0.8, "token_mean": 0.5, "support": 0.25}, 0.2),
+        ({"answer_confidence": 0.8, "support": 0.25, "judged": 0.75}, 0.6),
+        ({"draft_confidence": 0.9}, 0.9),
+        ({"draft_confidence": 0.9, "answer_confidence": 0.8, "citable": 1.0}, 0.8),
+    ],
+)
+def test_the_last_check_that_was_made_counts(signals: dict[str, float], confidence: float) -> None:
+    assert confidence_of(Explanation(signals=signals)) == pytest.approx(confidence)
+
+
+@pytest.mark.parametrize("signals", [{}, {"support": 0.9}, {"draft_confidence": 0.9, "citable": 1.0}])
+def test_a_confidence_that_was_not_measured_is_none(signals: dict[str, float]) -> None:
+    assert confidence_of(Explanation(signals=signals)) is None
+
+
+def test_unmeasured_answers_are_only_counted() -> None:
+    measured = [Point(0.9, RIGHT, True), Point(0.3, WRONG, False)]
+    found = [*measured, Point(None, WRONG, True), Point(None, RIGHT, False)]
+    drawn = curve(found, asked=6)
+    assert (drawn.coverage, drawn.hallucination) == (2 / 6, 1 / 6)
+    assert (drawn.withheld, drawn.unmeasured) == (2, 2)
+    assert drawn.risk == curve(measured, asked=6).risk
+    assert reliability(found) == reliability(measured)
+
+
+def test_curve_includes_withheld_answers() -> None:
+    found = [Point(0.9, RIGHT, True), Point(0.8, WRONG, True), Point(0.3, WRONG, False)]
+    drawn = curve(found, asked=6)
+    assert (drawn.coverage, drawn.hallucination, drawn.withheld) == (2 / 6, 1 / 6, 1)
+    assert [(p.coverage, p.hallucination) for p in drawn.risk.points] == [
+        (0, 0), (1 / 6, 0), (2 / 6, 1 / 6), (3 / 6, 2 / 6),
+    ]  # fmt: skip
+    assert drawn.risk.aurc == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
+
+
+FAILED_ASKED = questions(240, seed=9)
+FAILED_PROTOCOL = Protocol.KDD_CUP_2025
+
+
+def settled(name: str, right: float = 0.4, refused: float = 0.3) -> list[Settled]:
+    return settle(run(Skill(name, right, refused), FAILED_ASKED).scored, FAILED_PROTOCOL)
+
+
+def with_records(turns: Sequence[Settled], **changes: object) -> list[Settled]:
+    scored = [turn.scored for turn in turns]
+    return settle([Scored(e.record.model_copy(update=changes), e.judgement) for e in scored], FAILED_PROTOCOL)
+
+
+SYSTEMS = {"mine": settled("mine"), "yours": settled("yours", 0.6)}
+
+
+def test_failures_are_spread_over_cells() -> None:
+    found = instructive("mine", SYSTEMS)
+    assert len(found) == MOST
+    order = [list(Lesson).index(failure.lesson) for failure in found]
+    assert order == sorted(order)
+    cells = Counter((failure.record.domain, failure.record.query_category) for failure in found)
+    assert max(cells.values()) <= MOST_OF_A_CELL
+    assert len({failure.record.interaction_id for failure in found}) == MOST
+
+
+def test_the_surest_hallucination_comes_first() -> None:
+    wrong = [turn for turn in SYSTEMS["mine"] if turn.alone is Verdict.INCORRECT]
+    surest = max(turn.scored.record.answer.confidence for turn in wrong if turn.scored.record.answer)
+    first = instructive("mine", SYSTEMS)[0]
+    assert first.lesson is Lesson.HALLUCINATED
+    assert first.record.answer is not None
+    assert first.record.answer.confidence == surest
+
+
+def test_refusing_what_cannot_be_answered_is_no_failure() -> None:
+    unanswerable = Truth(interaction_id="x", answer_type=AnswerType.UNANSWERABLE)
+    found = instructive("mine", {"mine": with_records(SYSTEMS["mine"], truth=unanswerable)})
+    assert {failure.lesson for failure in found} == {Lesson.HALLUCINATED}
+
+
+def test_a_request_that_failed_teaches_nothing_about_answers() -> None:
+    found = instructive("mine", {"mine": with_records(SYSTEMS["mine"], answer=None, error="overloaded")})
+    assert found == ()
+
+
+def with_evidence(text: str, **changes: object) -> Settled:
+    record = SYSTEMS["mine"][0].scored.record
+    assert record.answer is not None
+    assert record.answer.explanation is not None
+    seen = record.answer.explanation.evidence[0].model_copy(update={"text": text})
+    told = record.answer.explanation.model_copy(update={"evidence": [seen]})
+    answer = record.answer.model_copy(update={"explanation": told, "citations": []})
+    changed = record.model_copy(update={"answer": answer, **changes})
+    return settle([Scored(changed, Judgement(Verdict.MISSING, ""))], FAILED_PROTOCOL)[0]
+
+
+def test_evidence_match_ignores_accents_and_case() -> None:
+    truth = Truth(interaction_id="x", answer_type=AnswerType.NAME, accepted=("Émile Zola",))
+    assert gold_in_evidence(with_evidence("… written by EMILE ZOLA, in Paris.", truth=truth))
+    assert not gold_in_evidence(with_evidence("… written by Emile Zolas.", truth=truth))
+
+
+def test_a_yes_in_the_evidence_is_not_the_answer() -> None:
+    truth = Truth(interaction_id="x", answer_type=AnswerType.BOOLEAN, accepted=("yes",))
+    gold = "Yes, the warranty covers water damage."
+    assert not gold_in_evidence(with_evidence("Oh yes, a fine day.", truth=truth, gold=gold))
+    assert gold_in_evidence(
+        with_evidence("So yes: its warranty covers water damage.", truth=truth, gold=gold)
+    )

@@ -14,10 +14,7 @@ TEXT_FORMS = {
     "filter_knowledge": {"document": "none", "sections": "none"},
     "answer_from_knowledge": {"knowledge": "none"},
 }
-OBJECT_FORMS: dict[str, type[Structured]] = {
-    "sample_query": SearchPhrase,
-    "rank_evidence": Ranking,
-}
+OBJECT_FORMS: dict[str, type[Structured]] = {"sample_query": SearchPhrase, "rank_evidence": Ranking}
 
 
 def file_of(name: str) -> str:

@@ -16,15 +16,7 @@ from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, Abilities, ServerFeatures, without
 from gateway.llm.completion import Completion, Token
 from gateway.llm.schema_forms import SchemaForm, json_schema_of, read_object
-from gateway.llm.wire import (
-    BrokenStream,
-    ChoiceWire,
-    ChunkWire,
-    MessageWire,
-    events,
-    read_chunk,
-    read_error,
-)
+from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire, events, read_chunk, read_error
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT

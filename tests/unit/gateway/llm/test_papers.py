@@ -15,13 +15,7 @@ from gateway.llm.options import VlmOptions, Window
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.state import Evidence, GenerationBudget
-from tests.unit.gateway.llm.papers import (
-    OBJECT_FORMS,
-    ROME,
-    TEXT_FORMS,
-    TRAP,
-    TURIN,
-)
+from tests.unit.gateway.llm.papers import OBJECT_FORMS, ROME, TEXT_FORMS, TRAP, TURIN
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, bench, context, deadline, page
 
 pytestmark = pytest.mark.anyio
@@ -191,13 +185,7 @@ async def test_knowledge_is_what_stands_in_the_answer_s_tags() -> None:
     assert shown.index("whole photo") < shown.index("in 1899") < shown.index("tools") < shown.index("capital")
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Fiat is from Turin.",
-        "<answer></answer>",
-    ],
-)
+@pytest.mark.parametrize("said", ["Fiat is from Turin.", "<answer></answer>"])
 async def test_knowledge_outside_its_tags_is_a_failure(said: str) -> None:
     async with bench({"filter_knowledge": says(said)}) as it:
         with pytest.raises(VlmReplyUnusable):

@@ -68,19 +68,6 @@ async def test_a_too_small_context_window_is_logged(fitted_to: int, logged: list
     assert found == logged
 
 
-@pytest.mark.parametrize(
-    "traits",
-    [LLAMA_ON_VLLM_0_10_2, ServerTraits(json_schema=False, json_object=False), ServerTraits(photos=0)],
-)
-async def test_after_a_probe_a_question_costs_one_request(traits: ServerTraits) -> None:
-    async with bench(replies(UNKNOWN), traits) as it:
-        await probe(it.client, deadline())
-        before = len(it.server.requests)
-        await it.client.complete(asking.understand(ASK, None, OPTIONS), deadline())
-        assert len(it.server.requests) == before + 1
-    assert [call.requests for call in it.calls] == [1]
-
-
 async def test_without_a_probe_a_template_s_refusal_costs_one_request_and_not_the_schema() -> None:
     async with bench(replies(UNKNOWN), ServerTraits(system_beside_photo=False)) as it:
         for _ in range(2):

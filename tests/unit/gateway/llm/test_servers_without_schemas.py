@@ -50,11 +50,7 @@ async def test_qa_dragon_asks_each_prompt_once() -> None:
 
 async def test_a_reply_in_lines_is_answered_with_its_source() -> None:
     look, question, *_ = ROUTES["rag"]
-    scripted = {
-        "understand": in_lines(look),
-        "answer": AUTHOR,
-        "judge": "yes",
-    }
+    scripted = {"understand": in_lines(look), "answer": AUTHOR, "judge": "yes"}
 
     def in_the_form_asked_for(request: ScriptedRequest) -> Any:
         assert ("as lines of text" in request.text) == (request.name == "understand")

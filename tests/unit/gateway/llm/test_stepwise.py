@@ -72,9 +72,7 @@ async def test_a_question_of_no_domain_gets_the_generic_advice() -> None:
 )
 async def test_the_model_chooses_the_tools(ask: Query, tools: list[str], chosen: set[Tool]) -> None:
     found, _ = await one_call(
-        "choose_tools",
-        {"reason": "", "tools": tools},
-        lambda it: it.choose_tools(ask, draft(), deadline()),
+        "choose_tools", {"reason": "", "tools": tools}, lambda it: it.choose_tools(ask, draft(), deadline())
     )
     assert found == chosen
 
@@ -137,9 +135,7 @@ async def test_enhanced_queries_name_the_entity(
     given: list[str], written: list[str], entity: Entity | None, searched: tuple[str, ...] | None
 ) -> None:
     queries, request = await one_call(
-        "enhance_queries",
-        {"queries": written},
-        lambda it: it.enhance_queries(ASK, given, entity, deadline()),
+        "enhance_queries", {"queries": written}, lambda it: it.enhance_queries(ASK, given, entity, deadline())
     )
     assert queries == (searched or ("How long is the 2010 Fiat 500?", "price of Fiat 500"))
     assert f"1. {given[0]}\n" in request.text

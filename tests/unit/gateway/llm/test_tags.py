@@ -1,12 +1,15 @@
-"""Replies in Wiki-PRF's form: what the reward takes for it, exactly."""
+"""Tool plans and knowledge in Wiki-PRF's form, and however else a model spells them."""
+
+import random
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.pipelines.wiki_prf.lenient import read_plan
+from gateway.pipelines.wiki_prf.lenient import read_call, read_knowledge, read_plan
 from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS, knowledge_in_form, plan_in_form
-from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
 
 CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
 
@@ -100,3 +103,171 @@ def test_what_is_in_form_is_read_the_same_by_those_who_serve(text: str) -> None:
 @given(st.from_regex(r"[A-Za-z0-9 ,.'()-]{1,200}", fullmatch=True).filter(lambda text: text.strip(" ,.'()-")))
 def test_a_caption_comes_back_as_it_was_written(text: str) -> None:
     assert plan_in_form(plan(f"1. caption: {text}")) == (ToolCall(CAPTION, " ".join(text.split())),)
+
+
+CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
+SPELLINGS = 300
+
+NAMES = {
+    CAPTION: ("caption", "captioning", "image captioning", "description", "caption tool"),
+    GROUNDING: ("grounding", "ground", "visual grounding", "locate", "detection"),
+    FLIP: ("flip", "flipping", "mirror", "image flipping"),
+}
+CONTENTS = ("the bronze statue", "A seated man, with a book (open).", "St. Paul's dome", "door no. 3: left")
+PREAMBLES = ("", "Sure! Here is the plan:", "I would use these tools.\n", "To find the statue, look closer.")
+THOUGHTS = ("", "<think>Maybe caption it.\n1. caption: no plan yet</think>", "<THINK>flip\nflip</THINK>\n")
+FRAMES = (
+    *("{}", "<tool>{}</tool>", "<tool>\n{}\n</tool>\nDone.", "<Tools>\n{}\n</Tools>", "<tool_call>{}"),
+    *("{}\n</tool>", "```\n{}\n```", "<answer>\n{}\n</answer>", "<think>What first?\n<tool>\n{}\n</tool>"),
+)
+MARKS = ("", "- ", "* ", "• ", "{}. ", "{}) ", "({}) ", "Step {}: ", "- {}. ", "Tool: ", "**{}.** ", "{}.")
+ARGUMENTS = (
+    *(": {}", ":{}", " - {}", "({})", '("{}")', ': "{}"', ": [{}]", " = {}", "**: {}", " → {}", " (“{}”)"),
+    *('(object="{}")', ": `{}`", ": ({})"),
+)
+CASES = (str, str.upper, str.title, str.capitalize)
+
+
+@dataclass(frozen=True)
+class Spelled:
+    """A plan as some model might write it, and what it means."""
+
+    text: str
+    calls: tuple[ToolCall, ...]
+
+
+def spelled(seed: int) -> Spelled:
+    """One of all the spellings that the lists above make."""
+    chance = random.Random(seed)
+    tools = [chance.choice(list(PhotoTool)) for _ in range(chance.randint(1, MOST_CALLS))]
+    calls = [ToolCall(tool, "" if tool is FLIP else chance.choice(CONTENTS)) for tool in tools]
+    mark, argument, in_case = chance.choice(MARKS), chance.choice(ARGUMENTS), chance.choice(CASES)
+    lines = []
+    for number, call in enumerate(calls, 1):
+        name = in_case(chance.choice(NAMES[call.tool]))
+        rest = chance.choice(("", ".", " the image", ": left to right")) if call.tool is FLIP else argument
+        lines.append(mark.format(number) + name + rest.format(call.content))
+    gap = chance.choice(("\n", "\n\n", " \r\n"))
+    said = chance.choice(PREAMBLES) + "\n" + chance.choice(FRAMES).format(gap.join(lines))
+    return Spelled(chance.choice(THOUGHTS) + said, tuple(dict.fromkeys(calls)))
+
+
+def test_every_spelling_of_a_plan_is_read_as_the_plan_that_it_is() -> None:
+    for seed in range(SPELLINGS):
+        written = spelled(seed)
+        read = read_plan(written.text)
+        assert read is not None, written
+        assert read.calls == written.calls, written
+
+
+@pytest.mark.parametrize(
+    ("line", "call"),
+    [
+        ("- caption: A panda climbs.", ToolCall(CAPTION, "A panda climbs.")),
+        ("1. Captioning: A panda climbs.", ToolCall(CAPTION, "A panda climbs.")),
+        ("grounding: the panda", ToolCall(GROUNDING, "the panda")),
+        ("grounding: <the red panda>", ToolCall(GROUNDING, "the red panda")),
+        ("1. caption: a <b>panda</b><|im_end|>", ToolCall(CAPTION, "a panda")),
+        ("caption: " + "panda " * 90, ToolCall(CAPTION, ("panda " * 50).strip())),
+        ("3. Flip: Flip left.", ToolCall(FLIP)),
+        ("Flip the image left or right", ToolCall(FLIP)),
+    ],
+)
+def test_a_line_is_the_call_that_it_spells(line: str, call: ToolCall) -> None:
+    assert read_call(line) == call
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("", "Caption", "1. grounding", "1. grounding: ... --", "grounding:", "grounding: none"),
+        *("3. flip: not needed", "caption: N/A (the photo is enough)"),
+        "Grounding the statue would help.",
+        "Captions describe what is seen: a statue.",
+        "Describe the statue: it is bronze.",
+        "Flip side: it is expensive",
+        *("captioned: a panda", "1. zoom: the panda", "I would call caption: a panda"),
+        *("the question says: grounding: the panda", "1. 描述: 一只熊猫", '{"tool": "flip"}'),
+    ],
+)
+def test_prose_and_tools_that_are_not_wanted_are_no_calls(line: str) -> None:
+    assert read_call(line) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "I don't know.", "<tool></tool>", "<tool>no call here</tool>", "</tool>1. flip<tool>"),
+        *("<think>1. flip</think>", "1. flip</think>The photo is enough.", "<think>I could\n1. flip"),
+        *("<think><tool>1. flip</tool></think>", "1. flip\n<tool>nothing</tool>"),
+    ],
+)
+def test_what_is_not_a_plan_gives_none(text: str) -> None:
+    assert read_plan(text) is None
+
+
+def test_lines_that_are_no_calls_repetitions_and_calls_beyond_the_fourth_are_counted() -> None:
+    read = read_plan("<tool>\n1. zoom: in\n2. flip\n3. flip\nand so on\n</tool>")
+    assert read == ToolPlan((ToolCall(FLIP),), 3, in_form=False)
+    read = read_plan("\n".join(f"- caption: panda {n}" for n in range(7)))
+    assert read is not None
+    assert [call.content for call in read.calls] == ["panda 0", "panda 1", "panda 2", "panda 3"]
+    assert read.dropped == 3
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<think>Piece 1.</think><answer> Turin. </answer>",
+        "Here it is:\n<Answer>Turin.</Answer>\nI hope that helps.",
+        "<think>Piece 1<answer>Turin.</answer>",
+        "<answer>Rome.</answer> No: <answer>Turin.</answer>",
+    ],
+)
+def test_knowledge_is_what_the_last_answer_tags_hold(text: str) -> None:
+    assert read_knowledge(text) == "Turin."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Turin.", "<answer>Turin.", "Turin.</answer>", "<answer></answer>", "<think><answer>a</answer></think>"],
+)
+def test_knowledge_without_its_tags_is_none(text: str) -> None:
+    assert read_knowledge(text) is None
+
+
+ANY_PIECES = (
+    *("<think>", "</think>", "<tool>", "</tool>", "<answer>", "</answer>", "1. flip", "- captioning: a b"),
+    *("grounding: x", "\n", " ", "<", ">", '"', "99", "caption:", "\u200b", "<|im_end|>", "é", "not needed"),
+    *("(", ")"),
+)
+ANY_TEXTS = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(ANY_PIECES), max_size=24).map("".join))
+
+
+@given(ANY_TEXTS)
+def test_reading_never_raises_is_bounded_and_invents_nothing(text: str) -> None:
+    inside = read_knowledge(text)
+    assert inside is None or (inside and inside.strip() == inside)
+    read = read_plan(text)
+    if read is None:
+        return
+    assert 1 <= len(read.calls) <= MOST_CALLS
+    assert read.dropped >= 0
+    assert len(set(read.calls)) == len(read.calls)
+    lines = text.splitlines()
+    for call in read.calls:
+        assert call.tool is FLIP or call.content
+        assert len(call.content) <= CONTENT_CHARS
+        assert not set("\r\n\x00\u200b\u202e") & set(call.content)
+        assert any(is_written(call, line) for line in lines)
+
+
+def is_written(call: ToolCall, line: str) -> bool:
+    """Whether the line has the tool's name and, after it, every letter of the content in its order."""
+    lowered = line.lower()
+    for name in (call.tool.value, *NAMES[call.tool]):
+        _, found, rest = lowered.partition(name.split()[-1] if name != "caption tool" else "caption")
+        letters = iter(rest)
+        if found and all(letter in letters for letter in "".join(call.content.lower().split())):
+            return True
+    return False

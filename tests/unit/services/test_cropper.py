@@ -1,13 +1,24 @@
-"""The built-in cropper on scenes with known corners and on empty pictures."""
+"""The cropper: its classical engine, what it makes of detections, and its service."""
+
+import io
+from typing import Any
 
 import cv2
 import numpy as np
 import numpy.typing as npt
 import pytest
+from PIL import Image
 
+from contracts.cropper import CropReply
+from services.cropper.app import create_app
+from services.cropper.detection import Detection, Phrase, clipped, label_of, overlaps, without_doubles
 from services.cropper.engines.pocket import PocketCropper
 from services.cropper.geometry import ordered, overlap, rectified, target_size
+from services.cropper.settings import CropperSettings
+from tests.live import live
 from tests.unit.services.cropper_scenes import card, scene
+
+pytestmark = pytest.mark.anyio
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -105,3 +116,82 @@ def test_crops_are_at_most_1024_pixels_a_side() -> None:
     photo = np.full((2600, 2000, 3), 30, np.uint8)
     photo[200:2400, 200:1800] = 220
     assert max(PocketCropper().crop(photo, [], 1)[0].crop.shape[:2]) == 1024
+
+
+CAR, RED_CAR = Phrase("car", 1, 3), Phrase("red car", 3, 6)
+
+
+def scores(*values: float) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    return np.array(values, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("values", "label"),
+    [
+        (scores(0, 0.6, 0, 0.1, 0.5, 0, 0), "car"),
+        (scores(0, 0.5, 0, 0.1, 0.6, 0, 0), "red car"),
+        (scores(0, 0.5, 0.1, 0.5, 0.5, 0.5, 0), "red car"),
+        (scores(0, 0.5, 0.4, 0.1, 0.5, 0.1, 0), "car"),
+        (scores(0.9, 0.2, 0, 0.3, 0.1, 0, 0.9), None),
+    ],
+)
+def test_a_box_is_called_by_the_label_with_the_strongest_word(
+    values: np.ndarray[tuple[int], np.dtype[np.float32]], label: str | None
+) -> None:
+    assert label_of(values, [CAR, RED_CAR], 0.3) == label
+
+
+def test_near_doubles_leave_the_surest_and_neighbours_stay() -> None:
+    boxes = [(0, 0, 100, 100), (2, 0, 100, 100), (40, 0, 140, 100), (20, 20, 60, 60)]
+    ranked = [0.5, 0.9, 0.4, 0.3]
+    found = [Detection(box, str(place), ranked[place]) for place, box in enumerate(boxes)]
+    assert [each.label for each in without_doubles(found, 0.8)] == ["1", "2", "3"]
+    assert without_doubles([], 0.8) == []
+
+
+def test_boxes_without_area_overlap_nothing() -> None:
+    flat = np.array([[5, 5, 5, 9], [0, 0, 10, 10]], np.float64)
+    assert overlaps(flat[0], flat).tolist() == [0, 0]
+    assert overlaps(flat[1], flat).tolist() == [0, 1]
+
+
+def test_boxes_are_clipped_to_the_photo() -> None:
+    corners = np.array([[-0.5, 0.25, 1.5, 0.75]], np.float32)
+    assert clipped(corners, 400, 200).tolist() == [[0, 50, 400, 150]]
+
+
+def jpeg(seed: int = 0) -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(scene(seed).photo).save(buffer, "JPEG", quality=90)
+    return buffer.getvalue()
+
+
+async def test_regions_come_with_their_rectified_jpeg() -> None:
+    async with live(create_app(CropperSettings(port=0))) as client:
+        files = {"image": ("photo.jpg", jpeg(), "image/jpeg")}
+        reply = await client.post("/v1/crop", files=files, data={"max_regions": "3"})
+        labelled = await client.post("/v1/crop", files=files, data={"labels": ["book", "sign"]})
+    assert {region["label"] for region in labelled.json()["regions"]} <= {"book", "sign"}
+    crops = CropReply.model_validate_json(reply.content)
+    assert 1 <= len(crops.regions) <= 3
+    assert (crops.width, crops.height) == (960, 1280)
+    best = Image.open(io.BytesIO(crops.regions[0].image))
+    assert best.format == "JPEG"
+    assert max(best.size) > 300
+    box = crops.regions[0].box
+    assert 0 <= box.left < box.right <= 960
+    assert 0 <= box.top < box.bottom <= 1280
+
+
+async def test_invalid_requests_are_refused() -> None:
+    cases: list[tuple[bytes, dict[str, Any], str]] = [
+        (b"just words", {}, "unsupported_image"),
+        (b"", {}, "corrupt_image"),
+        (jpeg(), {"max_regions": "0"}, "invalid_request"),
+        (jpeg(), {"labels": ["x" * 101]}, "invalid_request"),
+    ]
+    async with live(create_app(CropperSettings(port=0))) as client:
+        for content, fields, kind in cases:
+            files = {"image": ("photo.jpg", content, "image/jpeg")}
+            reply = await client.post("/v1/crop", files=files, data=fields)
+            assert reply.json()["type"] == f"urn:loreglass:problem:{kind}"

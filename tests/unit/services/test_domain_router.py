@@ -1,0 +1,125 @@
+"""The domain router: its engine, its measures, and its service."""
+
+import io
+import math
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from contracts.domain_router import ClassifyReply, Domain
+from services.domain_router.app import create_app
+from services.domain_router.engines.builtin import BuiltinDomainRouter
+from services.domain_router.measures import best_temperature, log_loss, measure
+from services.domain_router.settings import DomainRouterSettings
+from tests.live import live
+
+pytestmark = pytest.mark.anyio
+
+ENGINE = BuiltinDomainRouter()
+DOMAINS = list(Domain)
+
+
+def classify(question: str, recognized_text: str = "") -> tuple[Domain, float]:
+    probabilities = ENGINE.classify(question, recognized_text, None)
+    best = int(np.argmax(probabilities))
+    return DOMAINS[best], probabilities[best]
+
+
+@pytest.mark.parametrize(
+    ("question", "domain"),
+    [
+        ("what breed is the puppy on my sofa?", Domain.ANIMAL),
+        ("who is the author of this paperback?", Domain.BOOK),
+        ("how many calories are in this sandwich", Domain.FOOD),
+        ("when was the cathedral behind the fountain built?", Domain.LOCAL),
+        ("what is the solution of the second equation?", Domain.MATH_AND_SCIENCE),
+        ("how often should I water this orchid", Domain.PLANTS_AND_GARDENING),
+        ("how many goals did this striker score last season?", Domain.SPORTS_AND_GAMES),
+        ("does this skirt go with brown leather boots", Domain.STYLE_AND_FASHION),
+        ("what does the handwritten note say, can you translate it?", Domain.TEXT_UNDERSTANDING),
+        ("how much horsepower does this car have?", Domain.VEHICLE),
+    ],
+)
+def test_a_plain_question_goes_to_its_domain(question: str, domain: Domain) -> None:
+    assert classify(question)[0] is domain
+
+
+def test_text_in_the_photo_helps_where_the_question_says_little() -> None:
+    book = DOMAINS.index(Domain.BOOK)
+    alone = ENGINE.classify("who made this?", "", None)[book]
+    with_text = ENGINE.classify("who made this?", "a novel by the bestselling author, second edition", None)[
+        book
+    ]
+    assert with_text > 0.5 > alone
+
+
+@pytest.mark.parametrize("question", ["?", "this", "hm", "what"])
+def test_a_question_without_a_clue_is_not_decided(question: str) -> None:
+    assert classify(question)[1] < 0.5
+
+
+@given(st.text(max_size=120), st.text(max_size=200))
+@settings(max_examples=20, deadline=None)
+def test_any_text_gets_a_distribution(question: str, recognized_text: str) -> None:
+    probabilities = ENGINE.classify(question, recognized_text, None)
+    assert len(probabilities) == len(DOMAINS)
+    assert math.isclose(sum(probabilities), 1.0, rel_tol=1e-5)
+    assert min(probabilities) >= 0.0
+
+
+NAMES = ["animal", "book", "food"]
+LABELS = np.array([0, 0, 0, 1, 1])
+LOGITS = np.array([[2.0, 1.0, 0.0], [2.0, 1.0, 0.0], [0.0, 0.0, 3.0], [0.0, 2.0, 0.0], [1.0, 0.0, 0.0]])
+
+
+def test_measures_are_those_of_the_textbook() -> None:
+    measures = measure(LOGITS, LABELS, NAMES)
+    animal, book, food = measures.classes
+    assert measures.confusion == ((2, 0, 1), (1, 1, 0), (0, 0, 0))
+    assert measures.accuracy == pytest.approx(3 / 5)
+    assert (animal.precision, animal.recall, animal.f1) == pytest.approx((2 / 3, 2 / 3, 2 / 3))
+    assert (book.precision, book.recall, book.f1) == pytest.approx((1.0, 1 / 2, 2 / 3))
+    assert (food.label, food.support, food.precision, food.f1) == ("food", 0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("overconfidence", [0.5, 1.0, 3.0, 6.0])
+def test_the_temperature_undoes_overconfidence(overconfidence: float) -> None:
+    generator = np.random.default_rng(3)
+    honest = generator.normal(0, 1.5, (400, 3))
+    probabilities = np.exp(honest) / np.exp(honest).sum(axis=1, keepdims=True)
+    labels = np.array([generator.choice(3, p=row) for row in probabilities])
+    found = best_temperature(honest * overconfidence, labels)
+    assert found == pytest.approx(overconfidence, rel=0.2)
+    assert log_loss(honest * overconfidence / found, labels) <= log_loss(honest * overconfidence, labels)
+
+
+def jpeg() -> bytes:
+    buffer = io.BytesIO()
+    Image.new("RGB", (64, 48), "green").save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+async def classify_photo(photo: bytes | None = None, **fields: Any) -> httpx.Response:
+    files = None if photo is None else {"image": ("photo.jpg", photo, "image/jpeg")}
+    async with live(create_app(DomainRouterSettings(port=0))) as client:
+        return await client.post("/v1/classify", data=fields, files=files)
+
+
+async def test_each_domain_has_a_probability() -> None:
+    answer = await classify_photo(jpeg(), question="Who wrote this novel?", recognized_text="a novel")
+    (only,) = ClassifyReply.model_validate(answer.json()).data
+    assert only.label is Domain.BOOK
+    assert only.num_classes == len(only.probs) == len(Domain)
+    assert only.probs[only.index] == max(only.probs)
+
+
+async def test_damaged_photo_and_empty_question_are_refused() -> None:
+    answer = await classify_photo(jpeg()[:200], question="How many pages?")
+    assert answer.json()["type"] == "urn:loreglass:problem:corrupt_image"
+    answer = await classify_photo(question="", recognized_text="x")
+    assert (answer.status_code, "question" in answer.json()["detail"]) == (422, True)

@@ -1,0 +1,190 @@
+"""OCR: its engine, its weights, and its service."""
+
+import io
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+import rapidocr
+from onnxruntime import InferenceSession
+from PIL import Image
+
+from chassis.scope import scope_of
+from contracts.headers import CACHE_SCOPE
+from contracts.ocr import OcrReply
+from services.ocr.app import create_app
+from services.ocr.engine import Page
+from services.ocr.engines.light import brightened
+from services.ocr.engines.pocket import PocketOcr
+from services.ocr.engines.subnormal import without_subnormals
+from services.ocr.reading import PhotoReader, ReplyCache
+from services.ocr.settings import OcrSettings
+from tests.live import live
+from tests.unit.services.ocr_pictures import RGB, page, squeezed
+
+pytestmark = pytest.mark.anyio
+
+BOOK = page([(60, 60, "The Salt Harbour"), (60, 200, "a novel by Mirela Dunn"), (60, 320, "312 pages")])
+TEXTS = ["thesaltharbour", "anovelbymireladunn", "312pages"]
+
+
+@pytest.fixture(scope="module")
+def engine() -> PocketOcr:
+    return PocketOcr(workers=2)
+
+
+def texts(engine: PocketOcr, picture: RGB) -> list[str]:
+    return [squeezed(line.text) for line in engine.read(picture).lines]
+
+
+@pytest.mark.parametrize("turns", [0, 1, 2, 3])
+def test_a_photo_held_any_way_round_reads_the_same(engine: PocketOcr, turns: int) -> None:
+    assert texts(engine, np.ascontiguousarray(np.rot90(BOOK, turns))) == TEXTS
+
+
+def test_the_first_corner_is_where_the_text_starts(engine: PocketOcr) -> None:
+    title = engine.read(np.ascontiguousarray(np.rot90(BOOK, 2))).lines[0]
+    (start_x, start_y), (end_x, _), *_ = title.quadrilateral
+    assert start_x > end_x
+    assert start_y > BOOK.shape[0] / 2
+
+
+def test_a_dim_noisy_photo_is_still_read(engine: PocketOcr) -> None:
+    noise = np.random.default_rng(3).normal(0, 2, BOOK.shape)
+    dim = np.clip(BOOK * 0.08 + noise, 0, 255).astype(np.uint8)
+    assert texts(engine, dim) == TEXTS
+
+
+def test_small_print_in_a_part_of_a_large_photo_is_read_whole(engine: PocketOcr) -> None:
+    """As of a menu on the other side of the table."""
+    dishes = {"leek soup": 12, "pea risotto": 14, "rye bread": 3, "plum cake": 5, "beet salad": 9}
+    rows = [(700, 500 + 24 * row, f"{dish} {dishes[dish]}") for row, dish in enumerate(dishes)]
+    beside = [(860, top, text) for _, top, text in rows]
+    seen = page([*rows, *beside], size=(1920, 1440), height=10)
+    lines = engine.read(seen).lines
+    assert sorted(squeezed(line.text) for line in lines) == sorted(2 * [squeezed(row[2]) for row in rows])
+    starts = sorted((round(line.quadrilateral[0][0], -1), line.quadrilateral[0][1]) for line in lines)
+    expected = sorted((left, top) for left, top, _ in (*rows, *beside))
+    assert np.abs(np.array(starts) - np.array(expected)).max() < 16
+
+
+def test_a_bright_photo_is_left_as_it_is() -> None:
+    assert brightened(BOOK) is BOOK
+
+
+def test_a_photo_without_text_has_no_lines(engine: PocketOcr) -> None:
+    assert engine.read(np.full((480, 640, 3), 200, dtype=np.uint8)) == Page(())
+
+
+@pytest.mark.parametrize("size", [(16, 16), (16, 640), (640, 16)])
+def test_tiny_and_narrow_pictures_are_no_error(engine: PocketOcr, size: tuple[int, int]) -> None:
+    noise = np.random.default_rng(5).integers(0, 255, (*size, 3), dtype=np.uint8)
+    engine.read(noise)
+
+
+def test_two_threads_read_two_photos_at_once(engine: PocketOcr) -> None:
+    other = page([(60, 60, "Winter Orchard")])
+    with ThreadPoolExecutor(2) as threads:
+        results = list(threads.map(lambda picture: texts(engine, picture), [BOOK, other] * 2))
+    assert results == [TEXTS, ["winterorchard"]] * 2
+
+
+def test_a_real_street_sign_is_read_in_order(engine: PocketOcr, real_photos: Path) -> None:
+    with Image.open(real_photos / "french.jpg") as photo:
+        lines = texts(engine, np.asarray(photo.convert("RGB")))
+    found = [lines.index(text) for text in ("palaisdulouvre", "muséedulouvre", "théâtre", "dupalaisroyal")]
+    assert found == sorted(found)
+
+
+def jpeg(text: str = "The Salt Road") -> bytes:
+    buffer = io.BytesIO()
+    Image.fromarray(page([(40, 80, text)], (640, 480))).save(buffer, "JPEG")
+    return buffer.getvalue()
+
+
+async def read(client: httpx.AsyncClient, data: bytes) -> httpx.Response:
+    return await client.post("/v1/ocr", files={"image": ("photo.jpg", data, "image/jpeg")})
+
+
+async def test_a_photo_is_read_once_and_text_renamed_to_jpg_is_refused() -> None:
+    app = create_app(OcrSettings(port=0))
+    async with live(app) as client:
+        refused = await read(client, b"just words")
+        first = await read(client, jpeg())
+        app.state.pool.close()  # whatever needs the engine fails from here on
+        again = await read(client, jpeg())
+    assert (refused.status_code, refused.json()["type"]) == (415, "urn:loreglass:problem:unsupported_image")
+    assert again.json() == first.json()
+    reply = OcrReply.model_validate(first.json())
+    assert [squeezed(line.text) for line in reply.lines] == ["thesaltroad"]
+    assert (reply.width, reply.height) == (640, 480)
+    assert len(reply.lines[0].quadrilateral) == 4
+
+
+async def test_what_one_scope_has_asked_is_not_found_by_another() -> None:
+    app, looked_up = create_app(OcrSettings(port=0)), list[bool]()
+    app.state.reader = PhotoReader(OcrSettings().max_side, 8, looked_up.append)
+    one, other = (scope_of(b"secret", tenant) for tenant in ("acme", "bolt"))
+    async with live(app) as client:
+        for scope in (one, other, None, "no scope's name", one, other):
+            client.headers[CACHE_SCOPE] = scope or ""
+            assert (await read(client, jpeg())).status_code == 200
+    assert looked_up == [False, False, False, True, True, True]
+
+
+def test_the_cache_forgets_the_least_recently_used() -> None:
+    cache = ReplyCache(2)
+    replies = [OcrReply(lines=[], width=side, height=side) for side in (1, 2, 3)]
+    cache.put(("", "a"), replies[0])
+    cache.put(("", "b"), replies[1])
+    assert cache.get(("", "a")) == replies[0]
+    cache.put(("", "c"), replies[2])
+    assert cache.get(("", "b")) is None
+    assert (cache.get(("", "a")), cache.get(("", "c")), len(cache)) == (replies[0], replies[2], 2)
+
+
+FLOAT, INT64 = 1, 7
+WEIGHTS = np.array([1e-40, -1e-40, 0.0, 1.2e-38, -3.5, np.inf], "<f4")
+
+
+def field(number: int, value: bytes) -> bytes:
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def model_of(data_type: int, raw: bytes) -> bytes:
+    """An opset version, a graph with a name and one initializer."""
+    tensor = bytes([1 << 3, 6, 2 << 3, data_type]) + field(8, b"w") + field(9, raw)
+    graph = field(2, b"graph") + field(5, tensor)
+    return bytes([1 << 3, 8]) + field(7, graph)
+
+
+def test_only_weights_too_small_to_be_normal_become_zero() -> None:
+    expected = np.array([0.0, 0.0, 0.0, 1.2e-38, -3.5, np.inf], "<f4")
+    assert without_subnormals(model_of(FLOAT, WEIGHTS.tobytes())) == model_of(FLOAT, expected.tobytes())
+
+
+def test_numbers_of_another_type_stay() -> None:
+    model = model_of(INT64, np.array([1, 2, 3], "<i8").tobytes())
+    assert without_subnormals(model) == model
+
+
+@pytest.mark.parametrize("kept", [1, 3, 12, 30])
+def test_a_model_that_is_cut_off_is_refused(kept: int) -> None:
+    with pytest.raises(ValueError, match="protocol buffer"):
+        without_subnormals(model_of(FLOAT, WEIGHTS.tobytes())[:kept])
+
+
+def test_the_detector_finds_the_very_same_without_them() -> None:
+    model = (Path(rapidocr.__file__).parent / "models" / "PP-OCRv6_det_small.onnx").read_bytes()
+    lighter = without_subnormals(model)
+    assert lighter != model  # else the package has changed, and this is no longer needed
+    picture = page([(40, 40, "The Salt Harbour")], size=(320, 160))
+    pixels = (picture.transpose(2, 0, 1)[None] / 127.5 - 1).astype(np.float32)
+    found, as_before = (
+        InferenceSession(each, providers=["CPUExecutionProvider"]).run(None, {"x": pixels})[0]
+        for each in (lighter, model)
+    )
+    assert found.max() > 0.5
+    assert np.array_equal(found, as_before)
