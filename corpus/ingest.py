@@ -151,6 +151,8 @@ async def find_name(alias: str, source: Path, url: str, options: IngestOptions) 
     name = name_of(source, options.name)
     if options.name or options.replace or not _is_of_files(source):
         return name
+    if await anyio.Path(source).is_dir():
+        await anyio.to_thread.run_sync(files_of, source)  # an empty folder is named without the service
     service_name = "image_search" if alias == IMAGES else "text_search"
     async with http_client() as http:
         service = ServiceClient(http, service_name, url, token=options.token or write_token(url))

@@ -66,6 +66,14 @@ def documents_router() -> APIRouter:
         """A document as it is searched."""
         return await pool.run(lambda engine: documents.content(engine.store, name, address), deadline)
 
+    _add_sources(router)
+    _add_changes(router)
+    return router
+
+
+def _add_sources(router: APIRouter) -> None:
+    """Add the routes that tell where documents are from."""
+
     @router.get("/source")
     async def find_source(
         name: str, source: Text, origin: Text, pool: Pool, deadline: RequestDeadline
@@ -86,6 +94,10 @@ def documents_router() -> APIRouter:
                 lambda engine: documents.sources_at(engine.store, name, request.origins), deadline
             )
         )
+
+
+def _add_changes(router: APIRouter) -> None:
+    """Add the routes that look documents up by address, and remove them."""
 
     @router.post("/documents/held")
     @takes_json(_ADDRESSES)
@@ -110,8 +122,6 @@ def documents_router() -> APIRouter:
             return documents.remove(engine.store, name, request.addresses)
 
         return HeldAddresses(addresses=await pool.run(remove, deadline))
-
-    return router
 
 
 def require_unpublished(store: VectorStore, name: str) -> None:

@@ -119,17 +119,6 @@ async def test_a_step_without_the_model_is_neither_timed_nor_refused_as_the_mode
     assert run.degraded == ["query_rewrite"]
 
 
-async def test_a_judge_behind_the_fallback_is_not_timed_as_the_model() -> None:
-    clock = Clock()
-    plan, estimates = live_plan(LOREGLASS, clock, 60_000.0)
-    before = estimates.p50_ms(Stage.JUDGE)
-    run = Run("trace", Deadline.after_ms(60_000, clock), planning=plan)
-    for stage in (Stage.POCKET_ANSWER, *[Stage.JUDGE] * 50):
-        async with run.stage(stage):
-            pass
-    assert estimates.p50_ms(Stage.JUDGE) == before
-
-
 async def test_ranking_nothing_says_nothing_of_how_long_ranking_takes(services: FakeServices) -> None:
     clock = Clock()
     plan, estimates = live_plan(LOREGLASS, clock, 60_000.0)
