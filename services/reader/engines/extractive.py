@@ -16,6 +16,7 @@ from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
+from services.reader.rows import with_named_rows
 from services.reader.spoken import speak, speak_attribute
 
 Logits = NDArray[np.float32]
@@ -100,7 +101,10 @@ class ExtractiveReader:
         """See the protocol. What was said earlier in the conversation is not read."""
         asked = question_text(query.question, query.subject)
         headings = [heading(passage) for passage in passages]
-        texts = [head + passage.text for head, passage in zip(headings, passages, strict=True)]
+        texts = [
+            head + with_named_rows(query.question, passage.text)
+            for head, passage in zip(headings, passages, strict=True)
+        ]
         # Windows of like length side by side: little of a batch is padding.
         windows = sorted(self._model.windows(asked, texts), key=lambda window: len(window.ids))
         split = [sentences(passage.text) for passage in passages]
