@@ -25,7 +25,10 @@ from services.image_search.settings import ImageSearchSettings
 from tests.live import live
 from tests.unit.vectors.graph_server import GREY, RED, GraphServer
 
-pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning"),
+]
 
 SCHEMA = CollectionSchema(dense={"look": 4})
 POINT = StoredPoint("00000000-0000-0000-0000-000000000001", {"look": (1.0, 0.0, 0.0, 0.0)}, {})
