@@ -100,7 +100,8 @@ class PagesMiddleware:
 
     def _refusal(self, headers: Mapping[bytes, bytes]) -> LoreglassError | None:
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        if host and not self._access.answers_to(host, self._name):
+        # A name without a dot is no site's: it is of this network, such as a container's.
+        if "." in host and not self._access.answers_to(host, self._name):
             return ForeignPage(
                 "This gateway does not go by that host name: LOREGLASS_GATEWAY_HOSTS names more."
             )

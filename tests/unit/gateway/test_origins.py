@@ -47,6 +47,7 @@ async def test_another_site_s_page_may_not_use_a_gateway_without_keys(
         ({"Origin": LOCAL}, {}),
         ({"Host": "192.168.1.20:7100", "Origin": "http://192.168.1.20:7100"}, {}),
         ({"Host": "gateway:7100"}, {}),
+        ({"Host": "x"}, {}),
         ({"Host": "laptop.local", "Origin": "https://laptop.local"}, {"hosts": ("laptop.local",)}),
         ({"Origin": "null"}, {"origins": ("*",)}),
     ],
