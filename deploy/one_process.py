@@ -1,7 +1,6 @@
 """The pocket profile: every service on its own loopback socket, plain HTTP between them, one process."""
 
 import ctypes
-import ipaddress
 import secrets
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -15,6 +14,7 @@ from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
 from pydantic import SecretStr
 
+from chassis.http.access import is_loopback
 from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
 from chassis.local_access import shared_token
 from chassis.settings import ServiceAccess, TelemetrySettings
@@ -141,7 +141,7 @@ def _operator(
 def gateway_settings_for(host: str) -> GatewaySettings:
     """Those of the environment; if it does not say so, experiments are on where only this machine can ask."""
     settings = from_environment(GatewaySettings)
-    if "experiments" in settings.model_fields_set or not _is_loopback(host):
+    if "experiments" in settings.model_fields_set or not is_loopback(host):
         return settings
     return settings.model_copy(update={"experiments": True})
 
@@ -166,13 +166,6 @@ def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSe
 
 def _say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 def _bind_services(settings: PocketSettings, access: ServiceAccess) -> dict[str, BoundApp]:

@@ -4,7 +4,6 @@ Only with an operator's key or, where no keys are set up, on this machine itself
 """
 
 import base64
-import ipaddress
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +19,7 @@ from starlette.datastructures import Headers, UploadFile
 from starlette.responses import Response
 
 from chassis.errors import InvalidRequest, Unauthorized, problem_of
+from chassis.http.access import is_loopback
 from chassis.http.bodies import Router
 from chassis.http.forms import read_form
 from chassis.http.problems import problem_response
@@ -127,7 +127,7 @@ def is_of_this_machine(request: Request) -> bool:
     if any(name in sent for name in _OF_PROXIES):
         return False
     host = sent.get("host", "")
-    if request.client is None or not _is_loopback(request.client.host) or not _is_loopback(_name_of(host)):
+    if request.client is None or not is_loopback(request.client.host) or not is_loopback(_name_of(host)):
         return False
     if sent.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False
@@ -139,17 +139,6 @@ def _name_of(host: str) -> str:
         return urlsplit(f"//{host}").hostname or ""
     except ValueError:
         return ""
-
-
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
 
 
 def operator_router(operator: Operator) -> APIRouter:

@@ -8,7 +8,7 @@ from typing import Any
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 
-from chassis.http.access import Access, PagesMiddleware
+from chassis.http.access import Access, Check, check_site
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
@@ -61,10 +61,8 @@ def create_app(
         _engine(settings),
         model=model,
         described_to=caller_of,
+        check=_check_site(settings) if settings.keys is None else None,
     )
-    if settings.keys is None:
-        access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
-        app.add_middleware(PagesMiddleware, name="gateway", access=access, origins=settings.origins)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -74,6 +72,11 @@ def create_app(
             expose_headers=["*"],
         )
     return app
+
+
+def _check_site(settings: GatewaySettings) -> Check:
+    access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
+    return check_site(access, "gateway", settings.origins)
 
 
 def _engine(settings: GatewaySettings) -> str:

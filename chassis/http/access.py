@@ -3,14 +3,13 @@
 import hmac
 import ipaddress
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from chassis.errors import ForeignPage, LoreglassError, MalformedRequest, Unauthorized
-from chassis.http.problems import problem_response
+from chassis.errors import ForeignPage, MalformedRequest, Unauthorized
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/info", "/metrics"})
 """For probes, Prometheus and `loreglass doctor`, which hold no token. They tell nothing of questions."""
@@ -18,6 +17,9 @@ OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/info", "/metrics"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _CLUSTER = re.compile(r"\.[a-z0-9-]+\.svc(\.cluster\.local)?")
 _SCHEME = b"bearer "
+
+Check = Callable[[Scope], None]
+"""Raises the `LoreglassError` that refuses the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ class Access:
 
     def answers_to(self, host: str, name: str) -> bool:
         """Return whether a `Host` header names this service, against DNS rebinding."""
-        without_port = re.sub(r":\d*\Z", "", host.lower())
+        without_port = _without_port(host.lower())
         if without_port in _LOCAL or "*" in self.hosts or without_port in self.hosts or _is_ip(without_port):
             return True
         own = name.replace("_", "-")
@@ -50,70 +52,59 @@ class Access:
         )
 
 
-class AccessMiddleware:
-    """Refuses a request before its body is read."""
+class GateMiddleware:
+    """Call `check` before the body of a request is read. The error that it raises is the reply."""
 
-    def __init__(self, app: ASGIApp, name: str, access: Access, write_routes: Sequence[BaseRoute]) -> None:
+    def __init__(self, app: ASGIApp, check: Check) -> None:
         self._app = app
-        self._name = name
-        self._access = access
-        self._write_routes = write_routes
+        self._check = check
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http" and scope["path"] not in OPEN_PATHS:
-            refusal = self._refusal(scope)
-            if refusal is not None:
-                trace_id = scope.get("state", {}).get("trace_id")
-                await problem_response(refusal, trace_id)(scope, receive, send)
-                return
+        if scope["type"] == "http":
+            self._check(scope)
         await self._app(scope, receive, send)
 
-    def _refusal(self, scope: Scope) -> LoreglassError | None:
-        given = dict(scope["headers"])
-        if not self._access.answers_to(given.get(b"host", b"").decode("latin-1"), self._name):
-            return MalformedRequest("This service does not go by that host name.")
-        writes = any(route.matches(scope)[0] is Match.FULL for route in self._write_routes)
-        if not self._access.allows(given.get(b"authorization"), writes=writes):
-            return Unauthorized("This service needs its token.")
-        return None
 
+def check_token(access: Access, name: str, write_routes: Sequence[BaseRoute]) -> Check:
+    """Return the check of a service: its host name and its token. Probes need neither."""
 
-class PagesMiddleware:
-    """For an app without keys: pages of other sites, in a browser that reaches it, may not use it.
-
-    A name that is made to point here (DNS rebinding) shows in `Host`, another site's page in `Origin`.
-    `origins`: sites that may, or `*`; pages served by this machine may too.
-    """
-
-    def __init__(self, app: ASGIApp, name: str, access: Access, origins: Collection[str]) -> None:
-        self._app = app
-        self._name = name
-        self._access = access
-        self._origins = frozenset(each.lower().rstrip("/") for each in origins)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(dict(scope["headers"])) if scope["type"] == "http" else None
-        if refusal is None:
-            await self._app(scope, receive, send)
+    def check(scope: Scope) -> None:
+        if scope["path"] in OPEN_PATHS:
             return
-        await problem_response(refusal, scope.get("state", {}).get("trace_id"))(scope, receive, send)
+        headers = dict(scope["headers"])
+        if not access.answers_to(headers.get(b"host", b"").decode("latin-1"), name):
+            raise MalformedRequest("This service does not go by that host name.")
+        writes = any(route.matches(scope)[0] is Match.FULL for route in write_routes)
+        if not access.allows(headers.get(b"authorization"), writes=writes):
+            raise Unauthorized("This service needs its token.")
 
-    def _refusal(self, headers: Mapping[bytes, bytes]) -> LoreglassError | None:
+    return check
+
+
+def check_site(access: Access, name: str, origins: Iterable[str]) -> Check:
+    """Return the check of an app without keys: pages of other sites may not use it through a browser.
+
+    DNS rebinding shows in `Host`, another site in `Origin`. `origins`: the sites that may, or `*`. Pages of
+    this machine may, too. A host name without a dot belongs to a local network and needs no permission.
+    """
+    allowed = frozenset(each.lower().rstrip("/") for each in origins)
+
+    def check(scope: Scope) -> None:
+        headers = dict(scope["headers"])
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        # A name without a dot is no site's: it is of this network, such as a container's.
-        if "." in host and not self._access.answers_to(host, self._name):
-            return ForeignPage(
-                "This gateway does not go by that host name: LOREGLASS_GATEWAY_HOSTS names more."
-            )
         origin = headers.get(b"origin", b"").decode("latin-1").lower()
+        if "." in host and not access.answers_to(host, name):
+            raise ForeignPage("Unknown host name. Add it to LOREGLASS_GATEWAY_HOSTS.")
         scheme, _, site = origin.partition("://")
-        if not origin or "*" in self._origins or origin in self._origins:
-            return None
-        if scheme in ("http", "https") and (site == host or re.sub(r":\d*\Z", "", site) in _LOCAL):
-            return None
-        return ForeignPage(
-            "Pages of this site may not ask here: LOREGLASS_GATEWAY_ORIGINS names those that may."
-        )
+        is_own = scheme in ("http", "https") and (site == host or _without_port(site) in _LOCAL)
+        if origin and not is_own and allowed.isdisjoint((origin, "*")):
+            raise ForeignPage("Pages of this site may not ask. Add it to LOREGLASS_GATEWAY_ORIGINS.")
+
+    return check
+
+
+def _without_port(host: str) -> str:
+    return re.sub(r":\d*\Z", "", host)
 
 
 def _is_ip(host: str) -> bool:
@@ -126,8 +117,9 @@ def _is_ip(host: str) -> bool:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether this address is reached from this machine only."""
+    """Return whether this name or address is reached from this machine only."""
     try:
-        return ipaddress.ip_address(host).is_loopback
+        address = ipaddress.ip_address(host)
     except ValueError:
         return host == "localhost"
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -14,11 +14,10 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
 from starlette.formparsers import MultiPartParser
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
 from chassis.errors import LoreglassError
-from chassis.http.access import Access, AccessMiddleware, is_loopback
+from chassis.http.access import Check, GateMiddleware, check_token, is_loopback
 from chassis.http.bodies import BoundedBodies, Router
 from chassis.http.connections import Connections
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
@@ -112,12 +111,14 @@ def create_app(
     takes: Sequence[str] = (),
     model: Callable[[], Mapping[str, str]] = dict,
     described_to: Callable[..., Any] | None = None,
-    access: tuple[Access, Sequence[BaseRoute]] | None = None,
+    check: Check | None = None,
+    takes_scopes: bool = False,
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
 
     `model`: what `/info` tells of a model's server. `described_to`: the dependency that lets callers read
-    `/openapi.json`, where not all may. `access`: who is let in, and the routes that write.
+    `/openapi.json`, where not all may. `check`: refuses requests before their bodies are read.
+    `takes_scopes`: whether callers may name a tenant's scope.
 
     `lifespan` must set `app.state.ready_checks`: name -> async callable that raises when it is not.
     """
@@ -153,9 +154,9 @@ def create_app(
         app.include_router(router)
     install_problem_handlers(app)
     app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read
-    if access is not None:
-        app.add_middleware(AccessMiddleware, name=name, access=access[0], write_routes=access[1])
-    _bound(app, settings, metrics, takes_scopes=access is not None)
+    if check is not None:
+        app.add_middleware(GateMiddleware, check=check)
+    _bound(app, settings, metrics, takes_scopes=takes_scopes)
     return app
 
 
@@ -236,7 +237,10 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
         settings.engine,
         lambda: held.accelerator,
         spec.takes,
-        access=(access, [route for router in spec.write_routers for route in router.routes]),
+        check=check_token(
+            access, spec.name, [route for router in spec.write_routers for route in router.routes]
+        ),
+        takes_scopes=True,
     )
 
 

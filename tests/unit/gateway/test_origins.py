@@ -38,6 +38,7 @@ async def test_another_site_s_page_may_not_use_a_gateway_without_keys(
     reply = await world.client.get(path, headers=headers)
     assert reply.status_code == 403
     assert reply.json()["type"].endswith("foreign_page")
+    assert reply.json()["trace_id"]
 
 
 @pytest.mark.parametrize(
