@@ -36,8 +36,8 @@ from corpus.ingest import (
     ingest_pages,
     ingest_photos,
 )
+from corpus.jsonl import ManifestError
 from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
-from corpus.manifests import ManifestError
 from corpus.settings import corpus_settings
 
 PICTURES = Path("var/pictures")

@@ -12,35 +12,15 @@ from chassis.vectors.origin import Origin
 
 _PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d|0\d+)|\s?\(\d{1,3}\))$")
 _LETTERS = re.compile(r"[^\W\d_]+")
-_OF_CAMERAS = frozenset(
-    {"dji", "dsc", "dscf", "dscn", "gopr", "image", "img", "mvimg", "photo", "pic", "picture"}
-)
-_OF_CAMERAS |= {
-    "mp",
-    "mv",
-    "burst",
-    "cover",
-    "hdr",
-    "night",
-    "portrait",
-    "edited",
-    "pxl",
-    "scan",
-    "screenshot",
-    "untitled",
-    "whatsapp",
-    "at",
-    "copy",
-    "edit",
-    "of",
-    "wa",
-}
-"""Words that cameras, phones and scanners make names of."""
+_CAMERA_WORDS = {"dji", "dsc", "dscf", "dscn", "gopr", "image", "img", "mvimg", "photo", "pic", "picture"}
+_CAMERA_WORDS |= {"pxl", "scan", "screenshot", "untitled", "whatsapp", "at", "copy", "edit", "edited", "of"}
+_CAMERA_WORDS |= {"wa", "mp", "mv", "burst", "cover", "hdr", "night", "portrait"}
+"""Words that cameras, phones and scanners put into names of files."""
 _SAVED_PARTS = re.compile(
     r"[-_.](?:files?|filer|dateien|fichiers|archivos|ficheiros|arquivos|bestanden|pliki|soubory|dosyalar)$",
     re.IGNORECASE,
 )
-"""What browsers add to a saved page's name for the folder of its pictures, styles and frames."""
+"""Suffixes of the folder in which a browser stores the pictures, styles and frames of a saved page."""
 _PAGE_SUFFIXES = (".html", ".htm", ".xhtml")
 
 
@@ -62,8 +42,8 @@ def files_in(folder: Path) -> Iterator[FolderFile]:
     """All files below `folder`, in order, without hidden ones and those in hidden folders.
 
     Nothing outside of the folder is to be read through it: a link may lead to a file inside only, and links
-    to folders are not followed. A folder that cannot be listed is told as a file with a fault, and so is one
-    that a browser saved beside a page.
+    to folders are not followed. A folder that cannot be listed is returned as a file with a fault, and so is
+    one that a browser saved beside a page.
     """
     faults: list[FolderFile] = []
 
@@ -107,14 +87,12 @@ def thing_in(photo: PurePosixPath) -> str:
     capitals gets them. What a camera called a photo (`IMG_0001.jpg`, `20240501.jpg`) names nothing: there
     the folder that the photo is in names it.
     """
-    if told := _thing_of(photo.stem):
-        return told
-    return _thing_of(photo.parent.name)
+    return _thing_of(photo.stem) or _thing_of(photo.parent.name)
 
 
 def _thing_of(stem: str) -> str:
     bare = _PHOTO_NUMBER.sub("", unicodedata.normalize("NFC", stem).strip())
-    if _OF_CAMERAS.issuperset(_LETTERS.findall(bare.casefold())):
+    if _CAMERA_WORDS.issuperset(_LETTERS.findall(bare.casefold())):
         return ""
     spaced = bare.replace("_", " ")
     is_lower = spaced == spaced.lower()

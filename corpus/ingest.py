@@ -1,6 +1,7 @@
 """Ingestion: every record of a manifest into a new version, which readers see when it is whole."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence, Set
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,18 +19,10 @@ from contracts.image_search import ImageItem, ImageItems
 from contracts.text_search import Chunks
 from corpus.folders import FolderFile
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
-from corpus.manifests import (
-    Rejected,
-    count_photos,
-    count_records,
-    files_of,
-    is_page_file,
-    is_photo_file,
-    manifest_digest,
-    name_of,
-    read_photos,
-)
-from corpus.pipeline import Batching, Pipeline, Progress, Told
+from corpus.jsonl import Rejected
+from corpus.manifests import count_records, files_of, has_files, is_page_file, manifest_digest, name_of
+from corpus.photo_records import count_photos, read_photos
+from corpus.pipeline import Batching, OnRecord, Pipeline, Progress
 from corpus.settings import write_token
 from corpus.sources import SourceName, places_around
 from corpus.versions import CALL_MS, Patience, Version, sources_at
@@ -52,9 +45,9 @@ class IngestOptions:
 
     `name`: of the source, if not its folder's. `sync`: documents that are not in the source any more go.
 
-    `started` is told how many records there are, `progress` how many are done, `told` what became of each. It
-    is in the index once the ingestion has ended; readers see nothing of it before. `token`: the
-    service's write token; empty: the one that `write_token` finds.
+    `started` is called with the number of records, `progress` with the number of those that are done,
+    `on_record` with each and its outcome. Searches use the new version only after the ingestion has ended.
+    `token`: the service's write token; empty: the one that `write_token` finds.
     """
 
     replace: bool = False
@@ -62,14 +55,14 @@ class IngestOptions:
     sync: bool = False
     started: Callable[[int], None] = lambda _: None
     progress: Progress = lambda _: None
-    told: Told = lambda where, outcome, reason: None
+    on_record: OnRecord = lambda where, outcome, reason: None
     patience: Patience = field(default_factory=Patience)
     token: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class IngestReport:
-    """Records by what became of them; `version` is the one that was published, if one was.
+    """Records by outcome; `version`: the one that was published, if any.
 
     `replaced`: documents that were in the index before, with another content. `removed`: documents that are
     not in the source any more. `not_named`: rejected records beside those that are named in `rejected`.
@@ -85,17 +78,18 @@ class IngestReport:
 
     @property
     def indexed(self) -> int:
-        """Records that were written."""
+        """Return the number of records that were written."""
         return self.added + self.replaced
 
 
 @dataclass(frozen=True, slots=True)
 class Source(Generic[Item]):
-    """Where records come from. All functions block: `count` them, give a `digest` that changes when they do,
-    and make them into `items`, one at a time. Documents of `files` stay even if these are rejected.
+    """A source of records. All functions block.
 
-    `named`: addresses begin with the source's name, so that two sources of one name would mix. `covers`:
-    whether a document of that name would be in what is indexed now.
+    `count`: the number of records. `digest`: changes when they change. `items`: the records, ready to send.
+    `named`: whether addresses begin with the source's name; then two sources of one name would mix. `files`:
+    their documents stay in the index even if they are rejected now. `covers`: whether a document with this
+    address belongs to the part of the source that is indexed now.
     """
 
     count: Callable[[], int]
@@ -109,7 +103,6 @@ class Source(Generic[Item]):
 
 async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOptions) -> IngestReport:
     """Index the photos of a JSONL manifest or of a folder. Raises `ManifestError` and `LoreglassError`."""
-
     name = await find_name(IMAGES, manifest, image_search_url, options)
 
     def digest() -> str:
@@ -144,25 +137,24 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
 
 
 async def find_name(alias: str, source: Path, url: str, options: IngestOptions) -> SourceName:
-    """Return the source's name; for what lies in a folder that is indexed already, that folder's.
+    """Return the source's name; for a source inside a folder that is indexed already, that folder's.
 
     Raises `ManifestError` and `LoreglassError`.
     """
-    name = name_of(source, options.name)
-    if options.name or options.replace or not _is_of_files(source):
+    name, around = await anyio.to_thread.run_sync(_names, source, options.name)
+    if options.name or options.replace or not around:
         return name
-    if await anyio.Path(source).is_dir():
-        await anyio.to_thread.run_sync(files_of, source)  # an empty folder is named without the service
-    service_name = "image_search" if alias == IMAGES else "text_search"
-    async with http_client() as http:
-        service = ServiceClient(http, service_name, url, token=options.token or write_token(url))
-        places = places_around(source)
-        known = await sources_at(service, alias, list(places), options.patience)
-    return next((SourceName(known[each], each, places[each]) for each in places if each in known), name)
+    async with _opened(alias, url, options) as service:
+        known = await sources_at(service, alias, list(around), options.patience)
+    return next((SourceName(known[each], each, around[each]) for each in around if each in known), name)
 
 
-def _is_of_files(source: Path) -> bool:
-    return source.is_dir() or is_page_file(source) or is_photo_file(source)
+def _names(source: Path, given: str) -> tuple[SourceName, dict[str, str]]:
+    """Return the source's own name, and `places_around` it, none of a JSONL file. Blocking."""
+    name = name_of(source, given)
+    if source.is_dir():
+        files_of(source)  # raises `ManifestError` for an empty folder
+    return name, places_around(source) if has_files(source) else {}
 
 
 def has_named_pages(source: Path) -> bool:
@@ -177,43 +169,43 @@ def _files(source: Path, name: SourceName) -> Sequence[FolderFile]:
 def _covers(source: Path, name: SourceName, address: str) -> bool:
     if source.is_dir():
         return address.startswith(name.origin("").address)
-    return not _is_of_files(source) or address == name.origin(source.name).address
+    return not has_files(source) or address == name.origin(source.name).address
 
 
 async def index_photos(
     source: Source[PhotoItem], image_search_url: str, options: IngestOptions
 ) -> IngestReport:
     """Index photos from anywhere. Raises `LoreglassError`, and what the source raises."""
-    async with http_client() as http:
-        service = ServiceClient(
-            http, "image_search", image_search_url, token=options.token or write_token(image_search_url)
-        )
-
-        async def send(version: str, items: Sequence[PhotoItem]) -> Mapping[str, str]:
-            return await send_photos(service, options.patience, version, items)
-
-        version = Version(service, IMAGES, options.patience)
-        pipeline = Pipeline[PhotoItem](version, send, options.progress, options.told)
-        await _open(version, source, options)
-        await pipeline.run(PHOTO_BATCHES.batches(source.items()))
-        return await _finish(pipeline, version, source, sync=options.sync)
+    return await _index(IMAGES, source, image_search_url, options, send_photos, PHOTO_BATCHES)
 
 
 async def index_pages(source: Source[PageItem], text_search_url: str, options: IngestOptions) -> IngestReport:
     """Index pages from anywhere. Raises as `index_photos` does."""
-    async with http_client() as http:
-        service = ServiceClient(
-            http, "text_search", text_search_url, token=options.token or write_token(text_search_url)
-        )
+    return await _index(PAGES, source, text_search_url, options, send_pages, PAGE_BATCHES)
 
-        async def send(version: str, items: Sequence[PageItem]) -> Mapping[str, str]:
-            return await send_pages(service, options.patience, version, items)
 
-        version = Version(service, PAGES, options.patience)
-        pipeline = Pipeline[PageItem](version, send, options.progress, options.told)
+async def _index(
+    alias: str,
+    source: Source[Item],
+    url: str,
+    options: IngestOptions,
+    send: Callable[[ServiceClient, Patience, str, Sequence[Item]], Awaitable[Mapping[str, str]]],
+    batching: Batching[Item],
+) -> IngestReport:
+    async with _opened(alias, url, options) as service:
+        version = Version(service, alias, options.patience)
+        write = partial(send, service, options.patience)
+        pipeline = Pipeline[Item](version, write, options.progress, options.on_record)
         await _open(version, source, options)
-        await pipeline.run(PAGE_BATCHES.batches(source.items()))
+        await pipeline.run(batching.batches(source.items()))
         return await _finish(pipeline, version, source, sync=options.sync)
+
+
+@asynccontextmanager
+async def _opened(alias: str, url: str, options: IngestOptions) -> AsyncIterator[ServiceClient]:
+    name = "image_search" if alias == IMAGES else "text_search"
+    async with http_client() as http:
+        yield ServiceClient(http, name, url, token=options.token or write_token(url))
 
 
 async def _open(version: Version, source: Source[Any], options: IngestOptions) -> None:

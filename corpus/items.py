@@ -15,8 +15,10 @@ from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.attributes import clean_attributes
 from corpus.chunking import cut_page
-from corpus.manifests import PageRecord, PhotoRecord, Rejected, read_pages, read_photos
+from corpus.jsonl import Rejected
+from corpus.page_records import PageRecord, read_pages
 from corpus.pages import NoContent, Page
+from corpus.photo_records import PhotoRecord, read_photos
 from corpus.reading import read_page
 from corpus.sources import SourceName
 
@@ -111,8 +113,8 @@ def page_item(
     title, texts = visible(page.title), [visible(text) for text in texts]
     modified = page.last_modified.isoformat() if page.last_modified else ""
     # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
-    told = json.dumps([address, page.url, title, modified, texts])
-    page_digest = hashlib.sha256(told.encode()).hexdigest()
+    content = json.dumps([address, page.url, title, modified, texts])
+    page_digest = hashlib.sha256(content.encode()).hexdigest()
     return PageItem(
         where=where,
         chunks=tuple(
@@ -164,10 +166,10 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
     cleaned = clean_attributes(record.attributes)
     attributes = {visible(key): visible(value) for key, value in cleaned.items()}
     entity, title = visible(record.entity), visible(record.title)
-    told = json.dumps(attributes, sort_keys=True)
+    facts = json.dumps(attributes, sort_keys=True)
     origin = record.origin or Origin(f"file:{content_id(photo_digest, entity)}")
     item = ImageItem(
-        id=content_id(photo_digest, origin.address, entity, told, title, record.url),
+        id=content_id(photo_digest, origin.address, entity, facts, title, record.url),
         entity=entity,
         attributes=attributes,
         title=title,

@@ -12,7 +12,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from chassis.errors import LoreglassError
 from contracts.errors import ErrorKind
 from corpus.items import Item
-from corpus.manifests import Rejected
+from corpus.jsonl import Rejected
 from corpus.versions import Version
 
 Batch = Sequence[Item | Rejected]
@@ -21,7 +21,7 @@ Progress = Callable[[int], None]
 
 
 class Outcome(StrEnum):
-    """What became of a record."""
+    """The outcome of a record."""
 
     ADDED = "added"
     REPLACED = "replaced"
@@ -29,8 +29,8 @@ class Outcome(StrEnum):
     REJECTED = "rejected"
 
 
-Told = Callable[[str, Outcome, str], None]
-"""Called with each record that is done: where it is, what became of it, and the reason if it was rejected."""
+OnRecord = Callable[[str, Outcome, str], None]
+"""Called with each record that is done: its place, its outcome, and the reason if it was rejected."""
 
 WORKERS = 2
 """Batches under way at once: one is made ready here while the service works on another."""
@@ -50,7 +50,7 @@ _FAULT_OF_A_RECORD = frozenset(
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the records so far."""
+    """Counts of the records so far, by outcome."""
 
     added: int = 0
     replaced: int = 0
@@ -94,16 +94,16 @@ class Pipeline(Generic[Item]):
         version: Version,
         send: Callable[[str, Sequence[Item]], Awaitable[Mapping[str, str]]],
         progress: Progress,
-        told: Told = lambda where, outcome, reason: None,
+        on_record: OnRecord = lambda where, outcome, reason: None,
     ) -> None:
         """`send` writes items into a version; it gives point id -> reason for what cannot be indexed."""
         self._version = version
         self._send: Callable[[str, Sequence[Item]], Awaitable[Mapping[str, str]]] = send
         self._progress = progress
-        self._told = told
+        self._on_record = on_record
         self.tally = Tally()
         self.addresses: set[str] = set()
-        """Of all records so far that can be indexed."""
+        """Addresses of all records so far that can be indexed."""
 
     async def run(self, batches: Iterator[Batch[Item]]) -> Tally:
         """Take every batch through. Raises `LoreglassError`."""
@@ -142,7 +142,7 @@ class Pipeline(Generic[Item]):
         self.tally.unchanged += len(items) - len(fresh)
         for item in items:
             if missing.isdisjoint(item.point_ids):
-                self._told(item.where, Outcome.UNCHANGED, "")
+                self._on_record(item.where, Outcome.UNCHANGED, "")
         if fresh:
             version = await self._version.ensure()
             await self._index(version, fresh, await self._version.held([item.key for item in fresh]))
@@ -167,14 +167,14 @@ class Pipeline(Generic[Item]):
                 self._reject(Rejected(item.where, reasons[0]))
             elif item.key in known:
                 self.tally.replaced += 1
-                self._told(item.where, Outcome.REPLACED, "")
+                self._on_record(item.where, Outcome.REPLACED, "")
             else:
                 self.tally.added += 1
-                self._told(item.where, Outcome.ADDED, "")
+                self._on_record(item.where, Outcome.ADDED, "")
 
     def _reject(self, rejected: Rejected) -> None:
         self.tally.rejected.append(rejected)
-        self._told(rejected.where, Outcome.REJECTED, rejected.reason)
+        self._on_record(rejected.where, Outcome.REJECTED, rejected.reason)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

@@ -11,7 +11,7 @@ from chassis.decoding.pool import Decoders, Ending, NoReply, Program, Reply
 from chassis.resilience.deadlines import Deadline
 from corpus.formats.process import CPU_S, NO_CONTENT
 from corpus.formats.suffixes import PageFormat
-from corpus.manifests import PageRecord
+from corpus.page_records import PageRecord
 from corpus.pages import NoContent, Page, page_of_json
 
 _PROGRAM = Program("corpus.formats.process", "document", most_s=2 * CPU_S)

@@ -27,7 +27,8 @@ from contracts.message import Message
 from contracts.message import Request as Body
 from corpus.documents import DocumentIndex
 from corpus.ingest import IMAGES, PAGES, IngestOptions, ingest_pages, ingest_photos
-from corpus.manifests import LARGEST_PHOTO, METADATA
+from corpus.manifests import METADATA
+from corpus.photo_records import LARGEST_PHOTO
 from corpus.pipeline import Outcome
 from corpus.sources import SourceName
 from deploy.indexing import Indexing
@@ -187,7 +188,7 @@ async def _index(
     searches = indexing.searches
     options = IngestOptions(
         name=source,
-        told=lambda where, outcome, reason: outcomes.append((outcome, reason)),
+        on_record=lambda where, outcome, reason: outcomes.append((outcome, reason)),
         patience=searches.patience,
         token=searches.token,
     )

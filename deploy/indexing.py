@@ -64,7 +64,7 @@ class DoneEvent(BaseModel):
 
 
 class Job:
-    """What one job has told so far."""
+    """The events of one job so far."""
 
     def __init__(self) -> None:
         self.over = False
@@ -79,8 +79,8 @@ class Job:
         self._news.set()
         self._news = anyio.Event()
 
-    def told(self, where: str, outcome: Outcome, reason: str) -> None:
-        """A file is done."""
+    def add_record(self, where: str, outcome: Outcome, reason: str) -> None:
+        """Count a file that is done, and add its event."""
         self.counts[outcome] += 1
         self.tell("file", FileEvent(name=where, outcome=outcome, reason=reason))
 
@@ -194,9 +194,9 @@ class Indexing:
         if job.scope.cancelled_caught:
             problem = NotReady("The platform was stopped; index what waits again to go on.")
         counts = {f"{outcome}": count for outcome, count in job.counts.items()}
-        told = DoneEvent(**counts, problem=problem_of(problem) if problem else None)
+        done = DoneEvent(**counts, problem=problem_of(problem) if problem else None)
         job.over = True
-        job.tell("done", told)
+        job.tell("done", done)
         log.info("indexing_ended", **counts, problem=problem.kind if problem else None)
 
     async def _index_uploads(self, job: Job) -> None:
@@ -215,7 +215,7 @@ class Indexing:
         options = IngestOptions(
             name=name,
             started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
-            told=job.told,
+            on_record=job.add_record,
             patience=self.searches.patience,
             token=self.searches.token,
         )

@@ -19,7 +19,8 @@ from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
 from corpus.formats.suffixes import PAGE_FORMATS, largest_file
-from corpus.manifests import LARGEST_PHOTO, METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
+from corpus.manifests import METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
+from corpus.photo_records import LARGEST_PHOTO
 
 MOST_FILES = 1_000
 MOST_BYTES = 2 * 2**30

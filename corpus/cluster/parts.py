@@ -10,17 +10,9 @@ from typing import Any
 from corpus.folders import FolderFile
 from corpus.ingest import PAGES
 from corpus.jsonl import Rejected, Span, spans
-from corpus.manifests import (
-    PageRecord,
-    PhotoRecord,
-    is_page_file,
-    manifest_digest,
-    name_of,
-    page_files,
-    page_of_file,
-    read_pages,
-    read_photos,
-)
+from corpus.manifests import is_page_file, manifest_digest, name_of
+from corpus.page_records import PageRecord, page_files, page_of_file, read_pages
+from corpus.photo_records import PhotoRecord, read_photos
 from corpus.sources import SourceName
 
 PART_BYTES = 256 * 2**20

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from corpus.manifests import ManifestError
+from corpus.jsonl import ManifestError
 
 FILE = "chroma.sqlite3"
 
@@ -62,8 +62,8 @@ class ChromaCollection:
             status = self._file.stat()
         except OSError as error:
             raise self._not_there() from error
-        told = f"{self.name}\0{status.st_size}\0{status.st_mtime_ns}"
-        return hashlib.sha256(told.encode()).hexdigest()
+        state = f"{self.name}\0{status.st_size}\0{status.st_mtime_ns}"
+        return hashlib.sha256(state.encode()).hexdigest()
 
     def records(self) -> Iterator[ChromaRecord]:
         """All entries, by id: so that the passages of one page, `<url>_chunk_<n>`, are together."""

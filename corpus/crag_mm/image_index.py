@@ -14,7 +14,9 @@ from corpus.attributes import clean_markup, plain_text
 from corpus.crag_mm.chroma import ChromaCollection, ChromaRecord
 from corpus.ingest import Source
 from corpus.items import PhotoItem, items_of_photos
-from corpus.manifests import PhotoRecord, Rejected, web_url
+from corpus.jsonl import Rejected
+from corpus.photo_records import PhotoRecord
+from corpus.values import web_url
 
 COLLECTION = "image_embeddings"
 _AT_ONCE = 16
@@ -115,13 +117,13 @@ def _shown(record: ChromaRecord) -> _Shown | Rejected:
         if not isinstance(url, str) or not _is_web(url):
             raise _BadRow("image_url is not an http or https URL.")
         names = _json(record, "entities")
-        told = _json(record, "info")
-        if not isinstance(told, dict):
+        info = _json(record, "info")
+        if not isinstance(info, dict):
             raise _BadRow("info is not an object.")
         entities: dict[str, Mapping[str, Any] | str] = {}
         for name in names if isinstance(names, list) else [names]:
             entity = _entity(name)
-            entities[entity] = _attributes(told.get(name))
+            entities[entity] = _attributes(info.get(name))
         if not entities:
             raise _BadRow("No entity is named.")
     except _BadRow as reason:
@@ -144,12 +146,12 @@ def _entity(name: object) -> str:
     return cleaned
 
 
-def _attributes(told: object) -> Mapping[str, Any] | str:
-    if told is None:
+def _attributes(info: object) -> Mapping[str, Any] | str:
+    if info is None:
         return {}
-    if not isinstance(told, dict | str):
+    if not isinstance(info, dict | str):
         raise _BadRow("The attributes of an entity are neither an object nor a text.")
-    return told
+    return info
 
 
 def _json(record: ChromaRecord, key: str) -> Any:

@@ -11,8 +11,9 @@ from corpus.chunking import chunk_page
 from corpus.crag_mm.chroma import ChromaCollection, ChromaRecord
 from corpus.ingest import Source
 from corpus.items import PageItem, page_item
-from corpus.manifests import Rejected, web_url
+from corpus.jsonl import Rejected
 from corpus.pages import Block, BlockKind, Page
+from corpus.values import web_url
 
 COLLECTION = "web_search_embeddings"
 _CHUNK = re.compile(r"(.*)_chunk_(\d{1,9})", re.DOTALL)

@@ -8,8 +8,8 @@ from corpus.encoding import decode_page
 from corpus.formats.html import parse_html
 from corpus.formats.package import Package, attribute, child, children, local_name, resolve
 from corpus.inline import spell_out
-from corpus.manifests import moment
 from corpus.pages import Block, NoContent, Page
+from corpus.values import moment
 from corpus.visible import clean_line, visible_blocks
 
 _CONTAINER, _ENCRYPTION = "META-INF/container.xml", "META-INF/encryption.xml"

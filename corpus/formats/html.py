@@ -13,8 +13,8 @@ from corpus.boilerplate import remove_boilerplate
 from corpus.encoding import decode_page
 from corpus.formats.no_page import reason_none
 from corpus.inline import spell_out
-from corpus.manifests import moment, web_url
 from corpus.pages import Block, BlockKind, NoContent, Page
+from corpus.values import moment, web_url
 from corpus.visible import clean_line, make_block, table_lines, visible_blocks
 
 _BLOCK_TAGS = frozenset({"lb", "item", "list", "p", "head", "quote", "row", "cell", "table"})
@@ -153,9 +153,9 @@ def _title(tree: HtmlElement) -> str:
     first_level = [each for each in _texts(tree.iter("h1")) if each]
     above = {_bare(each) for each in first_level} - {_bare(each) for each in content}
     parts = _TITLE_MARK.split("".join(_texts(tree.iter("title"))[:1]))
-    told = next((part for part in parts if _bare(part) not in above), "")
-    if told and _bare(told) in {_bare(each) for each in content}:
-        return told[:300]
+    name = next((part for part in parts if _bare(part) not in above), "")
+    if name and _bare(name) in {_bare(each) for each in content}:
+        return name[:300]
     if len(first_level) == 1:
         return first_level[0][:300]
     return (clean_line(_first(tree, '//meta[@property="og:title"]/@content')) or parts[0])[:300]

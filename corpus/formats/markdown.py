@@ -8,8 +8,8 @@ from markdown_it import MarkdownIt
 
 from corpus.encoding import decode_page
 from corpus.inline import spell_out
-from corpus.manifests import moment, web_url
 from corpus.pages import BlockKind, NoContent, Page
+from corpus.values import moment, web_url
 from corpus.visible import clean_line, visible_blocks
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.{0,8192}?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)

@@ -11,8 +11,8 @@ from urllib.parse import unquote
 from lxml import etree
 from lxml.etree import _Element
 
-from corpus.manifests import moment
 from corpus.pages import NoContent
+from corpus.values import moment
 from corpus.visible import clean_line
 
 _MOST_FILES = 20_000

@@ -11,8 +11,8 @@ import pypdfium2.raw as pdfium
 
 from corpus.formats.pdf_layout import Styles, page_blocks, running_heads, without_heads
 from corpus.formats.pdf_lines import Line, lines_of
-from corpus.manifests import moment
 from corpus.pages import Block, BlockKind, NoContent, Page
+from corpus.values import moment
 from corpus.visible import clean_line
 
 _MOST_PAGES = 3_000

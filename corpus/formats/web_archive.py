@@ -6,8 +6,8 @@ from email.message import EmailMessage
 import webencodings
 
 from corpus.formats.html import read_html
-from corpus.manifests import web_url
 from corpus.pages import NoContent, Page
+from corpus.values import web_url
 
 
 def read_web_archive(content: bytes) -> Page:

@@ -24,7 +24,9 @@ from corpus.cluster.stages import Claims, Result, Row, Target, Writer, prepare, 
 from corpus.ingest import IMAGES, PAGES, IngestOptions
 from corpus.items import PageItem, page_items
 from corpus.jsonl import Rejected, json_lines, spans
-from corpus.manifests import manifest_digest, read_pages, read_photos
+from corpus.manifests import manifest_digest
+from corpus.page_records import read_pages
+from corpus.photo_records import read_photos
 from corpus.pipeline import Outcome
 from corpus.versions import Patience, Version
 from deploy.embedding import EMBEDDERS

@@ -24,7 +24,7 @@ from corpus.crag_mm.image_index import Pictures, image_source
 from corpus.crag_mm.web_index import page_source
 from corpus.ingest import IngestOptions, IngestReport, index_pages, index_photos
 from corpus.items import PhotoItem
-from corpus.manifests import ManifestError, Rejected
+from corpus.jsonl import ManifestError, Rejected
 from services.image_search.app import create_app as image_search
 from services.image_search.settings import ImageSearchSettings
 from services.text_search.app import create_app as text_search

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from corpus.chunking import chunk_page
 from corpus.formats.suffixes import PageFormat
-from corpus.manifests import PageRecord
+from corpus.page_records import PageRecord
 from corpus.pages import BlockKind, NoContent, Page
 from corpus.reading import read_page
 

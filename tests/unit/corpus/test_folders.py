@@ -10,18 +10,10 @@ import pytest
 
 from corpus.folders import thing_in
 from corpus.formats.suffixes import PageFormat
-from corpus.manifests import (
-    LARGEST_PHOTO,
-    ManifestError,
-    PageRecord,
-    PhotoRecord,
-    Rejected,
-    count_photos,
-    count_records,
-    manifest_digest,
-    read_pages,
-    read_photos,
-)
+from corpus.jsonl import ManifestError, Rejected
+from corpus.manifests import count_records, manifest_digest
+from corpus.page_records import PageRecord, read_pages
+from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, count_photos, read_photos
 
 
 def write(folder: Path, *names: str, content: bytes = b"not looked at here") -> None:

@@ -21,7 +21,7 @@ from chassis.vectors.routes import collections_router, indexing_router
 from contracts.collections import Indexed
 from contracts.image_search import ImageItems
 from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos
-from corpus.manifests import Rejected
+from corpus.jsonl import Rejected
 from corpus.versions import Patience
 from services.image_search.engine import replace_photos
 from services.text_search.app import create_app
@@ -77,7 +77,7 @@ async def test_each_record_is_told_of_by_what_became_of_it(tmp_path: Path) -> No
     async with text_search(tmp_path) as client:
         for each in (source, more):
             seen = told[each.stem]
-            options = IngestOptions(told=lambda *record, seen=seen: seen.append(record[:2]))
+            options = IngestOptions(on_record=lambda *record, seen=seen: seen.append(record[:2]))
             await ingest_pages(each, str(client.base_url), options)
     assert sorted(told["pages"]) == [("line 1", "added"), ("line 2", "rejected"), ("line 3", "rejected")]
     assert sorted(told["more"]) == [("line 1", "unchanged"), ("line 2", "added")]

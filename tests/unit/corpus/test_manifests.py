@@ -8,18 +8,11 @@ from pathlib import Path
 import pytest
 
 from corpus import jsonl
-from corpus.manifests import (
-    LARGEST_PHOTO,
-    ManifestError,
-    PhotoRecord,
-    Rejected,
-    count_records,
-    manifest_digest,
-    moment,
-    name_of,
-    read_pages,
-    read_photos,
-)
+from corpus.jsonl import ManifestError, Rejected
+from corpus.manifests import count_records, manifest_digest, name_of
+from corpus.page_records import read_pages
+from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
+from corpus.values import moment
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from chassis.decoding import pool
 from chassis.decoding.pool import Program
 from corpus import reading
 from corpus.formats.suffixes import PageFormat
-from corpus.manifests import PageRecord
+from corpus.page_records import PageRecord
 from corpus.pages import NoContent
 from corpus.reading import read_page
 
