@@ -19,7 +19,7 @@ log = structlog.get_logger()
 
 
 class StateHome(BaseSettings):
-    """Where programs keep their state, by the XDG base directory specification."""
+    """The folder for the state of programs (XDG base directory specification)."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_ignore_empty=True)
 

@@ -17,7 +17,7 @@ _STILL_FORMATS = {
 _SUBFILE_TYPE, _REDUCED = 254, 1
 _SAMPLE = (256, 256)
 _BRIGHT = 160
-"""Mean luminance, of 255, from which black is the better background of what is not transparent."""
+"""Mean luminance of the opaque pixels, of 255, from which the background becomes black."""
 _BAND_ROWS = 256
 _LARGEST_FLOAT = 3.4028234663852886e38
 
@@ -112,7 +112,7 @@ def turn_upright(picture: Image.Image) -> None:
 def as_rgb(picture: Image.Image, max_side: int | None) -> Image.Image:
     """Eight bits a channel, scaled down to `max_side` where given; may spoil `picture`.
 
-    What is transparent becomes white, or black behind bright print.
+    Transparent parts become white, or black if the rest is bright.
     """
     if picture.mode in _HIGH_DEPTH_MODES:
         picture = _to_8_bit(picture)

@@ -22,7 +22,7 @@ _SQUARE_CUBE = {"2": "²", "3": "³"}
 _TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 _EMPHASIS = re.compile(r"</?(?:strong|em|b|i|mark)>", re.IGNORECASE)
 _BREAK_CHARS = re.compile(r"[\r\x0b\x0c\x1c-\x1f\x85\u200b\u2028\u2029]")
-"""White space that is none in a text that is shown, and the zero-width space that separates words."""
+"""Line ends other than `\\n`, and the zero-width space: they separate words."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060\ufeff\ud800-\udfff]")
 _GAPS = (
     (re.compile(r"\s+"), " "),

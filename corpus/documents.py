@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 from chassis.errors import CollectionNotFound, NotFound
 from chassis.http.calls import ServiceClient
 from chassis.resilience.deadlines import Deadline
-from contracts.documents import LARGEST_PAGE, DocumentContent, Documents, RenameDocument
+from contracts.documents import LONGEST_LISTING, DocumentContent, Documents, RenameDocument
 from corpus.versions import CALL_MS, Patience, Version
 
 NOTHING = Documents(version="", total=0, found=0, parts=0, documents=[])
@@ -21,7 +21,7 @@ class DocumentIndex:
         self._patience = patience or Patience()
 
     async def find(
-        self, letters: str = "", source: str = "", offset: int = 0, limit: int = LARGEST_PAGE
+        self, letters: str = "", source: str = "", offset: int = 0, limit: int = LONGEST_LISTING
     ) -> Documents:
         """Return documents by name, with `letters` in name or address; none if nothing is published."""
         query = urlencode({"q": letters, "source": source, "offset": offset, "limit": limit})
@@ -57,7 +57,7 @@ class DocumentIndex:
         return present
 
     async def rename(self, address: str, name: str) -> DocumentContent:
-        """Give a page another title, or say what else a photo shows. Raises `NotFound`."""
+        """Change the title of a page, or the thing that a photo shows. Raises `NotFound`."""
         shown = await self.show(address)
         if shown.name == name:
             return shown

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from lxml.html import HtmlElement
 
 _MOST_COLUMNS = 100
-"""Of a table whose cells are repeated."""
+"""The most columns of a table whose cells are repeated."""
 _MOST_CELLS = 20_000
-"""Cells that are added to a page."""
+"""The most cells that are added to a page."""
 _MOST_CHARS = 2**21
-"""Characters that are added to a page."""
+"""The most characters that are added to a page."""
 
 
 def even_tables(tree: HtmlElement) -> None:
@@ -26,7 +26,7 @@ def even_tables(tree: HtmlElement) -> None:
 
 
 class _Budget:
-    """Limits what a hostile page adds."""
+    """Limits the cells and characters that are added to a page."""
 
     def __init__(self) -> None:
         self._cells, self._chars = _MOST_CELLS, _MOST_CHARS

@@ -217,7 +217,7 @@ async def _open(version: Version, source: Source[Any], options: IngestOptions) -
 
 
 def named_digest(digest: str, name: SourceName, *, sync: bool) -> str:
-    """Return what a version's name is made from: the source's digest and what else decides on its content."""
+    """Return the digest that names a version: it changes with the source, its name and the options."""
     return f"{digest}\n{name.name}\n{name.folder}\n{sync}"
 
 

@@ -5,6 +5,7 @@ their values.
 import re
 
 from lxml.html import HtmlElement
+from lxml.html.builder import E
 
 from corpus.even_tables import even_tables
 
@@ -44,9 +45,11 @@ def spell_out(tree: HtmlElement) -> None:
     even_tables(tree)
 
 
-def append_text(element: HtmlElement, text: str) -> None:
-    """Add text to the end of an element."""
-    if len(element):
+def append_text(element: HtmlElement, text: str, raised: str | None = None) -> None:
+    """Add text to the end of an element. `raised`: "sup" or "sub" if the text is above or below the line."""
+    if raised:
+        element.append(E(raised, text))
+    elif len(element):
         element[-1].tail = (element[-1].tail or "") + text
     else:
         element.text = (element.text or "") + text

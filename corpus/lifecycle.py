@@ -15,7 +15,7 @@ from chassis.errors import DependencyUnavailable, LoreglassError, Unauthorized
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
 from contracts.collections import PREVIOUS, Collection
-from contracts.documents import LARGEST_PAGE, DocumentContent, Documents
+from contracts.documents import LONGEST_LISTING, DocumentContent, Documents
 from corpus import documents
 from corpus.ingest import IMAGES, PAGES
 from corpus.settings import CorpusSettings, corpus_settings, write_token
@@ -26,18 +26,18 @@ Ask = Callable[[Callable[[documents.DocumentIndex], Awaitable[Any]]], Any]
 
 
 class Index(StrEnum):
-    """What can be indexed, by the alias that readers name."""
+    """An index, by its alias."""
 
     IMAGES = IMAGES
     PAGES = PAGES
 
     @property
     def service(self) -> str:
-        """Who holds it."""
+        """Return the name of the service that stores it."""
         return "image_search" if self is Index.IMAGES else "text_search"
 
     def url(self, settings: CorpusSettings) -> str:
-        """Where that service is."""
+        """Return the URL of that service."""
         return settings.image_search_url if self is Index.IMAGES else settings.text_search_url
 
 
@@ -61,7 +61,7 @@ def list_held(
     index: Annotated[Index | None, typer.Argument(help="list its documents; without it: versions")] = None,
     find: Annotated[str, typer.Option(help="Letters that the name or address holds.")] = "",
     source: Annotated[str, typer.Option(help="Only documents of this source.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=LARGEST_PAGE)] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=LONGEST_LISTING)] = 100,
     image_search_url: ImageSearchUrl = "",
     text_search_url: TextSearchUrl = "",
 ) -> None:
@@ -94,7 +94,7 @@ def rollback(
     image_search_url: ImageSearchUrl = "",
     text_search_url: TextSearchUrl = "",
 ) -> None:
-    """Let readers see the version before, at once; once more, and they see the later one again."""
+    """Switch back to the previous version. Run it again to undo."""
     settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
     out = Console()
     try:
@@ -130,7 +130,7 @@ async def _roll_back(index: Index, settings: CorpusSettings) -> tuple[str, str]:
 
 
 def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, str, str]]:
-    """What readers see first; then what they saw before; then what is being filled, or was left half full."""
+    """Yield the live version, the previous one, and then versions that are not complete."""
     seen = {index.value: "see it", index.value + PREVIOUS: "saw it before"}
     for alias, readers in seen.items():
         for each in held:
@@ -151,7 +151,7 @@ def show(
     image_search_url: ImageSearchUrl = "",
     text_search_url: TextSearchUrl = "",
 ) -> None:
-    """Show a document as it is searched: a page's passages, or what is known of a photo."""
+    """Show the passages of a page, or the attributes of a photo."""
     with _opened(index, image_search_url, text_search_url) as ask:
         _print_content(ask(lambda held: held.show(address)))
 

@@ -150,11 +150,11 @@ def _file_name(place: PurePosixPath, fields: Mapping[str, Any]) -> str:
 
 
 def _file_key(name: str) -> str:
-    """What names of one file have in common: systems write accents in two ways."""
+    """Return the name in Unicode's composed form: file systems write accents in two ways."""
     return unicodedata.normalize("NFC", PurePosixPath(name).as_posix())
 
 
 def _thing(name: str) -> tuple[PurePosixPath, str]:
-    """The folder and what the photo's name says that it shows; numbered photos of a thing share it."""
+    """Return the folder, and the thing that the photo's name states; numbered photos of a thing share it."""
     path = PurePosixPath(name)
     return path.parent, thing_in(path)

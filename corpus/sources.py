@@ -29,7 +29,7 @@ class BadName(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SourceName:
-    """`name`: what addresses of its files begin with. `place`: a digest of its path; empty if a user gave it.
+    """`name`: the first part of its files' addresses. `place`: a digest of its path; empty if a user gave it.
 
     `folder`: in which of its folders what is indexed now lies; empty or with a `/` at the end.
 

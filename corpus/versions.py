@@ -27,7 +27,7 @@ from contracts.collections import (
     PublishAlias,
 )
 from contracts.documents import (
-    LARGEST_PAGE,
+    LONGEST_LISTING,
     MOST_ADDRESSES,
     DocumentAddresses,
     Documents,
@@ -176,7 +176,7 @@ class Version:
         return absent
 
     async def held(self, addresses: Sequence[str]) -> set[str]:
-        """Those of the documents that readers of the published version find."""
+        """Return the addresses that the published version contains."""
         if self._base is None:
             return set()
         present: set[str] = set()
@@ -200,7 +200,7 @@ class Version:
             return []
         addresses: list[str] = []
         while True:
-            query = urlencode({"source": source, "offset": len(addresses), "limit": LARGEST_PAGE})
+            query = urlencode({"source": source, "offset": len(addresses), "limit": LONGEST_LISTING})
             page = await self._get(f"/v1/collections/{self._base}/documents?{query}", Documents)
             addresses += [each.address for each in page.documents]
             if not page.documents or len(addresses) >= page.found:

@@ -61,7 +61,7 @@ class Contents:
             return self._listing
 
     async def held(self, addresses: Sequence[str]) -> set[str]:
-        """Those of the documents that are published."""
+        """Return the documents that are published."""
         return await anyio.to_thread.run_sync(self._held, addresses)
 
     def _held(self, addresses: Sequence[str]) -> set[str]:

@@ -22,7 +22,7 @@ from chassis.http.bodies import Router
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.forms import read_form
 from chassis.json_text import JsonLimits, read_json
-from contracts.documents import LARGEST_PAGE, LONGEST_NAME, DocumentContent, Documents, HeldAddresses
+from contracts.documents import LONGEST_LISTING, LONGEST_NAME, DocumentContent, Documents, HeldAddresses
 from contracts.message import Message
 from contracts.message import Request as Body
 from corpus.documents import DocumentIndex
@@ -43,7 +43,7 @@ Text = Annotated[str, Query(max_length=LONGEST_NAME)]
 
 
 class Kind(StrEnum):
-    """An index, by the alias that readers name."""
+    """An index, by its alias."""
 
     IMAGES = IMAGES
     PAGES = PAGES
@@ -55,7 +55,7 @@ class Listed(BaseModel):
     q: Text = ""
     source: Text = ""
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0
-    limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE)] = 100
+    limit: Annotated[int, Query(ge=1, le=LONGEST_LISTING)] = 100
 
 
 class NewName(Body):
@@ -65,7 +65,7 @@ class NewName(Body):
 
 
 class IndexedDocument(Message):
-    """What became of a file (`added`, `replaced`, `unchanged`), and the document as it is searched now."""
+    """The outcome of a file (`added`, `replaced`, `unchanged`), and the document as it is searched now."""
 
     outcome: Outcome
     document: DocumentContent
@@ -183,7 +183,7 @@ def _object(text: str) -> dict[str, Any]:
 async def _index(
     indexing: Indexing, index: Kind, source: str, path: PurePosixPath, content: bytes, known: dict[str, Any]
 ) -> tuple[Outcome, str]:
-    """Index one file; what became of it, and its address. Raises `InvalidRequest` if it is rejected."""
+    """Index one file; return its outcome and its address. Raises `InvalidRequest` if it is rejected."""
     outcomes: list[tuple[Outcome, str]] = []
     searches = indexing.searches
     options = IngestOptions(

@@ -31,7 +31,7 @@ from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0
 UPLOADS, SAMPLE_NAME = "uploads", "sample"
-"""Names of sources: what was uploaded, wherever it waits, and the sample, wherever it is installed."""
+"""Names of the sources of uploaded files and of the sample, on every machine."""
 
 log = structlog.get_logger()
 
@@ -97,7 +97,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Searches:
-    """Where the services are that hold the indexes, their write token, and how often calls are repeated."""
+    """The search services: their URLs, their write token, and how calls are repeated."""
 
     image_search_url: str
     text_search_url: str

@@ -28,7 +28,7 @@ _LONGEST_NAME = 200
 """Bytes of UTF-8; file systems end at 255."""
 _MOST_FOLDERS = 16
 _DRIVE = re.compile("[A-Za-z]:")
-"""Of a whole path on the sender's machine, which is nobody's business."""
+"""The drive of a path on the sender's machine: only the file's name is used."""
 
 
 class Uploads:

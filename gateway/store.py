@@ -162,7 +162,7 @@ class Entries(Generic[Value]):
         return True
 
     def _drop_expired(self) -> None:
-        """Keep no photo in memory long after its time, though nobody asks for it."""
+        """Delete expired entries from time to time, also those that are not read again."""
         now = self._clock()
         if now >= self._sweep_at:
             self._sweep_at = now + _SWEEP_EVERY_S

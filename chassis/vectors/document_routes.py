@@ -15,7 +15,7 @@ from chassis.vectors.documents import is_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import Indexed
 from contracts.documents import (
-    LARGEST_PAGE,
+    LONGEST_LISTING,
     LONGEST_NAME,
     DocumentAddresses,
     DocumentContent,
@@ -39,7 +39,7 @@ class Listed(BaseModel):
     source: Text = ""
     q: Text = ""
     offset: Annotated[int, Query(ge=0, le=10**9)] = 0
-    limit: Annotated[int, Query(ge=1, le=LARGEST_PAGE)] = 100
+    limit: Annotated[int, Query(ge=1, le=LONGEST_LISTING)] = 100
 
 
 def documents_router() -> APIRouter:
@@ -78,7 +78,7 @@ def _add_sources(router: APIRouter) -> None:
     async def find_source(
         name: str, source: Text, origin: Text, pool: Pool, deadline: RequestDeadline
     ) -> SourceUse:
-        """Whether documents of this source's name are from another place."""
+        """Return whether documents of this source's name are from another place."""
         others = await pool.run(
             lambda engine: documents.is_used_elsewhere(engine.store, name, source, origin), deadline
         )

@@ -1,4 +1,4 @@
-"""Documents of a collection: all points with one address. What they are listed, shown and removed by."""
+"""List, show and remove the documents of a collection: all points with one address."""
 
 import threading
 from collections import Counter

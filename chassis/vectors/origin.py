@@ -1,4 +1,4 @@
-"""Where a point is from: payload fields that identify its document. No pydantic: engines import this."""
+"""The payload fields that identify a point's document. No pydantic: engines import this."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

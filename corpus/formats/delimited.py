@@ -1,4 +1,4 @@
-"""CSV and TSV: rows led by their column names."""
+"""CSV and TSV: each cell follows the name of its column."""
 
 import csv
 import re

@@ -1,4 +1,4 @@
-"""Pages that are none: what a site shows to a program, or in place of a page that is gone."""
+"""Recognise bot checks, pages that scripts fill, and pages that say they do not exist."""
 
 import re
 from collections.abc import Sequence
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from corpus.pages import Block, BlockKind
 
 _MOST_CHARS = 1_500
-"""Of the text below a page's headings: more is an article, whatever its title is."""
+"""A page with more text than this is an article, whatever its title is."""
 _SHELL_CHARS = 80
 _KINDS = {
     re.compile(
@@ -29,7 +29,7 @@ _SHELL = re.compile(
 
 
 def reason_none(titles: Sequence[str], blocks: Sequence[Block]) -> str:
-    """Return why a page with these titles is none; empty if it is one."""
+    """Return why a page with these titles has no content of its own; empty if it has."""
     names = [block.lines[0] for block in blocks if block.kind is BlockKind.HEADING][:1]
     text = " ".join(line for block in blocks if block.kind is not BlockKind.HEADING for line in block.lines)
     if len(text) <= _MOST_CHARS:

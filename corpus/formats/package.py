@@ -17,8 +17,10 @@ from corpus.visible import clean_line
 
 _MOST_FILES = 20_000
 _MOST_BYTES = 512 * 2**20
-"""Of all files unpacked. A file that holds more than it declares fails while it is read."""
+"""The most bytes of all files unpacked. A file with more than it declares fails while it is read."""
 _MOST_PART_BYTES = 96 * 2**20
+RAISED = {"superscript": "sup", "subscript": "sub"}
+"""The values of `vertAlign` in Office files, as HTML tags."""
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED = b"E\0n\0c\0r\0y\0p\0t\0e\0d\0P\0a\0c\0k\0a\0g\0e\0"
 
@@ -120,6 +122,11 @@ def child(element: _Element | None, *path: str) -> _Element | None:
     for name in path:
         element = next(children(element, name), None)
     return element
+
+
+def relation_id(element: _Element) -> str:
+    """Return the id of the relationship that an element names (`r:id`); empty without one."""
+    return next((str(value) for key, value in element.items() if key.endswith("}id")), "")
 
 
 def attribute(element: _Element | None, name: str) -> str:

@@ -1,4 +1,4 @@
-"""Lines of PDF pages to headings, paragraphs, list items and tables, without what repeats on the pages."""
+"""Make headings, paragraphs, list items and tables of the lines of PDF pages, without running heads."""
 
 import re
 from collections import Counter
@@ -15,22 +15,22 @@ from corpus.pages import Block, BlockKind
 from corpus.visible import clean_line, make_block
 
 _EDGE_LINES = 2
-"""From the top and the bottom of a page, in which running heads are looked for."""
+"""The lines at the top and the bottom of a page among which running heads are searched."""
 _REPEATED = 0.4
-"""Of the pages that a running head is on, at least: left and right pages may have different ones."""
+"""The least share of pages with a running head: left and right pages may have different ones."""
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _SENTENCE_END = re.compile(r"""[.!?:;…][)"'”’»]*$""")
 _PUNCTUATION = ".,;:!?()"
 _LEAST_GAP = 0.08
-"""Between words, in sizes of the text."""
+"""The least gap between words, in sizes of the text."""
 _LEADER = re.compile(r"(?:\s*\.){5,}")
 """The dots of a table of contents."""
 _BROKEN = re.compile(r"[^\W\d_]-$")
 _HEADING_SIZE = 1.1
-"""Of the text's size, at least."""
+"""The least size of a heading, in sizes of the text."""
 _LONGEST_HEADING = 200
 _MOST_CELL_LINES, _MOST_CELL_WORDS = 12, 40
-"""Of a cell of a table: columns of text have more."""
+"""The most lines and words of a table's cell: columns of text have more."""
 
 
 @dataclass
@@ -242,11 +242,7 @@ def _text(lines: Sequence[Line], styles: Styles) -> str:
         return clean_line(_LEADER.sub(" ", "".join(text for text, _ in pieces)))
     paragraph = E.p()
     for raised, group in groupby(pieces, key=lambda piece: piece[1]):
-        text = "".join(text for text, _ in group)
-        if raised:
-            paragraph.append(E.sup(text))
-        else:
-            append_text(paragraph, text)
+        append_text(paragraph, "".join(text for text, _ in group), "sup" if raised else None)
     spell_out(paragraph)
     return clean_line(str(paragraph.text_content()))
 

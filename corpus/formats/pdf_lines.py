@@ -29,14 +29,14 @@ _SPACES = frozenset(" \t\r\n\xa0\x00")
 _NO_TEXT = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 _FIGURE = re.compile(r"\d")
 _SMALL, _RAISED = 0.85, 0.12
-"""Of the text beside it: the size of a raised figure, at most, and its rise, at least."""
+"""The largest size and the least rise of a raised figure, in sizes of the text beside it."""
 _WIDE_GAP = 1.2
-"""Between words of one line, in sizes of the text: from here on they are cells."""
+"""The gap in sizes of the text from which words of one line are different cells."""
 _CELL_GAP = 0.3
-"""The same without a space, if the page has spaces between most words."""
+"""The same gap without a space, if the page has spaces between most words."""
 _MOST = 0.6
 _BULLET_GAP = 3.0
-"""Between a bullet and its item, at most."""
+"""The largest gap between a bullet and its item."""
 NUMBER = re.compile(r"\d{1,3}[.)]")
 BULLET = re.compile(r"[•◦▪▫■□●○‣⁃∙·–—*-]|[\uf0a7\uf0b7\uf0d8]")
 
@@ -137,7 +137,7 @@ def _goes_on(last: Word, word: Word, widest: float) -> bool:
 
 
 class _Chars:
-    """What pdfium says of the characters of a page, by their numbers."""
+    """The properties of a page's characters, by their numbers, from pdfium."""
 
     def __init__(self, text_page: ctypes.c_void_p) -> None:
         self._page = text_page

@@ -15,9 +15,9 @@ NO_CONTENT, UNREADABLE = 1, 2
 """The status of a reply. 0: it holds the page as JSON; NO_CONTENT: the reason, for the user."""
 
 CPU_S = 90.0
-"""For one document: 3,000 pages of PDF take 60."""
+"""Processor seconds for one document: 3,000 pages of PDF take 60."""
 MEMORY_BYTES = 1536 << 20
-"""Of data: 16 MiB of HTML take 500 MB, a workbook of two million cells takes 1.1 GB."""
+"""The most data of the process: 16 MiB of HTML take 500 MB, a workbook of two million cells 1.1 GB."""
 _OPEN_FILES = 64
 
 

@@ -10,7 +10,7 @@ from lxml.etree import _Element
 from lxml.html.builder import E
 
 from corpus.formats.number_formats import BUILT_IN, shown_number
-from corpus.formats.package import Package, attribute, child, children, local_name
+from corpus.formats.package import RAISED, Package, attribute, child, children, local_name, relation_id
 from corpus.formats.tables import table_blocks
 from corpus.inline import append_text, spell_out
 from corpus.pages import Block, BlockKind, NoContent, Page
@@ -18,9 +18,8 @@ from corpus.visible import clean_line, make_block
 
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 _MOST_CELLS = 2_000_000
-"""Of a sheet: its used rows times its used columns."""
+"""The most cells of a sheet: its used rows times its used columns."""
 _MOST_COLUMNS = 16_384
-_RAISED = {"superscript": "sup", "subscript": "sub"}
 
 Cells = dict[int, dict[int, str]]
 """Row -> column -> text, both from 1, in the order of the sheet."""
@@ -33,7 +32,7 @@ def read_sheets(content: bytes) -> Page:
     book, parts = package.xml(main), package.related(main)
     workbook = _Workbook(package, book, {kind: name for kind, name in parts.values() if name in package})
     sheets = [
-        (attribute(each, "name"), parts.get(_relation(each), ("", ""))[1])
+        (attribute(each, "name"), parts.get(relation_id(each), ("", ""))[1])
         for each in children(child(book, "sheets"), "sheet")
         if attribute(each, "state") in ("", "visible")
     ]
@@ -47,12 +46,8 @@ def read_sheets(content: bytes) -> Page:
     return Page("", title, tuple(blocks), modified)
 
 
-def _relation(sheet: _Element) -> str:
-    return next((str(value) for key, value in sheet.items() if key.endswith("}id")), "")
-
-
 class _Workbook:
-    """What the sheets share: texts, number formats and the first day."""
+    """The texts, number formats and first day that the sheets share."""
 
     def __init__(self, package: Package, book: _Element, parts: dict[str, str]) -> None:
         is_1904 = attribute(child(book, "workbookPr"), "date1904") in ("1", "true")
@@ -120,12 +115,9 @@ def _rich_text(item: _Element) -> str:
     paragraph = E.p()
     for part in item:
         text = part if local_name(part) == "t" else child(part, "t")
-        raised = _RAISED.get(attribute(child(part, "rPr", "vertAlign"), "val"))
+        raised = RAISED.get(attribute(child(part, "rPr", "vertAlign"), "val"))
         shown = "" if text is None or local_name(part) == "rPh" else text.text or ""
-        if raised:
-            paragraph.append(E(raised, shown))
-        else:
-            append_text(paragraph, shown)
+        append_text(paragraph, shown, raised)
     if paragraph.find("sup") is not None:
         spell_out(paragraph)
     return str(paragraph.text_content())

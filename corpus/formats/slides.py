@@ -7,7 +7,7 @@ from lxml.etree import _Element
 from lxml.html import HtmlElement
 from lxml.html.builder import E
 
-from corpus.formats.package import Package, attribute, child, children, local_name
+from corpus.formats.package import Package, attribute, child, children, local_name, relation_id
 from corpus.formats.tables import mark_column_names
 from corpus.inline import append_text, spell_out
 from corpus.pages import Block, NoContent, Page
@@ -26,8 +26,7 @@ def read_slides(content: bytes) -> Page:
     parts = package.related(main)
     blocks: list[Block] = []
     for number, entry in enumerate(children(child(package.xml(main), "sldIdLst"), "sldId"), 1):
-        relation = next((str(value) for key, value in entry.items() if key.endswith("}id")), "")
-        _, name = parts.get(relation, ("", ""))
+        _, name = parts.get(relation_id(entry), ("", ""))
         if name in package:
             blocks += (replace(block, page=number) for block in _slide(package, name))
     title, modified = package.properties()
@@ -106,8 +105,6 @@ def _paragraphs(shape: _Element) -> Iterator[HtmlElement]:
             text = child(run, "t")
             rise = attribute(child(run, "rPr"), "baseline")
             shown = "" if text is None else text.text or ""
-            if rise in ("", "0"):
-                append_text(element, shown)
-            else:
-                element.append(E("sub" if rise.startswith("-") else "sup", shown))
+            raised = None if rise in ("", "0") else "sub" if rise.startswith("-") else "sup"
+            append_text(element, shown, raised)
         yield element

@@ -41,12 +41,12 @@ PAGE_FORMATS = {
 TEXT_FORMATS = frozenset(
     {PageFormat.HTML, PageFormat.MARKDOWN, PageFormat.TEXT, PageFormat.CSV, PageFormat.TSV}
 )
-LARGEST_PAGE = 16 * MIB
-"""Bytes of a text file."""
+LARGEST_TEXT = 16 * MIB
+"""The most bytes of a text file."""
 LARGEST_DOCUMENT = 64 * MIB
-"""Bytes of another file: most of it is pictures."""
+"""The most bytes of another file, which is mostly pictures."""
 
 
 def largest_file(page_format: PageFormat) -> int:
     """Return the largest size of a file in bytes."""
-    return LARGEST_PAGE if page_format in TEXT_FORMATS else LARGEST_DOCUMENT
+    return LARGEST_TEXT if page_format in TEXT_FORMATS else LARGEST_DOCUMENT

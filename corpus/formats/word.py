@@ -10,7 +10,7 @@ from lxml.etree import _Element
 from lxml.html import HtmlElement
 from lxml.html.builder import E
 
-from corpus.formats.package import Package, attribute, child, children, local_name
+from corpus.formats.package import RAISED, Package, attribute, child, children, local_name
 from corpus.formats.tables import mark_column_names
 from corpus.inline import append_text, spell_out
 from corpus.pages import NoContent, Page
@@ -19,7 +19,6 @@ from corpus.visible import clean_line, visible_blocks
 _LEFT_OUT = frozenset({"del", "moveFrom", "instrText", "rPr", "pPr", "tblPr", "trPr", "tcPr", "Fallback"})
 """Deleted text, codes of fields, properties, and second copies of drawings."""
 _TEXTS = {"tab": " ", "noBreakHyphen": "-", "ptab": " "}
-_RAISED = {"superscript": "sup", "subscript": "sub"}
 _MOST_BASES = 20
 """Styles that a style may be based on."""
 _MOST_COLUMNS = 1_000
@@ -86,7 +85,7 @@ class _Document:
         yield from beside
 
     def _fill(self, target: HtmlElement, element: _Element, beside: list[HtmlElement]) -> None:
-        """Write the text inside `element` into `target`, and what stands beside the text into `beside`."""
+        """Write the text inside `element` into `target`, and its text boxes and notes into `beside`."""
         for each in element:
             name = local_name(each)
             if name == "t" or name in _TEXTS:
@@ -109,7 +108,7 @@ class _Document:
         if hidden is not None and attribute(hidden, "val") not in ("0", "false", "off"):
             return
         style = attribute(child(properties, "rStyle"), "val")
-        raised = _RAISED.get(attribute(self._property(properties, style, "vertAlign"), "val"))
+        raised = RAISED.get(attribute(self._property(properties, style, "vertAlign"), "val"))
         position = attribute(child(properties, "position"), "val")
         if raised is None and _number(position, 0, 99) > 3:  # half points; a lowered text has a sign
             raised = "sup"

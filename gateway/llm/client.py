@@ -102,7 +102,7 @@ class VlmClient:
 
     @property
     def abilities(self) -> Abilities:
-        """What the server takes, by the probe and by its replies since."""
+        """Return the features that the server supports, from the probe and from later replies."""
         return self._features.current()
 
     @property
@@ -128,10 +128,10 @@ class VlmClient:
         log.info("vlm.abilities", probed=True, **abilities.described)
         if not abilities.form.has_grammar:
             log.warning("vlm.schema_not_held", form=abilities.form.value)
-        has, told = abilities.context, self._endpoint.context
-        if 0 < has < told:
+        actual, wanted = abilities.context, self._endpoint.context
+        if 0 < actual < wanted:
             advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
-            log.error("vlm.context_too_small", has=has, told=told, advice=advice)
+            log.error("vlm.context_too_small", has=actual, told=wanted, advice=advice)
 
     async def trial(
         self, prompt: Prompt[Any] | TextPrompt, abilities: Abilities, deadline: Deadline

@@ -25,7 +25,7 @@ class Sampling:
 def request_body(
     prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, sampling: Sampling
 ) -> dict[str, JsonValue]:
-    """The JSON of `POST /v1/chat/completions`, with what the server is believed to take."""
+    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports."""
     body: dict[str, JsonValue] = {
         "model": model,
         "messages": _messages(prompt, abilities),

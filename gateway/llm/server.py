@@ -1,4 +1,4 @@
-"""A model server by its own account: the models that it lists, and what it says of them."""
+"""Ask a model server for its models and their properties."""
 
 import json
 import math
@@ -21,7 +21,7 @@ TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ADDRESS = 300
 _NATIVE_WITHIN_S = 5.0
 _NATIVE = (("GET", "/props"), ("POST", "/api/show"), ("GET", "/api/v0/models/{model}"))
-"""Where llama.cpp, Ollama and LM Studio tell more of a model than `GET /v1/models` does."""
+"""Paths at which llama.cpp, Ollama and LM Studio describe a model in more detail than `/v1/models`."""
 
 
 class ModelMetaWire(Wire):
@@ -57,7 +57,7 @@ class ServedModel(Wire):
 
 
 class ServerAccount:
-    """Asks a server what it serves, and reads its errors. `model`: the name that is set or was found."""
+    """Asks a server for its models, and reads its errors. `model`: the name that is set, or that it lists."""
 
     def __init__(self, http: HttpClient, endpoint: VlmEndpoint) -> None:
         self._http = http
@@ -85,7 +85,7 @@ class ServerAccount:
         return await self.with_native_facts(model, deadline)
 
     async def with_native_facts(self, model: ServedModel, deadline: Deadline) -> ServedModel:
-        """Add what the server's own API says of photos, if `GET /v1/models` does not say it."""
+        """Ask the server's own API whether the model sees photos, if `GET /v1/models` does not say so."""
         with anyio.move_on_after(min(_NATIVE_WITHIN_S, deadline.remaining_s())):
             for method, path in _NATIVE:
                 if model.sees_photos is not None:
@@ -127,7 +127,7 @@ class ServerAccount:
             raise NotThisApi("GET /v1/models is not of this API") from error
 
     def failure_at(self, url: str, response: Response, content: bytes) -> Exception:
-        """Return the error that a reply stands for."""
+        """Return the error of a reply."""
         location = response.headers.get("location")
         target = None if location is None else urljoin(url, location[:_MAX_ADDRESS])
         retry_after = response.headers.get("retry-after")
@@ -181,7 +181,7 @@ def _sees_photos(facts: object) -> bool | None:
 
 
 def _chats(facts: object) -> bool | None:
-    """Whether a server says that the model chats: one that only embeds or ranks does not."""
+    """Return whether the server says that the model chats: one that only embeds or ranks does not."""
     if not isinstance(facts, dict):
         return None
     able = facts.get("capabilities")

@@ -1,4 +1,4 @@
-"""Receives a reply, streamed or whole, and stops as soon as it is complete."""
+"""Receive a reply, streamed or whole, until it is complete."""
 
 import time
 from collections.abc import AsyncIterator

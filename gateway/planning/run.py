@@ -238,7 +238,7 @@ class Run:
         self._degraded[stage.value] = None
 
     def by_model(self, stage: Stage) -> bool:
-        """Whether the model does the stage."""
+        """Return whether the model does the stage."""
         return self.planning.asks_model(stage)
 
     def note_cuts(self, stage: Stage) -> bool:

@@ -97,7 +97,7 @@ async def to_question(
 
 
 def _until_the_question(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage]:
-    """Return the messages up to the user's last one: what follows is a reply begun, or a tool's."""
+    """Return the messages up to the user's last one. A prefilled reply or a tool's may follow it."""
     for place in range(len(messages), 0, -1):
         if messages[place - 1].role == "user":
             return messages[:place]

@@ -44,7 +44,7 @@ log = structlog.get_logger()
 
 
 class _Entry(BaseModel):
-    """What is stored under a key: the digest of its request and, once there is one, the answer."""
+    """The value of a key: the digest of its request and, once there is one, the answer."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -53,7 +53,7 @@ class _Entry(BaseModel):
 
     @classmethod
     def parse(cls, value: bytes) -> "_Entry | None":
-        """None for a value that is none of ours."""
+        """Return the entry; None if the value has another format."""
         try:
             return cls.model_validate_json(value)
         except ValidationError:
@@ -84,7 +84,7 @@ def checked_key(key: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """Answers once what is sent several times. `group`: where work goes on after its caller has left."""
+    """Answer a repeated request once. `group`: runs work that outlives its caller."""
 
     store: Store
     group: TaskGroup

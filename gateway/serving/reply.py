@@ -1,4 +1,4 @@
-"""What comes of a question: the body of its answer, its trace, and its record for metrics."""
+"""Make the body of an answer, its trace, and its record for metrics."""
 
 from dataclasses import dataclass
 

@@ -106,7 +106,7 @@ def new_session_id() -> str:
 
 
 def _key(session_id: str, tenant: str) -> str:
-    """Raises `SessionNotFound` for what cannot be an id, before it becomes a key."""
+    """Return the key of a session. Raises `SessionNotFound` if the id is malformed."""
     if _ID.fullmatch(session_id) is None:
         raise SessionNotFound
     return f"{tenant}:{session_id}"
@@ -131,7 +131,7 @@ def _encode_photo(photo: Photo) -> bytes:
 
 
 def _decode_session(session_id: str, items: Sequence[bytes]) -> Session:
-    """Raises what `Sessions.get` catches if the items are none of ours."""
+    """Raise an error that `Sessions.get` catches if the items have another format."""
     head, *turns = items
     facts, _, jpeg = head.partition(b"\n")
     photo = Photo(jpeg=jpeg, **json.loads(facts)) if head else None

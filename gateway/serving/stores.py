@@ -1,4 +1,4 @@
-"""What a gateway remembers: in its memory, or in the Redis that it shares with other gateways."""
+"""The stores of a gateway: in its memory, or in a Redis that gateways share."""
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager

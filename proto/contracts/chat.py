@@ -64,7 +64,7 @@ def _kind(part: Any) -> str:
 
 
 def _parts(given: object) -> object:
-    """The list of parts that a text, or nothing, stands for."""
+    """Return a text as a list with one part, and null as an empty list."""
     if given is None:
         return []
     return [{"type": "text", "text": given}] if isinstance(given, str) else given
@@ -106,7 +106,7 @@ class ChatMessage(Message):
 
     @property
     def has_others(self) -> bool:
-        """Whether a part of it is none of these."""
+        """Return whether it has parts of other kinds."""
         return any(isinstance(part, OtherContent) for part in self.content)
 
 

@@ -13,7 +13,7 @@ from contracts.addresses import SourceAddress
 from contracts.message import Message, Request
 
 MOST_ADDRESSES = 512
-LARGEST_PAGE = 1000
+LONGEST_LISTING = 1000
 LONGEST_NAME = 1024
 MOST_PLACES = 64
 
@@ -65,7 +65,7 @@ class Documents(Message):
 
 
 class DocumentContent(Message):
-    """A document as it is searched: a page's passages in order, or what is known of a photo."""
+    """A document as it is searched: the passages of a page in order, or the attributes of a photo."""
 
     address: str
     source: str

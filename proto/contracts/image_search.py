@@ -49,7 +49,7 @@ class ImageTextSearchRequest(Request):
 
 
 class ImageItem(Request):
-    """What is known of one photo to be indexed; `id` is a UUID made from its content.
+    """A photo to be indexed, with its attributes; `id` is a UUID made from its content.
 
     `address`: of the photo, whose earlier records it replaces; empty: it replaces none. `source`: the name of
     what was indexed, and `origin`: a short text that tells where that is.

@@ -20,7 +20,7 @@ StillWanted = Callable[[], bool]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownThing:
-    """A photo to be indexed with what is known of the thing in it; `id` is a UUID.
+    """A photo to be indexed, with the attributes of the thing in it; `id` is a UUID.
 
     Earlier records of its `origin`'s address are replaced; without an origin it is a document by itself.
     """
@@ -109,7 +109,7 @@ class ImageSearchEngine(Protocol):
 
 
 def replace_photos(store: VectorStore, collection: str, points: Sequence[StoredPoint]) -> None:
-    """Delete what the collection holds of the photos' addresses, and write their points.
+    """Replace the points of the photos' addresses.
 
     In this order: an ingestion that is killed in between finds that the points are missing.
     """

@@ -186,7 +186,7 @@ def _index(
 async def rename_document(
     name: str, request: RenameDocument, pool: Pool, deadline: RequestDeadline
 ) -> DocumentContent:
-    """Say what else a photo shows, in a version that no alias points at."""
+    """Change the thing that a photo shows, in a version that no alias points at."""
 
     def renamed(engine: ImageSearchEngine) -> DocumentContent:
         require_unpublished(engine.store, name)

@@ -287,7 +287,7 @@ class LoreglassPipeline:
         return await evidence.rank_chunks(self.services, request, (*known, *pages), run, rank)
 
     async def _verify(self, query: Query, reply: Reply, context: Context, run: Run) -> Verdict | None:
-        """What a model wrote stands by the evidence alone: its tokens and its own yes tell of the model."""
+        """Check an answer by the evidence alone: token probabilities differ from model to model."""
         if "verifier" in self.missing:
             return None
         by_evidence = replace(reply, token_probabilities=None)

@@ -36,7 +36,7 @@ _KIND_ASKED = re.compile(
     r"|(?:am i|are we) (?:looking at|facing|holding)(?: here)?"
     r"|(?:do i|do we|can you) see(?: here)?)$"
 )
-"""The kind in "which building is this?", "what bird am I looking at?"; not in "what city is it in?"."""
+"""Finds "building" in "which building is this?", and nothing in "what city is it in?"."""
 _KINDS = word_set(
     "building house church cathedral chapel temple mosque synagogue tower bridge castle palace fort ruin"
     " monument memorial landmark statue sculpture fountain gate arch square street place site town city"
@@ -47,9 +47,9 @@ _KINDS = word_set(
     " camera computer console toy game book film movie album dish food drink cheese product model make"
     " brand logo flag person man woman character player"
 )
-"""Nouns that ask for the name of what is seen. Nouns of qualities ("what colour is this?") do not."""
+"""Kinds of things: "which bird is this?" asks for a name, "what colour is this?" does not."""
 _OPEN_END = word_set("about by for from in made of on to with")
-"""Last words of a question about something else than the thing: "what is this made of?"."""
+"""A question that ends so does not ask for a name: "what is this made of?"."""
 _READING = {stem(word) for word in ("read", "written", "printed", "print", "text", "sign", "label", "write")}
 _COMPARES = re.compile(
     r"\b(?:than|(?:more|less|fewer|older|newer|younger|taller|higher|longer|shorter|bigger|larger|smaller"
@@ -99,12 +99,12 @@ class ParsedQuestion:
         kinds = _KIND.findall(self.text)
         known = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
         text = _POLITE.sub("", self.text)
-        said = words(text)
-        if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(said[:1]):
+        asked_words = words(text)
+        if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(asked_words[:1]):
             return False
-        if _OPEN_END.intersection(said[-1:]):
+        if _OPEN_END.intersection(asked_words[-1:]):
             return False
-        kind = _KIND_ASKED.match(" ".join(said))
+        kind = _KIND_ASKED.match(" ".join(asked_words))
         return bool(kind and kind[1] in _KINDS) or not content_stems(text) - known - _NAMING
 
 
