@@ -72,7 +72,7 @@ def list_held(
         return
     settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
     out, status = Console(), 0
-    table = Table("index", "version", "points", "readers")
+    table = Table("index", "version", "points", "status")
     for each in Index:
         try:
             held = anyio.run(_versions, each, settings)
@@ -102,7 +102,7 @@ def rollback(
     except LoreglassError as error:
         print_failure(error, index.url(settings), out)
         raise typer.Exit(1) from error
-    out.print(f"Readers of {index} see {now}. {left} is kept until the next `loreglass index {index}`.")
+    out.print(f"Live version of {index}: {now}. {left} is kept until the next `loreglass index {index}`.")
 
 
 def print_failure(error: LoreglassError, url: str, out: Console) -> None:
@@ -131,14 +131,14 @@ async def _roll_back(index: Index, settings: CorpusSettings) -> tuple[str, str]:
 
 def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, str, str]]:
     """Yield the live version, the previous one, and then versions that are not complete."""
-    seen = {index.value: "see it", index.value + PREVIOUS: "saw it before"}
-    for alias, readers in seen.items():
+    statuses = {index.value: "live", index.value + PREVIOUS: "previous"}
+    for alias, status in statuses.items():
         for each in held:
             if alias in each.aliases:
-                yield index.value, each.name, _points(each), readers
+                yield index.value, each.name, _points(each), status
     for each in held:
-        if seen.keys().isdisjoint(each.aliases):
-            yield index.value, each.name, _points(each), "do not see it"
+        if statuses.keys().isdisjoint(each.aliases):
+            yield index.value, each.name, _points(each), "incomplete"
 
 
 def _points(version: Collection) -> str:

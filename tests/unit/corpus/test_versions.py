@@ -135,9 +135,9 @@ async def test_list_and_rollback_commands(tmp_path: Path, monkeypatch: pytest.Mo
         assert await seen(client) == ["The red mill."]
     rows = {line.split("│")[2].strip(): line for line in listed.output.splitlines() if "pages" in line}
     assert listed.exit_code == led.exit_code == 0
-    assert "see it" in rows[second]
-    assert "saw it before" in rows[first]
-    assert "do not see it" in rows["pages-half"]
+    assert "live" in rows[second]
+    assert "previous" in rows[first]
+    assert "incomplete" in rows["pages-half"]
     assert first in led.output
 
 

@@ -72,6 +72,13 @@ def test_people_are_no_judge_to_be_compared() -> None:
     assert CliRunner().invoke(app, ["gold", "--judge", "human"]).exit_code == 2
 
 
+def assert_verdict(case: tuple[str, str], answer: str, right: bool) -> None:
+    """Judge an answer to the question of `case` against its gold."""
+    question, gold = case
+    judgement = judge_by_rules(Case("i", question, gold, answer))
+    assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
+
+
 PRICE = ("how much does this magazine cost?", "The Fjord Weekly costs 4.50 euros.")
 PAGES = ("how many pages does this book have?", "The 2019 edition of Salt Road has 312 pages.")
 RANGE = ("what's the range of this car?", "It has a range of 300 miles.")
@@ -111,9 +118,7 @@ SAFE = ("can dogs eat this?", "Dogs should not eat it because it upsets their st
 def test_the_question_decides_which_part_of_the_gold_counts(
     case: tuple[str, str], answer: str, right: bool
 ) -> None:
-    question, gold = case
-    judgement = judge_by_rules(Case("i", question, gold, answer))
-    assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
+    assert_verdict(case, answer, right)
 
 
 @pytest.mark.parametrize(
@@ -175,9 +180,7 @@ TALLER = ("is this taller than the Old Mill?", "Yes, by 20 metres.")
 def test_repeating_what_was_asked_says_yes_and_denying_it_says_no(
     case: tuple[str, str], answer: str, right: bool
 ) -> None:
-    question, gold = case
-    judgement = judge_by_rules(Case("i", question, gold, answer))
-    assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
+    assert_verdict(case, answer, right)
 
 
 PIECES = (
