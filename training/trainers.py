@@ -1,6 +1,7 @@
 """What both of TRL's trainers are given: arguments, logs, checkpoints, and their share of the work."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +34,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
     """TRL's arguments of class `kind`. Raises `WrongConfig` where the batch cannot be cut so."""
     import torch
 
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(run.path / "tensorboard")
     on_card = torch.cuda.is_available()
     return kind(
         output_dir=str(run.checkpoints),
@@ -56,7 +58,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         save_steps=config.checkpoint_every,
         save_total_limit=config.checkpoints,
         logging_steps=config.log_every,
-        report_to=[],
+        report_to=["tensorboard"],
         remove_unused_columns=False,
         **more,
     )
@@ -92,44 +94,20 @@ def _is_whole(state: Path) -> bool:
     return True
 
 
-def shown_in(run: RunFolder) -> Any:
-    """A callback of transformers' trainer that logs into the run and shows a bar."""
-    from tqdm import tqdm
-    from transformers import TrainerCallback
+def show_in(run: RunFolder, trainer: Any) -> None:
+    """Have TRL's trainer log into the run, and show the bar without every number."""
+    from transformers import PrinterCallback, ProgressCallback
 
-    class Shown(TrainerCallback):  # type: ignore[misc]  # no types are read
-        bar: Any = None
-
-        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if on_main():
-                self.bar = tqdm(
-                    total=state.max_steps, initial=state.global_step, desc="training", dynamic_ncols=True
-                )
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if self.bar is not None:
-                self.bar.update(state.global_step - self.bar.n)
-
+    class Shown(ProgressCallback):  # type: ignore[misc]  # no types are read
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             numbers = {
                 name: float(value) for name, value in (logs or {}).items() if isinstance(value, int | float)
             }
-            if self.bar is not None and numbers:
+            if self.training_bar is not None and numbers:
                 run.log(state.global_step, numbers)
                 shown = {name: numbers[name] for name in ("loss", "reward") if name in numbers}
-                self.bar.set_postfix(shown)
-
-        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if self.bar is not None:
-                self.bar.close()
-
-    return Shown()
-
-
-def quiet(trainer: Any) -> Any:
-    """The trainer without its own bar, which prints every number."""
-    from transformers import PrinterCallback, ProgressCallback
+                self.training_bar.set_postfix(shown)
 
     for kind in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(kind)
-    return trainer
+    trainer.add_callback(Shown())

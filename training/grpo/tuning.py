@@ -25,7 +25,7 @@ from training.libraries import bar
 from training.models import load, with_lora, without_input_gradients
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Part, RejectedRow, Task, read_samples
-from training.trainers import arguments, last_checkpoint, on_main, quiet, shared_out, shown_in
+from training.trainers import arguments, last_checkpoint, on_main, shared_out, show_in
 
 
 def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
@@ -50,10 +50,9 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
             train_dataset=_data_set(train, chats, settings),
             reward_funcs=[_told(name) for name in NAMES],
             processing_class=loaded.processor,
-            callbacks=[shown_in(run)],
             rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
         )
-    quiet(trainer)
+    show_in(run, trainer)
     without_input_gradients(trainer.model)
     rollouts.predict(trainer, held_out, BEFORE)
     checkpoint = last_checkpoint(run)

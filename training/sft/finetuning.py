@@ -15,7 +15,7 @@ from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Task
 from training.sft.mixture import Located, Mixture, read_mixture
 from training.sft.settings import SftConfig
-from training.trainers import arguments, last_checkpoint, on_main, quiet, shared_out, shown_in
+from training.trainers import arguments, last_checkpoint, on_main, shared_out, show_in
 
 FILTER_TOKENS = 448
 
@@ -47,9 +47,8 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
         train_dataset=Dataset.from_dict({"place": list(range(len(mixture.train)))}),
         data_collator=collate,
         processing_class=loaded.processor,
-        callbacks=[shown_in(run)],
     )
-    quiet(trainer)
+    show_in(run, trainer)
     without_input_gradients(trainer.model)
     _predict(trainer, chats, mixture, config, run, BEFORE)
     checkpoint = last_checkpoint(run)
