@@ -2,25 +2,18 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from training.config import ModelSettings, RunSettings, WrongConfig
-from training.runs import RunFolder
-
-Item = TypeVar("Item")
+from training.models import without_input_gradients
+from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 
 
 def on_main() -> bool:
     """Whether this process is the one that writes and speaks."""
     return bool(_processes().is_main_process)
-
-
-def shared_out(items: Sequence[Item]) -> Sequence[Item]:
-    """This process's share of them."""
-    state = _processes()
-    return items[state.process_index :: state.num_processes]
 
 
 def _processes() -> Any:
@@ -74,6 +67,39 @@ def accumulated(config: RunSettings) -> int:
             f"{config.device_batch_size}, times the processes that train, {processes}."
         )
     return passes
+
+
+def train_between(
+    trainer: Any,
+    run: RunFolder,
+    held_out: Sequence[Any],
+    predict: Callable[[Sequence[Any]], list[Prediction]],
+) -> None:
+    """Train, or go on, and write the adapter and what `predict` gives for `held_out` before and after.
+
+    Each process predicts its share. Predictions from before training that are there are kept.
+    """
+
+    def write(when: str) -> None:
+        state = _processes()
+        mine = predict(held_out[state.process_index :: state.num_processes])
+        everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
+        if on_main():
+            found = {each.sample: each for part in everybody for each in part}
+            run.write_predictions(when, [found[each.sample.id] for each in held_out])
+
+    show_in(run, trainer)
+    without_input_gradients(trainer.model)
+    if held_out and not run.has_predictions(BEFORE):
+        write(BEFORE)
+    checkpoint = last_checkpoint(run)
+    if checkpoint:
+        run.go_on_after(int(checkpoint.name.rpartition("-")[2]))
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if on_main():
+        trainer.model.save_pretrained(str(run.path / ADAPTER))
+    if held_out:
+        write(AFTER)
 
 
 def last_checkpoint(run: RunFolder) -> Path | None:
