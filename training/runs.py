@@ -200,13 +200,9 @@ class RunFolder:
 
     def predictions(self, when: str) -> list[Prediction]:
         """Raises `UnreadableData` where there are none."""
-        path = self._predictions(when)
-        try:
-            return [Prediction.model_validate_json(line) for line in path.read_bytes().splitlines() if line]
-        except OSError as error:
-            raise UnreadableData(f"{path} cannot be read: {error.strerror}.") from error
-        except ValidationError as error:
-            raise UnreadableData(f"{path}: {first_fault(error)}.") from error
+        if not self.has_predictions(when):
+            raise UnreadableData(f"{self._predictions(when)} is missing.")
+        return _rows(self._predictions(when), Prediction)
 
     def summary(self) -> Summary:
         """Raises `UnreadableData` where the training has not ended."""

@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,8 +15,7 @@ import httpx
 import pytest
 import yaml
 
-from bench.ports import free_ports
-from bench.processes import until_ready
+from bench.processes import serving
 from contracts.answer import Reason
 from gateway.app import create_app
 from gateway.serving.admission import Refusal
@@ -172,20 +170,12 @@ def incoming_webhook() -> Iterator[tuple[str, "Queue[dict[str, Any]]"]]:
 @contextmanager
 def alertmanager(program: str, webhook: str, folder: Path) -> Iterator[str]:
     """One with the example's configuration, but for the secret's place and the half minute's wait."""
-    (port,) = free_ports(1)
     (folder / "webhook").write_text(webhook)
     example = ALERTMANAGER.read_text().replace("group_wait: 30s", "group_wait: 0s")
     (folder / "alertmanager.yml").write_text(
         example.replace("/run/secrets/alert_webhook", str(folder / "webhook"))
     )
-    command = [program, f"--config.file={folder / 'alertmanager.yml'}", "--cluster.listen-address="]
-    command += [f"--storage.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
-    with (folder / "alertmanager.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            url = f"http://127.0.0.1:{port}"
-            until_ready(url, process, path="/-/ready", log=folder / "alertmanager.log")
-            yield url
-        finally:
-            process.terminate()
-            process.wait(30)
+    command = (program, f"--config.file={folder / 'alertmanager.yml'}", "--cluster.listen-address=")
+    command += (f"--storage.path={folder / 'data'}", "--web.listen-address=127.0.0.1:{port}")
+    with serving(*command, ready="/-/ready") as server:
+        yield server.url
