@@ -10,6 +10,7 @@ import logging
 import random
 import time
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from locust import FastHttpUser, LoadTestShape, events, task
@@ -40,7 +41,6 @@ _GOOD = (Fate.FULL, Fate.DEGRADED, Fate.REFUSED, Fate.TURNED_AWAY)
 _talks: list[Conversation] = []
 
 
-@events.init_command_line_parser.add_listener
 def _add_options(parser: LocustArgumentParser, **_: Any) -> None:
     add = parser.add_argument
     add("--shape", choices=list(map(str, Shape)), default="wearers", help="steady, or an overload and back")
@@ -53,23 +53,26 @@ def _add_options(parser: LocustArgumentParser, **_: Any) -> None:
     add("--wearers-keys", default="", help="API keys that they take in turn; commas", **keys)
 
 
-@events.init.add_listener
 def _prepare(environment: Environment, **_: Any) -> None:
     _talks[:] = conversations(_options(environment).wearers_material)
     environment.stop_timeout = environment.stop_timeout or _GRACE_S
 
 
-@events.quitting.add_listener
 def _judge(environment: Environment, **_: Any) -> None:
     counts = Counter[str]()
-    for (name, _), entry in environment.stats.entries.items():
-        counts[name] += entry.num_requests
+    for (ending, _), entry in environment.stats.entries.items():
+        counts[ending] += entry.num_requests
     found = verdicts(counts, Shape(_options(environment).shape))
     for each in found:
         level = logging.INFO if each.held else logging.ERROR
         _LOG.log(level, "%s %s: %s", "held  " if each.held else "missed", each.name, each.sentence)
     stumbled = environment.runner is not None and environment.runner.exceptions
     environment.process_exit_code = 0 if all(each.held for each in found) and not stumbled else 1
+
+
+events.init_command_line_parser.add_listener(_add_options)
+events.init.add_listener(_prepare)
+events.quitting.add_listener(_judge)
 
 
 def _options(environment: Environment) -> Any:
@@ -167,7 +170,7 @@ class Wearer(FastHttpUser):
         return answer.session_id if answer is not None and Stage.SESSION not in answer.degraded else None
 
     def _send(
-        self, kind: str, path: str, headers: dict[str, str], body: bytes | None, expected: Expected
+        self, kind: str, path: str, headers: dict[str, str], body: Any, expected: Expected
     ) -> Answer | None:
         """Send, read to the last byte, check, and tell locust how it ended."""
         options, began = self._options, time.perf_counter()
@@ -183,26 +186,26 @@ class Wearer(FastHttpUser):
         ) as response:
             status, content = _read(response)
             ms = (time.perf_counter() - began) * 1000
-            found: Answer | Reply = Reply(status)
-            trouble = ""
-            try:
-                told = {name: str(value) for name, value in (response.headers or {}).items()}
-                found = read_reply(status, told, content, expected)
-            except ContractBroken as error:
-                trouble = str(error)
-            reply = reply_to(found) if isinstance(found, Answer) else found
+            answer, reply, trouble = _checked(status, response.headers or {}, content, expected)
             name = request_name(reply, ms, options.wearers_deadline_ms + _TRANSPORT_MS, trouble, recovered)
-            response.request_meta |= {
-                "request_type": kind,
-                "name": name,
-                "response_time": ms,
-                "response_length": len(content),
-            }
+            told = {"response_time": ms, "response_length": len(content)}
+            response.request_meta |= {"request_type": kind, "name": name, **told}
             if trouble or not name.startswith(_GOOD):
                 response.failure(trouble or f"{reply.status} {reply.kind}")
             else:
                 response.success()
-        return found if isinstance(found, Answer) else None
+        return answer
+
+
+def _checked(
+    status: int, headers: Mapping[str, Any], content: bytes, expected: Expected
+) -> tuple[Answer | None, Reply, str]:
+    """Return the answer, the reply as it is counted, and how it breaks the contract."""
+    try:
+        reply = read_reply(status, {name: str(value) for name, value in headers.items()}, content, expected)
+    except ContractBroken as error:
+        return None, Reply(status), str(error)
+    return (reply, reply_to(reply), "") if isinstance(reply, Answer) else (None, reply, "")
 
 
 def _read(response: Any) -> tuple[int, bytes]:

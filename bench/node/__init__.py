@@ -23,8 +23,8 @@ Benchmarks and load tests run a whole node in a process of its own, with all ser
 long they take, `app` puts them together; `launch.Node` kills and stops services.
 """
 
-from bench.node.model import LLAMA_ON_VLLM_0_10_2, PROBED, RunningServer, Script, ServerTraits, vlm_server
-from bench.node.playback import TokenStyle
+from bench.node.model import LLAMA_ON_VLLM_0_10_2, PROBED, RunningServer, Script, vlm_server
+from bench.node.playback import ServerTraits, TokenStyle
 from bench.node.replies import (
     Fails,
     Reply,

@@ -6,8 +6,9 @@ from collections import deque
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from bench.node.model import ChatApi, RunningServer, ServerTraits
+from bench.node.model import ChatApi, RunningServer
 from bench.node.pace import SERVICES, VLM, Pace
+from bench.node.playback import ServerTraits
 from bench.node.scene import SCRIPT
 from bench.node.services import ROUTES, ServicesApp, reply
 

@@ -175,7 +175,7 @@ def alertmanager(program: str, webhook: str, folder: Path) -> Iterator[str]:
     (folder / "alertmanager.yml").write_text(
         example.replace("/run/secrets/alert_webhook", str(folder / "webhook"))
     )
-    command = (program, f"--config.file={folder / 'alertmanager.yml'}", "--cluster.listen-address=")
-    command += (f"--storage.path={folder / 'data'}", "--web.listen-address=127.0.0.1:{port}")
+    command = [program, f"--config.file={folder / 'alertmanager.yml'}", "--cluster.listen-address="]
+    command += [f"--storage.path={folder / 'data'}", "--web.listen-address=127.0.0.1:{port}"]
     with serving(*command, ready="/-/ready") as server:
         yield server.url

@@ -107,7 +107,7 @@ def test_lists_are_compared_by_numbers() -> None:
     assert alike('{"relevant": [1, 3]}', '{"relevant": [3, 1]}') == 1
     assert alike("relevant: none", "relevant: none") == 1
     assert alike("I cannot do it.", "relevant: none") == 0
-    assert alike("relevant: 1", "relevant: none") < 1
+    assert alike("relevant: 1", "relevant: none") != 1
     assert alike("9" * 5000, "[2]") == 0
     assert alike("[1, 2]", "[2]") == pytest.approx(2 / 3)
 
