@@ -5,10 +5,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from queue import Queue
-from threading import Thread
 from typing import Any
 
 import httpx
@@ -22,6 +21,7 @@ from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
 from tests.deploy.metrics import metrics
 from tests.deploy.prometheus_tools import installed, run
+from tests.loopback import taking_posts
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy" / "prometheus"
@@ -147,24 +147,14 @@ def incoming_webhook() -> Iterator[tuple[str, "Queue[dict[str, Any]]"]]:
     """Its address, and what was posted to it."""
     messages: Queue[dict[str, Any]] = Queue()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            messages.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"ok")
+    def keep(request: BaseHTTPRequestHandler, body: bytes) -> None:
+        messages.put(json.loads(body))
+        request.send_response(200)
+        request.end_headers()
+        request.wfile.write(b"ok")
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing to say."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", messages
-        finally:
-            server.shutdown()
-            thread.join()
+    with taking_posts(keep) as url:
+        yield url, messages
 
 
 @contextmanager

@@ -6,9 +6,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from PIL import Image, ImageOps
@@ -16,6 +15,7 @@ from PIL import Image, ImageOps
 from bench.load.conversations import INDEX, Conversation, signs
 from bench.settings import ROOT, environment
 from tests.journey.deployments import OneProcess
+from tests.loopback import loopback
 
 PATIENCE_S = 120
 
@@ -72,12 +72,8 @@ def test_users_of_a_real_platform_see_the_objectives_held(tmp_path: Path) -> Non
 @pytest.fixture
 def refusing() -> Iterator[str]:
     """The address of a server that refuses every request."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with loopback(BaseHTTPRequestHandler) as url:
+        yield url
 
 
 def test_a_gateway_that_misses_objectives_ends_the_run_with_1(refusing: str, tmp_path: Path) -> None:
