@@ -18,7 +18,7 @@ from bench.settings import ROOT, environment
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 PYTHON = (sys.executable, "-m")
-_START_S = 120.0
+_START_S = 300.0
 _STOP_S = 15.0
 
 

@@ -54,7 +54,7 @@ class Steps:
     def server(self, module: str, source: Path) -> Iterator[str]:
         """The address of a model server over `source`, which ends with the context. Raises `StepFailed`."""
         command = (*PYTHON, module, str(source.resolve()), "--port", "{port}")
-        self._tell([*command])
+        self._tell(["python", "-m", module, str(source)])
         with ExitStack() as stack:
             try:
                 server = stack.enter_context(serving(*command, ready="/v1/models"))
