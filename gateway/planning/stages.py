@@ -64,7 +64,7 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
     Stage.KNOWLEDGE_FILTER: ("filter_knowledge",),
     Stage.ANSWER: (
         *("answer", "answer_alone", "answer_from_search", "answer_with_reasons"),
-        *("answer_briefly", "answer_from_knowledge"),
+        *("answer_briefly", "answer_from_knowledge", "answer_in_short"),
     ),
     Stage.JUDGE: ("judge",),
 }
