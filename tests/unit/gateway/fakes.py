@@ -112,6 +112,26 @@ def text_hit(snippet: str = PAGES, score: float = 0.5) -> TextHit:
     )
 
 
+def images(*hits: ImageHit) -> ImageSearchReply:
+    """A reply of image search."""
+    return ImageSearchReply(hits=list(hits), collection="images")
+
+
+def pages(*hits: TextHit) -> TextSearchReply:
+    """A reply of text search."""
+    return TextSearchReply(hits=list(hits), collection="pages")
+
+
+def regions(*pictures: bytes) -> CropReply:
+    """A reply of the cropper, with a region for each picture."""
+    return CropReply(regions=[crop_region(each) for each in pictures], width=96, height=64)
+
+
+def print_of(*lines: TextLine) -> OcrReply:
+    """A reply of OCR for a photo of 96 x 64."""
+    return OcrReply(lines=list(lines), width=96, height=64)
+
+
 def crop_region(image: bytes) -> Region:
     """A region with a picture of its own."""
     return Region(
@@ -172,12 +192,12 @@ class FakeServices:
     """The eight services. They find one book, whose author and pages are known."""
 
     def __init__(self) -> None:
-        self.ocr = FakeService(OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64))
-        self.cropper = FakeService(CropReply(regions=[], width=96, height=64))
-        self.image_search = FakeService(ImageSearchReply(hits=[image_hit()], collection="images"))
-        self.picture_texts = FakeService(ImageSearchReply(hits=[image_hit()], collection="images"))
+        self.ocr = FakeService(print_of(text_line("THE SALT ROAD")))
+        self.cropper = FakeService(regions())
+        self.image_search = FakeService(images(image_hit()))
+        self.picture_texts = FakeService(images(image_hit()))
         self.takes: tuple[str, ...] = ()
-        self.text_search = FakeService(TextSearchReply(hits=[text_hit()], collection="pages"))
+        self.text_search = FakeService(pages(text_hit()))
         self.reranker = FakeService(prefer_pages)
         self.domain_router = FakeService(domain_reply())
         self.verifier = FakeService(VerifyReply(supported=True, probability=0.95, checks=[]))
@@ -186,6 +206,10 @@ class FakeServices:
 
     def __getitem__(self, name: str) -> FakeService:
         return cast(FakeService, getattr(self, name))
+
+    def find_nothing(self) -> None:
+        """Neither print nor hits from now on."""
+        self.ocr.reply, self.image_search.reply, self.text_search.reply = print_of(), images(), pages()
 
     def app(self) -> FastAPI:
         """All eight behind one socket: their paths do not meet."""

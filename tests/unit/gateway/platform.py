@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,6 +12,8 @@ import httpx
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.serving import BoundApp, listen, running
+from chassis.keys import ApiKey
+from clients.keys import entry
 from contracts.answer import Answer
 from gateway.app import TellStart, create_app
 from gateway.clients.services import Services
@@ -126,6 +129,18 @@ async def gateway_before(
         httpx.AsyncClient(base_url=bound.url, timeout=60, verify=NO_TLS) as client,
     ):
         yield World(client, services, thinking)
+
+
+def keys_file(folder: Path, **keys: ApiKey) -> Path:
+    """Write a keys file with one key for each tenant."""
+    file = folder / "keys.toml"
+    file.write_text("\n".join(entry(key, tenant, "interactive") for tenant, key in keys.items()))
+    return file
+
+
+def bearer(key: ApiKey) -> dict[str, str]:
+    """Return the header with which a tenant asks."""
+    return {"Authorization": f"Bearer {key.text}"}
 
 
 def closed_port() -> str:

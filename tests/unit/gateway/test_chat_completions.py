@@ -93,7 +93,7 @@ async def test_history_is_cut_to_the_length_of_a_question(client: AsyncOpenAI, w
     endless = "x" * 1_000_000
     earlier: list[ChatCompletionMessageParam] = [user(endless), {"role": "assistant", "content": endless}]
     reply = await ask(client, [*earlier, user("And who wrote it?", photo=None)])
-    (turn,) = world.reasoner.asked[-1].history
+    (turn,) = world.reasoner.queries[-1].history
     assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
     assert "history" in extra(reply).degraded
 
@@ -143,7 +143,7 @@ async def test_history_has_earlier_messages_and_their_photo_without_tool_calls(
             user("When?", photo=None),
         ],
     )
-    ask = world.reasoner.asked[-1]
+    ask = world.reasoner.queries[-1]
     assert [(turn.question, turn.answer) for turn in ask.history] == [
         ("Who wrote this book?", "Ada wrote it.")
     ]
@@ -159,7 +159,7 @@ async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpen
             user(f"Question {number}?", photo=None),
         ]
     reply = await ask(client, turns)
-    query = world.reasoner.asked[-1]
+    query = world.reasoner.queries[-1]
     assert query.photo is not None  # which came with the very first message
     assert query.question == "Question 99?"
     assert [turn.question for turn in query.history] == [f"Question {number}?" for number in range(68, 99)]
@@ -184,7 +184,7 @@ async def test_endless_list_is_refused(world: World, endless: dict[str, Any]) ->
 async def test_long_text_is_cut_in_the_middle(client: AsyncOpenAI, world: World) -> None:
     pasted = "Who wrote this? " + "word " * 10_000 + "Name the author."
     reply = await ask(client, [user(pasted)])
-    question = world.reasoner.asked[-1].question
+    question = world.reasoner.queries[-1].question
     assert question.startswith("Who wrote this? word")
     assert question.endswith("word Name the author.")
     assert len(question) <= GatewaySettings().max_question_chars

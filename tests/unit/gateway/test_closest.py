@@ -8,19 +8,16 @@ import pytest
 
 from contracts import headers
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route, Verification
-from contracts.image_search import ImageSearchReply
-from contracts.text_search import TextSearchReply
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.state import Context, Evidence, Quote, Reply, Unverified
 from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
 from gateway.thresholds import load_thresholds
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.device_bytes import phone
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices
+from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, images, pages
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.reasoners import unsure
 from tests.unit.gateway.test_chat_clients import complete
-from tests.unit.gateway.test_first_look import nothing_found
 from tests.wire import send_raw
 
 pytestmark = pytest.mark.anyio
@@ -36,10 +33,6 @@ CATHEDRAL = (
 
 def page(text: str, title: str = "St Paul's Cathedral", score: float = 0.9) -> Evidence:
     return Evidence(text, title, "https://pages.example/st-pauls", CitationKind.PAGE, score)
-
-
-def unsure(reason: Reason = Reason.MODEL_UNSURE) -> ScriptedReasoner:
-    return ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=reason))
 
 
 @pytest.fixture
@@ -138,15 +131,15 @@ async def test_answer_has_no_closest_passage(services: FakeServices) -> None:
 
 
 async def test_text_of_the_photo_may_be_the_closest_passage(world: World, services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    services.image_search.reply = images()
+    services.text_search.reply = pages()
     answer = await world.ask()
     assert answer.closest is not None
     assert (answer.closest.snippet, answer.closest.kind) == ("THE SALT ROAD", CitationKind.PHOTO)
 
 
 async def test_without_evidence_there_is_no_closest_passage(world: World, services: FakeServices) -> None:
-    nothing_found(services)
+    services.find_nothing()
     answer = await world.ask()
     assert (answer.reason, answer.closest) == (Reason.NO_EVIDENCE, None)
 
@@ -160,14 +153,14 @@ async def test_chat_says_it_and_the_next_turn_knows_that_it_was_a_refusal(world:
     assert IN_WORDS in text
     later = [{"role": "assistant", "content": text}, {"role": "user", "content": "And who sold it?"}]
     await complete(world, body | {"messages": messages + later})
-    [turn] = world.reasoner.asked[-1].history
+    [turn] = world.reasoner.queries[-1].history
     assert turn.abstained
 
 
 async def test_session_stores_the_refusal_without_the_passage(world: World) -> None:
     first = await world.ask()
     await world.ask("And who sold it?", session_id=first.session_id)
-    [turn] = world.reasoner.asked[-1].history
+    [turn] = world.reasoner.queries[-1].history
     assert (turn.abstained, turn.answer) == (True, first.answer)
 
 
@@ -183,7 +176,7 @@ async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(serv
 
 
 async def test_refusal_of_the_lite_reasoner_has_the_closest_passage(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    services.image_search.reply = images()
     async with gateway_before(services, pocket=True) as world:
         answer = await world.ask("When was The Salt Road printed?", photo=None)
     assert answer.abstained

@@ -18,8 +18,8 @@ from gateway.state import Found, ToRead, Turn
 from gateway.steps.conclusion import cite
 from gateway.steps.evidence import page_evidence
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, read_answer
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.platform import gateway_before
-from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
 

@@ -68,7 +68,7 @@ async def test_experiments_are_off_by_default_and_refused_before_any_work(world:
         assert body["type"] == "urn:loreglass:problem:experiments_not_allowed"
         assert "LOREGLASS_GATEWAY_EXPERIMENTS" in body["detail"]
     assert all(not world.services[name].calls for name in NAMES)
-    assert world.reasoner.asked == []
+    assert world.reasoner.queries == []
 
 
 async def test_answer_without_explain_has_no_explanation(world: World, measured: World) -> None:
@@ -102,13 +102,13 @@ BAD: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("given", "named"), BAD, ids=lambda value: str(value)[:40])
 async def test_bad_experiment_is_refused_with_its_field(measured: World, given: Any, named: str) -> None:
-    before = len(measured.reasoner.asked)
+    before = len(measured.reasoner.queries)
     in_form = await measured.post(experiment=json.dumps(given))
     assert named in refused(in_form, 422, "invalid_request")
     assert named in refused(await post_json(measured, asked(experiment=given)), 422, "invalid_request")
     in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment=given))
     assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
-    assert len(measured.reasoner.asked) == before
+    assert len(measured.reasoner.queries) == before
 
 
 @pytest.mark.parametrize(

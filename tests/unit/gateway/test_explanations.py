@@ -12,21 +12,19 @@ from chassis.errors import DeadlineExceeded, InvalidRequest
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Explanation, Reason, Route
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
 from gateway.planning.explaining import MAX_FOUND, MAX_NOTES, SILENT, TEXT_CHARS, Explaining
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Query, Quote, Reply
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.steps.routing.features import FEATURES
-from gateway.thresholds import RetrievalLimits, load_thresholds
+from gateway.thresholds import load_thresholds
 from tests.unit.gateway.executions import answer_of, execution_of
-from tests.unit.gateway.fakes import AUTHOR, FakeServices, text_hit
+from tests.unit.gateway.fakes import AUTHOR, FakeServices, pages, text_hit
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft, quote_best
-from tests.unit.gateway.stepwise import PHOTO as STEPWISE_PHOTO
-from tests.unit.gateway.stepwise import WHO_WROTE, ScriptedSteps, clients_of
+from tests.unit.gateway.stepwise import dragon
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +45,7 @@ def telling_services() -> FakeServices:
 
     def search(request: TextSearchRequest) -> TextSearchReply:
         explanation = f"{SECRET} was asked: {request.queries[0]}."
-        return TextSearchReply(hits=[text_hit(explanation)], collection="pages")
+        return pages(text_hit(explanation))
 
     services.text_search.reply = search
     return services
@@ -118,13 +116,9 @@ async def test_direct_answer_explains_only_the_router() -> None:
 
 
 async def test_qa_dragon_explains_its_judge_and_stages(anyio_backend: object) -> None:
-    run = Run("trace", Deadline.after_ms(60_000), explain=Explaining())
-    async with clients_of(FakeServices()) as clients:
-        pipeline = QaDragonPipeline(clients, ScriptedSteps(), load_thresholds(), RetrievalLimits())
-        outcome = await pipeline.answer(Query(WHO_WROTE, STEPWISE_PHOTO), run)
-    explanation = run.explain.to_explanation(load_thresholds())
-    assert explanation is not None
-    assert explanation.proposed == outcome.answer
+    result = await dragon()
+    explanation = result.explanation
+    assert explanation.proposed == result.outcome.answer
     assert {name: explanation.signals[name] for name in ("citable", "support")} == {
         "citable": 1,
         "support": 0.95,
@@ -233,7 +227,7 @@ async def test_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     assert SECRET in explanation.model_dump_json()
     assert answer.reason is Reason.ANSWERED
     assert again.explanation is None
-    for text in (trace.text, str(logged), repr(reasoner.asked[-1].history), metrics.text):
+    for text in (trace.text, str(logged), repr(reasoner.queries[-1].history), metrics.text):
         assert SECRET not in text
         assert "citable" not in text
 

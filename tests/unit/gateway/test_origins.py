@@ -7,8 +7,7 @@ import pytest
 
 from chassis.keys import ApiKey
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.platform import QUESTION, World, gateway_before
-from tests.unit.gateway.test_tenants import keys_entry
+from tests.unit.gateway.platform import QUESTION, World, bearer, gateway_before, keys_file
 
 pytestmark = pytest.mark.anyio
 
@@ -61,10 +60,9 @@ async def test_this_machine_and_what_the_operator_names_may(
 
 
 async def test_a_gateway_with_keys_goes_by_any_name(services: FakeServices, tmp_path: Any) -> None:
-    key, keys = ApiKey.new(), tmp_path / "keys.toml"
-    keys.write_text(keys_entry(key, "a"))
-    async with gateway_before(services, keys=keys) as world:
-        reply = await ask(world, Authorization=f"Bearer {key.text}", Host="ask.museum.example", Origin=PAGE)
+    key = ApiKey.new()
+    async with gateway_before(services, keys=keys_file(tmp_path, a=key)) as world:
+        reply = await ask(world, **bearer(key), Host="ask.museum.example", Origin=PAGE)
     assert reply.status_code == 200
 
 

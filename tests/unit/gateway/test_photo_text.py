@@ -12,14 +12,13 @@ from chassis.http.calls import ServiceClient, http_client
 from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.geometry import Point
-from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply, TextLine
 from contracts.operations import Info
 from gateway.clients.photo_text import photo_text
 from gateway.clients.services import Services
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings
-from tests.unit.gateway.fakes import FakeServices, image_hit
+from tests.unit.gateway.fakes import FakeServices, image_hit, images
 from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio
@@ -121,9 +120,7 @@ async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
 
 async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:
     fakes = FakeServices()
-    fakes.picture_texts.reply = ImageSearchReply(
-        hits=[image_hit("Fair", 0.6), image_hit("Lamp", 0.3)], collection="images"
-    )
+    fakes.picture_texts.reply = images(image_hit("Fair", 0.6), image_hit("Lamp", 0.3))
     bound = BoundApp(fakes.app(), listen("127.0.0.1", 0))
     async with running([bound]), services_at(bound.url) as services:
         found = await services.search_photos_by_text(["a fair " * 1_000], 2, Deadline.after_ms(10_000))

@@ -6,13 +6,22 @@ import anyio
 import pytest
 
 from contracts.answer import CitationKind, Reason, Route
-from contracts.cropper import CropReply
 from contracts.domain_router import Domain
-from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from gateway.planning.stages import Stage
 from gateway.state import Context, Query, Quote, Reply
-from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, text_hit
+from tests.unit.gateway.fakes import (
+    AUTHOR,
+    BOOK,
+    PAGES,
+    FakeServices,
+    Mood,
+    image_hit,
+    images,
+    pages,
+    regions,
+    text_hit,
+)
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft, lookup_draft
 
@@ -76,10 +85,8 @@ async def test_the_draft_chooses_the_route(services: FakeServices, draft: object
 
 
 async def test_an_undecided_photo_is_searched_again_by_its_crops(services: FakeServices) -> None:
-    services.image_search.reply = lambda call: ImageSearchReply(
-        hits=[image_hit(score=0.8 if call[0] == [b"crop"] else 0.6)], collection="images"
-    )
-    services.cropper.reply = CropReply(regions=[crop_region(b"crop")], width=96, height=64)
+    services.image_search.reply = lambda call: images(image_hit(score=0.8 if call[0] == [b"crop"] else 0.6))
+    services.cropper.reply = regions(b"crop")
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert [labels for _, labels, _ in services.cropper.calls] == [["book"]]
@@ -89,7 +96,7 @@ async def test_an_undecided_photo_is_searched_again_by_its_crops(services: FakeS
 
 
 async def test_no_crops_leave_the_whole_photos_candidates(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.6)], collection="images")
+    services.image_search.reply = images(image_hit(score=0.6))
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert len(services.cropper.calls) == 1
@@ -98,7 +105,7 @@ async def test_no_crops_leave_the_whole_photos_candidates(services: FakeServices
 
 
 async def test_an_unlikely_thing_is_no_candidate(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.3)], collection="images")
+    services.image_search.reply = images(image_hit(score=0.3))
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert world.reasoner.candidates == [()]
@@ -108,11 +115,11 @@ async def test_an_unlikely_thing_is_no_candidate(services: FakeServices) -> None
 async def test_without_a_reranker_the_order_of_the_search_is_kept(services: FakeServices) -> None:
     services.reranker.mood = Mood.CRASHES
     hits = [text_hit(f"{BOOK} number {place} {'x' * place}", 1 / place) for place in (1, 2, 3)]
-    services.text_search.reply = TextSearchReply(hits=hits, collection="pages")
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    services.text_search.reply = pages(*hits)
+    services.image_search.reply = images()
     async with gateway_before(services) as world:
         answer = await world.ask()
-    texts = [item.text for item in world.reasoner.found[0].evidence if item.kind is CitationKind.PAGE]
+    texts = [item.text for item in world.reasoner.contexts[0].evidence if item.kind is CitationKind.PAGE]
     assert texts == [hit.snippet for hit in hits]
     assert answer.degraded == ["reranker"]
 
@@ -153,7 +160,7 @@ async def test_a_second_hop_searches_for_what_the_first_one_found(services: Fake
     first, second = [call.queries for call in services.text_search.calls]
     assert first == [f"{BOOK} Where was its author born?", f"{BOOK} author"]
     assert second == ["Mira Holm birthplace"]
-    assert found["Mira Holm birthplace"] in [item.text for item in reasoner.found[0].evidence]
+    assert found["Mira Holm birthplace"] in [item.text for item in reasoner.contexts[0].evidence]
     assert {"second_hop", "second_hop_search", "second_hop_reranker"} <= set(answer.timings_ms)
 
 
@@ -169,7 +176,7 @@ async def test_a_long_page_becomes_chunks_of_whole_sentences(services: FakeServi
     page = " ".join(
         f"Sentence number {number} tells of the salt road and its people." for number in range(60)
     )
-    services.text_search.reply = TextSearchReply(hits=[text_hit(page)], collection="pages")
+    services.text_search.reply = pages(text_hit(page))
     async with gateway_before(services) as world:
         await world.ask()
     (request,) = services.reranker.calls

@@ -20,7 +20,7 @@ from gateway.serving.quotas import Exceeded, Quotas, Rates
 from gateway.serving.redis_store import connect
 from gateway.serving.tenants import Keys, Quota
 from tests.unit.gateway.fakes import FakeServices, Mood
-from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
+from tests.unit.gateway.platform import PHOTO, QUESTION, bearer, gateway_before
 from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio
@@ -35,10 +35,6 @@ def keys(tmp_path: Path) -> Path:
     own = '\n[[tenant]]\nname = "acme"\nrequests_per_minute = 3\nin_flight = 2\n'
     path.write_text("\n".join((entry(ACME, "acme", "interactive"), entry(BOLT, "bolt", "interactive"), own)))
     return path
-
-
-def bearer(key: ApiKey) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key.text}"}
 
 
 class WallClock(ManualClock):

@@ -22,8 +22,9 @@ from gateway.steps.routing import SearchRouter
 from gateway.steps.routing.features import FEATURES, router_features
 from gateway.thresholds import load_thresholds
 from language.hedges import hedged
+from tests.unit.gateway.pipelines import PHOTO
 from tests.unit.gateway.reasoners import direct_draft, lookup_draft
-from tests.unit.gateway.stepwise import PHOTO, ScriptedSteps
+from tests.unit.gateway.stepwise import ScriptedSteps
 
 pytestmark = pytest.mark.anyio
 

@@ -19,10 +19,9 @@ from chassis.keys import ApiKey
 from contracts.answer import Answer, Reason
 from tests.speech_servers import Listener, Manner, SpeechServers, real_app
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.platform import QUESTION, World, closed_port, gateway_before
+from tests.unit.gateway.platform import QUESTION, World, bearer, closed_port, gateway_before, keys_file
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.speech.sounds import tone
-from tests.unit.gateway.test_tenants import keys_entry
 
 pytestmark = pytest.mark.anyio
 
@@ -147,12 +146,10 @@ async def test_without_a_speech_server_there_is_no_address(services: FakeService
 async def test_only_listening_needs_no_key(
     services: FakeServices, servers: SpeechServers, tmp_path: Path
 ) -> None:
-    key, keys = ApiKey.new(), tmp_path / "keys.toml"
-    keys.write_text(keys_entry(key, "anna"))
-    bearing = {"Authorization": f"Bearer {key.text}"}
-    async with speaking(services, servers, keys=str(keys)) as world:
-        asked = await world.client.post("/answer", json={"question": QUESTION}, headers=bearing)
-        assert (await world.client.get(asked.json()["speech"])).status_code == 200
+    key = ApiKey.new()
+    async with speaking(services, servers, keys=keys_file(tmp_path, anna=key)) as world:
+        answer = await world.client.post("/answer", json={"question": QUESTION}, headers=bearer(key))
+        assert (await world.client.get(answer.json()["speech"])).status_code == 200
         for route in ("/v1/audio/speech", "/v1/audio/transcriptions"):
             assert (await world.client.post(route, json={"input": "Hello."})).status_code == 401
 

@@ -61,7 +61,7 @@ async def test_spoken_question_is_answered_as_a_written_one(world: World) -> Non
     written = await world.ask()
     assert (written.answer, written.transcript) == (answer.answer, None)
     assert "transcription" not in written.timings_ms
-    assert world.reasoner.asked[0].question == QUESTION
+    assert world.reasoner.queries[0].question == QUESTION
     assert "transcription" in answer.timings_ms
     assert answer.degraded == []
     body = {"audio": {"base64": base64.b64encode(SAID).decode()}}
@@ -124,7 +124,7 @@ async def test_silence_is_not_a_question(world: World, servers: SpeechServers) -
     assert (answer.reason, answer.transcript, answer.abstained) == (Reason.NOT_HEARD, "", True)
     assert "did not hear a question" in answer.answer
     assert servers.heard == []
-    assert world.reasoner.asked == []
+    assert world.reasoner.queries == []
 
 
 async def test_photo_sent_with_silence_stays_in_the_conversation(world: World) -> None:
@@ -132,7 +132,7 @@ async def test_photo_sent_with_silence_stays_in_the_conversation(world: World) -
     await heard(world, tone(1.0, peak=0), photo=None, session_id=session_id)
     for before in range(3):
         await heard(world, photo=None, session_id=session_id)
-        ask = world.reasoner.asked[-1]
+        ask = world.reasoner.queries[-1]
         assert ask.photo is not None
         assert [turn.question for turn in ask.history] == [QUESTION] * before
 

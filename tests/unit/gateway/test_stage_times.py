@@ -16,9 +16,9 @@ from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
 from gateway.steps.evidence import SearchRequest, rank_chunks
 from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON
 from tests.unit.gateway.sessions.harness import ManualClock as Clock
-from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
 

@@ -17,10 +17,10 @@ from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import closed_port, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
-from tests.unit.gateway.stepwise import clients_of
 from tests.unit.gateway.test_verification import Judge, checking
 
 pytestmark = pytest.mark.anyio
@@ -108,7 +108,7 @@ async def test_a_cut_chat_answer_and_a_stream_keep_the_caution_and_the_history_d
     async with gateway_before(services, **AWAY) as world:
         first = await world.ask()
         await world.ask("How many pages has it?", photo=None, session_id=first.session_id)
-    (turn,) = world.reasoner.asked[-1].history
+    (turn,) = world.reasoner.queries[-1].history
     assert turn.answer == first.answer.removesuffix(f" {CAUTION}")
 
 

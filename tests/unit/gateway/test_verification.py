@@ -15,9 +15,9 @@ from gateway.steps.conclusion import conclude
 from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
-from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
 
