@@ -4,7 +4,6 @@ import json
 import math
 from typing import Any
 
-import anyio
 import pytest
 import structlog
 
@@ -23,7 +22,7 @@ from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, pages, text_hit
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft, quote_best
+from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft
 from tests.unit.gateway.stepwise import dragon
 
 pytestmark = pytest.mark.anyio
@@ -197,25 +196,6 @@ async def test_unknown_module_is_refused(pipeline: str, message: str) -> None:
 # Separation
 
 
-async def test_concurrent_questions_explain_only_themselves() -> None:
-    reasoner = ScriptedReasoner(first_look=lookup_draft(sub_queries=()), say=quote_best)
-    explanation: dict[str, Explanation] = {}
-    names = [f"colour{number}" for number in range(3)]
-    async with gateway_before(telling_services(), reasoner, experiments=True) as world:
-
-        async def ask(name: str) -> None:
-            _, explanation[name] = await explained(world, f"What of {name}?")
-
-        async with anyio.create_task_group() as group:
-            for name in names:
-                group.start_soon(ask, name)
-            group.start_soon(world.ask, "What of nobody?")
-    for name in names:
-        whole = explanation[name].model_dump_json()
-        assert name in whole
-        assert not [other for other in (*names, "nobody") if other != name and other in whole]
-
-
 async def test_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     reasoner = ScriptedReasoner(say=known_author)
     with structlog.testing.capture_logs() as logged:
@@ -230,15 +210,6 @@ async def test_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     for text in (trace.text, str(logged), repr(reasoner.queries[-1].history), metrics.text):
         assert SECRET not in text
         assert "citable" not in text
-
-
-async def test_session_does_not_hold_the_explanation(anyio_backend: object) -> None:
-    execution = execution_of(Stuck())
-    answer = await answer_of(execution, "fine", {"explain": True})
-    stored = await execution.sessions.get(answer.session_id, "public")
-    assert [turn.question for turn in stored.turns] == ["fine"]
-    assert "An answer." not in repr(stored)
-    assert "A draft." not in repr(stored)
 
 
 # The recorder

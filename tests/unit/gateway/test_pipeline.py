@@ -71,36 +71,18 @@ async def test_the_direct_route_answers_from_the_photo_and_stops_the_image_searc
     assert services.text_search.calls == services.reranker.calls == services.verifier.calls == []
 
 
-@pytest.mark.parametrize(
-    ("draft", "route"),
-    [
-        (direct_draft(), Route.DIRECT),
-        (direct_draft(self_contained=False, quotes=()), Route.VERIFY),
-        (lookup_draft(), Route.RAG),
-    ],
-)
-async def test_the_draft_chooses_the_route(services: FakeServices, draft: object, route: Route) -> None:
-    async with gateway_before(services, ScriptedReasoner(draft)) as world:  # type: ignore[arg-type]
-        assert (await world.ask()).route is route
-
-
-async def test_an_undecided_photo_is_searched_again_by_its_crops(services: FakeServices) -> None:
+@pytest.mark.parametrize("crops", [(b"crop",), ()])
+async def test_an_undecided_photo_is_searched_again_by_its_crops(
+    services: FakeServices, crops: tuple[bytes, ...]
+) -> None:
     services.image_search.reply = lambda call: images(image_hit(score=0.8 if call[0] == [b"crop"] else 0.6))
-    services.cropper.reply = regions(b"crop")
+    services.cropper.reply = regions(*crops)
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert [labels for _, labels, _ in services.cropper.calls] == [["book"]]
-    assert len(services.image_search.calls) == 2
-    assert [entity.probability for entity in world.reasoner.candidates[0]] == [0.8]  # one name, its best
-    assert answer.entity == BOOK
-
-
-async def test_no_crops_leave_the_whole_photos_candidates(services: FakeServices) -> None:
-    services.image_search.reply = images(image_hit(score=0.6))
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-    assert len(services.cropper.calls) == 1
-    assert len(services.image_search.calls) == 1
+    assert len(services.image_search.calls) == 1 + len(crops)
+    best = 0.8 if crops else 0.6
+    assert [entity.probability for entity in world.reasoner.candidates[0]] == [best]  # one name, its best
     assert (answer.entity, answer.degraded) == (BOOK, [])
 
 
@@ -129,24 +111,25 @@ def answer_with(quotes: tuple[Quote, ...], _: Query, __: Context) -> Reply:
 
 
 @pytest.mark.parametrize(
-    "quotes",
-    [(), (Quote(0, "Invented."),), (Quote(99, PAGES),), (Quote(-1, "THE SALT ROAD"),), (Quote(0, ""),)],
-    ids=["none", "invented", "no such evidence", "counted from the end", "empty"],
+    ("quotes", "citations"),
+    [
+        ((), []),
+        ((Quote(0, "Invented."),), []),
+        ((Quote(99, PAGES),), []),
+        ((Quote(-1, "THE SALT ROAD"),), []),
+        ((Quote(0, ""),), []),
+        ((Quote(0, "Invented."), Quote(0, PAGES[:10])), [PAGES[:10]]),
+    ],
+    ids=["none", "invented", "no such evidence", "counted from the end", "empty", "a true one beside it"],
 )
-async def test_an_answer_without_a_true_quote_is_refused(
-    services: FakeServices, quotes: tuple[Quote, ...]
+async def test_an_answer_needs_a_true_quote_and_cites_no_other(
+    services: FakeServices, quotes: tuple[Quote, ...], citations: list[str]
 ) -> None:
     async with gateway_before(services, ScriptedReasoner(say=partial(answer_with, quotes))) as world:
         answer = await world.ask()
-    assert (answer.reason, answer.abstained, answer.citations) == (Reason.UNSUPPORTED, True, [])
-    assert "Mira" not in answer.answer
-
-
-async def test_an_invented_quote_beside_a_true_one_is_dropped(services: FakeServices) -> None:
-    quotes = (Quote(0, "Invented."), Quote(0, PAGES[:10]))
-    async with gateway_before(services, ScriptedReasoner(say=partial(answer_with, quotes))) as world:
-        answer = await world.ask()
-    assert [citation.snippet for citation in answer.citations] == [PAGES[:10]]
+    assert answer.reason is (Reason.ANSWERED if citations else Reason.UNSUPPORTED)
+    assert [citation.snippet for citation in answer.citations] == citations
+    assert ("Mira" in answer.answer) is bool(citations)
 
 
 async def test_a_second_hop_searches_for_what_the_first_one_found(services: FakeServices) -> None:

@@ -7,7 +7,7 @@ import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from chassis.errors import DependencyUnavailable, Internal
+from chassis.errors import DependencyUnavailable
 from contracts.answer import Reason, Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
@@ -17,6 +17,7 @@ from gateway.serving.admission import Refusal
 from gateway.state import Priority
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
+from tests.unit.gateway.reasoners import FailingReasoner
 from tests.unit.gateway.series import Scrape, scrape
 from tests.unit.gateway.test_fallback import BrokenModel
 
@@ -110,13 +111,16 @@ async def test_a_caller_that_goes_has_left(services: FakeServices) -> None:
     assert now.total(MISSES) == 0
 
 
-async def test_a_problem_is_a_failed_question(services: FakeServices) -> None:
-    async with gateway_before(services, BrokenModel(Internal())) as world:
+@pytest.mark.parametrize("step", ["draft", "answer"])
+async def test_bug_is_a_failed_question_whose_reply_has_no_details(services: FakeServices, step: str) -> None:
+    async with gateway_before(services, FailingReasoner(KeyError("/srv/secret"), step)) as world:
         with capture_logs() as lines:
-            assert (await world.post()).status_code == 500
+            reply = await world.post()
         now = await scrape(world.client)
+    assert (reply.status_code, reply.json()["type"]) == (500, "urn:loreglass:problem:internal")
+    assert "secret" not in reply.text
     assert counted(now) == {("none", "failed"): 1}
-    assert now.value("loreglass_stages_total", stage="draft", state="failed", detail="internal") == 1
+    assert now.value("loreglass_stages_total", stage=step, state="failed", detail="internal") == 1
     assert [line["problem"] for line in lines if line["event"] == "question"] == ["internal"]
     assert now.total(MISSES) == 0
 

@@ -1,6 +1,5 @@
 """Spoken answers, and the test servers that speak."""
 
-import json
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -11,8 +10,6 @@ import anyio
 import httpx
 import pytest
 from fastapi import FastAPI
-from openai import AsyncOpenAI
-from openai.types.audio import Transcription
 
 from chassis.http.serving import BoundApp, listen, running
 from chassis.keys import ApiKey
@@ -218,19 +215,6 @@ async def serving(app: FastAPI) -> AsyncIterator[str]:
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with running([bound]):
         yield bound.url
-
-
-@pytest.mark.parametrize(("name", "kind"), [("script", "audio/mpeg"), ("real", "audio/wav")])
-async def test_test_servers_have_openais_shape(listener: Listener, name: str, kind: str) -> None:
-    app = real_app(listener) if name == "real" else SpeechServers(words="hello").app()
-    async with serving(app) as url, AsyncOpenAI(base_url=f"{url}/v1", api_key="none") as client:
-        raw = await client.audio.transcriptions.with_raw_response.create(
-            file=("a.wav", tone(0.5), "audio/wav"), model="whisper-1", response_format="json"
-        )
-        assert Transcription.model_validate(json.loads(raw.content), strict=True).text is not None
-        sound = await client.audio.speech.create(model="tts-1", voice="alloy", input="Hello.")
-    assert sound.response.headers["content-type"] == kind
-    assert sound.content
 
 
 async def test_gateway_transcribes_what_it_speaks(services: FakeServices, listener: Listener) -> None:

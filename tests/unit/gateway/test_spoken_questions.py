@@ -1,18 +1,16 @@
 """A question that is spoken: `audio` in place of `question`."""
 
 import base64
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import httpx
 import pytest
 
 from contracts.answer import Answer, Reason
-from gateway.planning.stages import Stage
 from tests.speech_servers import Manner, SpeechServers
-from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, closed_port, gateway_before
 from tests.unit.gateway.speech.sounds import recorded, tone
 from tests.unit.gateway.test_streaming import STREAM, events_of
@@ -156,15 +154,6 @@ async def test_missing_or_busy_server_is_a_refusal(services: FakeServices, serve
         assert (await heard(world)).reason is Reason.OVERLOADED
 
 
-async def test_hanging_server_costs_only_its_share_of_the_time(
-    world: World, servers: SpeechServers, impatient: Callable[[Stage], None]
-) -> None:
-    impatient(Stage.TRANSCRIPTION)
-    servers.manner = Manner.HANGS
-    answer = await heard(world)
-    assert (answer.reason, answer.degraded) == (Reason.TIMED_OUT, ["transcription"])
-
-
 async def test_failures_open_the_breaker_and_refused_recordings_do_not(
     world: World, servers: SpeechServers
 ) -> None:
@@ -182,18 +171,3 @@ async def test_failures_open_the_breaker_and_refused_recordings_do_not(
     metrics = (await world.client.get("/metrics")).text
     assert 'loreglass_breaker_open{dependency="stt"} 1.0' in metrics
     assert 'loreglass_degraded_total{kind="transcription"} 25.0' in metrics
-
-
-async def test_question_that_is_not_admitted_is_not_transcribed(
-    services: FakeServices, servers: SpeechServers
-) -> None:
-    async with listening(services, servers, max_in_flight=1, max_waiting=0) as world:
-        services.text_search.mood, services.text_search.arrived = Mood.HELD, anyio.Event()
-        async with anyio.create_task_group() as group:
-            group.start_soon(world.post)
-            with anyio.fail_after(20):
-                await services.text_search.arrived.wait()
-            reply = await tell(world)
-            services.text_search.release.set()
-    assert reply.status_code == 503
-    assert servers.heard == []

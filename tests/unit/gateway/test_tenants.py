@@ -123,19 +123,6 @@ def test_a_revoked_key_is_refused_once_the_file_is_looked_at_again(file: Path) -
         keys.caller(authorization(KEY), None)
 
 
-def test_a_key_can_be_rotated_with_both_valid_in_between(file: Path) -> None:
-    clock, new = Clock(), ApiKey.new()
-    keys = Keys.load(file, clock)
-    rewrite(file, entry(KEY, "acme", "standard") + "\n" + entry(new, "acme", "interactive"))
-    clock.now += 1.1
-    assert keys.caller(authorization(KEY), None) == Caller("acme", STANDARD)
-    assert keys.caller(authorization(new), None) == Caller("acme", INTERACTIVE)
-    rewrite(file, entry(new, "acme", "interactive"))
-    clock.now += 1.1
-    with pytest.raises(Unauthorized):
-        keys.caller(authorization(KEY), None)
-
-
 @pytest.mark.parametrize(
     "spoil", [lambda file: rewrite(file, "[[key]]\nprefix = 1"), lambda file: file.unlink()]
 )

@@ -44,14 +44,6 @@ async def test_an_uncertain_entity_is_not_reported_early(services: FakeServices)
     assert final["timings_ms"]["first_word"] == final["timings_ms"]["total"]
 
 
-async def test_a_refusal_keeps_the_entity_reported_early(services: FakeServices) -> None:
-    async with gateway_before(services, unsure()) as world:
-        events = await stream(world)
-    [told] = [data for name, data in events if name == "identified"]
-    final = events[-1][1]
-    assert (final["abstained"], final["entity"]) == (True, told["entity"])
-
-
 async def test_a_follow_up_does_not_report_the_entity_again(world: World) -> None:
     session = (await world.ask()).session_id
     reply = await world.client.post(

@@ -81,19 +81,6 @@ async def test_the_prompt_has_the_whole_conversation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "fields"), [("rewrite_query", ["query"]), ("answer_in_steps", ["reasoning", "answer"])]
-)
-async def test_a_task_for_an_object_has_no_examples_and_lists_its_fields(
-    call: str, fields: list[str]
-) -> None:
-    _, server = await put(call)
-    task = server.requests[0].text
-    assert "Reply: {" not in task
-    lines = task.split("nothing else:\n")[1].splitlines()
-    assert [line[2:].partition(":")[0] for line in lines if line.startswith("- ")] == fields
-
-
-@pytest.mark.parametrize(
     "traits",
     [None, ServerTraits(json_schema=False, json_object=False, logprobs=False)],
     ids=["able", "neither schema nor logprobs"],
@@ -121,13 +108,6 @@ async def test_a_declined_or_cut_reply_is_no_answer(call: str) -> None:
     for said in (says("", refusal="I will not."), cut):
         reply, _ = await put(call, {PROMPT[call]: said})
         assert reply.answer is None
-
-
-async def test_an_answer_in_steps_has_no_address_and_no_markup() -> None:
-    said = "It is **[Turin](https://evil.example/x?photo=1)**, see https://evil.example/y."
-    reply, _ = await put("answer_in_steps", {"answer_in_steps": says(STEPS | {"answer": said})})
-    assert "evil.example/" not in reply.answer
-    assert "Turin" in reply.answer
 
 
 async def test_an_answer_from_search_quotes_its_source_sentence() -> None:

@@ -19,10 +19,8 @@ from bench.node import (
     vllm_error,
 )
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
-from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.call import VlmEndpoint
-from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.schema_forms import SchemaForm
@@ -89,12 +87,6 @@ async def test_the_photo_travels_inside_the_request_and_the_schema_is_the_class_
     assert "JSON object" not in request.text
 
 
-async def test_a_base_url_may_end_in_its_version() -> None:
-    async with bench({"finding": says(GOOD)}) as it, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(f"{it.server.url}/v1/", it.server.model))
-        assert (await client.complete(PROMPT, Deadline.after_ms(MINUTE))).value.answer == "café 茶"
-
-
 @pytest.mark.parametrize("style", list(TokenStyle))
 @pytest.mark.parametrize("special", [False, True])
 async def test_the_probabilities_of_a_field_are_those_of_its_own_tokens(
@@ -143,31 +135,6 @@ async def test_refusals_of_a_schema_are_understood_however_they_are_told(late: b
         assert it.calls[-1].form is SchemaForm.WORDS
 
 
-@pytest.mark.parametrize("traits", [ServerTraits(logprobs=False), ServerTraits(ignores_logprobs=True)])
-async def test_without_log_probabilities_there_are_no_tokens(traits: ServerTraits) -> None:
-    async with bench({"finding": says(GOOD)}, traits) as it:
-        completion = await ask(it)
-        await ask(it)
-    assert completion.tokens is None
-    assert completion.probabilities_of("answer") is None
-    assert it.calls[-1].requests == 1
-    assert it.calls[-1].form is SchemaForm.SCHEMA
-
-
-@pytest.mark.parametrize("traits", [ServerTraits(usage=False), ServerTraits(seed=False)])
-async def test_smaller_abilities_are_done_without(traits: ServerTraits) -> None:
-    async with bench({"finding": says(GOOD)}, traits) as it:
-        assert (await ask(it)).value.answer == "café 茶"
-        assert it.calls[-1].form is SchemaForm.SCHEMA
-
-
-async def test_a_server_that_does_not_stream_is_read_whole() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(streams=False)) as it:
-        completion = await ask(it)
-    assert completion.value == Finding.model_validate(GOOD)
-    assert completion.probabilities_of("answer") is not None
-
-
 async def test_a_schema_that_is_taken_and_ignored_is_put_in_words_from_then_on() -> None:
     lines = says("reason: It is a shop\nanswer: Baker")
     async with bench({"finding": [says("Here you are: it is a shop."), lines]}) as it:
@@ -186,13 +153,6 @@ async def test_control_characters_in_a_string_are_no_sign_of_an_ignored_schema()
     assert [call.form for call in it.calls] == [SchemaForm.SCHEMA] * 2
 
 
-async def test_missing_abilities_are_asked_for_again_after_a_while() -> None:
-    async with bench({"finding": says(GOOD)}, ServerTraits(json_schema=False), refresh_s=0) as it:
-        await ask(it)
-        await ask(it)
-    assert it.calls[0].requests == it.calls[1].requests == 2
-
-
 async def test_reading_ends_with_the_object_though_the_model_writes_on() -> None:
     held = says(f"{GOOD_TEXT}\nLet me explain", hold=anyio.Event(), hold_at=200)
     tokens = [token.data for token in held.tokens]
@@ -204,17 +164,6 @@ async def test_reading_ends_with_the_object_though_the_model_writes_on() -> None
         assert it.server.requests[0].abandoned
     assert completion.value == Finding.model_validate(GOOD)
     assert completion.finish_reason == "complete"
-
-
-async def test_a_reply_cut_off_keeps_what_came() -> None:
-    whole = says({"reason": "It is a shop", "answer": "Baker", "shelf": {"row": 3, "labels": ["old"]}})
-    cut = next(i for i, t in enumerate(whole.tokens) if b"shel" in t.data)
-    async with bench(
-        {"finding": says(whole.text, max_tokens=cut)}, ServerTraits(json_schema=False, json_object=False)
-    ) as it:
-        completion = await ask(it)
-    assert completion.value == Finding(reason="It is a shop", answer="Baker")
-    assert completion.finish_reason == "length"
 
 
 @pytest.mark.parametrize("text", ["", "I'm sorry, I can't help with that.", "{", '{"reason": 3}', "[1, 2]"])
@@ -262,16 +211,6 @@ async def test_failures_become_errors_of_ours(
     assert caught.value.retry_after_s == retry_after_s
     assert "vllm" not in caught.value.detail.lower()
     assert it.calls[-1].outcome == caught.value.kind.value
-
-
-async def test_a_fault_that_is_not_the_schema_s_costs_no_ability() -> None:
-    refused = fails(400, vllm_error(400, "Failed to load image: cannot identify image file"))
-    async with bench({"finding": [says(GOOD), refused, says(GOOD)]}) as it:
-        await ask(it)
-        with pytest.raises(DependencyUnavailable):
-            await ask(it)
-        await ask(it)
-    assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.SCHEMA, 1)] * 3
 
 
 async def test_a_wrong_key_or_model_is_a_dependency_that_is_not_there() -> None:

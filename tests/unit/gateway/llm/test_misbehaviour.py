@@ -8,13 +8,13 @@ import pytest
 import structlog
 
 from bench.node import Reply as Scripted
-from bench.node import ServerTraits, context_too_long, fails, overloaded, says
-from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
+from bench.node import ServerTraits, says
+from chassis.errors import DependencyUnavailable, LoreglassError
 from gateway.llm.assembly import Assembly
 from gateway.llm.reading import whole
 from gateway.llm.schemas import ChainOfThought, Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.state import Draft, Entity, GenerationBudget, Reply, Tool
+from gateway.state import Draft, Entity, GenerationBudget, Reply
 from tests.unit.gateway.llm.stage import (
     ASK,
     FOLLOW_UP,
@@ -97,12 +97,6 @@ NO_FORM: dict[str, Scripted] = {
     "another object": says({"error": "no"}),
     "a list": says("[1, 2]"),
 }
-FAILING: dict[str, Scripted] = {
-    "empty": says(""),
-    "500": fails(500),
-    "too long": context_too_long(),
-    "disconnect": says(GOOD["understand"], drop_after=3),
-}
 
 
 @pytest.mark.parametrize("traits", LIMITED.values(), ids=LIMITED.keys())
@@ -121,28 +115,12 @@ def unmeasured(result: Any) -> Any:
     return result > 0.5 if isinstance(result, float) else result
 
 
-@pytest.mark.parametrize("reply", FAILING.values(), ids=FAILING.keys())
-async def test_a_failing_server_raises_one_of_our_errors(reply: Scripted) -> None:
-    async with bench(dict.fromkeys(CALLS, reply)) as it:
-        for call in CALLS.values():
-            with pytest.raises(DependencyUnavailable):
-                await call(it)
-
-
 @pytest.mark.parametrize("reply", NO_FORM.values(), ids=NO_FORM.keys())
 async def test_a_reply_in_another_form_raises_one_of_our_errors(reply: Scripted) -> None:
     async with bench(dict.fromkeys(GOOD, reply)) as it:
         for name in GOOD:
             with pytest.raises(DependencyUnavailable):
                 await CALLS[name](it)
-
-
-async def test_a_busy_server_is_an_overload() -> None:
-    async with bench(dict.fromkeys(CALLS, overloaded())) as it:
-        for call in CALLS.values():
-            with pytest.raises(Overloaded) as raised:
-                await call(it)
-            assert raised.value.retry_after_s
 
 
 @pytest.mark.parametrize("name", ["understand", "chain_of_thought"])
@@ -188,18 +166,6 @@ def cut_off(schema: type[Structured], text: str) -> Structured | None:
         return whole(assembly.completion())
     except LoreglassError:
         return None
-
-
-@pytest.mark.parametrize("tokens", [3, 30, 60, 75])
-async def test_a_draft_cut_off_is_honest(tokens: int) -> None:
-    async with bench({"understand": says(GOOD["understand"], max_tokens=tokens)}) as it:
-        try:
-            made = await CALLS["understand"](it)
-        except DependencyUnavailable:
-            return
-    assert made.answer in (None, "Fiat is from Turin.")
-    assert not made.self_contained
-    assert Tool.TEXT_SEARCH in made.tools
 
 
 async def test_replies_are_not_logged() -> None:

@@ -185,13 +185,6 @@ async def test_knowledge_is_what_stands_in_the_answer_s_tags() -> None:
     assert shown.index("whole photo") < shown.index("in 1899") < shown.index("tools") < shown.index("capital")
 
 
-@pytest.mark.parametrize("said", ["Fiat is from Turin.", "<answer></answer>"])
-async def test_knowledge_outside_its_tags_is_a_failure(said: str) -> None:
-    async with bench({"filter_knowledge": says(said)}) as it:
-        with pytest.raises(VlmReplyUnusable):
-            await it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TURIN,)), deadline())
-
-
 async def test_knowledge_is_bounded_and_what_is_too_long_to_read_is_cut_before_it_is_asked() -> None:
     long = f"<answer>{'fact ' * 2_000}</answer>"
     async with bench({"filter_knowledge": says(long)}, options=VlmOptions(window=Window(6_000))) as it:

@@ -94,15 +94,6 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
         assert second.startswith(first[:end])
 
 
-def test_the_judge_goes_on_from_the_answer_s_call() -> None:
-    by_name = {prompt.name: prompt for prompt in all_prompts(ASK)}
-    answer, judge = by_name["answer"], by_name["judge"]
-    assert isinstance(judge, TextPrompt)
-    assert judge.earlier is not None
-    assert (judge.earlier.user, judge.earlier.reply) == (answer.user, "It is 3.5 m long.")
-    assert judge.user == (TextPart(prompt_text("judge").text),)
-
-
 def test_the_answer_has_no_examples_and_no_schema() -> None:
     shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
     prompt = asking.answer(ASK, Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
@@ -111,17 +102,6 @@ def test_the_answer_has_no_examples_and_no_schema() -> None:
     assert "response_format" not in body
     assert "Reply: " not in first_text(prompt)
     assert "<<<the thing asked about>>>\nFiat 500\n<<<end>>>" in first_text(prompt)
-
-
-def test_a_conversation_s_prompts_begin_with_the_same_photo_whatever_has_been_said_since() -> None:
-    """What a router that goes by content finds them by (k8s/components/inference-pool)."""
-    first = replace(ASK, photo_is_new=True)
-    said = Turn(question=ASK.question, answer="A Fiat 500.", abstained=False)
-    later = replace(ASK, question="Who built it?", photo_is_new=False, history=(said,))
-    one, other = (sent(asking.understand(each, None, OPTIONS)) for each in (first, later))
-    photo = one.index("data:image/jpeg;base64,")
-    assert one.index('"system"') < photo
-    assert other.startswith(one[: one.index("Question: ")])
 
 
 def test_wishes_about_wording_stand_before_the_question_in_every_prompt() -> None:

@@ -86,11 +86,6 @@ def test_space_and_capitals_change_nothing(text: str) -> None:
     assert is_refusal(text.lower())
 
 
-@given(st.text(alphabet="I dontkw'\"“”‘’.,!nNaA/cant tell the image ", max_size=400))
-def test_any_text_is_one_or_the_other(text: str) -> None:
-    assert is_refusal(text) in (True, False)
-
-
 @pytest.mark.parametrize(
     "unit",
     ["'", "'a", "based on the ", "the image ", "i ", "no idea ", "“", "as an ai so so so ", "as an ai so, "],

@@ -107,7 +107,7 @@ def test_only_known_tools_are_read(written: Any, tools: list[Tool]) -> None:
 @pytest.mark.parametrize(
     ("written", "number"),
     [
-        *((2, 2), ("2", 2), ("none", None), (None, None), ("", None), ([], None)),
+        *((2, 2), ("2", 2), ("none", None), (None, None), ("", None), ([], None), (-1, None), ("-1", None)),
         *((["2", "piece 4"], 2), ("piece 4", 4), ("[3, 1]", 3), ([{"a": 1}], 1)),
     ],
 )

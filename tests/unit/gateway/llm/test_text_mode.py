@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import anyio
 import pytest
-from pydantic import BaseModel, Field
 
-from bench.node import ServerTraits, says
+from bench.node import says
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.assembly import TextAssembly
 from gateway.llm.capabilities import EVERYTHING, ServerFeatures
 from gateway.llm.completion import Token, Written
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.prompt import Prompt, TextPart, TextPrompt
+from gateway.llm.prompt import TextPart, TextPrompt
 from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.text import answer_of, reply_of_text
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
@@ -21,15 +20,8 @@ from tests.unit.gateway.llm.stage import Bench, bench, page
 pytestmark = pytest.mark.anyio
 
 
-class Sign(BaseModel):
-    """A form."""
-
-    words: str = Field(description="what it says")
-
-
 TEXT = TextPrompt("note", "You look at photos.", (TextPart('Write the form "note".'),), 40)
 TAGGED = replace(TEXT, ends_with="</tool>")
-OBJECT = Prompt("sign", "You look at photos.", (TextPart("What does it say?"),), Sign, 40)
 
 
 async def write(it: Bench, prompt: TextPrompt = TEXT) -> Written:
@@ -56,15 +48,6 @@ async def test_measured_text_tells_how_sure_the_model_was_of_each_token() -> Non
     assert {round(token.probability, 3) for token in written.tokens} == {0.8}
 
 
-async def test_a_draw_has_a_temperature_and_a_seed_of_its_own() -> None:
-    prompt = replace(OBJECT, temperature=0.8, seed=3)
-    async with bench({"sign": says({"words": "OPEN"}), "note": says("OPEN")}) as it:
-        await it.client.complete(prompt, Deadline.after_ms(60_000))
-        await write(it, replace(TEXT, temperature=0.5, seed=0))
-    drawn = [(request.body["temperature"], request.body["seed"]) for request in it.server.requests]
-    assert drawn == [(0.8, 3), (0.5, 0)]
-
-
 async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() -> None:
     text = "<tool>\n1. flip\n</tool> and so on"
     before = [token.data for token in says("<tool>\n1. flip\n</tool>").tokens]
@@ -76,16 +59,6 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
         assert it.server.requests[0].abandoned
     assert written.text.startswith("<tool>\n1. flip\n</tool>")
     assert written.finish_reason == "complete"
-
-
-async def test_text_teaches_nothing_of_the_forms_that_a_server_takes() -> None:
-    traits = ServerTraits(json_schema=False, terse=True)
-    async with bench({"note": says("x"), "sign": says({"words": "OPEN"})}, traits) as it:
-        await write(it)
-        await it.client.complete(OBJECT, Deadline.after_ms(60_000))
-        await write(it)
-    assert [call.requests for call in it.calls] == [1, 2, 1]
-    assert it.calls[1].outcome == "ok"
 
 
 def test_a_memory_of_text_keeps_the_form_that_was_believed() -> None:

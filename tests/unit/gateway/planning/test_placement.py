@@ -1,6 +1,5 @@
 """The gateway's part in keeping the placement plan: slots on shared cards, and who is over its share."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import anyio
@@ -134,57 +133,6 @@ def test_a_burst_of_reranks_cannot_starve_decoding() -> None:
     protected = both(Cards(PLAN), 20, 5)
     assert unprotected == pytest.approx(21 * alone, rel=0.05)
     assert protected <= 2.05 * alone
-
-
-def test_slots_cost_the_burst_no_time() -> None:
-    """The card does one thing after the other anyway: the last rerank is done as soon as without slots."""
-    unprotected = run_virtual(lambda clock: decode_beside_bursts(clock, None, 20))[1]
-    protected = run_virtual(lambda clock: decode_beside_bursts(clock, Cards(PLAN), 20))[1]
-    assert protected <= 1.3 * unprotected
-
-
-@given(items=st.lists(st.integers(1, 150), min_size=1, max_size=12))
-def test_no_more_than_the_burst_is_on_a_card_at_once(items: Sequence[int]) -> None:
-    most: list[tuple[float, int]] = []
-
-    async def main(clock: Clock) -> None:
-        cards = Cards(PLAN)
-        slot = cards.slot("reranker")
-        assert slot is not None
-
-        async def call(count: int) -> None:
-            weight = cards.weight_ms("reranker", count)
-            async with slot.entered(Deadline.after_ms(60_000, clock), weight):
-                most.append((slot.in_use, slot.inside))
-                await anyio.sleep(weight / 1000)
-
-        async with anyio.create_task_group() as group:
-            for count in items:
-                group.start_soon(call, count)
-
-    run_virtual(main)
-    assert len(most) == len(items)
-    assert all(in_use <= BURST_MS + 1e-6 or inside == 1 for in_use, inside in most)
-
-
-def test_the_earliest_deadline_gets_the_card_first() -> None:
-    order: list[int] = []
-
-    async def main(clock: Clock) -> None:
-        slot = Cards(PLAN).slot("cropper")
-        assert slot is not None
-
-        async def call(deadline_ms: int) -> None:
-            async with slot.entered(Deadline.after_ms(deadline_ms, clock), 70.0):
-                order.append(deadline_ms)
-                await anyio.sleep(0.07)
-
-        async with anyio.create_task_group() as group:
-            for deadline_ms in (9_000, 5_000, 1_000, 3_000):
-                group.start_soon(call, deadline_ms)
-
-    run_virtual(main)
-    assert order == [9_000, 1_000, 3_000, 5_000]
 
 
 def test_services_that_keep_to_the_plan_are_left_out() -> None:
