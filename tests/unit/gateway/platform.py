@@ -26,7 +26,7 @@ from gateway.settings import GatewaySettings
 from gateway.wiring import wire
 from tests.live import NO_TLS
 from tests.unit.chassis.pictures import encoded, scene
-from tests.unit.gateway.fakes import FakeServices, service_settings
+from tests.unit.gateway.fakes import FakeServices, Mood, service_settings
 from tests.unit.gateway.reasoners import ScriptedReasoner
 
 PHOTO = encoded(scene(320, 240), "JPEG", quality=90)
@@ -75,6 +75,18 @@ class World:
         with anyio.fail_after(30):
             while await self.in_flight():
                 await anyio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def held_question(world: World) -> AsyncIterator[None]:
+    """While the body runs, one question waits for text search."""
+    world.services.text_search.mood, world.services.text_search.arrived = Mood.HELD, anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(world.post)
+        with anyio.fail_after(20):
+            await world.services.text_search.arrived.wait()
+        yield
+        world.services.text_search.release.set()
 
 
 class AwayModel:

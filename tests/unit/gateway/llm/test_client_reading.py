@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
@@ -59,6 +59,7 @@ def test_reading_never_raises(text: str) -> None:
     assert found is None or found.value
 
 
+@settings(max_examples=30)
 @given(st.text(min_size=1, max_size=40), st.data())
 def test_tokens_told_byte_by_byte_align_exactly(text: str, data: st.DataObject) -> None:
     spelled = text.encode("utf-8", "replace")

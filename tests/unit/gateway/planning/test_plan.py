@@ -5,7 +5,7 @@ from dataclasses import astuple
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gateway.planning.estimates import Estimates
@@ -67,6 +67,7 @@ def test_the_full_plan_follows_depths_and_effort() -> None:
     assert Plan.full(RetrievalLimits()) == FULL
 
 
+@settings(max_examples=40)
 @given(STAGE_GRAPH, TIMES, DONE, st.integers(0, 40), st.booleans())
 def test_the_plan_cuts_no_more_than_is_needed_and_in_order(
     graph: StageGraph, ms: float, done: set[Stage], load: int, busy: bool
@@ -87,6 +88,7 @@ def test_the_plan_cuts_no_more_than_is_needed_and_in_order(
         assert chooser.expected_ms(one_less, done, load, graph) > ms
 
 
+@settings(max_examples=40)
 @given(STAGE_GRAPH, TIMES, TIMES, DONE)
 def test_more_time_never_gives_a_smaller_plan_and_a_finished_stage_shortens_it(
     graph: StageGraph, ms: float, more_ms: float, done: set[Stage]
