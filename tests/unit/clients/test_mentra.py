@@ -7,7 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from pydantic import BaseModel
 
 from contracts.answer import Answer, IdentifiedEvent
 from contracts.errors import ErrorKind, Problem
-from tests.unit.gateway.platform import PHOTO, World
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import PHOTO, World, gateway_before
 
 pytestmark = pytest.mark.anyio
 
@@ -114,6 +115,12 @@ def test_apps_own_tests_pass(node: NodeJs, app: Path) -> None:
     ran = _ran(node, app, node.node, "--test", "--test-timeout=60000", "--test-reporter=tap", *tests)
     assert ran.returncode == 0, ran.stdout[-10_000:]
     assert len(tests) == len(list(HERE.glob("test/*.test.ts"))) > 0
+
+
+@pytest.fixture
+async def world(anyio_backend: object) -> AsyncIterator[World]:
+    async with gateway_before(FakeServices()) as world:
+        yield world
 
 
 async def test_app_asks_a_real_gateway(node: NodeJs, app: Path, world: World, tmp_path: Path) -> None:
