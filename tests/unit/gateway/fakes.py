@@ -89,12 +89,12 @@ def text_line(text: str, row: int = 0) -> TextLine:
 
 def image_hit(entity: str = BOOK, score: float = 0.97, **attributes: str) -> ImageHit:
     """A known thing."""
-    known = attributes or {"author": "Mira Holm"}
+    facts = attributes or {"author": "Mira Holm"}
     return ImageHit(
         id=f"id-{entity}",
         score=score,
         entity=entity,
-        attributes=known,
+        attributes=facts,
         url="https://kb.example/1",
         image_index=0,
     )
@@ -162,8 +162,8 @@ def prefer_pages(request: RerankRequest) -> RerankReply:
 
 def read_known(request: ReadRequest) -> ReadReply:
     """The words of `READABLE` that answer, from the first passage that has them, as one sentence."""
-    asked = request.question.casefold()
-    wanted = [answer for word, answer in READABLE.items() if word in asked]
+    question = request.question.casefold()
+    wanted = [answer for word, answer in READABLE.items() if word in question]
     for index, passage in enumerate(request.passages):
         for answer in wanted:
             if (start := passage.text.find(answer)) >= 0:

@@ -63,11 +63,11 @@ async def test_a_slow_reranker_is_given_less_to_do(services: FakeServices, tmp_p
     services.text_search.reply = pages(*[text_hit(f"Part {number}. {words}") for number in range(10)])
     async with gateway_before(services, latencies=table(tmp_path, rerank_item_ms=2_500)) as world:
         answer = await world.ask(deadline_ms="20000")
-    asked = services.reranker.calls[0]
-    assert isinstance(asked, RerankRequest)
-    assert len(asked.documents) <= LITE_LIMITS.chunks_to_rerank
-    assert asked.fine_top_n is not None
-    assert asked.fine_top_n < LITE_LIMITS.chunks_to_rerank
+    request = services.reranker.calls[0]
+    assert isinstance(request, RerankRequest)
+    assert len(request.documents) <= LITE_LIMITS.chunks_to_rerank
+    assert request.fine_top_n is not None
+    assert request.fine_top_n < LITE_LIMITS.chunks_to_rerank
     assert {"fewer_chunks", "no_fine_rerank"}.intersection(answer.degraded)
 
 

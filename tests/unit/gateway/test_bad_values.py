@@ -9,7 +9,7 @@ import structlog
 
 from tests.unit.chassis import pictures
 from tests.unit.gateway import hostile
-from tests.unit.gateway.hostile import PHOTO_64, asked, post_json, refused
+from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused
 from tests.unit.gateway.platform import PHOTO, QUESTION, World
 
 pytestmark = pytest.mark.anyio
@@ -89,17 +89,17 @@ async def test_a_compressed_body_is_refused_by_name(world: World, path: str, kin
 async def test_bad_question_is_refused_in_both_forms(world: World, question: str | None) -> None:
     kind = "invalid_request"
     assert "question" in refused(await world.post(question), 422, kind)
-    assert "question" in refused(await post_json(world, asked(question=question)), 422, kind)
+    assert "question" in refused(await post_json(world, json_question(question=question)), 422, kind)
 
 
 async def test_empty_or_missing_question_has_its_own_message(world: World) -> None:
-    empty = [await world.post(""), await world.post("  "), await post_json(world, asked(question=""))]
+    empty = [await world.post(""), await world.post("  "), await post_json(world, json_question(question=""))]
     assert {refused(each, 422, "invalid_request") for each in empty} == {"question: must not be empty."}
     missing = [await world.post(None), await post_json(world, {})]
     assert {refused(each, 422, "invalid_request") for each in missing} == {
         "question: must be given, in words or as audio."
     }
-    unknown = refused(await post_json(world, asked(colour="red")), 422, "invalid_request")
+    unknown = refused(await post_json(world, json_question(colour="red")), 422, "invalid_request")
     assert unknown == "colour: there is no such field."
 
 
@@ -120,7 +120,7 @@ async def test_lone_surrogate_is_refused_in_every_field(world: World, field: str
 )
 async def test_unusual_text_is_accepted(world: World, text: str) -> None:
     assert (await world.post(text)).status_code == 200
-    assert (await post_json(world, asked(question=text))).status_code == 200
+    assert (await post_json(world, json_question(question=text))).status_code == 200
 
 
 async def test_question_needs_no_photo(world: World) -> None:
@@ -142,7 +142,7 @@ BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
 )
 async def test_bad_photo_is_refused_in_both_forms(world: World, data: bytes, status: int, kind: str) -> None:
     refused(await world.post(photo=data), status, kind)
-    in_json = asked(image={"base64": base64.b64encode(data).decode()})
+    in_json = json_question(image={"base64": base64.b64encode(data).decode()})
     refused(await post_json(world, in_json), status, kind if len(data) < 2**20 else "payload_too_large")
 
 
@@ -173,7 +173,7 @@ async def test_location_of_the_photo_is_removed(world: World) -> None:
     ids=str,
 )
 async def test_bad_image_field_is_refused(world: World, image: object) -> None:
-    reply = await post_json(world, asked(image=image))
+    reply = await post_json(world, json_question(image=image))
     assert reply.status_code in (415, 422)
     refused(reply, reply.status_code, reply.json()["type"].rpartition(":")[2])
 
@@ -183,7 +183,7 @@ async def test_bad_image_field_is_refused(world: World, image: object) -> None:
     ["https://example.com/photo.jpg", "file:///etc/passwd", "http://169.254.169.254/latest/meta-data", ""],
 )
 async def test_image_urls_are_off(world: World, url: str) -> None:
-    detail = refused(await post_json(world, asked(image={"url": url})), 422, "image_url_not_allowed")
+    detail = refused(await post_json(world, json_question(image={"url": url})), 422, "image_url_not_allowed")
     assert not url or url not in detail
 
 
@@ -194,20 +194,23 @@ async def test_image_as_a_text_field_is_refused(world: World) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 60_001, 10**30, 10.5, "soon", "NaN", "9" * 5_000])
 async def test_bad_deadline_is_refused_in_both_forms(world: World, value: object) -> None:
-    for reply in (await world.post(deadline_ms=str(value)), await post_json(world, asked(deadline_ms=value))):
+    for reply in (
+        await world.post(deadline_ms=str(value)),
+        await post_json(world, json_question(deadline_ms=value)),
+    ):
         assert "deadline_ms" in refused(reply, 422, "invalid_request")
 
 
 @pytest.mark.parametrize("session_id", ["unknown", "../../etc/passwd", "a" * 10_000, "\x00"])
 async def test_unknown_session_is_not_found(world: World, session_id: str) -> None:
     refused(await world.post(session_id=session_id), 404, "session_not_found")
-    refused(await post_json(world, asked(session_id=session_id)), 404, "session_not_found")
+    refused(await post_json(world, json_question(session_id=session_id)), 404, "session_not_found")
 
 
 @pytest.mark.parametrize("pipeline", ["nonsense", "__class__", "x" * 10_000])
 async def test_unknown_pipeline_names_the_known_ones(world: World, pipeline: str) -> None:
     assert "loreglass" in refused(await world.post(pipeline=pipeline), 404, "pipeline_not_found")
-    refused(await post_json(world, asked(pipeline=pipeline)), 404, "pipeline_not_found")
+    refused(await post_json(world, json_question(pipeline=pipeline)), 404, "pipeline_not_found")
 
 
 # Which JSON cannot be read is tested in tests/unit/chassis/test_json_text.py.

@@ -34,11 +34,11 @@ def with_photo(text: str, photo: bytes = PHOTO, **more: str) -> dict[str, Any]:
     }
 
 
-def parts(*given: str | dict[str, Any]) -> dict[str, Any]:
+def parts(*pieces: str | dict[str, Any]) -> dict[str, Any]:
     """Return a user's message of these parts."""
     return {
         "role": "user",
-        "content": [{"type": "text", "text": each} if isinstance(each, str) else each for each in given],
+        "content": [{"type": "text", "text": each} if isinstance(each, str) else each for each in pieces],
     }
 
 

@@ -185,8 +185,8 @@ async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpen
     ],
 )
 async def test_endless_list_is_refused(world: World, endless: dict[str, Any]) -> None:
-    asked = {"model": "loreglass", "messages": [user(QUESTION)]} | endless
-    reply = await world.client.post("/v1/chat/completions", json=asked)
+    body = {"model": "loreglass", "messages": [user(QUESTION)]} | endless
+    reply = await world.client.post("/v1/chat/completions", json=body)
     assert reply.status_code == 422
     assert next(iter(endless)) in reply.json()["error"]["message"]
 
@@ -196,8 +196,8 @@ async def test_refusal_without_a_photo_says_what_can_be_asked(client: AsyncOpenA
     hello = await ask(client, [user("hello", photo=None)])
     assert "photo that you send" in (hello.choices[0].message.content or "")
     assert is_refusal(hello.choices[0].message.content or "")
-    seen = await ask(client)
-    assert "photo that you send" not in (seen.choices[0].message.content or "")
+    with_photo = await ask(client)
+    assert "photo that you send" not in (with_photo.choices[0].message.content or "")
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
@@ -246,9 +246,9 @@ async def test_stream_starts_at_once_and_sends_heartbeats(
 ) -> None:
     monkeypatch.setattr(streaming, "HEARTBEAT_S", 0.01)
     services.text_search.mood = Mood.HANGS
-    asked = {"model": "loreglass", "messages": [user(QUESTION)], "stream": True}
+    body = {"model": "loreglass", "messages": [user(QUESTION)], "stream": True}
     comments = 0
-    async with world.client.stream("POST", "/v1/chat/completions", json=asked) as reply:
+    async with world.client.stream("POST", "/v1/chat/completions", json=body) as reply:
         async for line in reply.aiter_lines():
             if line.startswith("data: "):
                 [choice] = json.loads(line.removeprefix("data: "))["choices"]

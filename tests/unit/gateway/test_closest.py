@@ -89,19 +89,19 @@ def test_markup_and_addresses_of_a_page_are_removed() -> None:
         'Tall ![x](https://evil.example/?q=secret) <img src="//evil.example"> "tower" at https://a.example/b.'
     )
     closest = closest_of("How tall?", (page(hostile, title="A [link](https://evil.example)"),))
-    told = in_words(replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest))
-    assert told == "The closest I found: \"Tall x 'tower' at a.example\" (A link)."
+    text = in_words(replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest))
+    assert text == "The closest I found: \"Tall x 'tower' at a.example\" (A link)."
 
 
 def test_spoken_passage_is_short_and_has_the_words_of_the_question() -> None:
     closest = closest_of("How tall is the dome?", (page(CATHEDRAL),))
-    told = in_words(
+    text = in_words(
         replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest),
         "How tall is the dome?",
         SPOKEN_CHARS,
     )
-    assert "Its dome is 111 m tall." in told
-    assert len(told) < SPOKEN_CHARS + 60
+    assert "Its dome is 111 m tall." in text
+    assert len(text) < SPOKEN_CHARS + 60
 
 
 async def test_refusal_has_the_passage_and_its_trace_does_not(world: World) -> None:

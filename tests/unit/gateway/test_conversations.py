@@ -46,9 +46,9 @@ async def test_deleted_session_is_gone(world: World) -> None:
     session_id = (await world.ask()).session_id
     deleted = await world.client.delete(f"/sessions/{session_id}")
     again = await world.client.delete(f"/sessions/{session_id}")
-    asked = await world.post(photo=None, session_id=session_id)
+    later = await world.post(photo=None, session_id=session_id)
     assert (deleted.status_code, deleted.content) == (204, b"")
-    assert [again.status_code, asked.status_code] == [404, 404]
+    assert [again.status_code, later.status_code] == [404, 404]
     assert again.headers["content-type"] == "application/problem+json"
 
 
@@ -109,16 +109,16 @@ async def test_trace_has_stages_and_no_content(services: FakeServices) -> None:
             files={"image": encoded(scene(), "PNG")},
             data={"question": "Who wrote this secret book?", "deadline_ms": "9000"},
         )
-        found = await world.client.get(f"/traces/{TRACE_ID}")
-    trace = Trace.model_validate_json(found.content)
+        stored = await world.client.get(f"/traces/{TRACE_ID}")
+    trace = Trace.model_validate_json(stored.content)
     assert reply.json()["trace_id"] == trace.trace_id == TRACE_ID
     assert (trace.pipeline, trace.deadline_ms, trace.problem) == ("loreglass", 9000, None)
     assert trace.reason is Reason.ANSWERED
     states = {stage.stage: (stage.state, stage.detail) for stage in trace.stages}
     assert states["reranker"] == ("failed", "overloaded")
     assert states["ocr"] == ("done", "")
-    assert "secret" not in found.text
-    assert BOOK not in found.text
+    assert "secret" not in stored.text
+    assert BOOK not in stored.text
 
 
 async def test_all_services_log_the_trace_id(world: World) -> None:

@@ -30,10 +30,10 @@ def keys(tmp_path: Path) -> Path:
     return keys_file(tmp_path, mine=MINE, other=OTHER)
 
 
-async def by_board(world: World, question: str, photo: bytes = PHOTO, **given: str) -> RawReply:
+async def by_board(world: World, question: str, photo: bytes = PHOTO, **identity: str) -> RawReply:
     """A board's question, each of its writes a packet of its own."""
     async with connection(world.url) as stream:
-        for piece in board_pieces(question, photo, **given):
+        for piece in board_pieces(question, photo, **identity):
             await stream.send(piece)
         return await read_reply(stream)
 
@@ -62,11 +62,11 @@ async def test_glasses_ask_the_question_of_their_url(world: World) -> None:
     query = "?question=Who%20wrote%20this%20book%3F"
     for sent in (glasses("assistant-1", PHOTO, query), phone("assistant-1", PHOTO, query)):
         reply = await send_raw(world.url, sent)
-        told = PhotoQuestionReply.model_validate_json(reply.body)
-        assert (reply.status, told.success, told.requestId) == (200, True, "assistant-1")
-        assert told.response == answered.answer
-        assert told.loreglass is not None
-        assert told.loreglass.citations == answered.citations
+        body = PhotoQuestionReply.model_validate_json(reply.body)
+        assert (reply.status, body.success, body.requestId) == (200, True, "assistant-1")
+        assert body.response == answered.answer
+        assert body.loreglass is not None
+        assert body.loreglass.citations == answered.citations
         assert world.reasoner.queries[-1].question == "Who wrote this book?"
 
 
@@ -109,15 +109,15 @@ async def test_glasses_have_a_conversation_if_their_url_names_one(world: World) 
 async def test_unreadable_photo_is_refused_in_each_devices_shape(world: World, photo: bytes) -> None:
     await by_board(world, "Who wrote this book?")
     reply = await by_board(world, "And this one?", photo)
-    told = reply.json()
-    assert (reply.status, set(told), told["success"]) == (200, {"success", "message"}, False)
-    assert told["message"].endswith(".")
-    assert not INSIDE.search(told["message"])
+    body = reply.json()
+    assert (reply.status, set(body), body["success"]) == (200, {"success", "message"}, False)
+    assert body["message"].endswith(".")
+    assert not INSIDE.search(body["message"])
     assert len(world.reasoner.queries) == 1
     by_glasses = await send_raw(world.url, glasses("assistant-3", photo))
     assert by_glasses.status in (415, 422)
     assert by_glasses.headers["content-type"] == PROBLEM_JSON
-    assert by_glasses.json()["message"] == told["message"]
+    assert by_glasses.json()["message"] == body["message"]
     assert by_glasses.json()["success"] is False
 
 
@@ -172,8 +172,8 @@ async def test_app_fetches_the_answer_after_the_glasses_disconnected(services: F
             with anyio.fail_after(30):
                 await services.text_search.arrived.wait()
         services.text_search.release.set()
-        found = await _fetched(world, "assistant-11")
-    assert found.json()["success"]
+        fetched = await _fetched(world, "assistant-11")
+    assert fetched.json()["success"]
 
 
 async def test_late_answer_to_an_older_photo_does_not_replace_the_newer_one(services: FakeServices) -> None:
@@ -194,9 +194,9 @@ async def test_late_answer_to_an_older_photo_does_not_replace_the_newer_one(serv
 async def _fetched(world: World, request_id: str) -> httpx.Response:
     with anyio.fail_after(30):
         while True:
-            found = await world.client.get(f"/devices/photo-question/{request_id}")
-            if found.status_code != 404:
-                return found
+            fetched = await world.client.get(f"/devices/photo-question/{request_id}")
+            if fetched.status_code != 404:
+                return fetched
             await anyio.lowlevel.checkpoint()
 
 

@@ -52,9 +52,9 @@ def telling_services() -> FakeServices:
 
 def known_author(ask: Query, context: Context) -> Reply:
     """Answer with a quote of the entity's attributes."""
-    found = [place for place, item in enumerate(context.evidence) if item.text == AUTHOR]
+    places = [place for place, item in enumerate(context.evidence) if item.text == AUTHOR]
     return Reply(
-        "Mira Holm", 0.9, (Quote(found[0], AUTHOR),), token_probabilities=(0.75, 0.999, 0.999, 0.999)
+        "Mira Holm", 0.9, (Quote(places[0], AUTHOR),), token_probabilities=(0.75, 0.999, 0.999, 0.999)
     )
 
 

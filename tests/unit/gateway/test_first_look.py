@@ -161,8 +161,8 @@ async def test_without_photo_and_session_pages_answer(pocket: World, services: F
 async def test_a_landmark_in_view_answers_no_question_about_another_thing(
     pocket: World, services: FakeServices
 ) -> None:
-    known = image_hit(CASTLE, 0.99, country="France", opened="1931")
-    services.image_search.reply = images(known)
+    castle = image_hit(CASTLE, 0.99, country="France", opened="1931")
+    services.image_search.reply = images(castle)
     services.text_search.reply = pages()
     answer = await pocket.ask("Where does the gold in the parliamentary mace come from?")
     assert (answer.abstained, answer.entity) == (True, None)

@@ -52,9 +52,7 @@ async def test_concurrent_requests_run_once(world: World, services: FakeServices
     assert len(world.reasoner.queries) == 1
 
 
-async def test_answer_is_kept_for_a_caller_that_lost_its_connection(
-    world: World, services: FakeServices
-) -> None:
+async def test_answer_is_stored_for_a_disconnected_caller(world: World, services: FakeServices) -> None:
     services.text_search.mood = Mood.HELD
     async with anyio.create_task_group() as group:
         group.start_soon(ask, world)

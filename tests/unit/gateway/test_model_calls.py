@@ -19,9 +19,9 @@ from tests.unit.gateway.series import Scrape, scrape
 pytestmark = pytest.mark.anyio
 
 
-def unprobed(*given: Any) -> Reasoners:
+def unprobed(*options: Any) -> Reasoners:
     """Return the reasoners of the settings without the probe of the server."""
-    return replace(open_reasoners(*given), keep_probing=None)
+    return replace(open_reasoners(*options), keep_probing=None)
 
 
 platform = partial(asking, probed=False, reasoners=unprobed)

@@ -46,8 +46,8 @@ async def test_each_stage_is_asked_with_the_results_before_it(world: World) -> N
     (search,) = world.services.text_search.calls
     assert search.queries == [f"{BOOK} {QUESTION}", f"{BOOK} author"]
     (rerank,) = world.services.reranker.calls
-    known, page = rerank.documents
-    assert known.endswith(AUTHOR)
+    attributes, page = rerank.documents
+    assert attributes.endswith(AUTHOR)
     assert page.endswith(PAGES)
     assert (rerank.query, rerank.entity) == (QUESTION, BOOK)
     ran = {Stage.OCR, Stage.DOMAIN_ROUTER, Stage.IMAGE_SEARCH, Stage.DRAFT, Stage.SELECT_ENTITY}
@@ -133,9 +133,9 @@ async def test_an_answer_needs_a_true_quote_and_cites_no_other(
 
 
 async def test_a_second_hop_searches_for_what_the_first_one_found(services: FakeServices) -> None:
-    found = {f"{BOOK} author": PAGES, "Mira Holm birthplace": "Mira Holm was born in Norrby."}
+    passage_of = {f"{BOOK} author": PAGES, "Mira Holm birthplace": "Mira Holm was born in Norrby."}
     services.text_search.reply = lambda request: TextSearchReply(
-        hits=[text_hit(found[request.queries[-1]])], collection="pages"
+        hits=[text_hit(passage_of[request.queries[-1]])], collection="pages"
     )
     reasoner = ScriptedReasoner(hop=lambda _: ("Mira Holm birthplace",))
     async with gateway_before(services, reasoner) as world:
@@ -143,7 +143,7 @@ async def test_a_second_hop_searches_for_what_the_first_one_found(services: Fake
     first, second = [call.queries for call in services.text_search.calls]
     assert first == [f"{BOOK} Where was its author born?", f"{BOOK} author"]
     assert second == ["Mira Holm birthplace"]
-    assert found["Mira Holm birthplace"] in [item.text for item in reasoner.contexts[0].evidence]
+    assert passage_of["Mira Holm birthplace"] in [item.text for item in reasoner.contexts[0].evidence]
     assert {"second_hop", "second_hop_search", "second_hop_reranker"} <= set(answer.timings_ms)
 
 

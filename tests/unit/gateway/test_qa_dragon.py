@@ -49,7 +49,7 @@ def from_memory(**changes: object) -> ScriptedSteps:
 # Table 1
 
 
-async def test_what_the_photo_answers_is_output_directly_after_one_model_call() -> None:
+async def test_direct_answer_takes_one_model_call() -> None:
     result = await dragon(ScriptedSteps(first_look=direct_draft()), question="What does it say?")
     assert result.reasoner.names() == ["chain_of_thought"]
     assert (result.outcome.route, result.outcome.answer) == (Route.DIRECT, "THE SALT ROAD")
@@ -128,7 +128,7 @@ async def test_regions_of_the_objects_are_searched_with_the_full_photo(
     assert result.outcome.reason is Reason.ANSWERED
 
 
-async def test_an_entity_that_is_not_in_the_photo_is_not_believed() -> None:
+async def test_unmatched_entity_is_dropped() -> None:
     result = await dragon(ScriptedSteps(matches=False))
     assert result.outcome.entity is None
     (request,) = result.services.text_search.calls
@@ -149,12 +149,12 @@ async def test_the_context_holds_the_best_chunks_first_and_nothing_below_the_cut
 
 @pytest.mark.parametrize("named", [BOOK, None], ids=["named by the draft", "not named"])
 async def test_without_a_photo_the_remembered_entity_is_searched_by_text(named: str | None) -> None:
-    known = Entity(BOOK, 0.9, (("author", "Mira Holm"),))
-    history = (Turn("What is this?", BOOK, False, known),)
+    entity = Entity(BOOK, 0.9, (("author", "Mira Holm"),))
+    history = (Turn("What is this?", BOOK, False, entity),)
     steps = ScriptedSteps(first_look=lookup_draft(object_label=None, entity=named, sub_queries=()))
     result = await dragon(steps, history=history, photo=None)
     assert result.services.image_search.calls == []
-    assert result.outcome.entity == known  # with the attributes that the conversation knows
+    assert result.outcome.entity == entity  # with the attributes that the conversation knows
     (request,) = result.services.text_search.calls
     assert request.queries[0] == f"{BOOK} {WHO_WROTE}"
 
@@ -194,7 +194,7 @@ class BreakingSteps(ScriptedSteps):
     choose_tools = list_objects = match_entity = split_query = enhance_queries = judge = _break  # type: ignore[assignment]
 
 
-async def test_steps_that_break_are_done_without_and_named() -> None:
+async def test_failed_optional_steps_are_degraded() -> None:
     result = await dragon(BreakingSteps())
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == [
@@ -208,7 +208,7 @@ async def test_the_judge_is_always_asked_and_its_judgement_goes_to_the_verifier(
     assert request.model_judgement == 0.8
 
 
-async def test_what_the_verifier_accepts_need_not_cite() -> None:
+async def test_verified_answer_needs_no_citation() -> None:
     steps = ScriptedSteps(tools=frozenset(), reply=Reply("It is a lamp.", 0.9))
     accepted = await dragon(steps)
     assert (accepted.outcome.reason, accepted.outcome.citations) == (Reason.ANSWERED, ())

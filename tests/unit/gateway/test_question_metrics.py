@@ -31,7 +31,7 @@ def counted(now: Scrape) -> dict[tuple[str, str], float]:
     }
 
 
-async def test_what_may_happen_is_zero_before_it_does(world: World) -> None:
+async def test_counters_start_at_zero(world: World) -> None:
     now = await scrape(world.client)
     assert now.value(QUESTIONS, pipeline="loreglass", route="rag", reason="no_evidence") == 0
     assert (now.value(MISSES, kind="refused"), now.value(MISSES, kind="late")) == (0, 0)
@@ -89,7 +89,7 @@ async def test_an_answered_question_is_counted_with_its_stages_and_its_domain(wo
     assert now.total(QUESTIONS) == 1
 
 
-async def test_a_caller_that_goes_has_left(services: FakeServices) -> None:
+async def test_disconnected_caller_is_counted_as_left(services: FakeServices) -> None:
     services.ocr.mood = Mood.HANGS
     async with gateway_before(services) as world:
         async with anyio.create_task_group() as group:
@@ -162,7 +162,7 @@ async def test_a_stage_has_its_budget_and_its_estimate_once_it_was_reached(world
     assert then.value(believed, stage=session) != first.value(believed, stage=session)
 
 
-async def test_each_question_leaves_one_line_without_its_words(services: FakeServices) -> None:
+async def test_each_question_logs_one_line_without_content(services: FakeServices) -> None:
     services.verifier.mood = Mood.CRASHES
     async with gateway_before(services) as world:
         with capture_logs() as lines:

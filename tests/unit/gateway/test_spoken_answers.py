@@ -58,9 +58,9 @@ async def test_address_gives_the_sound_of_the_answer(world: World, servers: Spee
     assert reply.headers["content-type"] == "audio/mpeg"
     assert reply.headers["cache-control"] == "private, no-store"
     assert reply.headers["x-content-type-options"] == "nosniff"
-    [said] = servers.said
-    assert said["input"] == answer.answer
-    assert said["response_format"] == "mp3"
+    [speech] = servers.said
+    assert speech["input"] == answer.answer
+    assert speech["response_format"] == "mp3"
 
 
 async def test_slow_client_does_not_hold_the_server(services: FakeServices, servers: SpeechServers) -> None:
@@ -88,10 +88,10 @@ async def test_transcription_and_synthesis_have_separate_queues(
             with anyio.fail_after(10):
                 await servers.arrived.wait()
             servers.manner = Manner.WELL
-            heard = await world.client.post("/v1/audio/transcriptions", files={"file": tone(0.5)})
+            transcription = await world.client.post("/v1/audio/transcriptions", files={"file": tone(0.5)})
             metrics = (await world.client.get("/metrics")).text
             servers.release.set()
-    assert (heard.status_code, heard.json()["text"]) == (200, servers.words)
+    assert (transcription.status_code, transcription.json()["text"]) == (200, servers.words)
     assert 'loreglass_admission_in_flight{tier="tts"} 1.0' in metrics
 
 
@@ -126,9 +126,9 @@ async def test_refusal_is_spoken_with_its_advice(services: FakeServices, servers
         assert answer.reason is Reason.NOT_HEARD
         assert answer.speech is not None
         await world.client.get(answer.speech)
-    [said] = servers.said
-    assert said["input"] == f"{answer.answer} {answer.advice}"
-    assert (said["model"], said["voice"], said["response_format"]) == ("kokoro", "af_heart", "opus")
+    [speech] = servers.said
+    assert speech["input"] == f"{answer.answer} {answer.advice}"
+    assert (speech["model"], speech["voice"], speech["response_format"]) == ("kokoro", "af_heart", "opus")
     _, until, _ = answer.speech.split(".")
     assert 4_900 < int(until, 16) - time.time() <= 5_000  # as long as a session
 
@@ -224,8 +224,10 @@ async def test_gateway_transcribes_what_it_speaks(services: FakeServices, listen
         serving(real_app(listener)) as url,
         gateway_before(services, stt_url=url, tts_url=url) as world,
     ):
-        said = await world.client.post("/v1/audio/speech", json={"input": words, "voice": "any"})
-        files = {"file": ("said", said.content)}
-        heard = await world.client.post("/v1/audio/transcriptions", files=files, data={"model": "any"})
-    assert said.headers["content-type"] == "audio/wav"
-    assert heard.json() == {"text": words}
+        speech = await world.client.post("/v1/audio/speech", json={"input": words, "voice": "any"})
+        files = {"file": ("said", speech.content)}
+        transcription = await world.client.post(
+            "/v1/audio/transcriptions", files=files, data={"model": "any"}
+        )
+    assert speech.headers["content-type"] == "audio/wav"
+    assert transcription.json() == {"text": words}

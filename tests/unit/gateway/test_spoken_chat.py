@@ -40,11 +40,11 @@ def spoken(text: str = "", sound: bytes | None = None, times: int = 1) -> ChatCo
     parts: list[ChatCompletionContentPartParam] = [{"type": "image_url", "image_url": {"url": URI}}]
     if text:
         parts.append({"type": "text", "text": text})
-    heard: ChatCompletionContentPartParam = {
+    audio: ChatCompletionContentPartParam = {
         "type": "input_audio",
         "input_audio": {"data": data, "format": "mp3"},
     }
-    return {"role": "user", "content": [*parts, *[heard] * times]}
+    return {"role": "user", "content": [*parts, *[audio] * times]}
 
 
 async def ask(client: AsyncOpenAI, *messages: ChatCompletionMessageParam) -> dict[str, Any]:

@@ -51,12 +51,12 @@ def test_without_a_keys_file_everybody_is_the_public(header: str | None) -> None
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER   "])
-def test_the_key_says_who_asks(file: Path, scheme: str) -> None:
+def test_key_identifies_the_tenant(file: Path, scheme: str) -> None:
     assert Keys.load(file).caller(scheme + KEY.text, None) == Caller("acme", STANDARD)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "given"),
+    ("wanted", "priority"),
     [
         ("interactive", STANDARD),
         ("standard", STANDARD),
@@ -65,16 +65,14 @@ def test_the_key_says_who_asks(file: Path, scheme: str) -> None:
     ],
 )
 def test_a_lower_priority_may_be_asked_for_and_a_higher_one_is_lowered(
-    file: Path, wanted: str, given: Priority
+    file: Path, wanted: str, priority: Priority
 ) -> None:
-    assert Keys.load(file).caller(authorization(KEY), wanted).priority is given
+    assert Keys.load(file).caller(authorization(KEY), wanted).priority is priority
 
 
 @pytest.mark.parametrize("wanted", ["", "urgent", "interactive, background", "INTERACTIVE\x00"])
 @pytest.mark.parametrize("with_file", [True, False])
-def test_a_priority_that_there_is_none_of_is_an_invalid_request(
-    file: Path, wanted: str, with_file: bool
-) -> None:
+def test_unknown_priority_is_an_invalid_request(file: Path, wanted: str, with_file: bool) -> None:
     with pytest.raises(InvalidRequest, match="interactive, standard, background"):
         Keys.load(file if with_file else None).caller(authorization(KEY), wanted)
 
@@ -170,12 +168,12 @@ def test_an_unusable_file_is_one_clear_sentence_without_digests(tmp_path: Path, 
         path.write_text(text)
     with pytest.raises(WrongSettings) as raised:
         Keys.load(path)
-    said = str(raised.value)
-    assert said.startswith(f"The keys file {path} ")
-    assert said.endswith(".")
-    assert "\n" not in said
+    message = str(raised.value)
+    assert message.startswith(f"The keys file {path} ")
+    assert message.endswith(".")
+    assert "\n" not in message
     for secret in (KEY.sha256, KEY.text, KEY.prefix):
-        assert secret not in said
+        assert secret not in message
 
 
 def test_a_key_can_be_made_for_every_priority_there_is() -> None:
@@ -223,9 +221,7 @@ async def test_nobody_asks_without_a_key(services: FakeServices, keys: Path) -> 
 
 
 @pytest.mark.parametrize("path", ["/v1/models", "/v1/models/loreglass", "/openapi.json"])
-async def test_what_is_served_is_told_to_those_with_a_key(
-    services: FakeServices, keys: Path, path: str
-) -> None:
+async def test_model_list_needs_a_key(services: FakeServices, keys: Path, path: str) -> None:
     async with gateway_before(services, keys=keys) as world:
         without, with_one = await world.client.get(path), await world.client.get(path, headers=bearer(ANNA))
         page = await world.client.get("/")

@@ -82,7 +82,7 @@ async def test_without_queries_the_question_itself_is_searched() -> None:
     assert result.run.degraded == ["query_sampling"]
 
 
-async def test_one_search_that_fails_costs_that_search() -> None:
+async def test_failed_search_is_skipped() -> None:
     services = FakeServices()
 
     def reply(request: object) -> TextSearchReply:
@@ -110,7 +110,7 @@ async def test_the_texts_of_the_ten_nearest_images_are_context() -> None:
     assert result.outcome.entity.name == "Thing 0"
 
 
-async def test_a_piece_that_is_longer_than_the_whole_context_costs_no_more_than_its_place() -> None:
+async def test_oversized_piece_is_cut_to_the_context() -> None:
     services = searching()
     listed = ", ".join(["a name"] * 2_000)
     hits = [image_hit("Thing 0", 0.9, author="Nobody"), image_hit("Thing 1", 0.8, bearers=listed)]
@@ -123,7 +123,7 @@ async def test_a_piece_that_is_longer_than_the_whole_context_costs_no_more_than_
     assert len(first.text) + len(last.text) <= three_step.IMAGE_CHARS
 
 
-async def test_the_answer_is_given_as_it_is_said_with_what_it_can_be_traced_to() -> None:
+async def test_three_step_answer_is_given_with_its_citations() -> None:
     reasoner, turns = ScriptedThreeStep(), (Turn("What is this?", f"This is {BOOK}.", False),)
     result = await ask_three_step(reasoner, history=turns)
     assert reasoner.arguments["sample_queries"][0].history == turns
@@ -168,7 +168,7 @@ def long_passages(request: TextSearchRequest) -> TextSearchReply:
     return pages(*hits)
 
 
-async def test_the_list_holds_a_piece_of_every_result_with_what_was_asked_for() -> None:
+async def test_ranked_pieces_have_the_sentence_that_answers() -> None:
     services = FakeServices()
     services.text_search.reply = long_passages
     reasoner = ScriptedThreeStep(order=(29, 3))

@@ -31,7 +31,7 @@ CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.
 AWAY = {"unverified": Unverified.SAY}
 
 
-async def asked(away: str = "", **settings: Any) -> Answer:
+async def ask(away: str = "", **settings: Any) -> Answer:
     services = FakeServices()
     down = {"verifier": closed_port()} if away == "gone" else None
     if away == "crashes":
@@ -41,23 +41,23 @@ async def asked(away: str = "", **settings: Any) -> Answer:
 
 
 @pytest.mark.parametrize("away", ["crashes", "gone"])
-async def test_an_answer_that_nobody_checked_is_refused(away: str) -> None:
-    answer = await asked(away)
+async def test_unverified_answer_is_refused(away: str) -> None:
+    answer = await ask(away)
     assert (answer.reason, answer.confidence) == (Reason.UNAVAILABLE, 0.0)
     assert answer.advice == "Ask again in a minute."
     assert "verifier" in answer.degraded
 
 
 async def test_an_unchecked_answer_says_so_and_is_less_confident() -> None:
-    checked = await asked(**AWAY)
-    answer = await asked("crashes", **AWAY)
+    checked = await ask(**AWAY)
+    answer = await ask("crashes", **AWAY)
     assert checked.verification is Verification.VERIFIED
     assert answer.verification is Verification.UNVERIFIED
     assert answer.answer == f"{checked.answer} {CAUTION}"
     assert 0 < answer.confidence <= LEAST < checked.confidence
 
 
-def test_what_was_not_verified_must_cite() -> None:
+def test_unverified_answer_must_cite() -> None:
     unquoted, unverified = Reply("A fact.", 0.9), Verdict(LEAST, None, Verification.UNVERIFIED)
     outcome = conclude("What?", unquoted, unverified, CONTEXT, None, {}, THRESHOLDS, True)
     assert (outcome.reason, outcome.refused_by) == (Reason.UNSUPPORTED, "citation")
@@ -104,32 +104,32 @@ class OutOfTime:
     name = "loreglass"
     stage_graph = LOREGLASS
 
-    def __init__(self, *kept: Outcome) -> None:
-        self._kept = kept
+    def __init__(self, *outcomes: Outcome) -> None:
+        self._outcomes = outcomes
 
     async def answer(self, ask: Query, run: Run) -> Outcome:
-        for outcome in self._kept:
+        for outcome in self._outcomes:
             run.keep(outcome)
         raise DeadlineExceeded
 
 
-async def asked_in_hand(unverified: Unverified, *kept: Outcome) -> Answer:
-    return await answer_of(execution_of(OutOfTime(*kept), unverified=unverified))
+async def answer_in_hand(unverified: Unverified, *outcomes: Outcome) -> Answer:
+    return await answer_of(execution_of(OutOfTime(*outcomes), unverified=unverified))
 
 
-async def test_kept_answer_is_given_with_a_caution_or_refused_as_the_operator_says() -> None:
-    answer = await asked_in_hand(Unverified.SAY, TEA)
+async def test_answer_in_hand_follows_the_unverified_setting() -> None:
+    answer = await answer_in_hand(Unverified.SAY, TEA)
     assert (answer.answer, answer.reason) == (f"Tea. {CAUTION}", Reason.ANSWERED)
     assert answer.verification is Verification.UNVERIFIED
-    refused = await asked_in_hand(Unverified.REFUSE, TEA)
+    refused = await answer_in_hand(Unverified.REFUSE, TEA)
     assert (refused.answer, refused.reason) == (REFUSALS[Reason.UNSUPPORTED], Reason.UNSUPPORTED)
 
 
 @pytest.mark.parametrize("unverified", list(Unverified))
-async def test_kept_refusal_keeps_its_reason_and_without_one_time_has_run_out(unverified: Unverified) -> None:
-    kept = await asked_in_hand(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
-    assert kept.reason is Reason.UNSUPPORTED
-    assert (await asked_in_hand(unverified)).reason is Reason.TIMED_OUT
+async def test_refusal_in_hand_keeps_its_reason(unverified: Unverified) -> None:
+    answer = await answer_in_hand(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
+    assert answer.reason is Reason.UNSUPPORTED
+    assert (await answer_in_hand(unverified)).reason is Reason.TIMED_OUT
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ async def test_kept_refusal_keeps_its_reason_and_without_one_time_has_run_out(un
         ((0.99, 0.0), Reason.UNSUPPORTED, CheckName.TOKEN_MIN.value),
     ],
 )
-async def test_answer_is_kept_before_it_is_checked_and_is_no_surer_than_a_checked_one(
+async def test_answer_in_hand_is_unverified(
     tokens: tuple[float, ...] | None, reason: Reason, refused_by: str | None
 ) -> None:
     run = Run("t", Deadline.after_ms(20_000))

@@ -71,7 +71,7 @@ async def test_the_whole_photo_s_best_article_is_always_there() -> None:
     assert gathered.sections == ()
 
 
-async def test_a_plan_that_cannot_be_read_leaves_the_full_photo_s_search() -> None:
+async def test_unreadable_plan_leaves_the_full_photo_search() -> None:
     reasoner = ScriptedWikiPrf(failing={"plan_tools": BROKEN})
     result = await ask_wiki_prf(reasoner)
     assert pictures(result.services) == [PHOTO.jpeg]
@@ -81,7 +81,7 @@ async def test_a_plan_that_cannot_be_read_leaves_the_full_photo_s_search() -> No
     assert result.run.degraded == ["tool_plan"]
 
 
-async def test_what_cannot_be_found_in_the_photo_is_looked_for_by_all_of_it() -> None:
+async def test_grounding_without_a_region_searches_the_full_photo() -> None:
     services = FakeServices()
     reasoner = ScriptedWikiPrf(plan=GROUND)
     result = await ask_wiki_prf(reasoner, services)
@@ -91,7 +91,7 @@ async def test_what_cannot_be_found_in_the_photo_is_looked_for_by_all_of_it() ->
     assert result.run.degraded == []
 
 
-async def test_a_description_that_cannot_be_had_is_the_first_caption() -> None:
+async def test_failed_description_falls_back_to_the_caption() -> None:
     services = FakeServices()
     reasoner = ScriptedWikiPrf(plan=CAPTION, failing={"describe": BROKEN})
     result = await ask_wiki_prf(reasoner, services)
@@ -105,8 +105,8 @@ async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> N
     services.takes = ("image", "text")
     services.picture_texts.reply = images(image_hit("Fair", 0.6))
     result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
-    (asked,) = services.picture_texts.calls
-    assert (asked.texts, asked.k, asked.collection) == (["a blue book on a table"], 5, "images")
+    (request,) = services.picture_texts.calls
+    assert (request.texts, request.k, request.collection) == (["a blue book on a table"], 5, "images")
     assert services.text_search.calls[-1].queries == ["Fair"]
     assert result.notes("crop_search") == ["caption: Fair"]
     assert [call.query for call in services.reranker.calls] == ["a blue book on a table"]
@@ -160,7 +160,7 @@ async def test_three_sections_are_kept_by_caption_or_by_question(
     assert [item.text for item in sections] == [f"Passage {last - n} of {first}." for n in range(3)]
 
 
-async def test_sections_that_several_tools_find_are_told_once() -> None:
+async def test_sections_are_not_repeated() -> None:
     reasoner = ScriptedWikiPrf(plan=ToolPlan((*GROUND.calls, *FLIP.calls)))
     await ask_wiki_prf(reasoner, with_crop())
     gathered = reasoner.arguments["filter"]
@@ -169,7 +169,7 @@ async def test_sections_that_several_tools_find_are_told_once() -> None:
     assert len(set(texts)) == len(texts)
 
 
-def test_what_is_shown_is_bounded_and_each_text_is_in_either_part_once() -> None:
+def test_gathered_evidence_is_bounded_without_repeats() -> None:
     pieces = tuple(page(f"{number} " + "x" * 996) for number in range(20))
     cut = Gathered((*pieces[:3], *pieces), (pieces[1], *pieces)).within(EVIDENCE_CHARS)
     assert cut.document == pieces[:5]
@@ -178,7 +178,7 @@ def test_what_is_shown_is_bounded_and_each_text_is_in_either_part_once() -> None
 
 
 async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_retrieved() -> None:
-    reasoner = ScriptedWikiPrf(say=lambda found: best_first(found, PAGES))
+    reasoner = ScriptedWikiPrf(say=lambda context: best_first(context, PAGES))
     result = await ask_wiki_prf(reasoner, with_crop())
     knowledge, context = reasoner.arguments["answer"]
     assert knowledge == "It has 312 pages."
@@ -225,6 +225,6 @@ def test_a_mirror_image_is_turned_left_to_right() -> None:
     assert turned[32, 85, 0] > 150 > 80 > turned[32, 85, 2]
 
 
-def test_what_is_no_photo_has_no_mirror_image() -> None:
+def test_corrupt_photo_cannot_be_mirrored() -> None:
     with pytest.raises(CorruptImage):
         mirrored(PHOTO.jpeg[:200])

@@ -11,9 +11,9 @@ from evaluation.calibration.replay import Cutoffs, Signals, replay, signals_of
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from loreglass_client.models import Explanation
+from tests.unit.evaluation.calibration.generated_answers import ask, drawn, thresholds_of
 from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
 from tests.unit.evaluation.records import answered, turn_of
-from tests.unit.evaluation.calibration.generated_answers import ask, drawn, thresholds_of
 
 pytestmark = pytest.mark.anyio
 

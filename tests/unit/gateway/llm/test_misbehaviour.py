@@ -100,7 +100,7 @@ NO_FORM: dict[str, Scripted] = {
 
 
 @pytest.mark.parametrize("traits", LIMITED.values(), ids=LIMITED.keys())
-async def test_a_server_of_few_abilities_gives_the_same_results(traits: ServerTraits) -> None:
+async def test_limited_server_gives_the_same_results(traits: ServerTraits) -> None:
     async with bench(SCRIPT) as able, bench(SCRIPT, traits) as it:
         for name, call in CALLS.items():
             assert unmeasured(await call(it)) == unmeasured(await call(able)), name
@@ -116,7 +116,7 @@ def unmeasured(result: Any) -> Any:
 
 
 @pytest.mark.parametrize("reply", NO_FORM.values(), ids=NO_FORM.keys())
-async def test_a_reply_in_another_form_raises_one_of_our_errors(reply: Scripted) -> None:
+async def test_reply_in_another_form_is_an_unavailable_dependency(reply: Scripted) -> None:
     async with bench(dict.fromkeys(GOOD, reply)) as it:
         for name in GOOD:
             with pytest.raises(DependencyUnavailable):
@@ -124,7 +124,7 @@ async def test_a_reply_in_another_form_raises_one_of_our_errors(reply: Scripted)
 
 
 @pytest.mark.parametrize("name", ["understand", "chain_of_thought"])
-async def test_a_model_that_declines_to_look_knows_nothing(name: str) -> None:
+async def test_declined_draft_has_no_answer(name: str) -> None:
     async with bench({name: says("", refusal="I can't help with that.")}) as it:
         made = await CALLS[name](it)
     assert (made.answer, made.entity, made.confidence, made.self_contained) == (None, None, None, False)
@@ -148,14 +148,14 @@ def test_a_cut_reply_is_read_as_far_as_it_is_complete(name: str) -> None:
         read = cut_off(SCHEMAS[name], text[:length])
         if read is None:
             continue
-        for field, told in SCHEMAS[name].model_fields.items():
+        for field, details in SCHEMAS[name].model_fields.items():
             held, meant = getattr(read, field), getattr(complete, field)
             if isinstance(held, list):
                 assert held == meant[: len(held)]
-            elif told.is_required():
+            elif details.is_required():
                 assert meant.startswith(held)
             else:
-                assert held in (meant, told.default), (field, text[:length])
+                assert held in (meant, details.default), (field, text[:length])
 
 
 def cut_off(schema: type[Structured], text: str) -> Structured | None:
@@ -171,13 +171,13 @@ def cut_off(schema: type[Structured], text: str) -> Structured | None:
 async def test_replies_are_not_logged() -> None:
     secret = "Zanzibar"
     script = {name: [says(f"{secret} {reply!s}"), says(secret)] for name, reply in {**GOOD, **TEXTS}.items()}
-    told: list[str] = []
+    details: list[str] = []
     with structlog.testing.capture_logs() as entries:
         async with bench(script) as it:
             for call in (*CALLS.values(), *CALLS.values()):
                 try:
                     await call(it)
                 except LoreglassError as error:
-                    told.append(error.detail)
-    assert len(told) >= len(GOOD)
-    assert secret not in f"{told} {entries}"
+                    details.append(error.detail)
+    assert len(details) >= len(GOOD)
+    assert secret not in f"{details} {entries}"

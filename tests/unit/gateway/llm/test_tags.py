@@ -25,7 +25,7 @@ def test_a_plan_in_form_has_the_calls_in_the_model_s_own_order() -> None:
 
 
 @pytest.mark.parametrize("line", ["1. Flip: Flip left.", "4. flip:", "1. flip", "12) FLIP: right"])
-def test_a_flip_needs_no_words(line: str) -> None:
+def test_flip_needs_no_argument(line: str) -> None:
     assert plan_in_form(plan(line)) == (ToolCall(FLIP),)
 
 
@@ -38,11 +38,11 @@ def test_a_flip_needs_no_words(line: str) -> None:
         *(f"1. caption: {'x' * (CONTENT_CHARS + 1)}", "grounding: 1. the panda"),
     ],
 )
-def test_one_line_that_is_no_call_costs_the_whole_plan_its_reward(line: str) -> None:
+def test_plan_with_an_invalid_line_is_not_in_form(line: str) -> None:
     assert plan_in_form(plan("1. flip", line)) is None
 
 
-def test_a_fifth_call_costs_the_plan_its_reward() -> None:
+def test_plan_with_five_calls_is_not_in_form() -> None:
     lines = [f"{n}. caption: panda {n}" for n in range(1, MOST_CALLS + 2)]
     assert plan_in_form(plan(*lines)) is None
     assert len(plan_in_form(plan(*lines[:MOST_CALLS])) or ()) == MOST_CALLS
@@ -65,11 +65,11 @@ def test_a_fifth_call_costs_the_plan_its_reward() -> None:
         ),
     ],
 )
-def test_a_plan_that_does_not_keep_to_its_form_is_none(text: str) -> None:
+def test_plan_outside_its_tags_is_not_in_form(text: str) -> None:
     assert plan_in_form(text) is None
 
 
-def test_knowledge_in_form_is_what_stands_between_its_tags() -> None:
+def test_knowledge_in_form_is_read_from_its_tags() -> None:
     text = "<think>Piece 2 counts.</think>\n<answer>\n 31 metres < 40 metres\n</answer>\n"
     assert knowledge_in_form(text) == "31 metres < 40 metres"
     assert plan_in_form(text) is None
@@ -90,7 +90,7 @@ TEXTS = st.one_of(
 
 
 @given(TEXTS)
-def test_what_is_in_form_is_read_the_same_by_those_who_serve(text: str) -> None:
+def test_strict_and_lenient_readers_agree(text: str) -> None:
     strict, served = plan_in_form(text), read_plan(text)
     assert (served is not None and served.in_form) == (strict is not None)
     if strict is not None and served is not None:
@@ -142,7 +142,7 @@ def test_plan_is_read_in_any_frame(spelling: str, gap: str) -> None:
         ("Flip the image left or right", ToolCall(FLIP)),
     ],
 )
-def test_a_line_is_the_call_that_it_spells(line: str, call: ToolCall) -> None:
+def test_line_is_read_as_its_call(line: str, call: ToolCall) -> None:
     assert read_call(line) == call
 
 
@@ -159,7 +159,7 @@ def test_a_line_is_the_call_that_it_spells(line: str, call: ToolCall) -> None:
         *("the question says: grounding: the panda", "1. 描述: 一只熊猫", '{"tool": "flip"}'),
     ],
 )
-def test_prose_and_tools_that_are_not_wanted_are_no_calls(line: str) -> None:
+def test_prose_and_unwanted_tools_are_not_calls(line: str) -> None:
     assert read_call(line) is None
 
 
@@ -175,7 +175,7 @@ def test_what_is_not_a_plan_gives_none(text: str) -> None:
     assert read_plan(text) is None
 
 
-def test_lines_that_are_no_calls_repetitions_and_calls_beyond_the_fourth_are_counted() -> None:
+def test_dropped_lines_are_counted() -> None:
     read = read_plan("<tool>\n1. zoom: in\n2. flip\n3. flip\nand so on\n</tool>")
     assert read == ToolPlan((ToolCall(FLIP),), 3, in_form=False)
     read = read_plan("\n".join(f"- caption: panda {n}" for n in range(7)))
@@ -193,7 +193,7 @@ def test_lines_that_are_no_calls_repetitions_and_calls_beyond_the_fourth_are_cou
         "<answer>Rome.</answer> No: <answer>Turin.</answer>",
     ],
 )
-def test_knowledge_is_what_the_last_answer_tags_hold(text: str) -> None:
+def test_knowledge_is_read_from_the_last_answer_tags(text: str) -> None:
     assert read_knowledge(text) == "Turin."
 
 

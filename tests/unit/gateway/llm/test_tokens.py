@@ -29,14 +29,14 @@ def pieces(word: bytes, ranks: Ranks) -> list[bytes]:
         return [word]
     parts = [word[place : place + 1] for place in range(len(word))]
     while True:
-        known = [
+        merges = [
             (rank, place)
             for place in range(len(parts) - 1)
             if (rank := ranks.get(parts[place] + parts[place + 1])) is not None
         ]
-        if not known:
+        if not merges:
             return parts
-        place = min(known)[1]
+        place = min(merges)[1]
         parts[place : place + 2] = [parts[place] + parts[place + 1]]
 
 

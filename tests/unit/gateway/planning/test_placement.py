@@ -47,17 +47,17 @@ def info(service: str, device: str = "cuda:0", peak: int = 0) -> Info:
         (PLAN.to_json().replace('"vlm_sequences":8', '"vlm_sequences":0'), "vlm_sequences: Input should be"),
     ],
 )
-def test_a_plan_that_cannot_be_is_refused_in_one_sentence(text: str, sentence: str) -> None:
+def test_invalid_plan_is_refused_in_one_sentence(text: str, sentence: str) -> None:
     with pytest.raises(WrongSettings) as caught:
         PlacementPlan.parse(text)
-    said = str(caught.value)
-    assert said.startswith("The placement plan cannot be used: ")
-    assert sentence in said
-    assert "\n" not in said
+    message = str(caught.value)
+    assert message.startswith("The placement plan cannot be used: ")
+    assert sentence in message
+    assert "\n" not in message
 
 
 @given(text=st.text(max_size=60))
-def test_no_text_ends_in_anything_but_a_sentence(text: str) -> None:
+def test_any_invalid_plan_is_wrong_settings(text: str) -> None:
     with pytest.raises(WrongSettings):
         PlacementPlan.parse(text)
 
@@ -148,7 +148,7 @@ def test_services_that_keep_to_the_plan_are_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "found", "sentence"),
+    ("name", "place", "sentence"),
     [
         (
             "reranker",
@@ -162,5 +162,5 @@ def test_services_that_keep_to_the_plan_are_left_out() -> None:
         ("painter", info("painter"), "painter runs on cuda:0; the plan does not know it."),
     ],
 )
-def test_a_difference_from_the_plan_is_one_sentence(name: str, found: Info, sentence: str) -> None:
-    assert compare(PLAN, {name: found, "cropper": info("cropper")}) == {name: sentence}
+def test_a_difference_from_the_plan_is_one_sentence(name: str, place: Info, sentence: str) -> None:
+    assert compare(PLAN, {name: place, "cropper": info("cropper")}) == {name: sentence}

@@ -77,7 +77,7 @@ async def test_a_session_belongs_to_its_tenant(sessions: Sessions) -> None:
     "session_id",
     ["", "x", "*", "a" * 33, "{" * 32, "é" * 32, "a" * 31 + "\n", "\ud800" * 32, "a-Valid_form0" + "x" * 19],
 )
-async def test_what_cannot_be_an_id_is_an_unknown_session(sessions: Sessions, session_id: str) -> None:
+async def test_invalid_id_is_an_unknown_session(sessions: Sessions, session_id: str) -> None:
     await assert_unknown(sessions, session_id)
 
 
