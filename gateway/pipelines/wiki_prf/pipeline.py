@@ -42,8 +42,8 @@ MODULES = frozenset({"processing", "filtering", "refusals", "sections-past-1", *
 Without `processing`: no plan, no tools, the whole photo's article alone; `filtering`: the answer is made from
 all that was retrieved; `captioning`, `grounding`, `flipping`: the plan's calls of that tool are not made (all
 of Table 8); `articles-past-3`: a tool retrieves three articles (Tables 10, 14 and 15); `sections-past-1`: the
-best section of a tool's articles is kept (Tables 14 and 15). Without `refusals` the answer is a name, a number
-or a short phrase, whatever is known: exact match and BEM count no sentence and no refusal.
+best section of a tool's articles is kept (Tables 14 and 15). Without `refusals` the answer is a name, a
+number or a short phrase, whatever is known: exact match and BEM count no sentence and no refusal.
 """
 
 STAGE_GRAPH = StageGraph(
