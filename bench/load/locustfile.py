@@ -60,7 +60,7 @@ def _prepare(environment: Environment, **_: Any) -> None:
 
 def _judge(environment: Environment, **_: Any) -> None:
     counts = Counter[str]()
-    for (ending, _), entry in environment.stats.entries.items():
+    for (ending, _kind), entry in environment.stats.entries.items():
         counts[ending] += entry.num_requests
     found = verdicts(counts, Shape(_options(environment).shape))
     for each in found:
@@ -70,9 +70,9 @@ def _judge(environment: Environment, **_: Any) -> None:
     environment.process_exit_code = 0 if all(each.held for each in found) and not stumbled else 1
 
 
-events.init_command_line_parser.add_listener(_add_options)
-events.init.add_listener(_prepare)
-events.quitting.add_listener(_judge)
+events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
+events.init.add_listener(_prepare)  # type: ignore[no-untyped-call]
+events.quitting.add_listener(_judge)  # type: ignore[no-untyped-call]
 
 
 def _options(environment: Environment) -> Any:
