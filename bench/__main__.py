@@ -1,4 +1,4 @@
-"""`python -m bench [NAME ...] [--quick]`: run benchmarks and write docs/benchmarks.md."""
+"""`python -m bench [NAME ...] [--quick]`: run benchmarks and write docs/benchmarks."""
 
 import asyncio
 import sys
@@ -15,7 +15,7 @@ from bench.benchmark import Bench, Benchmark, cores
 from bench.figures import Table
 from bench.generator import Generator, generator
 from bench.machine import described
-from bench.report import section, write
+from bench.report import write
 from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -28,7 +28,7 @@ _NAMES = ", ".join(BENCHMARKS)
 def main(
     names: Annotated[list[str] | None, typer.Argument(help=_NAMES)] = None,
     only: Annotated[list[str] | None, typer.Option(help="the same; further names may follow")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="shorter; the page is not written")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="shorter; no page is written")] = False,
     photos: Annotated[
         Path | None, typer.Option(help="a folder of your photos, for profile", file_okay=False, exists=True)
     ] = None,
@@ -51,9 +51,8 @@ def main(
             tables = _measured(benchmark, load, _QUICK if quick else 1.0, photos, console)
             _show(console, benchmark, tables)
             if not quick:
-                name = benchmark.about.name
-                command = f"python -m bench --only {name}"
-                write(list(BENCHMARKS), {name: section(benchmark.about, tables, command, described())})
+                command = f"python -m bench --only {benchmark.about.name}"
+                write(benchmark.about, tables, command, described())
 
 
 def _measured(

@@ -42,7 +42,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One section of the page. `only_if_named`: why nobody gets it unasked, if so."""
+    """One page. `only_if_named`: why nobody gets it unasked, if so."""
 
     about: About
     run: Callable[[Bench], Awaitable[Sequence[Table]]]

@@ -1,4 +1,4 @@
-"""Benchmark 4: the platform without a model server: one process, no GPU, the sample."""
+"""The platform without a model server: one process, no GPU, the sample."""
 
 import asyncio
 import tempfile
@@ -28,7 +28,7 @@ from evaluation.data.world import World, load_world
 
 ABOUT = About(
     "profile",
-    "4. The platform without a model server",
+    "The platform without a model server",
     "Every service and the gateway in one process (`deploy.one_process`) over the sample's index, all of its"
     " questions one after the other. With `--photos FOLDER` also questions about photos of your own.",
     "a new photo of 1280 by 960 pixels is answered within 1 s (p50, two cores).",
