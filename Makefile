@@ -14,6 +14,7 @@
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
 # make train-tiny  every step of training, on the sample with tiny models: data, SFT, GRPO, serving, reports
 # make audit   published advisories against the locked Python packages (pip-audit asks OSV)
+# make reference  the pages of API, settings and command in docs/reference, from the code
 # make docs    the documentation as a searchable site in var/site; links are checked
 # make check   format, lint, types, architecture, contracts
 
@@ -58,7 +59,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny check docs format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny check docs format lock publish-contracts openapi reference
 
 demo: $(VENV)/.photographs
 	$(BIN)/loreglass demo
@@ -183,6 +184,9 @@ lock: $(VENV)/.dev
 
 openapi: $(VENV)/.dev
 	$(BIN)/python -m deploy.openapi
+
+reference: $(VENV)/.dev
+	$(BIN)/python -m deploy.reference
 
 publish-contracts: $(VENV)/.dev
 	cd proto && ../$(BIN)/buf build --exclude-source-info -o '-#format=json' | ../$(BIN)/python -m json.tool --indent 1 - published.json
