@@ -142,7 +142,7 @@ def test_no_curve_gives_a_draft_that_the_photo_does_not_suffice_for() -> None:
         ({"intercept": float("nan")}, "intercept"),
         ({"intercept": "-2"}, "intercept"),
         ({"fitted_on": [{**ARTEFACT["fitted_on"][0], "sha256": "none"}]}, "sha256"),
-        ({"note": "mine"}, "no such field"),
+        ({"note": "mine"}, "unknown field"),
     ],
     ids=["format", "fewer", "order", "more", "nan", "text", "digest", "unknown"],
 )
