@@ -6,6 +6,7 @@ A test compares the pages with the code.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import is_dataclass
+from datetime import datetime
 from enum import Enum
 from pathlib import Path
 from types import NoneType
@@ -47,7 +48,14 @@ _MODELS = (
     answer.PlanTrace,
     answer.Problem,
 )
-_TYPES = {str: "string", int: "integer", float: "number", bool: "boolean", bytes: "base64 string"}
+_TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    bytes: "base64 string",
+    datetime: "date and time",
+}
 
 
 def _table(headers: Sequence[str], rows: Iterator[Sequence[str]]) -> str:

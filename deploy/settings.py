@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr
@@ -25,6 +26,11 @@ class PocketSettings(LocalPorts):
     )
     model_name: str = Field(default="", description="Which of its models. Not needed if it has one.")
     model_key: SecretStr = Field(default=SecretStr(""), description="The model server's API key.")
+    web: HttpAddress | Literal["brave", "tavily"] | None = Field(
+        default=None,
+        description="Search the web if the index has no answer: a SearXNG's address, `brave` or `tavily`.",
+    )
+    web_key: SecretStr = Field(default=SecretStr(""), description="The API key of `brave` or `tavily`.")
 
 
 def one_thread_each() -> None:

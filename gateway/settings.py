@@ -143,6 +143,10 @@ class GatewaySettings(AppSettings):
     reader_url: HttpAddress = Field(
         default="http://127.0.0.1:7108", description="Address of the reader service."
     )
+    web_search_url: HttpAddressOrNone = Field(
+        default="",
+        description="A text search service with `engine=web`, if the index has no answer. Empty: none.",
+    )
     photo_to_domain_router: bool = Field(
         default=False, description="Send the photo to the domain router. Only for its engine `blip2`."
     )

@@ -1,5 +1,6 @@
 """The public API: `POST /answer`, sessions, traces."""
 
+from datetime import datetime
 from enum import StrEnum
 
 from pydantic import Base64Bytes, Field, StrictBool, StrictFloat, StrictStr
@@ -47,11 +48,12 @@ class Verification(StrEnum):
 
 
 class CitationKind(StrEnum):
-    """Where a snippet comes from: the photo itself, the image knowledge base, or a web page."""
+    """Where a snippet comes from: the photo itself, the index of images or of pages, or the open web."""
 
     PHOTO = "photo"
     IMAGE = "image"
     PAGE = "page"
+    WEB = "web"
 
 
 class ImageInput(Request):
@@ -123,6 +125,9 @@ class Citation(Message):
     snippet: str = Field(description="The passage, verbatim.")
     score: float = Field(description="How relevant the passage is to the question, in 0..1.")
     kind: CitationKind = Field(description="Where the passage comes from.")
+    last_modified: datetime | None = Field(
+        default=None, description="When the page was last modified, if that is known."
+    )
 
 
 class Conflict(Message):

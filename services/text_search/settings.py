@@ -3,31 +3,36 @@
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 from pydantic_settings import SettingsConfigDict
 
 from chassis.settings import RemoteModelSettings
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Pooling, VectorFormat
+from services.text_search.web_providers import Provider
 
 
 class Engine(StrEnum):
     """BM25 beside the sentence encoder that came with the platform (`builtin`), one of your choice in this
-    process (`bge`), or one on a ready-made server (`remote`); `pocket` is BM25 alone.
+    process (`bge`), or one on a ready-made server (`remote`); `pocket` is BM25 alone. `web` has no index: it
+    asks a search API and reads the pages.
     """
 
     BUILTIN = "builtin"
     POCKET = "pocket"
     BGE = "bge"
     REMOTE = "remote"
+    WEB = "web"
 
 
 class TextSearchSettings(RemoteModelSettings):
-    """Where the vectors are, the parameters of BM25, and how the encoder is used."""
+    """Where the vectors are, the parameters of BM25, how the encoder is used, and how the web is searched."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_TEXT_SEARCH_")
 
     port: int = Field(default=7104, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.POCKET, description="`builtin`, `pocket`, `bge` or `remote`.")
+    engine: Engine = Field(
+        default=Engine.POCKET, description="`builtin`, `pocket`, `bge`, `remote` or `web`."
+    )
     workers: int = Field(default=2, ge=1, description="Calls that run at once in the `builtin` engine.")
     data_dir: Path = Field(default=Path("var/text_search"), description="Folder of the embedded store.")
     disk_reserve_mib: int = Field(
@@ -58,3 +63,12 @@ class TextSearchSettings(RemoteModelSettings):
     remote_format: VectorFormat = Field(
         default=VectorFormat.FLOAT, description="`remote`: number format of the vectors."
     )
+    web_provider: Provider = Field(default=Provider.SEARXNG, description="`web`: the search API.")
+    web_url: str = Field(
+        default="", pattern="^(https?://.+)?$", description="`web`: its address. SearXNG needs one."
+    )
+    web_key: SecretStr = Field(default=SecretStr(""), description="`web`: the API key of Brave or Tavily.")
+    web_pages: int = Field(default=5, ge=0, le=20, description="`web`: pages that a call reads.")
+    web_keep_s: float = Field(default=3600.0, ge=0, description="`web`: seconds that pages are cached.")
+    web_per_minute: int = Field(default=60, ge=1, description="`web`: requests to the search API a minute.")
+    web_robots: bool = Field(default=True, description="`web`: respect robots.txt.")
