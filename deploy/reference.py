@@ -12,7 +12,6 @@ from pathlib import Path
 from types import NoneType
 from typing import Any, get_args, get_origin
 
-import typer
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
@@ -24,6 +23,7 @@ from chassis.settings import AppSettings, ServiceAccess
 from clients.cli import app as command
 from clients.settings import ClientSettings
 from contracts import answer
+from contracts.errors import Problem
 from corpus.settings import CorpusSettings
 from deploy.inventory import APPS
 from deploy.openapi import document
@@ -33,7 +33,7 @@ from services.vlm.settings import ServeSettings
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"
-_MODELS = (
+_MODELS: tuple[type[BaseModel], ...] = (
     answer.AnswerRequest,
     answer.ImageInput,
     answer.AudioInput,
@@ -46,7 +46,7 @@ _MODELS = (
     answer.Trace,
     answer.StageTrace,
     answer.PlanTrace,
-    answer.Problem,
+    Problem,
 )
 _TYPES = {
     str: "string",
@@ -218,8 +218,7 @@ def _commands(group: Any, path: str) -> Iterator[str]:
 
 def cli() -> str:
     """Return the page of the command `loreglass`."""
-    root: typer.core.TyperCommand = get_command(command)
-    return "\n\n".join(part for part in _commands(root, "loreglass") if part) + "\n"
+    return "\n\n".join(part for part in _commands(get_command(command), "loreglass") if part) + "\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {"api.md": api, "settings.md": settings, "cli.md": cli}

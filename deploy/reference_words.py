@@ -6,13 +6,12 @@ from contracts.answer import (
     Answer,
     Citation,
     IdentifiedEvent,
-    Problem,
     Reason,
     StageEvent,
     TokenEvent,
     TranscriptEvent,
 )
-from contracts.errors import ErrorKind
+from contracts.errors import ErrorKind, Problem
 
 EVENTS: dict[str, tuple[type[BaseModel], str]] = {
     "stage": (StageEvent, "A stage ended."),
