@@ -39,10 +39,10 @@ def serve(
 
 @app.command()
 def doctor(
-    model_url: Annotated[str | None, typer.Option(help="try this model server, too")] = None,
+    model_url: Annotated[str | None, typer.Option(help="also check this model server")] = None,
     model_name: Annotated[str, typer.Option(help="which of its models")] = "",
 ) -> None:
-    """Say what runs here, what is indexed, and what to do next. Exits with 1 where something is not well."""
+    """Check the installation and say what to do next. Exits with 1 if a problem is found."""
     from deploy.doctor import main as examine
 
     if not examine(model_url, model_name):
@@ -51,7 +51,7 @@ def doctor(
 
 @app.command()
 def demo() -> None:
-    """See it work: index photographs and pages, start the platform, ask questions, print the answers."""
+    """Index sample photographs and pages, start the platform, ask questions, print the answers."""
     from deploy.demo import main as run
 
     run()

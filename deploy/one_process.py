@@ -1,4 +1,4 @@
-"""The pocket profile: every service on its own loopback socket, plain HTTP between them, one process."""
+"""The lite profile: every service on its own loopback socket, plain HTTP between them, one process."""
 
 import ctypes
 import secrets
@@ -125,7 +125,7 @@ def _access() -> ServiceAccess:
 def _operator(
     settings: PocketSettings, services: Mapping[str, BoundApp], group: TaskGroup, token: str
 ) -> Operator:
-    """Within one process the index is read where it is: no service tells strangers all that it holds."""
+    """Within one process the index is read where it is: no service shows all of its index to others."""
 
     def store(name: str) -> VectorStore:
         held: VectorStore = services[name].app.state.pool.engine.store

@@ -384,7 +384,7 @@ function planned({ at_ms: at, after, cuts, expected_ms: expected, remaining_ms: 
 
 // ---- who may see it ----
 
-/** Tell what went wrong with this; who is not let in is asked for a key. */
+/** Show what went wrong; ask for a key if it is missing. */
 async function show(work) {
   try {
     await work;

@@ -17,6 +17,7 @@ from gateway.routes import answer, chat, devices, speech
 from gateway.routes.dependencies import caller_of
 from gateway.routes.openai_shape import wrong_addresses
 from gateway.routes.page import page_router
+from gateway.routes.reference import reference_router
 from gateway.serving.background import background_task
 from gateway.serving.service_info import log_start
 from gateway.settings import GatewaySettings, Reasoning
@@ -46,7 +47,8 @@ def create_app(
             async with background_task(partial(tell_start, settings, gateway.services, DEFAULT_PIPELINE)):
                 yield
 
-    routers = [answer.router, chat.router, devices.router, speech.router, page_router(), wrong_addresses]
+    pages = (page_router(), reference_router())
+    routers = [answer.router, chat.router, devices.router, speech.router, *pages, wrong_addresses]
 
     def model() -> Mapping[str, str]:
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started

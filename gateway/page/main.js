@@ -178,7 +178,7 @@ function soon(photo) {
 }
 
 async function arrive(file) {
-  if (!isPhoto(file)) return hint("That is no photo.");
+  if (!isPhoto(file)) return hint("This file is not a photo.");
   stage.show({ id: freshId(), ...(await photoOfFile(file)) });
   announce("The photo is there. Ask about it.");
   return byId("question").focus({ preventScroll: true });

@@ -99,7 +99,7 @@ async def ask_with_photo(
     session: Annotated[str, Query(description="Questions under one name are one conversation.")] = "",
     deadline_ms: Annotated[str | None, Query(description="Else what the device waits for.")] = None,
 ) -> PhotoQuestionReply | Response:
-    """Answer a device that sends a photo, in the shape that it reads.
+    """Answer a device that sends a photo, in the format that it reads.
 
     To a board (who sends a `Device-Id`) every reply but those of the exchange itself has status 200: it reads
     no words under another.
@@ -151,7 +151,7 @@ async def ask_with_photo(
 async def show_answer(
     request_id: str, request: Request, gateway: GatewayDep, session: str = ""
 ) -> PhotoQuestionReply | Response:
-    """What came of a photo that was sent with this `requestId`, for the phone whose glasses sent it.
+    """Return the reply to a photo with this `requestId`, for the phone whose glasses sent it.
 
     404 while there is nothing, and again after ten minutes. `session`: the one of the address that the photo
     was sent to.
