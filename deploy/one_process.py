@@ -4,7 +4,7 @@ import ctypes
 import secrets
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import urlsplit
@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
+from fastapi import APIRouter
 from pydantic import SecretStr
 
 from chassis.http.access import is_loopback
@@ -23,9 +24,12 @@ from chassis.telemetry.logs import configure_logging
 from chassis.telemetry.spans import open_telemetry
 from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
+from deploy.certificate import keep_renewed
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
+from deploy.invitations import invitations_router
+from deploy.lan import Lan
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
@@ -35,6 +39,7 @@ from gateway.llm.capabilities import Abilities
 from gateway.planning.advice import enough_ms
 from gateway.planning.run import side_by_side
 from gateway.reasoners import open_reasoners
+from gateway.serving.background import background_task
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import wire
 from services.cropper.app import create_app as create_cropper
@@ -56,6 +61,10 @@ from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 
 _LOOPBACK = "127.0.0.1"
+_OPEN_TO_ALL = (
+    "Warning: everybody who can reach {} can ask questions, and their photos travel unencrypted. "
+    "Use --lan instead of --host, or set LOREGLASS_GATEWAY_KEYS."
+)
 _WRITTEN_TO = ("image_search", "text_search")
 _M_ARENA_MAX = -8  # malloc.h
 
@@ -66,6 +75,7 @@ class Platform:
 
     gateway_url: str
     service_urls: dict[str, str]
+    lan: Lan | None = None
 
 
 @asynccontextmanager
@@ -74,7 +84,7 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
 
     Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
     """
-    gateway_settings = gateway_settings_for(settings.host)  # before a socket is bound
+    gateway_settings = gateway_settings_for(settings.host, settings.lan)  # before a socket is bound
     abilities: Abilities | None = None
     if settings.model:
         model = await find_model(
@@ -83,21 +93,24 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
         _say(model.described(gateway_settings))
     access = _access()
+    lan = Lan.open(settings, gateway_settings.keys) if settings.lan else None
+    if lan is not None:
+        gateway_settings = lan.settings(gateway_settings)
     services = _bind_services(settings, access)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
     token = access.write_secret()
     ports = [port for name in _WRITTEN_TO if (port := urlsplit(urls[name]).port)]
-    async with side_by_side() as group:
+    async with side_by_side() as group, _renewing(lan):
         operator = _operator(settings, services, group, token)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
-        further = [operator_router(operator), documents_router(operator.indexing)]
+        further = [operator_router(operator), documents_router(operator.indexing), _invitations(lan)]
         app = create_gateway(gateway_settings, wire_probed, further=further)
-        gateway = BoundApp(app, listen(settings.host, settings.port))
+        gateway = BoundApp(app, listen(settings.host, settings.port), tls=lan.tls if lan else None)
         with shared_token(token, ports):  # before anybody can ask a service
             async with running([*services.values(), gateway]):
                 try:
-                    yield Platform(gateway.url, urls)
+                    yield Platform(gateway.url, urls, lan)
                 finally:
                     operator.indexing.stop()
 
@@ -138,10 +151,20 @@ def _operator(
     )
 
 
-def gateway_settings_for(host: str) -> GatewaySettings:
+def _renewing(lan: Lan | None) -> AbstractAsyncContextManager[None]:
+    if lan is None:
+        return nullcontext()
+    return background_task(partial(keep_renewed, lan.certificate, lan.tls.context))
+
+
+def _invitations(lan: Lan | None) -> APIRouter:
+    return invitations_router(lan.invitations, lan.certificate.fingerprint) if lan else invitations_router(None)
+
+
+def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:
     """Those of the environment; if it does not say so, experiments are on where only this machine can ask."""
     settings = from_environment(GatewaySettings)
-    if "experiments" in settings.model_fields_set or not is_loopback(host):
+    if "experiments" in settings.model_fields_set or lan or not is_loopback(host):
         return settings
     return settings.model_copy(update={"experiments": True})
 
@@ -204,6 +227,10 @@ def main(**chosen: object) -> None:
     async def serve() -> None:
         async with platform(settings) as running_platform:
             _say(f"Loreglass answers at {running_platform.gateway_url} (Ctrl-C stops it)")
+            if running_platform.lan is not None:
+                _say(running_platform.lan.described())
+            elif not is_loopback(settings.host) and GatewaySettings().keys is None:
+                _say(_OPEN_TO_ALL.format(settings.host))
             await until_signalled()
 
     try:
@@ -212,7 +239,7 @@ def main(**chosen: object) -> None:
     except CannotStart as error:
         sys.exit(str(error))
     except OSError as error:
-        sys.exit(f"A port is taken ({error.strerror}). Set LOREGLASS_PORT and LOREGLASS_SERVICE_PORT.")
+        sys.exit(f"Cannot listen ({error.strerror}). Choose other ports: --port, --service-port, LOREGLASS_LAN_PORT.")
 
 
 def _limit_malloc_arenas() -> None:

@@ -18,6 +18,8 @@ class PocketSettings(LocalPorts):
     """One process: the gateway on `host:port`, every service on a loopback port of its own."""
 
     host: str = "127.0.0.1"
+    lan: bool = Field(default=False, description="HTTPS for other devices, each with a key of its own")
+    lan_port: int = Field(default=7143, ge=0, le=65535, description="of HTTPS; 0 picks a free port")
     data_dir: Path = Field(default=VAR / "loreglass", description="indexes are kept here")
     log_level: str = "info"
     model: HttpAddress | None = Field(

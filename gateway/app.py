@@ -61,7 +61,7 @@ def create_app(
         _engine(settings),
         model=model,
         described_to=caller_of,
-        check=_check_site(settings) if settings.keys is None else None,
+        check=_check_site(settings) if settings.keys is None or settings.local_without_key else None,
     )
     if settings.origins:
         app.add_middleware(

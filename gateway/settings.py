@@ -179,6 +179,9 @@ class GatewaySettings(AppSettings):
     max_in_flight: int = Field(default=8, ge=1, description="questions worked on at once")
     max_waiting: int = Field(default=32, ge=0, description="questions that wait their turn; the next get 503")
     keys: Path | None = Field(default=None, description="callers' keys; without it everybody may ask")
+    local_without_key: bool = Field(
+        default=False, description="with keys: programs of this machine may ask without one (serve --lan)"
+    )
     tenant_requests_per_minute: int = Field(
         default=1_200, ge=1, description="of one tenant with keys, unless their file says otherwise"
     )

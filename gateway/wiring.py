@@ -70,7 +70,12 @@ async def wire(
     async with AsyncExitStack() as resources:
         enter, registry = resources.enter_async_context, metrics.registry
         http = await enter(open_http())
-        keys = Keys.load(settings.keys, clock, Quota.of_settings(settings))
+        keys = Keys.load(
+            settings.keys,
+            clock,
+            Quota.of_settings(settings),
+            local_without_key=settings.local_without_key,
+        )
         stores = await enter(open_stores(settings, keys, clock))
 
         estimates = load_estimates(settings, clock)

@@ -97,7 +97,7 @@ def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
     taken.close()
     assert ended.returncode == 1
-    assert "LOREGLASS_PORT" in ended.stderr
+    assert "--port" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 
