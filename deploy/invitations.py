@@ -60,9 +60,7 @@ class Invitation:
 class Invitations:
     """Makes invitations, and keys for those who bring one. `site`: the address of the gateway for devices."""
 
-    def __init__(
-        self, site: Callable[[], str], keys_file: Path, clock: Clock = time.monotonic
-    ) -> None:
+    def __init__(self, site: Callable[[], str], keys_file: Path, clock: Clock = time.monotonic) -> None:
         self._site = site
         self._keys_file = keys_file
         self._clock = clock
@@ -87,7 +85,9 @@ class Invitations:
             lines = entry(key, f"device-{key.prefix}", "interactive")
             try:
                 before = self._keys_file.read_text("utf-8")
-                replace_bytes(self._keys_file, f"{before.rstrip()}\n\n{lines}\n".lstrip().encode(), mode=0o600)
+                replace_bytes(
+                    self._keys_file, f"{before.rstrip()}\n\n{lines}\n".lstrip().encode(), mode=0o600
+                )
             except (OSError, UnicodeDecodeError) as error:
                 raise DependencyUnavailable("The key cannot be stored. Look at the keys file.") from error
         log.info("device_joined", tenant=f"device-{key.prefix}")
@@ -132,7 +132,9 @@ def invitations_router(invitations: Invitations | None, fingerprint: Callable[[]
 
     def required() -> Invitations:
         if invitations is None:
-            raise NotConfigured("This platform is not open to other devices. Start it with: loreglass serve --lan")
+            raise NotConfigured(
+                "This platform is not open to other devices. Start it with: loreglass serve --lan"
+            )
         return invitations
 
     @router.post("/devices/join", status_code=201)

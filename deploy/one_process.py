@@ -158,7 +158,9 @@ def _renewing(lan: Lan | None) -> AbstractAsyncContextManager[None]:
 
 
 def _invitations(lan: Lan | None) -> APIRouter:
-    return invitations_router(lan.invitations, lan.certificate.fingerprint) if lan else invitations_router(None)
+    return (
+        invitations_router(lan.invitations, lan.certificate.fingerprint) if lan else invitations_router(None)
+    )
 
 
 def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:
@@ -239,7 +241,9 @@ def main(**chosen: object) -> None:
     except CannotStart as error:
         sys.exit(str(error))
     except OSError as error:
-        sys.exit(f"Cannot listen ({error.strerror}). Choose other ports: --port, --service-port, LOREGLASS_LAN_PORT.")
+        sys.exit(
+            f"Cannot listen ({error.strerror}). Choose other ports: --port, --service-port, LOREGLASS_LAN_PORT."
+        )
 
 
 def _limit_malloc_arenas() -> None:

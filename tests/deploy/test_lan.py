@@ -138,7 +138,9 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
                 operator = await phone.post("/operator/invitations", headers=key)
                 local = await here.post("/answer", json=question)
                 invitation = await here.post("/operator/invitations")
-                foreign = await here.post("/answer", json=question, headers={"Origin": "https://evil.example"})
+                foreign = await here.post(
+                    "/answer", json=question, headers={"Origin": "https://evil.example"}
+                )
     assert (stranger.status_code, joined.status_code, answered.status_code) == (401, 201, 200)
     assert (again.status_code, operator.status_code, foreign.status_code) == (401, 401, 403)
     assert (local.status_code, invitation.status_code) == (200, 201)

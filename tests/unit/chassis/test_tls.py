@@ -22,7 +22,9 @@ NAMES = MachineNames(("laptop", "laptop.local"), ("192.168.1.5",))
 
 
 @asynccontextmanager
-async def secured(folder: Path, settings: AppSettings | None = None) -> AsyncIterator[tuple[int, Path, Witness]]:
+async def secured(
+    folder: Path, settings: AppSettings | None = None
+) -> AsyncIterator[tuple[int, Path, Witness]]:
     """An app on HTTP and HTTPS: the port of the latter, and its certificate."""
     witness = Witness()
     certificate = OwnCertificate(folder, lambda: datetime.now(UTC), lambda: NAMES)
