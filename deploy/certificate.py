@@ -29,7 +29,7 @@ RENEW_BEFORE = timedelta(days=30)
 _CLOCKS_DIFFER_BY = timedelta(days=1)
 _LOOK_EVERY_S = 3600.0
 _ELSEWHERE = ("192.0.2.1", 9)
-"""An address of documentation (RFC 5737). Nothing is sent there, but the route there tells our own address."""
+"""An address of documentation (RFC 5737). Nothing is sent there; the route tells our own address."""
 
 log = structlog.get_logger()
 

@@ -14,7 +14,7 @@ from deploy.invitations import Invitations
 from deploy.settings import PocketSettings
 from gateway.settings import GatewaySettings
 
-_EVERYWHERE = "0.0.0.0"  # noqa: S104 - that is what the user asked for
+_EVERYWHERE = "0.0.0.0"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Lan:
         return (
             f"For a phone, scan this code or open {invitation.url}\n"
             f"{invitation.in_terminal()}"
-            "The code works once, within an hour. For another device, use “Add a phone” on the operator page.\n"
+            "The code works once, within an hour. For another device: “Add a phone” at /operator.\n"
             "The phone warns once: the certificate is this machine's own. Compare its SHA-256 fingerprint:\n"
             f"{self.certificate.fingerprint()}"
         )

@@ -242,7 +242,7 @@ def main(**chosen: object) -> None:
         sys.exit(str(error))
     except OSError as error:
         sys.exit(
-            f"Cannot listen ({error.strerror}). Choose other ports: --port, --service-port, LOREGLASS_LAN_PORT."
+            f"Cannot listen ({error.strerror}). Other ports: --port, --service-port, LOREGLASS_LAN_PORT."
         )
 
 

@@ -164,7 +164,7 @@ class GatewaySettings(AppSettings):
     speech_max_chars: int = Field(default=4_096, ge=1, description="of a text that is spoken")
     speech_secret: SecretStr = Field(
         default=SecretStr(""),
-        description="signs the addresses of speech; empty: a random one, or one made of redis_url with it",
+        description="signs addresses of speech; empty: a random one, which gateways share in their Redis",
     )
 
     answer_deadline_ms: int = Field(default=USUAL_DEADLINE_MS, description="for callers that name none")
@@ -184,6 +184,9 @@ class GatewaySettings(AppSettings):
     )
     tenant_requests_per_minute: int = Field(
         default=1_200, ge=1, description="of one tenant with keys, unless their file says otherwise"
+    )
+    tenant_upload_share: float = Field(
+        default=0.5, gt=0, le=1, description="of max_upload_bytes, that one tenant with keys may use"
     )
     tenant_in_flight: int = Field(default=64, ge=1, description="its requests at once, at this gateway")
     tenant_sessions: int = Field(default=5_000, ge=1, description="its newest are kept")

@@ -3,8 +3,9 @@
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from secrets import token_bytes
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
@@ -30,7 +31,7 @@ from gateway.serving.service_info import PlacementWatch
 from gateway.serving.stores import Stores, open_stores
 from gateway.serving.tenants import Keys, Quota
 from gateway.serving.tiers import Tier, decoder_slots, load_estimates, open_tiers
-from gateway.serving.voice import Voice, open_voice, signing_secret, voice_note
+from gateway.serving.voice import Voice, open_voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.speech.audio import SoundDecoders
 from gateway.steps.routing import SearchRouter
@@ -55,6 +56,7 @@ class Gateway:
     started_at: float
     checks: Mapping[str, Check]
     voice: Voice
+    signing_secret: bytes = field(default_factory=partial(token_bytes, 32))
     model: Callable[[], Mapping[str, str]] = dict
 
 
@@ -99,7 +101,7 @@ async def wire(
             meters.question_ended,
             services.holds_anything,
             voice=voice,
-            scope_of=partial(scope_of, signing_secret(settings)),
+            scope_of=partial(scope_of, stores.signing_secret),
             unverified=settings.unverified,
         )
         background = await enter(background_group())
@@ -120,6 +122,7 @@ async def wire(
             photo_slots=decoder_slots(settings, settings.photo_decoders, clock),
             photos=photos,
             voice=voice,
+            signing_secret=stores.signing_secret,
             started_at=time.time(),
             checks=checks,
             model=reasoners.model,

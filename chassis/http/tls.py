@@ -1,4 +1,4 @@
-"""HTTPS on one listening socket. Handshakes are bounded in time and number, before a connection is counted."""
+"""HTTPS on one listening socket. Handshakes are bounded in time and number."""
 
 import asyncio
 import socket

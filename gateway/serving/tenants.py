@@ -175,6 +175,15 @@ class Keys:
         caller = _EVERYBODY if self._needs_none(authorization, local) else self._holder(authorization)
         return replace(caller, priority=_lower_of(caller.priority, wanted))
 
+    def holder(self, authorization: str | None) -> Caller | None:
+        """Return whose key this is; None for no valid key, and where there are no keys."""
+        if self._path is None:
+            return None
+        try:
+            return self._holder(authorization)
+        except Unauthorized:
+            return None
+
     def sessions(self, tenant: str) -> Allowance:
         """Of conversations that are remembered for it."""
         quota = self.quota(tenant)

@@ -60,10 +60,12 @@ async def test_a_refused_body_still_gets_its_reply_over_tls(tmp_path: Path) -> N
     """TLS has no half-closed connections."""
     settings = AppSettings(max_body_bytes=1_000)
     async with secured(tmp_path, settings) as (port, certificate, _):
-        async with httpx.AsyncClient(verify=strict(certificate)) as client:
-            refused = await client.post(f"https://127.0.0.1:{port}/length", content=b"x" * 2**20)
-            wrong = await client.get(f"https://127.0.0.1:{port}/health/live", headers={"X": "x" * 2**16})
-            served = await client.get(f"https://127.0.0.1:{port}/health/live")
+        site = f"https://127.0.0.1:{port}"
+        client = httpx.AsyncClient(verify=strict(certificate))
+        refused = await client.post(f"{site}/length", content=b"x" * 2**20)
+        wrong = await client.get(f"{site}/health/live", headers={"X": "x" * 2**16})
+        served = await client.get(f"{site}/health/live")
+        await client.aclose()
     assert (refused.status_code, wrong.status_code, served.status_code) == (413, 431, 200)
 
 

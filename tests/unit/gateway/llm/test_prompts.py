@@ -225,7 +225,19 @@ def test_a_follow_up_tells_what_was_said_and_what_it_was_about() -> None:
 
 @pytest.mark.parametrize(
     "special",
-    ["<|eot_id|>", "<|image|>", "</s>", "<<<end>>>", "[INST]", "<image>", "[AUDIO]", "[gMASK]", "[ /INST ]"],
+    [
+        "<|eot_id|>",
+        "<|image|>",
+        "</s>",
+        "<<<end>>>",
+        "[INST]",
+        "<image>",
+        "[AUDIO]",
+        "[gMASK]",
+        "[ /INST ]",
+        "[ INST ]",
+        "[MIDDLE]",
+    ],
 )
 def test_control_tokens_in_a_question_reach_no_tokenizer(special: str) -> None:
     ask = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))
