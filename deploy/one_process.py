@@ -30,6 +30,7 @@ from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
 from deploy.invitations import invitations_router
 from deploy.lan import Lan
+from deploy.lookup import lookup_router
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
@@ -104,7 +105,12 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     async with side_by_side() as group, _renewing(lan):
         operator = _operator(settings, services, group, token)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
-        further = [operator_router(operator), documents_router(operator.indexing), _invitations(lan)]
+        further = [
+            operator_router(operator),
+            documents_router(operator.indexing),
+            lookup_router(operator.indexing),
+            _invitations(lan),
+        ]
         app = create_gateway(gateway_settings, wire_probed, further=further)
         gateway = BoundApp(app, listen(settings.host, settings.port), tls=lan.tls if lan else None)
         with shared_token(token, ports):  # before anybody can ask a service

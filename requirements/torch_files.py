@@ -1,6 +1,6 @@
 """Checks the files of torch that pip has installed: `python -S requirements/torch_files.py REPORT`.
 
-torch's dependencies differ between its builds, so pip resolves them, and a hash cannot be asked for beforehand.
+torch's dependencies differ between its builds, so pip resolves them, and no hash can be asked for beforehand.
 A version with a local part (2.13.0+cpu) is of another index, which the user named: PyPI has none.
 Of the standard library alone.
 """
