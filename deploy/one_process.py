@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
@@ -24,12 +25,10 @@ from chassis.telemetry.logs import configure_logging
 from chassis.telemetry.spans import open_telemetry
 from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
-from deploy.certificate import keep_renewed
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
 from deploy.invitations import invitations_router
-from deploy.lan import Lan
 from deploy.lookup import lookup_router
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
@@ -63,6 +62,9 @@ from services.text_search.web_providers import Provider
 from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 
+if TYPE_CHECKING:
+    from deploy.lan import Lan
+
 _LOOPBACK = "127.0.0.1"
 _OPEN_TO_ALL = (
     "Warning: everybody who can reach {} can ask questions, and their photos travel unencrypted. "
@@ -78,7 +80,7 @@ class Platform:
 
     gateway_url: str
     service_urls: dict[str, str]
-    lan: Lan | None = None
+    lan: "Lan | None" = None
 
 
 @asynccontextmanager
@@ -96,7 +98,7 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
         _say(model.described(gateway_settings))
     access = _access()
-    lan = Lan.open(settings, gateway_settings.keys) if settings.lan else None
+    lan = _open_lan(settings, gateway_settings) if settings.lan else None
     if lan is not None:
         gateway_settings = lan.settings(gateway_settings)
     services = _bind_services(settings, access)
@@ -159,13 +161,19 @@ def _operator(
     )
 
 
-def _renewing(lan: Lan | None) -> AbstractAsyncContextManager[None]:
+def _open_lan(settings: PocketSettings, gateway: GatewaySettings) -> "Lan":
+    from deploy.lan import Lan  # its libraries take 22 MB, which most do not need
+
+    return Lan.open(settings, gateway.keys)
+
+
+def _renewing(lan: "Lan | None") -> AbstractAsyncContextManager[None]:
     if lan is None:
         return nullcontext()
-    return background_task(partial(keep_renewed, lan.certificate, lan.tls.context))
+    return background_task(lan.keep_renewed)
 
 
-def _invitations(lan: Lan | None) -> APIRouter:
+def _invitations(lan: "Lan | None") -> APIRouter:
     return (
         invitations_router(lan.invitations, lan.certificate.fingerprint) if lan else invitations_router(None)
     )

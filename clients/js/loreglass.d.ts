@@ -14,7 +14,9 @@ export interface Citation {
   url: string;
   snippet: string;
   score: number;
-  kind: "photo" | "image" | "page" | (string & {});
+  /** Of the page, if that is known. */
+  last_modified: string | null;
+  kind: "photo" | "image" | "page" | "web" | (string & {});
 }
 
 /** A region of the photo, in 0..1 of its width and height. */
