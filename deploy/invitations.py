@@ -46,7 +46,7 @@ class Invitation:
     def in_terminal(self) -> str:
         """Return the address as a QR code of Unicode blocks, for a dark terminal."""
         text = io.StringIO()
-        self._code().terminal(text, compact=True, border=2)
+        self._code().terminal(text, compact=True)
         return text.getvalue()
 
     def as_svg(self) -> str:

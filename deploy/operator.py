@@ -108,11 +108,14 @@ class Operator:
 
 
 async def require_operator(request: Request, gateway: GatewayDep) -> None:
-    """Let an operator's key in or, where there are no keys, this machine. Raises `Unauthorized`."""
+    """Let an operator's key in or, where this machine needs none, a browser on it. Raises `Unauthorized`."""
     settings, key = gateway.settings, request.headers.get("authorization")
-    if settings.keys is None or (settings.local_without_key and key is None):
+    holder = gateway.keys.holder(key)
+    if holder is not None and holder.operator:
+        return
+    if settings.keys is None or settings.local_without_key:
         if not is_of_this_machine(request):
-            raise Unauthorized("Without a key this is for a browser on the platform's own machine only.")
+            raise Unauthorized("Without an operator's key this is for the platform's own machine only.")
     elif not gateway.keys.caller(key, None).operator:
         raise Unauthorized("This key is not an operator's; loreglass key new --operator makes one.")
 

@@ -172,7 +172,12 @@ class Keys:
         Raises `Unauthorized` for a key that is missing or unknown, `InvalidRequest` for a priority that there
         is none of. A priority above the key's own is lowered to it.
         """
-        caller = _EVERYBODY if self._needs_none(authorization, local) else self._holder(authorization)
+        if self._path is None:
+            caller = _EVERYBODY
+        elif local and self._local_without_key:  # chat clients send some key, even if none is needed
+            caller = self.holder(authorization) or _EVERYBODY
+        else:
+            caller = self._holder(authorization)
         return replace(caller, priority=_lower_of(caller.priority, wanted))
 
     def holder(self, authorization: str | None) -> Caller | None:
@@ -200,9 +205,6 @@ class Keys:
     def look_again_at_once(self) -> None:
         """Read the file before the next request if it has changed."""
         self._looked_at = -inf
-
-    def _needs_none(self, authorization: str | None, local: bool) -> bool:
-        return self._path is None or (local and self._local_without_key and authorization is None)
 
     def _holder(self, authorization: str | None) -> Caller:
         if self._path is not None:

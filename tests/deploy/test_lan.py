@@ -116,7 +116,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     settings = PocketSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path / "data")
-    question = {"question": "Who wrote this book?"}
+    question, as_json = {"question": "Who wrote this book?"}, {"Content-Type": "application/json"}
     with capture_logs() as lines:
         async with platform(settings) as running:
             lan = running.lan
@@ -137,13 +137,17 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
                 again = await phone.post("/devices/join", json={"token": token})
                 operator = await phone.post("/operator/invitations", headers=key)
                 local = await here.post("/answer", json=question)
+                chat_client = {"Authorization": "Bearer sk-none-needed"}
+                with_some_key = await here.post("/answer", json=question, headers=chat_client)
+                odd = await here.post("/devices/join", content=b'{"token": "\\ud800"}', headers=as_json)
                 invitation = await here.post("/operator/invitations")
                 foreign = await here.post(
                     "/answer", json=question, headers={"Origin": "https://evil.example"}
                 )
     assert (stranger.status_code, joined.status_code, answered.status_code) == (401, 201, 200)
     assert (again.status_code, operator.status_code, foreign.status_code) == (401, 401, 403)
-    assert (local.status_code, invitation.status_code) == (200, 201)
+    assert (local.status_code, with_some_key.status_code, invitation.status_code) == (200, 200, 201)
+    assert odd.status_code in (401, 422)
     assert invitation.json()["code"].startswith("data:image/svg+xml")
     assert invitation.json()["fingerprint"] in shown
     assert token not in str(lines)
