@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -254,11 +255,7 @@ def main(**chosen: object) -> None:
 
     async def serve() -> None:
         async with platform(settings) as running_platform:
-            _say(f"Loreglass answers at {running_platform.gateway_url} (Ctrl-C stops it)")
-            if running_platform.lan is not None:
-                _say(running_platform.lan.described())
-            elif not is_loopback(settings.host) and GatewaySettings().keys is None:
-                _say(_OPEN_TO_ALL.format(settings.host))
+            _say(greeting(running_platform, settings.host, GatewaySettings().keys))
             await until_signalled()
 
     try:
@@ -270,6 +267,16 @@ def main(**chosen: object) -> None:
         sys.exit(
             f"Cannot listen ({error.strerror}). Other ports: --port, --service-port, LOREGLASS_LAN_PORT."
         )
+
+
+def greeting(running: Platform, host: str, keys: Path | None) -> str:
+    """Return what the terminal shows once the platform is up. `host`, `keys`: of the gateway's settings."""
+    lines = [f"Loreglass answers at {running.gateway_url} (Ctrl-C stops it)"]
+    if running.lan is not None:
+        lines.append(running.lan.described())
+    elif not is_loopback(host) and keys is None:
+        lines.append(_OPEN_TO_ALL.format(host))
+    return "\n".join(lines)
 
 
 def _limit_malloc_arenas() -> None:
