@@ -72,12 +72,7 @@ async def wire(
     async with AsyncExitStack() as resources:
         enter, registry = resources.enter_async_context, metrics.registry
         http = await enter(open_http())
-        keys = Keys.load(
-            settings.keys,
-            clock,
-            Quota.of_settings(settings),
-            local_without_key=settings.local_without_key,
-        )
+        keys = _keys(settings, clock)
         stores = await enter(open_stores(settings, keys, clock))
 
         estimates = load_estimates(settings, clock)
@@ -104,7 +99,6 @@ async def wire(
             scope_of=partial(scope_of, stores.signing_secret),
             unverified=settings.unverified,
         )
-        background = await enter(background_group())
         checks = _checks(settings, services, reasoners, stores, photos, voice, tiers[0])
         if settings.placement is not None:
             watch = PlacementWatch(settings.placement, services, registry, clock)
@@ -114,7 +108,7 @@ async def wire(
             await enter(background_task(reasoners.keep_probing))
         yield Gateway(
             execution=execution,
-            idempotency=Idempotency(stores.answers, background, settings.session_ttl_s),
+            idempotency=Idempotency(stores.answers, await enter(background_group()), settings.session_ttl_s),
             services=services,
             settings=settings,
             keys=keys,
@@ -127,6 +121,11 @@ async def wire(
             checks=checks,
             model=reasoners.model,
         )
+
+
+def _keys(settings: GatewaySettings, clock: Clock) -> Keys:
+    quota, local = Quota.of_settings(settings), settings.local_without_key
+    return Keys.load(settings.keys, clock, quota, local_without_key=local)
 
 
 def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Services:

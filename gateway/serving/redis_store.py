@@ -205,12 +205,12 @@ async def shared_secret(redis: Redis) -> bytes:
     own = token_bytes(_SECRET_BYTES)
     try:
         await redis.set(_SECRET, own, nx=True)
-        held: bytes | None = await redis.get(_SECRET)
+        held = await redis.get(_SECRET)
     except (RedisError, OSError) as error:
         setting = "LOREGLASS_GATEWAY_SPEECH_SECRET"
         log.warning("signing_secret_not_shared", reason=type(error).__name__, setting=setting)
         return own
-    return held if held and len(held) == _SECRET_BYTES else own
+    return held if isinstance(held, bytes) and len(held) == _SECRET_BYTES else own
 
 
 def connect(url: str, *, timeout_s: float = 1.0, max_connections: int = 48) -> Redis:

@@ -33,14 +33,14 @@ async def test_an_address_is_good_until_its_time_is_over() -> None:
 
 
 async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_others() -> None:
-    kept = MemoryStore()
-    one, two, other = (SignedSpeechUrls(secret, kept, 60.0) for secret in (b"s", b"s", b"t"))
+    store = MemoryStore()
+    one, two, other = (SignedSpeechUrls(secret, store, 60.0) for secret in (b"s", b"s", b"t"))
     address = part(await one.give(SAYING))
     assert await two.find(address) == SAYING
     assert part(await one.give(SAYING)) != address
     with pytest.raises(NotFound):
         await other.find(address)
-    kept.entries.delete(f"speech:{address.partition('.')[0]}")
+    store.entries.delete(f"speech:{address.partition('.')[0]}")
     with pytest.raises(NotFound):
         await two.find(address)
 
