@@ -72,7 +72,7 @@ async def test_an_assistant_asks_searches_and_looks_things_up(
             answered = await call(client, "ask", question="Who built the Old Mill?", deadline_ms=30_000)
             encoded = base64.b64encode(cover(5)).decode()
             seen = [
-                await call(client, "ask", question="How heavy is this?", **given)
+                await call(client, "ask", question="How heavy is this?", deadline_ms=60_000, **given)
                 for given in ({"image_path": str(photo)}, {"image_base64": encoded})
             ]
             passages = await call(client, "search", query="mill", limit=3)
