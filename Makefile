@@ -104,7 +104,6 @@ AUDIT = $(VENV)/audit/bin/pip-audit --vulnerability-service osv --disable-pip
 audit:
 	test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit; }
 	$(AUDIT) --require-hashes --requirement requirements/hashes.txt
-	echo torch==2.13.0 | $(AUDIT) --no-deps --requirement /dev/stdin
 
 containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers
@@ -158,8 +157,11 @@ $(VENV)/.dev: $(VENV)/.photographs requirements/dev.txt
 	touch $@
 
 # torch with its own dependencies, by pip: which they are depends on the build (CUDA or CPU) that pip's index has.
-$(VENV)/.models: $(VENV)/.dev requirements/models.txt
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt torch==2.13.0 torchvision==0.28.0 $(TORCH_FROM)
+# PyPI's files of torch itself must be the locked ones.
+TORCH := $(shell cat requirements/torch.txt)
+$(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/torch.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt --report $(VENV)/torch.json $(TORCH) $(TORCH_FROM)
+	$(BIN)/python -S requirements/torch_files.py $(VENV)/torch.json
 	$(call hashed,models)
 	touch $@
 
@@ -173,13 +175,13 @@ lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --extra pocket -o requirements/pocket.txt requirements/build.in
 	$(COMPILE) --extra measure -c requirements/pocket.txt -o requirements/measure.txt
-	$(COMPILE) --extra measure --extra weights --extra qdrant-server --extra ray --group dev -c requirements/pocket.txt -o requirements/dev.txt
+	$(COMPILE) --extra measure --extra mcp --extra weights --extra qdrant-server --extra ray --group dev -c requirements/pocket.txt -o requirements/dev.txt
 	$(COMPILE) --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
 	$(COMPILE) --extra training -c requirements/dev.txt -c requirements/models.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/training.txt
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
 	cat requirements/pocket.txt requirements/photographs.txt requirements/measure.txt requirements/dev.txt requirements/docs.txt requirements/models.txt requirements/training.txt requirements/ray.txt | grep -v '^#' | LC_ALL=C sort -u > constraints.txt
-	cat constraints.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
+	cat constraints.txt requirements/torch.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH requirements/lock_images.sh
 
 openapi: $(VENV)/.dev

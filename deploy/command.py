@@ -24,7 +24,14 @@ def serve(
         str | None, typer.Option(help="a model server: Ollama, llama.cpp, LM Studio, vLLM, a hosted one")
     ] = None,
     model_name: Annotated[str | None, typer.Option(help="which of its models")] = None,
-    port: Annotated[int | None, typer.Option(help="where the gateway listens")] = None,
+    host: Annotated[str | None, typer.Option(help="address on which the gateway listens")] = None,
+    port: Annotated[int | None, typer.Option(help="port of the gateway")] = None,
+    service_port: Annotated[
+        int | None, typer.Option(help="port of the first service; the others use the next seven")
+    ] = None,
+    lan: Annotated[
+        bool, typer.Option("--lan", help="also listen on HTTPS for phones: shows a QR code to join")
+    ] = False,
     data_dir: Annotated[
         Path | None, typer.Option(help="where indexes are kept", show_default=str(VAR / "loreglass"))
     ] = None,
@@ -33,7 +40,8 @@ def serve(
     one_thread_each()
     from deploy.one_process import main as run
 
-    chosen = {"model": model_url, "model_name": model_name, "port": port, "data_dir": data_dir}
+    chosen = {"model": model_url, "model_name": model_name, "host": host, "port": port, "data_dir": data_dir}
+    chosen |= {"service_port": service_port, "lan": lan or None}
     run(**{name: value for name, value in chosen.items() if value is not None})
 
 

@@ -19,6 +19,8 @@ class PocketSettings(LocalPorts):
     """One process: the gateway on `host:port`, every service on a loopback port of its own."""
 
     host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    lan: bool = Field(default=False, description="Serve other devices over HTTPS, each with its own key.")
+    lan_port: int = Field(default=7143, ge=0, le=65535, description="Port of HTTPS; 0 picks a free one.")
     data_dir: Path = Field(default=VAR / "loreglass", description="Folder of the indexes.")
     log_level: str = Field(default="info", description="`debug`, `info`, `warning`, `error` or `critical`.")
     model: HttpAddress | None = Field(

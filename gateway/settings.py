@@ -219,7 +219,7 @@ class GatewaySettings(AppSettings):
     )
     speech_secret: SecretStr = Field(
         default=SecretStr(""),
-        description="Signs the addresses of spoken answers. Empty: random, or made from `redis_url`.",
+        description="Signs the addresses of spoken answers. Empty: random, shared by gateways in Redis.",
     )
 
     answer_deadline_ms: int = Field(
@@ -238,10 +238,16 @@ class GatewaySettings(AppSettings):
     keys: Path | None = Field(
         default=None, description="File with the clients' keys. Without it, everyone may ask."
     )
+    local_without_key: bool = Field(
+        default=False, description="Let programs of this machine ask without a key (`serve --lan`)."
+    )
     tenant_requests_per_minute: int = Field(
         default=1_200,
         ge=1,
         description="Requests of a tenant a minute, unless the keys file sets another number.",
+    )
+    tenant_upload_share: float = Field(
+        default=0.5, gt=0, le=1, description="Share of `max_upload_bytes` that a tenant with keys may use."
     )
     tenant_in_flight: int = Field(
         default=64, ge=1, description="Requests of a tenant at once, at this gateway."

@@ -27,6 +27,7 @@ from contracts.operations import Info
 
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128)
 LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15)
+_TENANT = "tenant"
 _OPENMETRICS = "application/openmetrics-text"
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OTHER_METHOD = "_OTHER"
@@ -222,12 +223,26 @@ class Metrics:
         """Report at each scrape what the app is and runs on."""
         self.registry.register(_BuildInfo(about))
 
-    def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the metrics and their media type: OpenMetrics, with exemplars, if it is accepted."""
+    def exposition(self, accept: str = "", by_tenant: bool = True) -> tuple[bytes, str]:
+        """Return the metrics and their media type: OpenMetrics, with exemplars, if it is accepted.
+
+        `by_tenant`: with those that have a label `tenant`.
+        """
+        registry: Collector = self.registry if by_tenant else _WithoutTenants(self.registry)
         if accepts_openmetrics(accept):
-            text: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
+            text: bytes = openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
             return text, openmetrics.CONTENT_TYPE_LATEST
-        return generate_latest(self.registry), CONTENT_TYPE_PLAIN_0_0_4
+        return generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4
+
+
+class _WithoutTenants(Collector):
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._registry.collect():
+            if not any(_TENANT in sample.labels for sample in family.samples):
+                yield family
 
 
 class _BuildInfo(Collector):
