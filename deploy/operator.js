@@ -308,7 +308,7 @@ async function ask() {
   try {
     const answer = await read("/answer", { method: "POST", body });
     const source = ({ title, snippet }) =>
-      h("p", { class: "source" }, h("b", {}, title || "Without a title"), h("small", {}, snippet));
+      h("p", { class: "source" }, h("b", {}, title || "Untitled"), h("small", {}, snippet));
     const refusal = [
       answer.closest && h("p", {}, "The closest I found:"),
       answer.closest && source(answer.closest),

@@ -132,8 +132,8 @@ function showLevel(level) {
 /** The button's name, and what it is for where there is no voice: look, then type. */
 function showHold() {
   document.body.dataset.voice = setup.voice ? "yes" : "no";
-  byId("hold-name").textContent = setup.voice ? "Hold to talk" : "Take the photo and type";
-  byId("hold-words").textContent = setup.voice ? "Hold and speak" : "Press, then type";
+  byId("hold-name").textContent = setup.voice ? "Hold to talk" : "Type a question";
+  byId("hold-words").textContent = setup.voice ? "Hold and speak" : "Type a question";
   byId("hold-help").textContent = setup.voice ? "Hold the button and speak, or type." : "Type your question.";
 }
 
@@ -187,7 +187,7 @@ async function arrive(file) {
 function stageChanged(showing) {
   document.body.dataset.showing = showing;
   document.body.removeAttribute("data-large");
-  byId("again-words").textContent = showing === "live" ? "Freeze" : "Look";
+  byId("again-words").textContent = showing === "live" ? "Freeze" : "New photo";
   byId("again").disabled = showing !== "live" && !stage.isLive && !stage.shown;
   byId("hint").textContent = showing === "live" ? "Point at a thing and ask" : "";
 }
@@ -231,7 +231,7 @@ function begun(turn) {
 }
 
 function heard(turn, event, data) {
-  offline("");
+  offline(false);
   const view = viewOf(turn);
   if (event === "stage") {
     view.stage(data);
@@ -250,7 +250,7 @@ function heard(turn, event, data) {
 
 function answered(turn) {
   countdown.stop();
-  offline("");
+  offline(false);
   const view = viewOf(turn);
   view.answered();
   announce(spoken(turn.answer));
@@ -263,7 +263,7 @@ function answered(turn) {
 
 function failed(turn) {
   countdown.stop();
-  offline("");
+  offline(false);
   viewOf(turn).failed();
   announce(words.problemWords(turn.problem));
   if (turn.problem.kind !== "not_configured") return;
@@ -274,7 +274,7 @@ function failed(turn) {
 
 function delayed(turn, why, wait) {
   countdown.stop();
-  offline(why.kind === "offline" ? "No connection" : "");
+  offline(why.kind === "offline");
   viewOf(turn).waiting(words.waitWords(why, wait));
   announce(words.waitWords(why, wait));
 }
@@ -334,13 +334,15 @@ function announce(text) {
   byId("status").textContent = text;
 }
 
-function offline(text) {
-  byId("offline").hidden = !text;
-  byId("offline-words").textContent = text;
+function offline(isOffline) {
+  byId("offline").hidden = !isOffline;
 }
 
+/** "Stop" takes the place of "Voice" while something is said. */
 function showVoice() {
+  if (!voice.speaking && document.activeElement === byId("stop")) queueMicrotask(() => byId("sound").focus());
   byId("speaking").hidden = !voice.speaking;
+  byId("sound").hidden = voice.speaking;
   byId("sound").setAttribute("aria-pressed", String(!voice.muted));
 }
 

@@ -119,7 +119,7 @@ export class TurnView {
     return h(
       "p",
       { class: "actions" },
-      this.turn.answer && h("button", { type: "button", onclick: say }, icon("sound"), "Say it"),
+      this.turn.answer && h("button", { type: "button", onclick: say }, icon("sound"), "Read aloud"),
       (!this.turn.answer || this.turn.answer.abstained) &&
         h("button", { type: "button", onclick: again }, icon("again"), "Ask again"),
     );
@@ -182,7 +182,7 @@ function source({ title, url, snippet, kind }) {
       "summary",
       {},
       icon(name),
-      h("span", {}, h("b", {}, title || "Without a title"), h("small", {}, words.SOURCE_KINDS[kind] ?? "")),
+      h("span", {}, h("b", {}, title || "Untitled"), h("small", {}, words.SOURCE_KINDS[kind] ?? "")),
     ),
     h("blockquote", {}, snippet),
     page && h("p", {}, h("a", link, `Open ${page.host}`, icon("out"))),

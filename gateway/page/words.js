@@ -75,7 +75,7 @@ export function cautionWords(answer) {
   return answer.verification === "unverified" ? "Not checked against its sources." : "";
 }
 
-export const SOURCE_KINDS = { photo: "Read in your photo", image: "What is known of it", page: "From a page" };
+export const SOURCE_KINDS = { photo: "Read in your photo", image: "From your index", page: "From a page" };
 
 const ADVICE = {
   model_unsure: "Come closer, hold still, or ask about one thing by its name.",
@@ -112,7 +112,7 @@ const PROBLEMS = {
   corrupt_audio: "The sound could not be read. Say it again, or type it.",
   unauthorized: "A key is needed to ask here.",
   internal: "Something went wrong on our side. Ask again.",
-  offline: "No connection.",
+  offline: "You are offline.",
 };
 
 /** A failure as a plain sentence. `refused`: its kind, and the detail that the gateway sent with it. */
@@ -132,7 +132,7 @@ export function cameraWords(name) {
 
 /** Why a question waits, and for how long. */
 export function waitWords(why, wait) {
-  if (why.kind === "offline") return "No connection. This is asked as soon as there is one.";
+  if (why.kind === "offline") return "You are offline. The question will be sent when you reconnect.";
   const when = why.until === "woken" ? "" : ` Trying again in ${Math.ceil(wait)} s.`;
   return problemWords(why) + when;
 }

@@ -97,7 +97,7 @@ def test_follow_up_keeps_the_photo_until_a_new_one_is_taken(open_page: Open) -> 
         wearer.look()
         wearer.answer("Who wrote this?")
         wearer.answer("How many pages does it have?")
-        wearer.page.get_by_role("button", name="Look").click()
+        wearer.page.get_by_role("button", name="New photo").click()
         wearer.answer("And this one?")
     assert [new for _, new in sent(reasoner)] == [True, False, True]
     assert len(reasoner.asked[2].history) == 2
@@ -107,7 +107,7 @@ def test_removed_photo_is_not_asked_about(open_page: Open, photo: Path) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
         for leave in (
-            lambda: wearer.page.get_by_role("button", name="Look").click(),
+            lambda: wearer.page.get_by_role("button", name="New photo").click(),
             lambda: wearer.open("/"),
         ):
             wearer.page.locator("#file").set_input_files(photo)
@@ -208,7 +208,7 @@ def test_photo_can_be_pasted_or_dropped(open_page: Open, photo: Path) -> None:
             wearer.page.evaluate(ARRIVE, [way, base64.b64encode(photo.read_bytes()).decode()])
             wearer.page.locator("#stage[data-showing=photo]").wait_for()
             wearer.answer("Who wrote this?")
-            wearer.page.get_by_role("button", name="Look").click()
+            wearer.page.get_by_role("button", name="New photo").click()
             wearer.page.locator("#stage[data-showing=nothing]").wait_for()
     assert sent(reasoner) == [("Who wrote this?", True)] * 2
 
@@ -250,16 +250,16 @@ def test_key_is_entered_once_and_can_be_removed(open_page: Open, tmp_path: Path)
         dialog = wearer.page.get_by_role("dialog")
         wearer.ask("Who wrote The Salt Road?")
         dialog.get_by_label("Key").fill(ApiKey.new().text)
-        dialog.get_by_role("button", name="Keep it").click()
+        dialog.get_by_role("button", name="Save").click()
         expect(dialog.get_by_role("alert")).to_contain_text("not known")
         dialog.get_by_label("Key").fill(key.text)
-        dialog.get_by_role("button", name="Keep it").click()
+        dialog.get_by_role("button", name="Save").click()
         expect(wearer.turn()).to_have_attribute("data-status", "done")
         wearer.open("/")
         wearer.answer("Who wrote The Salt Road?")
         wearer.page.get_by_role("button", name="More").click()
         wearer.page.get_by_role("button", name="Key").click()
-        dialog.get_by_role("button", name="Forget the key").click()
+        dialog.get_by_role("button", name="Remove the key").click()
         wearer.ask("Who wrote The Salt Road?")
         expect(dialog.get_by_label("Key")).to_be_visible()
 

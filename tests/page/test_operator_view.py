@@ -182,6 +182,6 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     assert violations(page) == []
     page.get_by_role("button", name="Enter a key").click()
     page.get_by_label("Key", exact=True).fill(key.text)
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Save").click()
     page.get_by_text("Nothing is indexed yet.").wait_for()
     assert not page.locator("#shut").is_visible()
