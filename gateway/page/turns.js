@@ -144,7 +144,7 @@ export class TurnView {
       { class: "how" },
       h("summary", {}, "How I found it", total && h("span", { class: "took" }, words.seconds(total))),
       this.stages,
-      read.length > 0 && h("p", { class: "read" }, h("b", {}, "Read in the photo: "), read.join(" · ")),
+      read.length > 0 && h("p", { class: "read" }, h("b", {}, "Read in the photo\n"), read.join("\n")),
     );
   }
 }

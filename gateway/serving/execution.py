@@ -234,7 +234,8 @@ class Execution:
         question, session = admitted.question, admitted.session
         if question.carried is not None:
             return
-        turn = Turn(query.question, outcome.answer, outcome.abstained, outcome.entity)
+        entity = outcome.entity and replace(outcome.entity, place=None)  # a later photo has other places
+        turn = Turn(query.question, outcome.answer, outcome.abstained, entity)
         async with run.optional(Stage.SESSION), run.stage(Stage.SESSION):
             await self.sessions.append_turn(
                 session.session_id, turn, question.photo, question.caller.tenant, create=not session.turns

@@ -208,7 +208,10 @@ class LookedAtKind(StrEnum):
 
 
 class LookedAt(Message):
-    """A region of the photo, in 0..1 of its width and height. `text`: what was read there."""
+    """A region of the photo, in 0..1 of its width and height. `text`: what was read there.
+
+    `shows_entity`: the answer's `entity` was found there.
+    """
 
     kind: LookedAtKind
     left: float
@@ -216,6 +219,7 @@ class LookedAt(Message):
     right: float
     bottom: float
     text: str = ""
+    shows_entity: bool = False
 
 
 class Answer(Message):

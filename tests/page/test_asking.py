@@ -9,12 +9,24 @@ from playwright.sync_api import Route, expect
 
 from chassis.keys import ApiKey
 from contracts.answer import CitationKind, Reason
+from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
+from contracts.ocr import OcrReply
 from contracts.text_search import TextHit, TextSearchReply
 from gateway.state import Context, Query, Quote, Reply
 from tests.page.browser import Wearer
 from tests.page.conftest import Open
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
+from tests.unit.gateway.fakes import (
+    BOOK,
+    PAGES,
+    FakeServices,
+    Mood,
+    crop_region,
+    found_in_second_crop,
+    image_hit,
+    text_line,
+)
+from tests.unit.gateway.platform import PHOTO
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.test_tenants import keys_entry
 
@@ -62,6 +74,24 @@ def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: 
     (asked,) = reasoner.asked
     assert asked.photo is not None
     assert (asked.photo.width, asked.photo.height) == (960, 1280)
+
+
+def test_only_regions_that_show_the_thing_or_are_cited_are_marked(
+    services: FakeServices, open_page: Open
+) -> None:
+    services.image_search.reply = found_in_second_crop
+    regions = [crop_region(PHOTO), crop_region(PHOTO, left=40)]
+    services.cropper.reply = CropReply(regions=regions, width=100, height=50)
+    lines = [text_line("THE SALT ROAD"), text_line("price 9.99", 1)]
+    services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
+    with open_page(services) as (wearer, _):
+        wearer.look()
+        turn = wearer.answer("Who wrote this?")
+        expect(wearer.page.locator("#regions rect.crop")).to_have_count(1)
+        expect(wearer.page.locator("#regions rect.crop")).to_have_attribute("x", "384")
+        expect(wearer.page.locator("#regions rect.text title")).to_have_text(["THE SALT ROAD"])
+        turn.locator(".how summary").click()
+        assert turn.locator(".read").inner_text() == "Read in the photo\nTHE SALT ROAD\nprice 9.99"
 
 
 def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open) -> None:
