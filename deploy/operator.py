@@ -28,6 +28,7 @@ from corpus.folders import thing_in
 from corpus.manifests import PHOTO_SUFFIXES
 from corpus.sources import SourceName
 from deploy.contents import Contents, Entry
+from deploy.examples import Example, examples_of
 from deploy.indexing import UPLOADS, Indexing, Job
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.page import PageFile
@@ -211,6 +212,11 @@ def _data_router(operator: Operator) -> APIRouter:
         """Begin to index."""
         await indexing.start(sample=wanted.sample)
         return await uploads()
+
+    @router.get("/examples")
+    async def examples() -> list[Example]:
+        """Photos of the sample to ask about; none where it is not installed."""
+        return await anyio.to_thread.run_sync(examples_of, indexing.sample)
 
     @router.get("/job")
     async def follow(request: Request) -> Response:

@@ -9,9 +9,10 @@ import { isPhoto, setUpFiles } from "./files.js";
 import { setUpHold } from "./hold.js";
 import { Microphone } from "./microphone.js";
 import { Outbox } from "./outbox.js";
+import { nothingIndexed, sampleQuestions } from "./sample.js";
 import { Stage } from "./stage.js";
 import { freshId, nextMoment, openStore, remember, remembered } from "./store.js";
-import { nothingIndexed, textOnly, TurnView } from "./turns.js";
+import { textOnly, TurnView } from "./turns.js";
 import { Voice } from "./voice.js";
 import * as words from "./words.js";
 
@@ -210,7 +211,7 @@ function add(turn) {
     voice.stop();
     speak(spoken);
   };
-  const view = new TurnView(turn, { show, cancel: (one) => outbox.cancel(one), again, say });
+  const view = new TurnView(turn, { show, cancel: (one) => outbox.cancel(one), again, say, indexed });
   views.get(turn.id)?.element.remove();
   views.set(turn.id, view);
   byId("turns").append(view.element);
@@ -380,12 +381,24 @@ async function askSetup() {
     return;
   }
   byId("operator").hidden = !setup.operator;
-  byId("notice").replaceChildren(
-    ...(setup.empty ? [nothingIndexed()] : []),
-    ...(setup.sees_photos === false ? [textOnly()] : []),
-  );
-  document.body.dataset.empty = setup.empty ? "yes" : "no";
+  notice(setup.empty && nothingIndexed(indexed), setup.sees_photos === false && textOnly());
   showHold();
+}
+
+function notice(...elements) {
+  byId("notice").replaceChildren(...elements.filter(Boolean));
+  document.body.dataset.notice = byId("notice").childElementCount ? "yes" : "no";
+}
+
+/** The sample was indexed: what can be asked about it. */
+async function indexed() {
+  await askSetup();
+  const ask = (file, question) => {
+    soon(arrive(file));
+    return put({ question });
+  };
+  notice(await sampleQuestions(ask));
+  announce("The sample is indexed.");
 }
 
 setUpDialogs({ onKey: () => outbox.wake(), onNew: newConversation });

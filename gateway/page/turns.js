@@ -1,10 +1,11 @@
 // One turn of the conversation as it is seen: asked, on its way, answered with sources, refused, or failed.
 
 import { byId, h, icon } from "./dom.js";
+import { nothingIndexed } from "./sample.js";
 import * as words from "./words.js";
 
 export class TurnView {
-  /** `act`: what the buttons do with a turn: show, cancel, again, say. */
+  /** `act`: what the buttons do with a turn: show, cancel, again, say; `indexed`: the sample was indexed. */
   constructor(turn, act) {
     this.turn = turn;
     this.act = act;
@@ -100,7 +101,7 @@ export class TurnView {
 
   refusal(answer) {
     const told = [closest(answer), h("p", { class: "advice" }, icon("lamp"), words.adviceWords(answer))];
-    if (answer.reason === "nothing_indexed") told.push(nothingIndexed());
+    if (answer.reason === "nothing_indexed") told.push(nothingIndexed(this.act.indexed));
     return told;
   }
 
@@ -203,17 +204,4 @@ function webAddress(url) {
 export function textOnly() {
   const services = "photos are answered by what the services read and recognise";
   return h("p", { class: "text-only" }, `The model reads text; does not see photos: ${services}.`);
-}
-
-/** What to do about an index in which there is nothing. */
-export function nothingIndexed() {
-  const operator = !byId("operator").hidden; // this deployment has one
-  return h(
-    "div",
-    { class: "empty-index" },
-    h("p", {}, "Nothing is indexed here yet, so there is nothing to answer from but the photo itself."),
-    h("p", {}, "Index your own photos and pages, or the sample, where the platform runs:"),
-    h("pre", { tabindex: "0" }, "loreglass index images my-photos/\nloreglass index pages my-pages/\nmake demo"),
-    operator && h("p", {}, h("a", { href: "/operator" }, "The operator's view"), " does it too: drop them there."),
-  );
 }

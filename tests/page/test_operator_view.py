@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from anyio.from_thread import BlockingPortal
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from chassis.keys import ApiKey
 from clients.keys import entry
@@ -15,7 +15,8 @@ from deploy.indexing import Indexing
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from tests.deploy.operating import cover, tiny_world
-from tests.page.browser import DESK, PHONE
+from tests.page.browser import DESK, PHONE, wearer
+from tests.page.geometry import all_faults
 
 NARROW = {"width": 320, "height": 568}
 MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887. The Old Mill was built by Ada Brook.\n"
@@ -89,6 +90,20 @@ def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Pag
     page.get_by_role("button", name="Pages").click()
     page.wait_for_selector("#things[data-kind=pages] li")
     assert violations(page) == []
+
+
+def test_wearers_page_indexes_the_sample_and_then_answers(address: str, browser: Browser) -> None:
+    with wearer(browser, address) as somebody:
+        somebody.page.get_by_role("button", name="Index the sample").click()
+        expect(somebody.page.locator(".sample")).to_contain_text("The sample is indexed.", timeout=WITHIN_MS)
+        assert all_faults(somebody.page) == []
+        expect(somebody.answer("When is the fair?").locator(".answer")).to_contain_text("June")
+
+
+def test_wearers_page_tells_who_may_index(key: ApiKey, address: str, browser: Browser) -> None:
+    with wearer(browser, address) as somebody:
+        somebody.page.get_by_role("button", name="Index the sample").click()
+        expect(somebody.page.locator(".empty-index")).to_contain_text("Only the operator can index.")
 
 
 def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> None:
