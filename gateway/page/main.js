@@ -7,6 +7,7 @@ import { apiKey, openKeyDialog, setUpDialogs } from "./dialogs.js";
 import { byId } from "./dom.js";
 import { isPhoto, setUpFiles } from "./files.js";
 import { setUpHold } from "./hold.js";
+import { History } from "./history.js";
 import { Microphone } from "./microphone.js";
 import { Outbox } from "./outbox.js";
 import { nothingIndexed, sampleQuestions } from "./sample.js";
@@ -354,15 +355,18 @@ byId("sound").addEventListener("click", () => {
 });
 document.addEventListener("keydown", (event) => event.key === "Escape" && voice.stop());
 
+async function forget(turn) {
+  if (turn.status === "waiting") return outbox.cancel(turn);
+  await store.remove(turn.id);
+  takeAway(turn.id);
+  document.body.dataset.talk = views.size ? "some" : "none";
+  return null;
+}
+
 async function newConversation() {
-  for (const turn of await store.all()) {
-    if (turn.status === "waiting") continue;
-    await store.remove(turn.id);
-    takeAway(turn.id);
-  }
+  for (const turn of await store.all()) if (turn.status !== "waiting") await forget(turn);
   const { session } = conversation.known();
   conversation.forget();
-  document.body.dataset.talk = views.size ? "some" : "none";
   stage.look();
   announce("A new conversation.");
   if (!session) return;
@@ -401,6 +405,14 @@ async function indexed() {
   announce("The sample is indexed.");
 }
 
+new History(store, {
+  show: ({ id }) => views.get(id)?.element.scrollIntoView({ block: "start" }),
+  remove: forget,
+  clear: async () => {
+    for (const turn of await store.all()) await forget(turn);
+    await newConversation();
+  },
+});
 setUpDialogs({ onKey: () => outbox.wake(), onNew: newConversation });
 window.addEventListener("online", () => outbox.wake());
 document.addEventListener("visibilitychange", () => document.hidden || outbox.wake());

@@ -179,6 +179,27 @@ def test_new_conversation_deletes_turns_and_session(open_page: Open) -> None:
         expect(wearer.page.locator(".turn")).to_have_count(0)
 
 
+def test_history_is_deleted_entry_by_entry_and_as_a_whole(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        for question in ("Who wrote The Salt Road?", "How many pages has it?", "When?"):
+            wearer.answer(question)
+        entries = wearer.page.locator("#history-list li")
+        wearer.page.get_by_role("button", name="More").click()
+        wearer.page.get_by_role("button", name="History").click()
+        expect(entries).to_have_count(3)
+        expect(entries.first).to_contain_text("When?")
+        entries.nth(1).get_by_role("button", name="Delete").click()
+        expect(entries).to_have_count(2)
+        expect(wearer.page.locator(".turn .question")).to_have_text(["Who wrote The Salt Road?", "When?"])
+        with wearer.page.expect_response(lambda reply: "/sessions/" in reply.url):
+            wearer.page.get_by_role("button", name="Delete all").click()
+        wearer.open("/")
+        expect(wearer.page.locator(".turn")).to_have_count(0)
+        wearer.page.get_by_role("button", name="More").click()
+        wearer.page.get_by_role("button", name="History").click()
+        expect(wearer.page.get_by_text("No questions yet.")).to_be_visible()
+
+
 def test_late_answer_does_not_join_a_new_conversation(open_page: Open) -> None:
     reasoner, held = ScriptedReasoner(), list[Route]()
     with open_page(reasoner=reasoner) as (wearer, _):

@@ -78,6 +78,11 @@ def test_nothing_overlaps_around_long_answers(services: FakeServices, open_page:
         for summary in turn.locator("summary").all():
             summary.click()
         check(wearer, "sources")
+        open_menu(wearer)
+        wearer.page.get_by_role("button", name="History").click()
+        expect(wearer.page.locator("#history-list li")).to_have_count(1)
+        check(wearer, "history")
+        wearer.page.get_by_role("button", name="Close").click()
         wearer.context.set_offline(True)
         wearer.ask(LONG_NAME)
         expect(wearer.page.locator("#offline")).to_be_visible()
