@@ -5,6 +5,8 @@ import { byId, h, icon } from "/page/dom.js";
 import { remember, remembered } from "/page/store.js";
 import { events, refusal } from "/page/wire.js";
 import { adviceWords, stageWords } from "/page/words.js";
+import { Administration } from "/operator/administration.js";
+import { why } from "/operator/why.js";
 
 const LONG_MS = "600000"; // an upload or a job may take longer than a question
 const PAGE = 12;
@@ -303,7 +305,8 @@ byId("ask").addEventListener("submit", (event) => {
 
 async function ask() {
   const [photo] = byId("ask-photo").files;
-  const body = form({ question: [byId("ask-question").value], ...(photo && { image: [photo] }) });
+  const explain = administration.explains && { experiment: ['{"explain": true}'] };
+  const body = form({ question: [byId("ask-question").value], ...(photo && { image: [photo] }), ...explain });
   byId("answer").replaceChildren(h("p", { class: "progress" }, h("span", { class: "spinner" }), "Asking"));
   try {
     const answer = await read("/answer", { method: "POST", body });
@@ -313,6 +316,7 @@ async function ask() {
       answer.closest && h("p", {}, "The closest I found:"),
       answer.closest && source(answer.closest),
       h("p", {}, adviceWords(answer)),
+      ...why(answer),
     ].filter(Boolean);
     const told = answer.abstained ? refusal : answer.citations.map(source);
     byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...told);
@@ -384,6 +388,8 @@ function planned({ at_ms: at, after, cuts, expected_ms: expected, remaining_ms: 
 
 // ---- who may see it ----
 
+const administration = new Administration({ read, show, say });
+
 /** Tell what went wrong with this; who is not let in is asked for a key. */
 async function show(work) {
   try {
@@ -392,7 +398,7 @@ async function show(work) {
     if (error.status === 401) {
       byId("shut").hidden = false;
       byId("shut-words").textContent = error.message;
-      for (const id of ["indexed", "add"]) byId(id).hidden = true;
+      for (const id of ["indexed", "add", "manage"]) byId(id).hidden = true;
     } else {
       byId("job").hidden = false;
       byId("job-words").textContent = error.status ? error.message : "The gateway cannot be reached.";
@@ -404,8 +410,8 @@ async function show(work) {
 
 function open() {
   byId("shut").hidden = true;
-  for (const id of ["indexed", "add"]) byId(id).hidden = false;
-  show(Promise.all([list(), uploads()]));
+  for (const id of ["indexed", "add", "manage"]) byId(id).hidden = false;
+  show(Promise.all([list(), uploads(), administration.load()]));
   trace();
 }
 

@@ -127,7 +127,8 @@ class Services:
     ) -> tuple[Entity, ...]:
         """Return the entities in the photo or its crops, each once, most probable first.
 
-        `places`: of the first pictures, if these are crops. Empty if no photos are indexed, which is an installation's choice and not an error.
+        Empty if no photos are indexed, which is an installation's choice and not an error. `places`: of the
+        first pictures, if these are crops.
         """
         try:
             reply = await self.image_search.send_multipart(

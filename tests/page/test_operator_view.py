@@ -80,6 +80,7 @@ def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Pag
     page.goto(f"{address}/operator")
     page.get_by_text("Nothing is indexed yet.").wait_for()
     assert violations(page) == []
+    assert all_faults(page) == []
     page.get_by_role("button", name="Index the sample").click()
     page.locator("#job-words", has_text="Done: ").wait_for()
     page.wait_for_selector("#things img")
@@ -90,6 +91,7 @@ def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Pag
     page.get_by_role("button", name="Pages").click()
     page.wait_for_selector("#things[data-kind=pages] li")
     assert violations(page) == []
+    assert all_faults(page) == []
 
 
 def test_wearers_page_indexes_the_sample_and_then_answers(address: str, browser: Browser) -> None:
@@ -114,6 +116,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     page.set_input_files("#files", {"name": "IMG_1.jpg", "mimeType": "image/jpeg", "buffer": cover(4)})
     page.get_by_label("What IMG_1.jpg shows").fill("Salt Road")
     assert violations(page) == []
+    assert all_faults(page) == []
     page.get_by_role("button", name="Name it").click()
     page.get_by_role("button", name="Index 4 files").click()
     page.locator("#job-words", has_text="Done: 3 added, 1 rejected.").wait_for()
@@ -125,6 +128,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     page.get_by_role("button", name="Details of Salt Road").click()
     page.wait_for_selector("#documents[open] article")
     assert violations(page) == []
+    assert all_faults(page) == []
     page.get_by_label("What it shows").first.fill("The Salt Road")
     page.get_by_role("button", name="Rename").first.click()
     page.locator("#status", has_text="Renamed.").wait_for()
@@ -148,11 +152,15 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
 
     page.fill("#ask-question", "How many windows does the Old Mill have?")
     page.get_by_role("button", name="Ask").click()
-    closest = page.locator("#answer .source", has_text="The Old Mill was built")
+    closest = page.locator("#answer .source", has_text="The Old Mill was built").first
     closest.wait_for()
     assert "The closest I found:" in page.locator("#answer").inner_text()
+    assert "Why it was refused" in page.locator("#answer").inner_text()
+    page.locator(".evidence summary").click()
+    expect(page.locator(".evidence")).to_contain_text("built in 1887")
     assert bars[-1] > bars[0]
     assert violations(page) == []
+    assert all_faults(page) == []
     page.reload()
     page.wait_for_selector(".timeline")
     assert page.locator(".timeline tbody th small").all_inner_texts() == rows
@@ -200,3 +208,19 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     page.get_by_role("button", name="Save").click()
     page.get_by_text("Nothing is indexed yet.").wait_for()
     assert not page.locator("#shut").is_visible()
+
+    page.get_by_placeholder("Name", exact=True).fill("anna")
+    page.get_by_role("button", name="Make a key").click()
+    made = page.locator("#made-key code").inner_text()
+    assert ApiKey.parse(made) is not None
+    expect(page.locator("#keys-list li")).to_have_count(2)
+    assert violations(page) == []
+    assert all_faults(page) == []
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Revoke the key of anna").click()
+    expect(page.locator("#keys-list li")).to_have_count(1)
+    page.get_by_label("Careful").check()
+    expect(page.locator("#status")).to_have_text("Thresholds: careful.")
+    page.reload()
+    expect(page.get_by_label("Careful")).to_be_checked()
+    assert made not in page.content()
