@@ -1,4 +1,4 @@
-"""What does not fit on a page: texts that lie on each other or are cut, controls that a finger cannot reach."""
+"""What does not fit on a page: overlapping or cut texts, controls that a finger cannot reach."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,10 +21,12 @@ _FAULTS = r"""() => {
   const faults = [];
   const name = (element) => {
     const words = (element.getAttribute("aria-label") || element.textContent || element.id).trim();
-    return `${element.tagName.toLowerCase()}${element.id && `#${element.id}`} "${words.replace(/\s+/g, " ").slice(0, 40)}"`;
+    const id = element.id && `#${element.id}`;
+    return `${element.tagName.toLowerCase()}${id} "${words.replace(/\s+/g, " ").slice(0, 40)}"`;
   };
+  const shown = { opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true };
   const isShown = (element) =>
-    element.checkVisibility({ opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true }) &&
+    element.checkVisibility(shown) &&
     !element.closest(".visually-hidden, [aria-hidden=true]") && root.contains(element);
   const cutBy = (box, other) => ({
     left: Math.max(box.left, other.left), top: Math.max(box.top, other.top),
@@ -73,22 +75,25 @@ _FAULTS = r"""() => {
       if (isEmpty(box)) continue;
       const { left, lost } = seen(element, box);
       if (lost) faults.push(`cut by ${lost}: ${name(element)}`);
-      if (!isEmpty(left)) texts.push({ node, element, box: left, words: node.data.trim().slice(0, 40) });
+      if (!isEmpty(left)) texts.push({ node, element, box: left, height: box.height, words: node.data.trim().slice(0, 40) });
     }
     const ellipsis = getComputedStyle(element).textOverflow === "ellipsis";
     if (ellipsis && element.scrollWidth > element.clientWidth + 1) faults.push(`shortened: ${name(element)}`);
   }
+  // Lines have room above and below their letters, which may overlap.
   for (const [place, one] of texts.entries()) {
     for (const other of texts.slice(place + 1)) {
-      const common = cutBy(one.box, other.box), lower = 0.2 * (one.box.bottom - one.box.top);  // below and above letters
+      const common = cutBy(one.box, other.box), lower = 0.2 * one.height;
       if (one.node !== other.node && !isEmpty(common) && common.bottom - common.top > lower)
         faults.push(`"${one.words}" lies on "${other.words}"`);
     }
-    const hit = document.elementFromPoint((one.box.left + one.box.right) / 2, (one.box.top + one.box.bottom) / 2);
+    const { left, top, right, bottom } = one.box;
+    const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
     const passes = getComputedStyle(one.element).pointerEvents === "none";
     const label = one.element.closest("label");
-    const isEdge = one.box.bottom - one.box.top < 5;  // of what scrolls
-    if (hit && !passes && !isEdge && !hit.contains(one.element) && !one.element.contains(hit) && !label?.contains(hit))
+    const isEdge = bottom - top < 5;  // of what scrolls
+    const isOwn = hit?.contains(one.element) || one.element.contains(hit) || label?.contains(hit);
+    if (hit && !passes && !isEdge && !isOwn)
       faults.push(`${name(hit)} covers "${one.words}"`);
   }
 
@@ -98,7 +103,8 @@ _FAULTS = r"""() => {
     if (!isShown(control) || (control.matches("input") && control.closest("label:has(> input)"))) continue;
     const { left, top, right, bottom, width, height } = control.getBoundingClientRect();
     if (!width || control.matches("input") && control.type === "file") continue;
-    if (width < LEAST || height < LEAST) faults.push(`${Math.round(width)} × ${Math.round(height)}: ${name(control)}`);
+    if (width < LEAST || height < LEAST)
+      faults.push(`${Math.round(width)} × ${Math.round(height)}: ${name(control)}`);
     const { lost } = seen(control, { left, top, right, bottom });
     if (lost) faults.push(`outside of ${lost}: ${name(control)}`);
     if (control.placeholder) {
@@ -143,7 +149,8 @@ def all_faults(page: Page) -> list[str]:
         for name in names:
             for where in ("0", "each.scrollHeight"):
                 page.evaluate(
-                    "() => [document.scrollingElement, ...document.querySelectorAll('#talk, #welcome, dialog')]"
+                    "() => [document.scrollingElement, ..."
+                    "document.querySelectorAll('main, #talk, #welcome, dialog')]"
                     f".forEach((each) => each.scrollTo({{ top: {where}, behavior: 'instant' }}))"
                 )
                 found |= dict.fromkeys(f"{name}: {fault}" for fault in faults(page))

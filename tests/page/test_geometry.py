@@ -17,6 +17,9 @@ from tests.page.test_asking import unsure
 from tests.unit.gateway.fakes import FakeServices, image_hit
 from tests.unit.gateway.reasoners import ScriptedReasoner
 
+NO_CAMERA = """() => {
+  navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException("", "NotFoundError"));
+}"""
 LONG_NAME = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft of " * 2
 LONG = (
     "The cathedral stands at the end of a street whose name is as long as this sentence is, and goes on. " * 6
@@ -59,9 +62,7 @@ def test_nothing_overlaps_without_a_camera_or_an_index(
     monkeypatch.setattr(routes, "_LOOK_MS", 60_000)
     services.collections.reply = Collections(collections=[])
     with open_page(services, unsure()) as (wearer, _):
-        wearer.page.evaluate(
-            "() => { navigator.mediaDevices.getUserMedia = () => Promise.reject(new DOMException('', 'NotFoundError')); }"
-        )
+        wearer.page.evaluate(NO_CAMERA)
         wearer.page.get_by_role("button", name="Use the camera").click()
         expect(wearer.page.locator("#no-camera")).to_be_visible()
         expect(wearer.page.locator(".empty-index")).to_be_visible()
