@@ -75,7 +75,8 @@ _FAULTS = r"""() => {
       if (isEmpty(box)) continue;
       const { left, lost } = seen(element, box);
       if (lost) faults.push(`cut by ${lost}: ${name(element)}`);
-      if (!isEmpty(left)) texts.push({ node, element, box: left, height: box.height, words: node.data.trim().slice(0, 40) });
+      const words = node.data.trim().slice(0, 40);
+      if (!isEmpty(left)) texts.push({ node, element, box: left, height: box.height, words });
     }
     const ellipsis = getComputedStyle(element).textOverflow === "ellipsis";
     if (ellipsis && element.scrollWidth > element.clientWidth + 1) faults.push(`shortened: ${name(element)}`);
