@@ -11,7 +11,7 @@ from chassis.keys import ApiKey
 from chassis.startup import WrongSettings
 from chassis.vectors.files import replace_bytes
 from clients.keys import entry
-from gateway.serving.tenants import KeyEntry, read_keys_file
+from gateway.serving.tenants import KeyEntry, KeysFile, read_keys_file
 from gateway.state import Priority
 
 MOST_KEYS = 1_000
@@ -30,37 +30,43 @@ class KeysFileEditor:
 
     def entries(self) -> Sequence[KeyEntry]:
         """Return the keys in the order of the file. Raises `DependencyUnavailable`."""
-        try:
-            return read_keys_file(self._path).key
-        except WrongSettings as error:
-            raise DependencyUnavailable(str(error)) from error
+        return self._content().key
 
     def add(self, tenant: str, priority: Priority, *, operator: bool) -> ApiKey:
-        """Return a new key, whose digest is in the file now. Raises `InvalidRequest`."""
+        """Return a new key, whose digest is in the file now. Raises as `revoke`, or `InvalidRequest`."""
+        key = ApiKey.new()
+        added = entry(key, tenant, priority, operator=operator)
         with _CHANGING:
-            if len(self.entries()) >= MOST_KEYS:
+            before = self._content()
+            if len(before.key) >= MOST_KEYS:
                 raise InvalidRequest(f"The keys file has {MOST_KEYS} keys already. Revoke some first.")
-            key = ApiKey.new()
-            text = self._text().rstrip("\n")
-            self._write(f"{text}\n\n{entry(key, tenant, priority, operator=operator)}\n".lstrip("\n"))
+            text = f"{self._text().rstrip()}\n\n{added}\n".lstrip()
+            self._write(text, [*before.key, *KeysFile.model_validate(tomllib.loads(added)).key])
         return key
 
     def revoke(self, prefix: str) -> None:
         """Remove a key. Raises `NotFound`, or `CollectionConflict` if the file has another layout."""
         with _CHANGING:
-            if all(each.prefix != prefix for each in self.entries()):
+            before = self.entries()
+            kept = [each for each in before if each.prefix != prefix]
+            if len(kept) == len(before):
                 raise NotFound("There is no key with this prefix.")
-            kept = [block for block in _BLOCK.split(self._text()) if not _is_key(block, prefix)]
-            text = "".join(kept)
-            before = [each for each in self.entries() if each.prefix != prefix]
-            if tomllib.loads(text).get("key", []) != [_as_written(each) for each in before]:
-                raise CollectionConflict("The keys file has an unusual layout. Remove the key by hand.")
-            self._write(text)
+            blocks = _BLOCK.split(self._text())
+            self._write("".join(block for block in blocks if not _is_key(block, prefix)), kept)
+
+    def _content(self) -> KeysFile:
+        try:
+            return read_keys_file(self._path)
+        except WrongSettings as error:
+            raise DependencyUnavailable(str(error)) from error
 
     def _text(self) -> str:
         return self._path.read_text("utf-8")
 
-    def _write(self, text: str) -> None:
+    def _write(self, text: str, keys: Sequence[KeyEntry]) -> None:
+        """Write the text if it differs from the file in nothing but the keys, and has these."""
+        if _content_of(text) != self._content().model_copy(update={"key": list(keys)}):
+            raise CollectionConflict("The keys file has an unusual layout. Change it by hand.")
         fresh = self._path.with_name(f".{self._path.name}.new")
         try:
             fresh.touch()
@@ -78,5 +84,8 @@ def _is_key(block: str, prefix: str) -> bool:
     return isinstance(keys, list) and any(each.get("prefix") == prefix for each in keys)
 
 
-def _as_written(key: KeyEntry) -> dict[str, object]:
-    return {name: getattr(key, name) for name in KeyEntry.model_fields if name in key.model_fields_set}
+def _content_of(text: str) -> KeysFile | None:
+    try:
+        return KeysFile.model_validate(tomllib.loads(text))
+    except ValueError:  # TOML's and pydantic's errors are
+        return None
