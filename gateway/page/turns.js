@@ -88,7 +88,7 @@ export class TurnView {
     if (answer.entity) this.identified({ entity: answer.entity });
     this.body.replaceChildren(
       ...[
-        h("p", { class: "answer" }, answer.answer),
+        h("p", { class: "answer" }, words.answerLines(answer)),
         ...(answer.abstained ? this.refusal(answer) : []),
         h("div", { class: "verdict" }, !answer.abstained && sureness(answer), this.actions()),
         note(words.cautionWords(answer)),

@@ -64,6 +64,19 @@ export function degradedWords(names) {
   return told.length ? `Answered without ${told.join(", ").replace(/, ([^,]*)$/, " and $1")}.` : "";
 }
 
+/** An answer's text. Print of the photo, which is sent as one line to be spoken, gets its lines back. */
+export function answerLines({ answer, citations }) {
+  if (!citations.every(({ kind }) => kind === "photo")) return answer;
+  const lines = [];
+  let rest = answer;
+  for (const { snippet } of citations) {
+    if (!rest.startsWith(`${snippet} `)) break;
+    lines.push(snippet);
+    rest = rest.slice(snippet.length).trimStart();
+  }
+  return [...lines, rest].join("\n");
+}
+
 /** How sure the answer is, and how many of three dots to fill; null if confidence was not measured. */
 export function sureness(confidence) {
   if (confidence === null) return { words: "Confidence not measured", dots: 0 };

@@ -109,6 +109,20 @@ def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open)
         assert wearer.spoken() == said
 
 
+def test_print_keeps_its_lines(services: FakeServices, open_page: Open) -> None:
+    said = ["MENU", "Plum cake 4.00", "Tea 2.50"]
+    lines = [text_line(text, row) for row, text in enumerate(said)]
+    services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
+
+    def quote_print(_: Query, context: Context) -> Reply:
+        place = next(n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PHOTO)
+        return Reply(" ".join(said), 0.9, tuple(Quote(place, text) for text in said))
+
+    with open_page(services, ScriptedReasoner(say=quote_print)) as (wearer, _):
+        wearer.look()
+        assert wearer.answer("What does it say?").locator(".answer").inner_text().split("\n") == said
+
+
 def test_muted_page_is_silent_and_stays_muted(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.page.get_by_role("button", name="Voice").click()
