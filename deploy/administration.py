@@ -95,16 +95,11 @@ def administration_router(risk: RiskChoice) -> APIRouter:
     router = Router()
 
     async def state(request: Request, gateway: Gateway) -> Administration:
-        path = gateway.settings.keys
-        keys = path and await anyio.to_thread.run_sync(KeysFileEditor(path).entries)
-        own = _prefix_of(request)
-        shown = keys and [Key(**each.model_dump(exclude={"sha256"}), own=each.prefix == own) for each in keys]
-        explains = gateway.settings.experiments
         return Administration(
             risk=risk.current,
             risk_is_set=risk.is_set,
-            explains=explains,
-            keys=None if keys is None else shown or [],
+            explains=gateway.settings.experiments,
+            keys=await _keys(gateway.settings.keys, _prefix_of(request)),
         )
 
     @router.get("/administration")
@@ -139,6 +134,13 @@ def administration_router(risk: RiskChoice) -> APIRouter:
         return await state(request, gateway)
 
     return router
+
+
+async def _keys(path: Path | None, own: str) -> list[Key] | None:
+    if path is None:
+        return None
+    entries = await anyio.to_thread.run_sync(KeysFileEditor(path).entries)
+    return [Key(**each.model_dump(exclude={"sha256"}), own=each.prefix == own) for each in entries]
 
 
 def _editor(gateway: Gateway) -> KeysFileEditor:
