@@ -26,6 +26,7 @@ from chassis.telemetry.logs import configure_logging
 from chassis.telemetry.spans import open_telemetry
 from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
+from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
@@ -91,6 +92,9 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
     """
     gateway_settings = gateway_settings_for(settings.host, settings.lan)  # before a socket is bound
+    risk = RiskChoice.of(gateway_settings, settings.data_dir)
+    if not risk.is_set:
+        gateway_settings = gateway_settings.model_copy(update={"risk": risk.current})
     abilities: Abilities | None = None
     if settings.model:
         model = await find_model(
@@ -108,7 +112,7 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     token = access.write_secret()
     ports = [port for name in _WRITTEN_TO if (port := urlsplit(urls[name]).port)]
     async with side_by_side() as group, _renewing(lan):
-        operator = _operator(settings, services, group, token)
+        operator = _operator(settings, services, group, token, risk)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
         further = [
             operator_router(operator),
@@ -145,7 +149,11 @@ def _access() -> ServiceAccess:
 
 
 def _operator(
-    settings: PocketSettings, services: Mapping[str, BoundApp], group: TaskGroup, token: str
+    settings: PocketSettings,
+    services: Mapping[str, BoundApp],
+    group: TaskGroup,
+    token: str,
+    risk: RiskChoice,
 ) -> Operator:
     """Within one process the index is read where it is: no service shows all of its index to others."""
 
@@ -159,6 +167,7 @@ def _operator(
         Contents(partial(store, "text_search"), PAGES, page_of),
         Thumbnails(settings.data_dir / "image_search"),
         Indexing(Uploads(settings.data_dir / "uploads"), searches, group),
+        risk,
     )
 
 

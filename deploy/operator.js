@@ -5,6 +5,8 @@ import { byId, h, icon } from "/page/dom.js";
 import { remember, remembered } from "/page/store.js";
 import { events, refusal } from "/page/wire.js";
 import { adviceWords, stageWords } from "/page/words.js";
+import { Administration } from "/operator/administration.js";
+import { why } from "/operator/why.js";
 
 const LONG_MS = "600000"; // an upload or a job may take longer than a question
 const PAGE = 12;
@@ -303,16 +305,18 @@ byId("ask").addEventListener("submit", (event) => {
 
 async function ask() {
   const [photo] = byId("ask-photo").files;
-  const body = form({ question: [byId("ask-question").value], ...(photo && { image: [photo] }) });
+  const explain = administration.explains && { experiment: ['{"explain": true}'] };
+  const body = form({ question: [byId("ask-question").value], ...(photo && { image: [photo] }), ...explain });
   byId("answer").replaceChildren(h("p", { class: "progress" }, h("span", { class: "spinner" }), "Asking"));
   try {
     const answer = await read("/answer", { method: "POST", body });
     const source = ({ title, snippet }) =>
-      h("p", { class: "source" }, h("b", {}, title || "Without a title"), h("small", {}, snippet));
+      h("p", { class: "source" }, h("b", {}, title || "Untitled"), h("small", {}, snippet));
     const refusal = [
       answer.closest && h("p", {}, "The closest I found:"),
       answer.closest && source(answer.closest),
       h("p", {}, adviceWords(answer)),
+      ...why(answer),
     ].filter(Boolean);
     const told = answer.abstained ? refusal : answer.citations.map(source);
     byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...told);
@@ -399,6 +403,8 @@ byId("invite").addEventListener("click", () =>
 
 // ---- who may see it ----
 
+const administration = new Administration({ read, show, say });
+
 /** Show what went wrong; ask for a key if it is missing. */
 async function show(work) {
   try {
@@ -407,7 +413,7 @@ async function show(work) {
     if (error.status === 401) {
       byId("shut").hidden = false;
       byId("shut-words").textContent = error.message;
-      for (const id of ["indexed", "add"]) byId(id).hidden = true;
+      for (const id of ["indexed", "add", "manage"]) byId(id).hidden = true;
     } else {
       byId("job").hidden = false;
       byId("job-words").textContent = error.status ? error.message : "The gateway cannot be reached.";
@@ -419,8 +425,8 @@ async function show(work) {
 
 function open() {
   byId("shut").hidden = true;
-  for (const id of ["indexed", "add"]) byId(id).hidden = false;
-  show(Promise.all([list(), uploads()]));
+  for (const id of ["indexed", "add", "manage"]) byId(id).hidden = false;
+  show(Promise.all([list(), uploads(), administration.load()]));
   trace();
 }
 

@@ -27,7 +27,9 @@ from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in
 from corpus.manifests import PHOTO_SUFFIXES
 from corpus.sources import SourceName
+from deploy.administration import RiskChoice, administration_router
 from deploy.contents import Contents, Entry
+from deploy.examples import Example, examples_of
 from deploy.indexing import UPLOADS, Indexing, Job
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.page import PageFile
@@ -37,6 +39,7 @@ from services.image_search.thumbnails import Thumbnails
 MOST_LISTED = 48
 MOST_ADDRESSES = 100
 _OF_THE_TIME = 0.9
+_FILES = ("operator.css", "operator.js", "administration.js", "why.js")
 
 
 class Listed(BaseModel):
@@ -105,6 +108,7 @@ class Operator:
     pages: Contents
     thumbnails: Thumbnails
     indexing: Indexing
+    risk: RiskChoice
 
 
 async def require_operator(request: Request, gateway: GatewayDep) -> None:
@@ -146,16 +150,15 @@ def operator_router(operator: Operator) -> APIRouter:
     """`/operator`, a page without data that anybody may have, and the routes below it."""
     router = Router(include_in_schema=False)
     router.include_router(_page_router())
-    router.include_router(
-        _data_router(operator), prefix="/operator", dependencies=[Depends(require_operator)]
-    )
+    for routes in (_data_router(operator), administration_router(operator.risk)):
+        router.include_router(routes, prefix="/operator", dependencies=[Depends(require_operator)])
     return router
 
 
 def _page_router() -> APIRouter:
     router = Router()
     folder = Path(__file__).parent
-    names = {"": "operator.html", "/operator.css": "operator.css", "/operator.js": "operator.js"}
+    names = {"": "operator.html", **{f"/{name}": name for name in _FILES}}
     files = {
         f"/operator{path}": PageFile.of(name, (folder / name).read_bytes()) for path, name in names.items()
     }
@@ -212,6 +215,11 @@ def _data_router(operator: Operator) -> APIRouter:
         """Begin to index."""
         await indexing.start(sample=wanted.sample)
         return await uploads()
+
+    @router.get("/examples")
+    async def examples() -> list[Example]:
+        """Photos of the sample to ask about; none where it is not installed."""
+        return await anyio.to_thread.run_sync(examples_of, indexing.sample)
 
     @router.get("/job")
     async def follow(request: Request) -> Response:

@@ -79,7 +79,7 @@ class _Grant:
     caller: Caller
 
 
-class _Entry(BaseModel):
+class KeyEntry(BaseModel):
     """A key as the file has it."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
@@ -107,10 +107,12 @@ class _TenantEntry(BaseModel):
     stored_bytes: _Count | None = None
 
 
-class _KeysFile(BaseModel):
+class KeysFile(BaseModel):
+    """The whole file."""
+
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
-    key: list[_Entry] = []
+    key: list[KeyEntry] = []
     tenant: list[_TenantEntry] = []
 
 
@@ -257,10 +259,16 @@ def _version(path: Path | None) -> _Version | None:
     return (status.st_ino, status.st_mtime_ns, status.st_size) if status else None
 
 
+def read_keys_file(path: Path) -> KeysFile:
+    """Raises `WrongSettings` if it cannot be used."""
+    name = f"The keys file {path}"
+    return checked(KeysFile, read_toml(path, name), name)
+
+
 def _read(path: Path, quota: Quota) -> _Grants:
     name = f"The keys file {path}"
     grants: dict[str, _Grant] = {}
-    file = checked(_KeysFile, read_toml(path, name), name)
+    file = read_keys_file(path)
     for number, entry in enumerate(file.key, start=1):
         if entry.prefix in grants:
             raise WrongSettings(f"{name} cannot be used: key {number} has the prefix of an earlier one.")

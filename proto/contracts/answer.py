@@ -248,6 +248,7 @@ class LookedAt(Message):
     right: float = Field(description="Right edge, in 0..1 of the photo's width.")
     bottom: float = Field(description="Bottom edge, in 0..1 of the photo's height.")
     text: str = Field(default="", description="The text that was read there.")
+    shows_entity: bool = Field(default=False, description="Whether the answer's `entity` was found there.")
 
 
 class Answer(Message):

@@ -113,7 +113,7 @@ def test_two_windows_share_one_queue(open_page: Open) -> None:
     with open_page(reasoner=reasoner) as (first, _):
         first.page.route("**/answer", lambda route: route.abort())
         first.ask(QUESTIONS[0])
-        expect(first.turn().locator(".progress")).to_contain_text("No connection")
+        expect(first.turn().locator(".progress")).to_contain_text("You are offline")
         second = Wearer(first.context.new_page(), first.context)
         second.open("/")
         second.ask(QUESTIONS[1])
