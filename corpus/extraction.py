@@ -36,7 +36,8 @@ _READERS: dict[PageFormat, Callable[[bytes], Page]] = {
 def read_document(page_format: PageFormat, content: bytes) -> Page:
     """Return the document, with the title, URL and date that it names itself. Raises `NoContent`."""
     page = _READERS[page_format](content)
-    if not any(block.kind is not BlockKind.HEADING for block in page.blocks):
+    texts = (line for block in page.blocks if block.kind is not BlockKind.HEADING for line in block.lines)
+    if not any(any(map(str.isalnum, text)) for text in texts):
         raise NoContent("There is no text in the page.")
     if sum(len(line) for block in page.blocks for line in block.lines) > _MOST_CHARS:
         raise NoContent(f"The document is too long. It may have {_MOST_CHARS:,} characters.")

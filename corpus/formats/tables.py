@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lxml.html import HtmlElement
 
+from corpus.even_tables import is_layout
 from corpus.pages import Block, BlockKind
 from corpus.visible import make_block, table_lines
 
@@ -44,6 +45,26 @@ def mark_column_names(table: HtmlElement) -> None:
     if has_column_names(texts):
         for cell in rows[0]:
             cell.tag = "th"
+
+
+def mark_evident_names(tree: HtmlElement) -> None:
+    """Do the same in web pages, whose tables may hold anything, where figures or bold print prove it."""
+    for table in tree.iter("table"):
+        rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.iter("tr")]
+        widths = {len(row) for row in rows}
+        if is_layout(table) or len(rows) < 2 or len(widths) > 1 or not widths - {0, 1}:
+            continue
+        below = [[cell.text_content().strip() for cell in row] for row in rows[1:_SAMPLE_ROWS]]
+        has_figures = len(rows[0]) > 2 and any(
+            all(map(_is_figure, column)) for column in zip(*below, strict=True)
+        )
+        if has_figures or (all(map(_is_bold, rows[0])) and not all(map(_is_bold, rows[1]))):
+            mark_column_names(table)
+
+
+def _is_bold(cell: HtmlElement) -> bool:
+    bold = "".join(each.text_content() for each in cell.iter("b", "strong"))
+    return cell.text_content().strip() == bold.strip()
 
 
 def has_column_names(rows: Sequence[Row]) -> bool:
