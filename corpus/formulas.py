@@ -12,7 +12,7 @@ _NOT_SHOWN = frozenset(
 _PARTS = {
     "mfrac": "fraction", "f": "fraction", "msup": "raised", "sSup": "raised", "mover": "base",
     "munder": "base", "msubsup": "both", "sSubSup": "both", "msqrt": "root", "mroot": "root of",
-    "rad": "office root", "mtr": "row", "mtd": "row",
+    "rad": "office root", "d": "brackets", "mtr": "row", "mtd": "row",
 }  # fmt: skip
 
 
@@ -35,6 +35,8 @@ def formula_text(element: _Element) -> str:
             return f"{raised(''.join(degree)) if any(degree) else ''}√{_grouped(base)}"
         case "root", _:
             return f"√{_grouped(_joined(element, parts))}"
+        case "brackets", _:
+            return f"({_joined(element, parts)})"
         case "row", _:
             return f"{_joined(element, parts)} "
     return _joined(element, parts)

@@ -6,14 +6,34 @@ from collections.abc import Iterable, Iterator, Sequence
 from lxml.html import HtmlElement
 
 from corpus.even_tables import is_layout
-from corpus.pages import Block, BlockKind
+from corpus.pages import Block, BlockKind, NoContent
 from corpus.visible import make_block, table_lines
 
 _FIGURE = re.compile(r"[-−+~<>≈$€£¥]?\s?[\d.,]*\d")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _SAMPLE_ROWS = 20
 
+MOST_CELLS = 2_000_000
+"""The most cells of a sheet: its used rows times its used columns."""
+
 Row = Sequence[str]
+Cells = dict[int, dict[int, str]]
+"""Row -> column -> text, both from 1, in the order of the sheet."""
+
+
+def sheet_rows(cells: Cells) -> list[list[str]]:
+    """Return the rows of a sheet with a cell for each used column. Raises `NoContent`."""
+    columns = sorted({column for row in cells.values() for column, text in row.items() if text})
+    if len(columns) * len(cells) > MOST_CELLS:
+        raise NoContent(f"A sheet is too large. It may have {MOST_CELLS:,} cells.")
+    rows: list[list[str]] = []
+    last = 0
+    for number, row in cells.items():
+        if number > last + 1:
+            rows.append([])  # empty rows are not written
+        rows.append([row.get(column, "") for column in columns])
+        last = number
+    return rows
 
 
 def table_blocks(rows: Iterable[Row], page: int = 0) -> Iterator[Block]:
