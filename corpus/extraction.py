@@ -41,7 +41,7 @@ def read_document(page_format: PageFormat, content: bytes) -> Page:
     """Return the document, with the title, URL and date that it names itself. Raises `NoContent`."""
     page = _READERS[page_format](content)
     texts = (line for block in page.blocks if block.kind is not BlockKind.HEADING for line in block.lines)
-    if not any(any(map(str.isalnum, text)) for text in texts):
+    if not page.pictures and not any(any(map(str.isalnum, text)) for text in texts):
         raise NoContent("There is no text in the page.")
     if sum(len(line) for block in page.blocks for line in block.lines) > _MOST_CHARS:
         raise NoContent(f"The document is too long. It may have {_MOST_CHARS:,} characters.")

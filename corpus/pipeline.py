@@ -20,6 +20,14 @@ Progress = Callable[[int], None]
 """Called with the number of records that are done."""
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a user should know of a record that was indexed."""
+
+    where: str
+    text: str
+
+
 class Outcome(StrEnum):
     """The outcome of a record."""
 
@@ -56,6 +64,7 @@ class Tally:
     replaced: int = 0
     unchanged: int = 0
     rejected: list[Rejected] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
     @property
     def done(self) -> int:
@@ -137,6 +146,7 @@ class Pipeline(Generic[Item]):
                 self._reject(each)
         items = [each for each in batch if not isinstance(each, Rejected)]
         self.addresses.update(item.key for item in items)
+        self.tally.remarks += (Remark(item.where, text) for item in items for text in item.remarks)
         missing = await self._version.missing([each for item in items for each in item.point_ids])
         fresh = [item for item in items if not missing.isdisjoint(item.point_ids)]
         self.tally.unchanged += len(items) - len(fresh)

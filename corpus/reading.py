@@ -2,17 +2,20 @@
 
 import atexit
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import PurePosixPath
 
 import anyio
 
 from chassis.decoding.pool import Decoders, Ending, NoReply, Program, Reply
 from chassis.resilience.deadlines import Deadline
-from corpus.formats.process import CPU_S, NO_CONTENT
+from corpus.formats.process import CPU_S, NO_CONTENT, PICTURE
 from corpus.formats.suffixes import PageFormat
 from corpus.page_records import PageRecord
 from corpus.pages import NoContent, Page, page_of_json
+from corpus.picture_pages import with_pictures
 
 _PROGRAM = Program("corpus.formats.process", "document", most_s=2 * CPU_S)
 _UNREADABLE = "The document cannot be read."
@@ -23,15 +26,16 @@ _REASONS = {
 }
 
 
-def read_page(record: PageRecord) -> Page:
+def read_page(record: PageRecord, ocr_url: str = "") -> Page:
     """Return the page of `record`. Title, URL and date of the record win over those in its content. Blocking.
 
+    `ocr_url`: the service that reads pictures of pages.
     Raises `NoContent`, and `Overloaded` if no process starts. About 10 ms for an ordinary page.
     """
     content = record.content
     # A byte order mark tells the reader that this is UTF-8, whatever a page declares.
     data = content if isinstance(content, bytes) else content.encode("utf-8-sig", "ignore")
-    page = _READER.read(record.format, data)
+    page = with_pictures(_READER.read(record.format, data), partial(_READER.render, data), ocr_url)
     url = record.url or page.url or record.fallback_url
     if not url:
         raise NoContent("The page has no URL of its own; add one.")
@@ -55,19 +59,27 @@ class _Reader:
     def read(self, page_format: PageFormat, content: bytes) -> Page:
         """Raises as `read_page`."""
         try:
-            with self._lock:
-                reply = anyio.run(self._ask, page_format, content)
-            if reply.status == 0:
-                return page_of_json(reply.content)
-        except NoReply as error:
-            raise NoContent(_REASONS.get(error.ending, _UNREADABLE)) from error
+            return page_of_json(self._result([page_format.value], content))
         except (ValueError, KeyError, TypeError) as error:
             raise NoContent(_UNREADABLE) from error
+
+    def render(self, content: bytes, number: int) -> bytes:
+        """Return a page of a PDF as a JPEG. Raises as `read_page`."""
+        return bytes(self._result([PICTURE.decode(), str(number)], content))
+
+    def _result(self, arguments: Sequence[str], content: bytes) -> bytes | bytearray:
+        try:
+            with self._lock:
+                reply = anyio.run(self._ask, arguments, content)
+        except NoReply as error:
+            raise NoContent(_REASONS.get(error.ending, _UNREADABLE)) from error
+        if reply.status == 0:
+            return reply.content
         raise NoContent(reply.content.decode() if reply.status == NO_CONTENT else _UNREADABLE)
 
-    async def _ask(self, page_format: PageFormat, content: bytes) -> Reply:
+    async def _ask(self, arguments: Sequence[str], content: bytes) -> Reply:
         deadline = Deadline.after_ms(4 * CPU_S * 1000)
-        return await self._decoders.run([page_format.value], content, deadline)
+        return await self._decoders.run(arguments, content, deadline)
 
 
 _READER = _Reader()
