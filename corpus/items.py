@@ -188,7 +188,7 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
         source=origin.source,
         origin=origin.place,
     )
-    return PhotoItem(record.where, record.photo, size, item)
+    return PhotoItem(record.where, record.photo, size, item, (record.remark,) if record.remark else ())
 
 
 def _page_item(record: PageRecord, ocr_url: str) -> PageItem | Rejected:

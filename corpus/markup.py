@@ -40,7 +40,9 @@ def plain_markup(tree: HtmlElement) -> None:
     for element in list(tree.iter()):
         if not isinstance(element.tag, str) or element.getparent() is None:
             continue
-        if _is_hidden(element) and len(element.text_content()) <= whole * _LARGEST_SHARE:
+        if _is_hidden(element) and (
+            element.tag == "select" or len(element.text_content()) <= whole * _LARGEST_SHARE
+        ):
             element.drop_tree()
         elif _is_note_mark(element):
             element.tag = "sup"

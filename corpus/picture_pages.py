@@ -57,7 +57,7 @@ def with_pictures(page: Page, render: Render, ocr_url: str) -> Page:
     remarks = [f"Read by OCR: {_named(reading.lines)}."] if reading.lines else []
     if reading.unread:
         remarks.append(f"Not read, for these are pictures: {_named(reading.unread)}. {reading.reason}")
-    title = page.title or next((block.lines[0] for block in blocks if block.level), "")
+    title = page.title or next((block.lines[0] for block in blocks if block.level and block.page == 1), "")
     return replace(page, title=title, blocks=tuple(together), remarks=(*page.remarks, *remarks))
 
 

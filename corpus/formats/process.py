@@ -1,6 +1,6 @@
 """Read documents in a process of its own, whose time and memory are bounded.
 
-python -m corpus.formats.process   # see `chassis.decoding.program`; a job: a `PageFormat`, or `PICTURE` and a number
+python -m corpus.formats.process   # see `chassis.decoding.program`; a job: a format, or `PICTURE` and a page
 """
 
 import resource

@@ -78,8 +78,11 @@ def mark_evident_names(tree: HtmlElement) -> None:
         has_figures = len(rows[0]) > 2 and any(
             all(map(_is_figure, column)) for column in zip(*below, strict=True)
         )
-        if has_figures or (all(map(_is_bold, rows[0])) and not all(map(_is_bold, rows[1]))):
+        if has_figures:
             mark_column_names(table)
+        elif table.find(".//th") is None and all(map(_is_bold, rows[0])) and not any(map(_is_bold, rows[1])):
+            for cell in rows[0]:
+                cell.tag = "th"
 
 
 def _is_bold(cell: HtmlElement) -> bool:
