@@ -33,9 +33,11 @@ _MADE_UP = re.compile(
 )
 """A name made of a number, or of the digest of a file."""
 _EDITED = re.compile(
-    r"\.(?:mp|portrait|night|hdr|cover)$|[-_ ]+\(?(?:copy|kopie|copie|copia|edited|edit)\)?(?:[ _-]\d{1,3}|\s?\(\d{1,3}\))?$",
+    r"\.(?:mp|portrait|night|hdr|cover)$"
+    r"|[-_ ]+\(?(?:copy|kopie|copie|copia|edited|edit)\)?(?:[ _-]\d{1,3}|\s?\(\d{1,3}\))?$",
     re.IGNORECASE,
 )
+"""The end of a name that programs give to other versions of a photo."""
 _SAVED_PARTS = re.compile(
     r"[-_.](?:files?|filer|dateien|fichiers|archivos|ficheiros|arquivos|bestanden|pliki|soubory|dosyalar)$",
     re.IGNORECASE,
