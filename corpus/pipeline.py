@@ -38,7 +38,7 @@ class Outcome(StrEnum):
 
 
 OnRecord = Callable[[str, Outcome, str], None]
-"""Called with each record that is done: its place, its outcome, and the reason if it was rejected."""
+"""Called with each record that is done: its place, its outcome, and why it was rejected, or remarks on it."""
 
 WORKERS = 2
 """Batches under way at once: one is made ready here while the service works on another."""
@@ -152,7 +152,7 @@ class Pipeline(Generic[Item]):
         self.tally.unchanged += len(items) - len(fresh)
         for item in items:
             if missing.isdisjoint(item.point_ids):
-                self._on_record(item.where, Outcome.UNCHANGED, "")
+                self._on_record(item.where, Outcome.UNCHANGED, " ".join(item.remarks))
         if fresh:
             version = await self._version.ensure()
             await self._index(version, fresh, await self._version.held([item.key for item in fresh]))
@@ -177,10 +177,10 @@ class Pipeline(Generic[Item]):
                 self._reject(Rejected(item.where, reasons[0]))
             elif item.key in known:
                 self.tally.replaced += 1
-                self._on_record(item.where, Outcome.REPLACED, "")
+                self._on_record(item.where, Outcome.REPLACED, " ".join(item.remarks))
             else:
                 self.tally.added += 1
-                self._on_record(item.where, Outcome.ADDED, "")
+                self._on_record(item.where, Outcome.ADDED, " ".join(item.remarks))
 
     def _reject(self, rejected: Rejected) -> None:
         self.tally.rejected.append(rejected)
