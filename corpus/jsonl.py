@@ -2,6 +2,7 @@
 
 import codecs
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -129,8 +130,7 @@ class _Repeated(ValueError):
 def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
-        seen = set[str]()
-        raise _Repeated(next(key for key, _ in pairs if key in seen or seen.add(key)))
+        raise _Repeated(Counter(key for key, _ in pairs).most_common(1)[0][0])
     return fields
 
 

@@ -87,7 +87,7 @@ def mark_evident_names(tree: HtmlElement) -> None:
 
 def _is_bold(cell: HtmlElement) -> bool:
     bold = "".join(each.text_content() for each in cell.iter("b", "strong"))
-    return cell.text_content().strip() == bold.strip()
+    return str(cell.text_content()).strip() == bold.strip()
 
 
 def has_column_names(rows: Sequence[Row]) -> bool:
