@@ -18,8 +18,8 @@ _LEAST_CHARS = 1_000
 """On a shorter page text is too thin to find the main part by its density."""
 _SHARE = 0.9
 """The part has at least this share of what trafilatura takes for the main text."""
-_MOST_CELLS = 2_000
-"""trafilatura takes seconds for more."""
+_MOST_CELLS, _MOST_ELEMENTS = 2_000, 50_000
+"""trafilatura takes seconds for more cells, and minutes for more elements."""
 _LEAST_TEXT = 30
 _TEXTS = ("p", "li", "td", "dd", "h1", "h2", "h3", "div", "blockquote", "pre")
 _NO_WORD = re.compile(r"\W+")
@@ -34,7 +34,7 @@ def main_part(tree: HtmlElement) -> HtmlElement:
     trafilatura finds the main text by its density, and loses figures, forms and labels; so it only says
     where the text stands, and all that stands there is read.
     """
-    if len(tree.text_content()) < _LEAST_CHARS:
+    if len(tree.text_content()) < _LEAST_CHARS or sum(1 for _ in tree.iter()) > _MOST_ELEMENTS:
         return tree
     document = trafilatura.bare_extraction(
         copy.deepcopy(tree),

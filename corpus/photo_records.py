@@ -119,13 +119,13 @@ def _folder_photos(folder: Path, files: Sequence[FolderFile]) -> Iterator[PhotoR
         file_name = _file_key(each.path.relative_to(folder).as_posix())
         own = facts.pop(file_name, None)
         place, thing = _thing(file_name)
-        record = _folder_photo(
+        shown = _folder_photo(
             each, thing, own[1] if own else of_things.get((place, thing), {}) if thing else {}
         )
         is_doubtful = not own and numbered[place, thing] == 1 and has_number(PurePosixPath(file_name))
-        if isinstance(record, PhotoRecord) and is_doubtful:
-            record = replace(record, remark=f"It is taken for a photo of {thing}. {_ADVICE}")
-        yield record
+        if isinstance(shown, PhotoRecord) and is_doubtful:
+            shown = replace(shown, remark=f"It is taken for a photo of {thing}. {_ADVICE}")
+        yield shown
     yield from (Rejected(line, "The photo is not there.") for line, _ in facts.values())
 
 
