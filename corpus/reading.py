@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 
 import anyio
 
-from chassis.decoding.pool import Decoders, Ending, NoReply, Program, Reply
+from chassis.decoding.pool import Decoders, Ending, NoReply, Program
 from chassis.resilience.deadlines import Deadline
 from corpus.formats.process import CPU_S, NO_CONTENT, PICTURE
 from corpus.formats.suffixes import PageFormat
@@ -48,38 +48,62 @@ def read_page(record: PageRecord, ocr_url: str = "") -> Page:
     )
 
 
+def document_readers(at_once: int) -> Decoders:
+    """Return the processes that `read_content` uses; they start with the first document."""
+    return Decoders(_PROGRAM, at_once)
+
+
+async def read_content(
+    readers: Decoders, page_format: PageFormat, content: bytes, deadline: Deadline
+) -> Page:
+    """Return the page that `content` holds, without its pictures. Raises `NoContent`, `DeadlineExceeded`, and
+    `Overloaded` if no process starts.
+    """
+    page = await _read(readers, page_format, content, deadline)
+    if not page.blocks:
+        raise NoContent("There is no text in the PDF, only pictures of pages.")
+    return page
+
+
+async def _read(readers: Decoders, page_format: PageFormat, content: bytes, deadline: Deadline) -> Page:
+    try:
+        return page_of_json(await _result(readers, [page_format.value], content, deadline))
+    except (ValueError, KeyError, TypeError) as error:
+        raise NoContent(_UNREADABLE) from error
+
+
+async def _result(
+    readers: Decoders, arguments: Sequence[str], content: bytes, deadline: Deadline
+) -> bytes | bytearray:
+    try:
+        reply = await readers.run(arguments, content, deadline)
+    except NoReply as error:
+        raise NoContent(_REASONS.get(error.ending, _UNREADABLE)) from error
+    if reply.status == 0:
+        return reply.content
+    raise NoContent(reply.content.decode() if reply.status == NO_CONTENT else _UNREADABLE)
+
+
 class _Reader:
     """The process, which is started with the first document and ends with this one."""
 
     def __init__(self) -> None:
-        self._decoders = Decoders(_PROGRAM, at_once=1)
+        self._readers = document_readers(at_once=1)
         self._lock = threading.Lock()
-        atexit.register(self._decoders.close)
+        atexit.register(self._readers.close)
 
     def read(self, page_format: PageFormat, content: bytes) -> Page:
         """Raises as `read_page`."""
-        try:
-            return page_of_json(self._result([page_format.value], content))
-        except (ValueError, KeyError, TypeError) as error:
-            raise NoContent(_UNREADABLE) from error
+        deadline = Deadline.after_ms(4 * CPU_S * 1000)
+        with self._lock:
+            return anyio.run(_read, self._readers, page_format, content, deadline)
 
     def render(self, content: bytes, number: int) -> bytes:
         """Return a page of a PDF as a JPEG. Raises as `read_page`."""
-        return bytes(self._result([PICTURE.decode(), str(number)], content))
-
-    def _result(self, arguments: Sequence[str], content: bytes) -> bytes | bytearray:
-        try:
-            with self._lock:
-                reply = anyio.run(self._ask, arguments, content)
-        except NoReply as error:
-            raise NoContent(_REASONS.get(error.ending, _UNREADABLE)) from error
-        if reply.status == 0:
-            return reply.content
-        raise NoContent(reply.content.decode() if reply.status == NO_CONTENT else _UNREADABLE)
-
-    async def _ask(self, arguments: Sequence[str], content: bytes) -> Reply:
+        arguments = [PICTURE.decode(), str(number)]
         deadline = Deadline.after_ms(4 * CPU_S * 1000)
-        return await self._decoders.run(arguments, content, deadline)
+        with self._lock:
+            return bytes(anyio.run(_result, self._readers, arguments, content, deadline))
 
 
 _READER = _Reader()

@@ -155,7 +155,7 @@ class Draft:
     `answer`: a provisional answer, if the photo and the question suffice. `confidence`: None if the model's
     server reports no token probabilities. `self_contained`: the answer can be read or computed from the photo
     and the question alone. `sub_queries` may hold the placeholder `{entity}`, filled when the thing is
-    identified.
+    identified. `token_probabilities`: of the answer's tokens, if the server reports them.
     """
 
     object_label: str | None
@@ -167,6 +167,7 @@ class Draft:
     tools: frozenset[Tool]
     sub_queries: tuple[str, ...]
     quotes: tuple[str, ...] = ()
+    token_probabilities: tuple[float, ...] | None = None
 
     @classmethod
     def of_question(cls, *sub_queries: str) -> "Draft":
@@ -198,6 +199,11 @@ class Evidence:
     sections: tuple[str, ...] = ()
 
     @property
+    def is_page(self) -> bool:
+        """Whether it is of a page, indexed or of the web."""
+        return self.kind in (CitationKind.PAGE, CitationKind.WEB)
+
+    @property
     def is_name(self) -> bool:
         """Whether it tells no more than the name of the thing in view."""
         return self.entity is not None and self.text == name_sentence(self.entity)
@@ -212,7 +218,7 @@ class Evidence:
     @property
     def in_context(self) -> str:
         """The text under its page's title: a passage seldom repeats what it is about."""
-        return f"{self.title}\n{self.text}" if self.kind is CitationKind.PAGE and self.title else self.text
+        return f"{self.title}\n{self.text}" if self.is_page and self.title else self.text
 
 
 def _last_line(line: str, text: str) -> int:
