@@ -118,6 +118,7 @@ def pages(
     name: Name = "",
     sync: Sync = False,
     text_search_url: TextSearchUrl = "",
+    ocr_url: Annotated[str, typer.Option(help="The address of ocr, which reads scanned pages.")] = "",
     engine: EngineOption = Engine.LOCAL,
     address: Address = "",
     part_records: PartRecords = 1000,
@@ -128,21 +129,22 @@ def pages(
     """Index web pages and documents.
 
     Formats: HTML, saved pages (MHTML), Markdown, text, PDF, DOCX, XLSX, PPTX,
-    EPUB, CSV and TSV.
+    ODT, ODS, ODP, EPUB, CSV and TSV. Scanned pages are read by the OCR service.
 
     Hidden files and folders are passed over; whatever else of a folder cannot
     be indexed is named with the reason.
     """
-    url = corpus_settings(text_search_url=text_search_url).text_search_url
+    settings = corpus_settings(text_search_url=text_search_url, ocr_url=ocr_url)
     raise typer.Exit(
         index(
             _chosen(engine, ingest_pages, context, PAGES),
             "pages",
             source,
-            url,
+            settings.text_search_url,
             replace=replace,
             name=name,
             sync=sync,
+            ocr_url=settings.ocr_url,
         )
     )
 
@@ -203,6 +205,7 @@ def index(
     replace: bool,
     name: str = "",
     sync: bool = False,
+    ocr_url: str = "",
     console: Console | None = None,
 ) -> int:
     """Run one ingestion with a progress bar and print its counts. Returns the exit status."""
@@ -215,6 +218,7 @@ def index(
                 replace=replace,
                 name=name,
                 sync=sync,
+                ocr_url=ocr_url,
                 started=lambda total: bar.update(task, total=total),
                 progress=lambda done: bar.update(task, completed=done),
             )
@@ -238,13 +242,15 @@ def index(
 
 
 def show(report: IngestReport, what: str, out: Console) -> None:
-    """The counts, and the rejected records with their reasons."""
+    """The counts, the rejected records with their reasons, and remarks on others."""
     for rejected in report.rejected[:MOST_SHOWN]:
         out.print(
             f"[yellow]{escape(rejected.where)}[/yellow]: {escape(rejected.reason)}",
             highlight=False,
             soft_wrap=True,
         )
+    for remark in report.remarks[:MOST_SHOWN]:
+        out.print(f"{escape(remark.where)}: {escape(remark.text)}", highlight=False, soft_wrap=True)
     rejected_in_all = len(report.rejected) + report.not_named
     if rejected_in_all > MOST_SHOWN:
         out.print(f"… and {rejected_in_all - MOST_SHOWN} more.")

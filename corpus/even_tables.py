@@ -19,10 +19,19 @@ def even_tables(tree: HtmlElement) -> None:
     """
     budget = _Budget()
     for table in list(tree.iter("table")):
+        if is_layout(table):
+            continue
         rows = list(table.iter("tr"))
         if any(cell.get("colspan") or cell.get("rowspan") for cell in table.iter("td", "th")):
             _repeat(rows, budget)
         _join_headings(rows)
+
+
+def is_layout(table: HtmlElement) -> bool:
+    """Return whether a table only arranges a page: its cells hold tables, headings, or all there is."""
+    holds_more = next(table.iter("h1", "h2", "h3", "h4", "h5", "h6"), None) is not None
+    is_nested = any(each is not table for each in table.iter("table"))
+    return holds_more or is_nested or sum(1 for _ in table.iter("td", "th")) < 2
 
 
 class _Budget:
@@ -98,4 +107,6 @@ def _add(row: HtmlElement, cell: HtmlElement, column: int, budget: _Budget) -> b
 
 def _span(cell: HtmlElement, name: str) -> int:
     given = cell.attrib.pop(name, "").strip()
+    if given == "0" and name == "rowspan":
+        return 1_000  # to the end of the table
     return min(max(int(given), 1), 1_000) if given.isascii() and given.isdigit() and len(given) < 6 else 1

@@ -6,6 +6,7 @@ from corpus.formats.book import read_book
 from corpus.formats.delimited import read_csv, read_tsv
 from corpus.formats.html import read_html
 from corpus.formats.markdown import read_markdown
+from corpus.formats.open_document import read_open_sheets, read_open_slides, read_open_text
 from corpus.formats.pdf import read_pdf
 from corpus.formats.sheets import read_sheets
 from corpus.formats.slides import read_slides
@@ -29,6 +30,9 @@ _READERS: dict[PageFormat, Callable[[bytes], Page]] = {
     PageFormat.DOCX: read_word,
     PageFormat.XLSX: read_sheets,
     PageFormat.PPTX: read_slides,
+    PageFormat.ODT: read_open_text,
+    PageFormat.ODS: read_open_sheets,
+    PageFormat.ODP: read_open_slides,
     PageFormat.PDF: read_pdf,
 }
 
@@ -36,7 +40,8 @@ _READERS: dict[PageFormat, Callable[[bytes], Page]] = {
 def read_document(page_format: PageFormat, content: bytes) -> Page:
     """Return the document, with the title, URL and date that it names itself. Raises `NoContent`."""
     page = _READERS[page_format](content)
-    if not any(block.kind is not BlockKind.HEADING for block in page.blocks):
+    texts = (line for block in page.blocks if block.kind is not BlockKind.HEADING for line in block.lines)
+    if not page.pictures and not any(any(map(str.isalnum, text)) for text in texts):
         raise NoContent("There is no text in the page.")
     if sum(len(line) for block in page.blocks for line in block.lines) > _MOST_CHARS:
         raise NoContent(f"The document is too long. It may have {_MOST_CHARS:,} characters.")

@@ -11,11 +11,33 @@ from pathlib import Path, PurePosixPath
 from chassis.vectors.origin import Origin
 
 _PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d|0\d+)|\s?\(\d{1,3}\))$")
+_SHORTEST_NAME = 2
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CAMERA_WORDS = {"dji", "dsc", "dscf", "dscn", "gopr", "image", "img", "mvimg", "photo", "pic", "picture"}
 _CAMERA_WORDS |= {"pxl", "scan", "screenshot", "untitled", "whatsapp", "at", "copy", "edit", "edited", "of"}
-_CAMERA_WORDS |= {"wa", "mp", "mv", "burst", "cover", "hdr", "night", "portrait"}
-"""Words that cameras, phones and scanners put into names of files."""
+_CAMERA_WORDS |= {"wa", "mp", "mv", "burst", "cover", "hdr", "night", "portrait", "cimg", "mg", "fb", "e"}
+_CAMERA_WORDS |= {
+    "received",
+    "snapchat",
+    "kakaotalk",
+    "signal",
+    "telegram",
+    "messenger",
+    "download",
+    "unnamed",
+}
+_CAMERA_WORDS |= {"effects", "collage", "foto", "bild", "bildschirmfoto", "am", "pm"}
+"""Words that cameras, phones and programs put into names of files."""
+_MADE_UP = re.compile(
+    r"[a-z]{1,8}[-_]?\d{6,}|(?=.*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}", re.IGNORECASE
+)
+"""A name made of a number, or of the digest of a file."""
+_EDITED = re.compile(
+    r"\.(?:mp|portrait|night|hdr|cover)$"
+    r"|[-_ ]+\(?(?:copy|kopie|copie|copia|edited|edit)\)?(?:[ _-]\d{1,3}|\s?\(\d{1,3}\))?$",
+    re.IGNORECASE,
+)
+"""The end of a name that programs give to other versions of a photo."""
 _SAVED_PARTS = re.compile(
     r"[-_.](?:files?|filer|dateien|fichiers|archivos|ficheiros|arquivos|bestanden|pliki|soubory|dosyalar)$",
     re.IGNORECASE,
@@ -90,9 +112,17 @@ def thing_in(photo: PurePosixPath) -> str:
     return _thing_of(photo.stem) or _thing_of(photo.parent.name)
 
 
+def has_number(photo: PurePosixPath) -> bool:
+    """Return whether the photo's name ends with a number that is not taken for a part of the thing's name."""
+    return bool(_PHOTO_NUMBER.search(photo.stem)) and bool(_thing_of(photo.stem))
+
+
 def _thing_of(stem: str) -> str:
-    bare = _PHOTO_NUMBER.sub("", unicodedata.normalize("NFC", stem).strip())
-    if _CAMERA_WORDS.issuperset(_LETTERS.findall(bare.casefold())):
+    whole = _EDITED.sub("", unicodedata.normalize("NFC", stem).strip())
+    bare = _PHOTO_NUMBER.sub("", whole)
+    if len(bare) < _SHORTEST_NAME:
+        bare = whole  # U-2
+    if _MADE_UP.fullmatch(whole) or _CAMERA_WORDS.issuperset(_LETTERS.findall(bare.casefold())):
         return ""
     spaced = bare.replace("_", " ")
     is_lower = spaced == spaced.lower()

@@ -22,7 +22,7 @@ from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.jsonl import Rejected
 from corpus.manifests import count_records, files_of, has_files, is_page_file, manifest_digest, name_of
 from corpus.photo_records import count_photos, read_photos
-from corpus.pipeline import Batching, OnRecord, Pipeline, Progress
+from corpus.pipeline import Batching, OnRecord, Pipeline, Progress, Remark
 from corpus.settings import write_token
 from corpus.sources import SourceName, places_around
 from corpus.versions import CALL_MS, Patience, Version, sources_at
@@ -47,6 +47,7 @@ class IngestOptions:
 
     `started` is called with the number of records, `progress` with the number of those that are done,
     `on_record` with each and its outcome. Searches use the new version only after the ingestion has ended.
+    `ocr_url`: the service that reads pictures of pages.
     `token`: the service's write token; empty: the one that `write_token` finds.
     """
 
@@ -56,6 +57,7 @@ class IngestOptions:
     started: Callable[[int], None] = lambda _: None
     progress: Progress = lambda _: None
     on_record: OnRecord = lambda where, outcome, reason: None
+    ocr_url: str = ""
     patience: Patience = field(default_factory=Patience)
     token: str = field(default="", repr=False)
 
@@ -66,6 +68,7 @@ class IngestReport:
 
     `replaced`: documents that were in the index before, with another content. `removed`: documents that are
     not in the source any more. `not_named`: rejected records beside those that are named in `rejected`.
+    `remarks`: on documents that were indexed, such as on pages that could not be read.
     """
 
     added: int
@@ -75,6 +78,7 @@ class IngestReport:
     version: str | None
     removed: int = 0
     not_named: int = 0
+    remarks: tuple[Remark, ...] = ()
 
     @property
     def indexed(self) -> int:
@@ -127,7 +131,7 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
     pages = Source(
         partial(count_records, source),
         partial(manifest_digest, source),
-        partial(page_items, source, name),
+        partial(page_items, source, name, options.ocr_url),
         name,
         named=has_named_pages(source),
         files=partial(_files, source, name),
@@ -249,6 +253,7 @@ async def _finish(
         rejected=tuple(tally.rejected),
         version=version.name if published else None,
         removed=removed,
+        remarks=tuple(tally.remarks),
     )
 
 

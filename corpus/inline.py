@@ -8,20 +8,27 @@ from lxml.html import HtmlElement
 from lxml.html.builder import E
 
 from corpus.even_tables import even_tables
+from corpus.formulas import raised
+from corpus.markup import plain_markup
 
 _BLOCK_TAG_NAMES = """address article aside blockquote br caption dd details div dl dt fieldset figcaption
-    figure h1 h2 h3 h4 h5 h6 header hr legend li main ol option p pre section summary table tbody td tfoot th
-    thead tr ul"""
+    figure h1 h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table tbody td tfoot
+    th thead tr ul"""
 _INLINE_TAG_NAMES = "a abbr b bdi cite data dfn em i label mark output small span strong time"
 BLOCK_TAGS = frozenset(_BLOCK_TAG_NAMES.split())
 """Elements that start and end a line."""
 _INLINE_TAGS = frozenset(_INLINE_TAG_NAMES.split())
-_EXPONENT = re.compile(r"[-−+]?\d{1,3}|[a-z]", re.IGNORECASE)
+_EXPONENT = re.compile(r"[-−+]?\d{1,3}|[-−+]?\d{0,2}[a-z](?:[-−+/]\w{1,2})?|\d/\d|[-−+]", re.IGNORECASE)
+_NOTE_MARKS = re.compile(r"[\d\s,;–—-]+")
+"""The marks of several notes: "1,2", "3–5"."""
 _BASE = re.compile(
-    r"(?:(?:^|[^\w.,])(?:10|[^\W\d_])|\)|(?:^\s*|[\d⁰¹²³⁴⁵⁶⁷⁸⁹]\s?|[/·⋅]\s?|\b(?:per|square|cubic)\s)[^\W\d_]{1,3})$"
+    r"(?:(?:^|[^\w.,])(?:10|[^\W\d_])|\)|(?:^\s*|[\d⁰¹²³⁴⁵⁶⁷⁸⁹]\s?|[/·⋅=+×(]\s?|\b(?:per|square|cubic)\s)[^\W\d_]{1,3})$"
 )
 """The text before an exponent: ten, a variable, a closing bracket, or a unit after a number or a slash."""
-_SUPERSCRIPTS = str.maketrans("0123456789-−+", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻⁺")
+_SPACED_BASE = re.compile(r"(?:(?:^|[^\w.,])10|[\d⁰¹²³⁴⁵⁶⁷⁸⁹]\s?[^\W\d_]{1,2}|^\s[kcdm]?m) $")
+_TWO = re.compile(r"(?:^|[^\w.,])2$")
+_CHARGED = re.compile(r"[A-Z][a-z]?$")
+_DEGREES = ("o", "º", "°", "0")
 _CONTEXT_CHARS = 24
 
 
@@ -31,6 +38,7 @@ def spell_out(tree: HtmlElement) -> None:
     "112<sup>1</sup> m" becomes "112 m" (a footnote mark), "m<sup>3</sup>" becomes "m³",
     "8<sup>1</sup>/<sub>2</sub>" becomes "8 1/2", and "71<br>146" becomes "71 146". Deleted text is removed.
     """
+    plain_markup(tree)
     for element in list(tree.iter("del", "s", "strike")):
         element.drop_tree()
     for element in tree.iter("ol"):
@@ -72,12 +80,22 @@ def _separate_lines(tree: HtmlElement) -> None:
 
 
 def _number_items(ordered_list: HtmlElement) -> None:
-    """Write the numbers of a list that does not start at 1: "1956. ..." may begin a sentence."""
-    start = ordered_list.get("start", "1")
-    if len(start) > 9 or not (start.isascii() and start.isdigit()) or start == "1":
+    """Write the numbers of a list that does not count from 1: "1956. ..." may begin a sentence."""
+    items = ordered_list.findall("li")
+    start, step = _figure(ordered_list.get("start"), 1), 1
+    if "reversed" in ordered_list.attrib:
+        start, step = _figure(ordered_list.get("start"), len(items)), -1
+    if start == 1 and not any("value" in item.attrib for item in items):
         return
-    for number, item in enumerate(ordered_list.findall("li"), int(start)):
+    number = start
+    for item in items:
+        number = _figure(item.get("value"), number)
         item.text = f"{number}. {item.text or ''}"
+        number += step
+
+
+def _figure(text: str | None, default: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else default
 
 
 def _starts_anew(left: str, right: str) -> bool:
@@ -87,17 +105,39 @@ def _starts_anew(left: str, right: str) -> bool:
 
 def _superscript_text(element: HtmlElement) -> str:
     """Return the text that replaces a superscript: an exponent, a numerator, letters ("th"), or nothing."""
-    text, before = element.text_content().strip(), _text_before(element)
+    text, before, tail = element.text_content().strip(), _text_before(element), (element.tail or "").strip()
     if element.find(".//a") is not None or element.getparent().tag == "a" or "[" in text:
         return ""  # a link to a footnote
     below = element.getnext()
-    if (element.tail or "").strip() in ("/", "⁄") and below is not None and below.tag == "sub":
+    if tail in ("/", "⁄") and below is not None and below.tag == "sub":
         return f" {text}" if before[-1:].isdigit() else text
+    if text in _DEGREES and tail[:1] in ("C", "F") and before[-1:].isdigit():
+        return "°"
     if not _EXPONENT.fullmatch(text):
-        return text if any(map(str.isalnum, text)) else ""
-    if text == "1" or not _BASE.search(before):
-        return ""  # a footnote mark; an exponent of 1 is not written
-    return text.translate(_SUPERSCRIPTS) if text[-1].isdigit() else f"^{text}"
+        is_mark = _NOTE_MARKS.fullmatch(text) or not any(map(str.isalnum, text))
+        return "" if is_mark else text
+    if _SPACED_BASE.search(before):
+        _strip_before(element)
+        return raised(text)
+    return raised(text) if _is_power(text, before) else ""
+
+
+def _is_power(text: str, before: str) -> bool:
+    """Return whether raised text is an exponent, and not the mark of a note: that may follow any word."""
+    if text in ("-", "−", "+"):
+        return bool(_CHARGED.search(before))
+    if _TWO.search(before):
+        return len(text) > 1 or text in ("n", "k", "x")
+    return text != "1" and bool(_BASE.search(before))  # an exponent of 1 is not written
+
+
+def _strip_before(element: HtmlElement) -> None:
+    """Take away the space before the element."""
+    previous, parent = element.getprevious(), element.getparent()
+    if previous is None:
+        parent.text = parent.text.rstrip() if parent.text else None
+    elif previous.tail:
+        previous.tail = previous.tail.rstrip()
 
 
 def _text_before(element: HtmlElement) -> str:

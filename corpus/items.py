@@ -22,6 +22,8 @@ from corpus.photo_records import PhotoRecord, read_photos
 from corpus.reading import read_page
 from corpus.sources import SourceName
 
+MUCH_LEFT_OUT = 0.5
+"""The share of a page's text, left out as boilerplate, from which the report names it."""
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
 """Namespace of the ids below (UUID version 5, RFC 9562)."""
 
@@ -34,6 +36,7 @@ class PhotoItem:
     photo: Path
     size: int
     item: ImageItem
+    remarks: tuple[str, ...] = ()
 
     repeated: ClassVar[str] = "This photo is already at"
 
@@ -50,10 +53,11 @@ class PhotoItem:
 
 @dataclass(frozen=True, slots=True)
 class PageItem:
-    """A page to be indexed, as its passages in order."""
+    """A page to be indexed, as its passages in order. `remarks`: what the report says of it."""
 
     where: str
     chunks: tuple[Chunk, ...]
+    remarks: tuple[str, ...] = ()
 
     repeated: ClassVar[str] = "This URL is already at"
 
@@ -86,14 +90,18 @@ def prepared_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[Photo
     return (each if isinstance(each, Rejected) else _photo_item(each) for each in records)
 
 
-def page_items(source: Path, name: SourceName | None = None) -> Iterator[PageItem | Rejected]:
+def page_items(
+    source: Path, name: SourceName | None = None, ocr_url: str = ""
+) -> Iterator[PageItem | Rejected]:
     """The pages of a file or folder; of several lines with one URL the first counts. CPU-bound."""
-    return _once(prepared_pages(read_pages(source, name=name)))
+    return _once(prepared_pages(read_pages(source, name=name), ocr_url))
 
 
-def prepared_pages(records: Iterable[PageRecord | Rejected]) -> Iterator[PageItem | Rejected]:
+def prepared_pages(
+    records: Iterable[PageRecord | Rejected], ocr_url: str = ""
+) -> Iterator[PageItem | Rejected]:
     """The same for records from anywhere, each as often as it is listed. CPU-bound."""
-    return (each if isinstance(each, Rejected) else _page_item(each) for each in records)
+    return (each if isinstance(each, Rejected) else _page_item(each, ocr_url) for each in records)
 
 
 def page_item(
@@ -115,8 +123,10 @@ def page_item(
     # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
     content = json.dumps([address, page.url, title, modified, texts])
     page_digest = hashlib.sha256(content.encode()).hexdigest()
+    boilerplate = f"{page.left_out:.0%} of its text was left out as menus, notices and the like."
     return PageItem(
         where=where,
+        remarks=(*page.remarks, boilerplate) if page.left_out >= MUCH_LEFT_OUT else page.remarks,
         chunks=tuple(
             Chunk(
                 id=content_id(page_digest, str(position)),
@@ -178,12 +188,12 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
         source=origin.source,
         origin=origin.place,
     )
-    return PhotoItem(record.where, record.photo, size, item)
+    return PhotoItem(record.where, record.photo, size, item, (record.remark,) if record.remark else ())
 
 
-def _page_item(record: PageRecord) -> PageItem | Rejected:
+def _page_item(record: PageRecord, ocr_url: str) -> PageItem | Rejected:
     try:
-        page = read_page(record)
+        page = read_page(record, ocr_url)
     except NoContent as reason:
         return Rejected(record.where, str(reason))
     passages = cut_page(page)

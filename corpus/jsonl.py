@@ -2,7 +2,8 @@
 
 import codecs
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
@@ -10,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from corpus.attributes import plain_text
 from corpus.formats.suffixes import PAGE_FORMATS
 
 LONGEST_LINE = 32 * 2**20
@@ -121,11 +123,24 @@ def _rest(stream: BufferedReader, line: bytes) -> Iterator[bytes]:
         yield line
 
 
+class _Repeated(ValueError):
+    """A JSON object has a key twice."""
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise _Repeated(Counter(key for key, _ in pairs).most_common(1)[0][0])
+    return fields
+
+
 def _parse_line(where: str, line: bytes) -> Mapping[str, Any] | Rejected:
     try:
-        record = json.loads(line.decode("utf-8-sig"))
+        record = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_unique)
     except UnicodeDecodeError:
         return Rejected(where, "The line is not UTF-8.")
+    except _Repeated as error:
+        return Rejected(where, f'The line has "{plain_text(str(error))[:80]}" twice.')
     except ValueError as error:
         column = f" (column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         return Rejected(where, f"The line is not JSON{column}.")

@@ -34,12 +34,19 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A document without its boilerplate. `url` and `title` are empty if it does not name them."""
+    """A document without its boilerplate. `url` and `title` are empty if it does not name them.
+
+    `left_out`: the share of its text that was taken for boilerplate, from 0 to 1. `pictures`: the numbers of
+    its pages that are pictures of text. `remarks`: what a report says of it.
+    """
 
     url: str
     title: str
     blocks: tuple[Block, ...]
     last_modified: datetime | None = None
+    left_out: float = 0.0
+    pictures: tuple[int, ...] = ()
+    remarks: tuple[str, ...] = ()
 
 
 def page_json(page: Page) -> bytes:
@@ -49,6 +56,8 @@ def page_json(page: Page) -> bytes:
         "title": page.title,
         "blocks": [(block.kind, block.lines, block.level, block.page) for block in page.blocks],
         "last_modified": page.last_modified.isoformat() if page.last_modified else None,
+        "left_out": page.left_out,
+        "pictures": page.pictures,
     }
     return json.dumps(fields).encode()
 
@@ -65,4 +74,6 @@ def page_of_json(content: bytes | bytearray) -> Page:
             for kind, lines, level, page in fields["blocks"]
         ),
         last_modified=datetime.fromisoformat(modified) if modified else None,
+        left_out=float(fields["left_out"]),
+        pictures=tuple(map(int, fields["pictures"])),
     )

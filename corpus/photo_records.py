@@ -1,13 +1,14 @@
 """Read photos from a folder or a manifest, one record at a time."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from chassis.vectors.origin import Origin
-from corpus.folders import FolderFile, file_in, thing_in
+from corpus.folders import FolderFile, file_in, has_number, thing_in
 from corpus.jsonl import Rejected, json_lines
 from corpus.manifests import (
     METADATA,
@@ -24,6 +25,7 @@ from corpus.record_fields import Unusable, check_file, record_fields, text_field
 from corpus.sources import SourceName
 
 LARGEST_PHOTO = 30 * 2**20
+_ADVICE = f"If the number belongs to the name, say so in {METADATA}."
 _RESERVED = frozenset({"file_name", "entity", "attributes", "title", "url"})
 
 
@@ -38,6 +40,7 @@ class PhotoRecord:
     title: str = ""
     url: str = ""
     origin: Origin | None = None
+    remark: str = ""
 
 
 def count_photos(source: Path) -> int:
@@ -109,15 +112,20 @@ def _folder_photos(folder: Path, files: Sequence[FolderFile]) -> Iterator[PhotoR
     of_things: dict[tuple[PurePosixPath, str], Mapping[str, Any]] = {}
     for file_name, (_, fields) in facts.items():
         of_things.setdefault(_thing(file_name), fields)
+    numbered = Counter(_thing(_file_key(each.path.relative_to(folder).as_posix())) for each in files)
     for each in files:
         if each in metadata:
             continue
         file_name = _file_key(each.path.relative_to(folder).as_posix())
         own = facts.pop(file_name, None)
         place, thing = _thing(file_name)
-        yield _folder_photo(
+        shown = _folder_photo(
             each, thing, own[1] if own else of_things.get((place, thing), {}) if thing else {}
         )
+        is_doubtful = not own and numbered[place, thing] == 1 and has_number(PurePosixPath(file_name))
+        if isinstance(shown, PhotoRecord) and is_doubtful:
+            shown = replace(shown, remark=f"It is taken for a photo of {thing}. {_ADVICE}")
+        yield shown
     yield from (Rejected(line, "The photo is not there.") for line, _ in facts.values())
 
 

@@ -20,6 +20,14 @@ Progress = Callable[[int], None]
 """Called with the number of records that are done."""
 
 
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a user should know of a record that was indexed."""
+
+    where: str
+    text: str
+
+
 class Outcome(StrEnum):
     """The outcome of a record."""
 
@@ -30,7 +38,7 @@ class Outcome(StrEnum):
 
 
 OnRecord = Callable[[str, Outcome, str], None]
-"""Called with each record that is done: its place, its outcome, and the reason if it was rejected."""
+"""Called with each record that is done: its place, its outcome, and why it was rejected, or remarks on it."""
 
 WORKERS = 2
 """Batches under way at once: one is made ready here while the service works on another."""
@@ -56,6 +64,7 @@ class Tally:
     replaced: int = 0
     unchanged: int = 0
     rejected: list[Rejected] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
     @property
     def done(self) -> int:
@@ -137,12 +146,13 @@ class Pipeline(Generic[Item]):
                 self._reject(each)
         items = [each for each in batch if not isinstance(each, Rejected)]
         self.addresses.update(item.key for item in items)
+        self.tally.remarks += (Remark(item.where, text) for item in items for text in item.remarks)
         missing = await self._version.missing([each for item in items for each in item.point_ids])
         fresh = [item for item in items if not missing.isdisjoint(item.point_ids)]
         self.tally.unchanged += len(items) - len(fresh)
         for item in items:
             if missing.isdisjoint(item.point_ids):
-                self._on_record(item.where, Outcome.UNCHANGED, "")
+                self._on_record(item.where, Outcome.UNCHANGED, " ".join(item.remarks))
         if fresh:
             version = await self._version.ensure()
             await self._index(version, fresh, await self._version.held([item.key for item in fresh]))
@@ -167,10 +177,10 @@ class Pipeline(Generic[Item]):
                 self._reject(Rejected(item.where, reasons[0]))
             elif item.key in known:
                 self.tally.replaced += 1
-                self._on_record(item.where, Outcome.REPLACED, "")
+                self._on_record(item.where, Outcome.REPLACED, " ".join(item.remarks))
             else:
                 self.tally.added += 1
-                self._on_record(item.where, Outcome.ADDED, "")
+                self._on_record(item.where, Outcome.ADDED, " ".join(item.remarks))
 
     def _reject(self, rejected: Rejected) -> None:
         self.tally.rejected.append(rejected)

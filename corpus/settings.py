@@ -1,4 +1,4 @@
-"""Addresses of the services (`LOREGLASS_IMAGE_SEARCH_URL`, `LOREGLASS_TEXT_SEARCH_URL`), and their token."""
+"""Addresses of services (`LOREGLASS_IMAGE_SEARCH_URL`, `…_TEXT_SEARCH_URL`, `…_OCR_URL`), and their token."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from chassis.settings import WriteToken
 
 
 class CorpusSettings(BaseSettings):
-    """The services that an ingestion writes to. By default they are those on this machine."""
+    """The services that an ingestion writes to or asks. By default they are those on this machine."""
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="LOREGLASS_")
 
@@ -24,6 +24,9 @@ class CorpusSettings(BaseSettings):
     )
     text_search_url: str = Field(
         default_factory=partial(service_url, 7104), description="Address of the text search service."
+    )
+    ocr_url: str = Field(
+        default_factory=partial(service_url, 7107), description="Address of the ocr service."
     )
     access: WriteToken = Field(default_factory=WriteToken)
 
@@ -45,9 +48,11 @@ class RaySettings:
         return cls(cpus=os.cpu_count() or 1)
 
 
-def corpus_settings(*, image_search_url: str = "", text_search_url: str = "") -> CorpusSettings:
+def corpus_settings(
+    *, image_search_url: str = "", text_search_url: str = "", ocr_url: str = ""
+) -> CorpusSettings:
     """Return the settings of the environment; an address that is given counts. Raises `WrongSettings`."""
-    given = {"image_search_url": image_search_url, "text_search_url": text_search_url}
+    given = {"image_search_url": image_search_url, "text_search_url": text_search_url, "ocr_url": ocr_url}
     return from_environment(CorpusSettings, **{name: url for name, url in given.items() if url})
 
 

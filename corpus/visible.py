@@ -6,12 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from lxml.html import HtmlElement
 
 from corpus.attributes import plain_text
+from corpus.even_tables import is_layout
 from corpus.inline import BLOCK_TAGS
 from corpus.pages import Block, BlockKind
 
 _BLOCKS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dl", "li", "table"})
-"""Elements that become one block each."""
-_INVISIBLE = frozenset({"head", "script", "style", "template", "noscript", "svg", "math"})
+"""Elements that become one block each, unless they hold others: items of items, tables of tables."""
+_INVISIBLE = frozenset({"head", "script", "style", "template", "noscript", "svg"})
+_INSIDE_ITEMS = ("li", "table", "dl", "h1", "h2", "h3", "h4", "h5", "h6")
 _SPACE = re.compile(r"\s+")
 
 
@@ -40,7 +42,7 @@ def _walk(element: HtmlElement) -> Iterator[tuple[HtmlElement | None, str]]:
         return
     if element.tag in BLOCK_TAGS:
         yield element, ""
-    if element.tag not in _BLOCKS:
+    if element.tag not in _BLOCKS or _holds_blocks(element):
         yield None, element.text or ""
         for child in element:
             yield from _walk(child)
@@ -49,8 +51,18 @@ def _walk(element: HtmlElement) -> Iterator[tuple[HtmlElement | None, str]]:
             yield element, ""
 
 
-def _whole_block(element: HtmlElement) -> Iterator[Block]:
+def _holds_blocks(element: HtmlElement) -> bool:
     if element.tag == "table":
+        return is_layout(element)
+    return element.tag == "li" and any(each is not element for each in element.iter(*_INSIDE_ITEMS))
+
+
+def _whole_block(element: HtmlElement) -> Iterator[Block]:
+    if _holds_blocks(element):
+        return
+    if element.tag == "table":
+        captions = (clean_line(caption.text_content()) for caption in element.iter("caption"))
+        yield from make_block(BlockKind.PARAGRAPH, captions)
         rows = (
             [(clean_line(cell.text_content()), cell.tag == "th") for cell in row.iter("th", "td")]
             for row in element.iter("tr")
@@ -84,20 +96,42 @@ def table_lines(rows: Iterable[Sequence[tuple[str, bool]]]) -> list[str]:
     lines: list[str] = []
     for row in rows:
         texts = [text for text, _ in row]
-        if len(row) > 1 and all(is_heading for _, is_heading in row):
+        if _names_columns(row):
             headings = texts
-        elif len(row) == 2 and not headings:
+        elif len(headings) == len(row) > 1:
+            lines.append("; ".join(_led(headings, texts)))
+        elif len(row) == 2:
             lines.append(": ".join(filter(None, texts)))
-        elif len(headings) == len(row):
-            cells = (
-                f"{heading}: {text}" if heading else text
-                for heading, text in zip(headings, texts, strict=True)
-                if text
-            )
-            lines.append("; ".join(cells))
         else:
-            lines.append("; ".join(filter(None, texts)))
-    return lines if lines else ["; ".join(headings)]
+            lines.append("; ".join(_led_by_row(row)))
+    return lines if lines else ["; ".join(filter(None, headings))]
+
+
+def _names_columns(row: Sequence[tuple[str, bool]]) -> bool:
+    """Return whether all cells are headings; the first one may be an empty cell above headings of rows."""
+    others = row[1:] if row and not row[0][0] else row
+    return len(row) > 1 and all(is_heading for _, is_heading in others)
+
+
+def _led(headings: Sequence[str], texts: Sequence[str]) -> Iterator[str]:
+    for heading, text in zip(headings, texts, strict=True):
+        if text:
+            yield f"{heading}: {text}" if heading else text
+
+
+def _led_by_row(row: Sequence[tuple[str, bool]]) -> Iterator[str]:
+    """Yield the cells of a row, each led by the heading before it: "Height: 31 m"."""
+    heading = ""
+    for text, is_heading in row:
+        if is_heading and text:
+            if heading:
+                yield heading
+            heading = text
+        elif text:
+            yield f"{heading}: {text}" if heading else text
+            heading = ""
+    if heading:
+        yield heading
 
 
 def make_block(kind: BlockKind, lines: Iterable[str], level: int = 0, page: int = 0) -> Iterator[Block]:

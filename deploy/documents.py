@@ -65,9 +65,13 @@ class NewName(Body):
 
 
 class IndexedDocument(Message):
-    """The outcome of a file (`added`, `replaced`, `unchanged`), and the document as it is searched now."""
+    """The outcome of a file (`added`, `replaced`, `unchanged`), and the document as it is searched now.
+
+    `remarks`: on pages that were not read, and on text that was left out.
+    """
 
     outcome: Outcome
+    remarks: str = ""
     document: DocumentContent
 
 
@@ -121,8 +125,8 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
         with indexing.changing_index():
             async with opened(indexing, index) as held:
                 source, path = await _place(held, address)
-                outcome, kept_at = await _index(indexing, index, source, path, content, known)
-                return IndexedDocument(outcome=outcome, document=await held.show(kept_at))
+                outcome, remarks, kept_at = await _index(indexing, index, source, path, content, known)
+                return IndexedDocument(outcome=outcome, remarks=remarks, document=await held.show(kept_at))
 
     @router.patch("/document")
     async def rename(index: Kind, address: Address, new: NewName) -> DocumentContent:
@@ -183,14 +187,15 @@ def _object(text: str) -> dict[str, Any]:
 
 async def _index(
     indexing: Indexing, index: Kind, source: str, path: PurePosixPath, content: bytes, known: dict[str, Any]
-) -> tuple[Outcome, str]:
-    """Index one file; return its outcome and its address. Raises `InvalidRequest` if it is rejected."""
+) -> tuple[Outcome, str, str]:
+    """Index one file; return its outcome, remarks on it and its address. Raises `InvalidRequest`."""
     outcomes: list[tuple[Outcome, str]] = []
     searches = indexing.searches
     options = IngestOptions(
         name=source,
         on_record=lambda where, outcome, reason: outcomes.append((outcome, reason)),
         patience=searches.patience,
+        ocr_url=searches.ocr_url,
         token=searches.token,
     )
     with tempfile.TemporaryDirectory() as folder:
@@ -202,7 +207,7 @@ async def _index(
     for outcome, reason in outcomes:
         if outcome is Outcome.REJECTED:
             raise InvalidRequest(f"file: {reason}")
-    return outcomes[0][0], SourceName(source).origin(path.as_posix()).address
+    return *outcomes[0], SourceName(source).origin(path.as_posix()).address
 
 
 def _write(folder: Path, path: PurePosixPath, content: bytes, known: dict[str, Any]) -> None:

@@ -48,7 +48,7 @@ class StepEvent(BaseModel):
 
 
 class FileEvent(BaseModel):
-    """SSE `file`: what became of one; `reason` says why it was rejected."""
+    """SSE `file`: what became of one; `reason` says why it was rejected, or what to know of it."""
 
     name: str
     outcome: Outcome
@@ -103,6 +103,7 @@ class Searches:
 
     image_search_url: str
     text_search_url: str
+    ocr_url: str = ""
     patience: Patience = field(default_factory=Patience)
     token: str = field(default="", repr=False)
 
@@ -224,6 +225,7 @@ class Indexing:
             started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
             on_record=job.add_record,
             patience=self.searches.patience,
+            ocr_url=self.searches.ocr_url,
             token=self.searches.token,
         )
         if step == "photos":

@@ -161,7 +161,9 @@ def _operator(
         held: VectorStore = services[name].app.state.pool.engine.store
         return held
 
-    searches = Searches(services["image_search"].url, services["text_search"].url, token=token)
+    searches = Searches(
+        services["image_search"].url, services["text_search"].url, services["ocr"].url, token=token
+    )
     return Operator(
         Contents(partial(store, "image_search"), IMAGES, thing_of),
         Contents(partial(store, "text_search"), PAGES, page_of),

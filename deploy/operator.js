@@ -233,7 +233,7 @@ async function watch() {
         done += 1;
         const [drawing, words] = OUTCOMES[data.outcome] ?? ["dash", data.outcome];
         const rejected = data.outcome === "rejected";
-        if (rows.has(data.name) || rejected) row(data.name, [drawing, words || data.reason], rejected);
+        if (rows.has(data.name) || rejected) row(data.name, [drawing, [words, data.reason].filter(Boolean).join(". ")], rejected);
       } else if (event === "done") {
         over = true;
         ended(data);

@@ -31,7 +31,7 @@ from corpus.ingest import (
 )
 from corpus.jsonl import Rejected
 from corpus.manifests import name_of
-from corpus.pipeline import Outcome
+from corpus.pipeline import Outcome, Remark
 from corpus.settings import RaySettings, write_token
 from corpus.versions import Version
 
@@ -74,6 +74,7 @@ class Counts:
     rejected: int = 0
     points: int = 0
     named: list[Rejected] = field(default_factory=list)
+    remarks: list[Remark] = field(default_factory=list)
 
     @property
     def records(self) -> int:
@@ -83,6 +84,8 @@ class Counts:
     def add(self, result: Result) -> None:
         """Count one record."""
         self.points += result.points
+        remarks = [Remark(result.where, text) for text in result.remarks]
+        self.remarks += remarks[: MOST_NAMED - len(self.remarks)]
         if result.outcome is Outcome.ADDED:
             self.added += 1
         elif result.outcome is Outcome.REPLACED:
@@ -139,6 +142,7 @@ async def ingest(
         rejected=tuple(counts.named),
         version=version.name if published else None,
         not_named=counts.rejected - len(counts.named),
+        remarks=tuple(counts.remarks),
     )
 
 
@@ -212,7 +216,12 @@ class _Run:
             warnings.filterwarnings("ignore", "The minimum number of concurrent actors")
             dataset = dataset.flat_map(
                 prepare,
-                fn_kwargs={"alias": self._target.alias, "source": self._source, "name": self._name},
+                fn_kwargs={
+                    "alias": self._target.alias,
+                    "source": self._source,
+                    "name": self._name,
+                    "ocr_url": self._options.ocr_url,
+                },
                 num_cpus=1,
                 max_retries=1,
             )

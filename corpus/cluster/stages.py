@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,7 @@ class Result:
     outcome: Outcome
     reason: str
     points: int
+    remarks: tuple[str, ...] = ()
 
 
 def row_of(part: int, first: int, content: Content) -> Row:
@@ -61,9 +63,13 @@ def row_of(part: int, first: int, content: Content) -> Row:
     return {"part": part, "first": first, "content": pickle.dumps(content)}
 
 
-def prepare(row: Row, alias: str, source: Path, name: SourceName | None = None) -> Iterator[Row]:
+def prepare(
+    row: Row, alias: str, source: Path, name: SourceName | None = None, ocr_url: str = ""
+) -> Iterator[Row]:
     """Read the records of a row, and clean, cut and name them. CPU-bound."""
-    make: Callable[[Any], Iterator[Any]] = prepared_pages if alias == PAGES else prepared_photos
+    make: Callable[[Any], Iterator[Any]] = (
+        partial(prepared_pages, ocr_url=ocr_url) if alias == PAGES else prepared_photos
+    )
     try:
         source.stat()  # on a machine without it every file of a folder would be missing
         for place, record in enumerate(read(alias, source, pickle.loads(row["content"]), name), row["first"]):
@@ -148,7 +154,12 @@ class Writer:
         await pipeline.run(batching.batches(iter(await self._claimed(items))))
         return [
             Result(
-                row["part"], row["place"], item.where, *outcomes[item.where], _points(item, outcomes, refused)
+                row["part"],
+                row["place"],
+                item.where,
+                *outcomes[item.where],
+                _points(item, outcomes, refused),
+                () if isinstance(item, Rejected) else item.remarks,
             )
             for row, item in zip(rows, items, strict=True)
         ]

@@ -7,6 +7,7 @@ from lxml.etree import _Element
 from corpus.encoding import decode_page
 from corpus.formats.html import parse_html
 from corpus.formats.package import Package, attribute, child, children, local_name, resolve
+from corpus.formats.tables import mark_evident_names
 from corpus.inline import spell_out
 from corpus.pages import Block, NoContent, Page
 from corpus.values import moment
@@ -53,6 +54,7 @@ def _chapter(content: bytes) -> Iterator[Block]:
         if not kinds.isdisjoint(("noteref", "backlink")):
             link.drop_tree()
     spell_out(tree)
+    mark_evident_names(tree)
     return visible_blocks(tree)
 
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from datetime import datetime
+from io import BytesIO
+from itertools import islice
 
 import pypdfium2
 import pypdfium2.raw as pdfium
@@ -20,6 +22,12 @@ _DATE = re.compile(r"D:(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)(?:([-+])(\d\d)'?(\d
 _FILE_NAME = re.compile(r"^Microsoft \w+ - |^(?:untitled|document\d*|slide 1)$|\.[a-z]{3,5}$", re.IGNORECASE)
 """Titles that programs make up."""
 _SENTENCE_END = re.compile(r"""[.!?:…][)"'”’»]*$""")
+_MOST_STAMP_CHARS = 40
+"""A scanner adds its stamp or a page number to a picture; a page with more letters has its text."""
+_MOST_OBJECTS, _LEAST_SHAPES = 2_000, 200
+_PICTURE_SIDE = 1_920
+"""Pixels of a rendered page's longer side: OCR looks at no more."""
+_LARGEST_SCALE = 8.0
 _SHORT = 100
 """Characters: a paragraph of a column has more, the rows of a list or table have fewer."""
 
@@ -37,12 +45,14 @@ def read_pdf(content: bytes) -> Page:
     with closing(document):
         if len(document) > _MOST_PAGES:
             raise NoContent(f"The PDF has too many pages. It may have {_MOST_PAGES:,}.")
-        pages = [_lines(document, number) for number in range(len(document))]
+        pages, pictures = list[list[Line]](), list[int]()
+        for number in range(len(document)):
+            lines, is_picture = _read_page(document, number)
+            pages.append([] if is_picture else lines)
+            pictures += [number + 1] if is_picture else []
         metadata = {key: document.get_metadata_value(key) for key in ("Title", "ModDate")}
-    if not any(pages):
-        raise NoContent(
-            "There is no text in the PDF: its pages are pictures. Add text with an OCR program first."
-        )
+    if not any(pages) and not pictures:
+        raise NoContent("There is no text in the PDF.")
     heads = running_heads(pages)
     pages = [without_heads(lines, heads) for lines in pages]
     styles = Styles(pages)
@@ -50,15 +60,44 @@ def read_pdf(content: bytes) -> Page:
     title = clean_line(metadata["Title"])[:300]
     if not title or _FILE_NAME.search(title):
         title = _largest_heading(blocks)
-    return Page("", title, tuple(blocks), _date(metadata["ModDate"]))
+    return Page("", title, tuple(blocks), _date(metadata["ModDate"]), pictures=tuple(pictures))
 
 
-def _lines(document: pypdfium2.PdfDocument, number: int) -> list[Line]:
+def render_page(content: bytes, number: int) -> bytes:
+    """Return the page with this number, from 1, as a grey JPEG. Raises `NoContent`."""
+    try:
+        with closing(pypdfium2.PdfDocument(content)) as document, closing(document[number - 1]) as page:
+            scale = min(_PICTURE_SIDE / max(*page.get_size(), 1.0), _LARGEST_SCALE)
+            with closing(page.render(scale=scale, grayscale=True)) as bitmap:
+                jpeg = BytesIO()
+                bitmap.to_pil().save(jpeg, "JPEG", quality=90)
+    except (pypdfium2.PdfiumError, IndexError) as error:
+        raise NoContent("A page of the PDF is damaged.") from error
+    return jpeg.getvalue()
+
+
+def _read_page(document: pypdfium2.PdfDocument, number: int) -> tuple[list[Line], bool]:
+    """Return the lines of a page, and whether they are not what it shows: it is a picture of text."""
     try:
         with closing(document[number]) as page, closing(page.get_textpage()) as text:
-            return lines_of(text.raw)
+            lines = lines_of(text.raw)
+            has_text = sum(len(line.text) for line in lines) > _MOST_STAMP_CHARS
+            return lines, not has_text and _is_picture(page, is_empty=not lines)
     except pypdfium2.PdfiumError:
-        return []  # this page is damaged; the others may not be
+        return [], False  # this page is damaged; the others may not be
+
+
+def _is_picture(page: pypdfium2.PdfPage, *, is_empty: bool) -> bool:
+    """Return whether a picture covers half of the page, or an empty page has letters drawn as shapes."""
+    width, height = page.get_size()
+    shapes = 0
+    for thing in islice(page.get_objects(max_depth=3), _MOST_OBJECTS):
+        shapes += thing.type == pdfium.FPDF_PAGEOBJ_PATH
+        if thing.type == pdfium.FPDF_PAGEOBJ_IMAGE:
+            left, bottom, right, top = thing.get_bounds()
+            if (right - left) * (top - bottom) >= width * height / 2:
+                return True
+    return is_empty and shapes >= _LEAST_SHAPES
 
 
 def _joined(blocks: Iterator[Block]) -> list[Block]:

@@ -8,7 +8,7 @@ from itertools import groupby, pairwise
 
 from lxml.html.builder import E
 
-from corpus.formats.pdf_lines import BULLET, NUMBER, Line, Piece
+from corpus.formats.pdf_lines import BULLET, NUMBER, Line, Piece, Word
 from corpus.formats.tables import table_blocks
 from corpus.inline import append_text, spell_out
 from corpus.pages import Block, BlockKind
@@ -29,6 +29,8 @@ _BROKEN = re.compile(r"[^\W\d_]-$")
 _HEADING_SIZE = 1.1
 """The least size of a heading, in sizes of the text."""
 _LONGEST_HEADING = 200
+_ALIGNED, _MOST_TIGHT_WORDS = 0.15, 3
+"""How near, in sizes of the text, words start to their column, and the most words of a tight cell."""
 _MOST_CELL_LINES, _MOST_CELL_WORDS = 12, 40
 """The most lines and words of a table's cell: columns of text have more."""
 
@@ -99,7 +101,7 @@ class Styles:
 
 def page_blocks(lines: Sequence[Line], page: int, styles: Styles) -> Iterator[Block]:
     """Yield the blocks of a page."""
-    for is_table, group in groupby(_rows(lines, styles), key=_may_be_table):
+    for is_table, group in groupby(_with_tight_rows(list(_rows(lines, styles))), key=_may_be_table):
         rows = list(group)
         if is_table and len(rows) > 1 and (cells := _aligned(rows, styles)):
             yield from table_blocks(cells, page)
@@ -144,6 +146,38 @@ def _rows(lines: Sequence[Line], styles: Styles) -> Iterator[_Row]:
             row = _Row([[line]])
     if row.cells:
         yield row
+
+
+def _with_tight_rows(rows: list[_Row]) -> list[_Row]:
+    """Return the rows, with lines cut into cells that stand at a table and begin words in its columns.
+
+    Between narrow columns there is no wider gap than between words.
+    """
+    for steps in (range(1, len(rows)), range(len(rows) - 2, -1, -1)):
+        starts: list[float] = []
+        for place in steps:
+            table = rows[place - steps.step]
+            if not _may_be_table(table):
+                starts = []
+                continue
+            starts = sorted({*starts, *(min(line.left for line in cell) for cell in table.cells)})
+            if cells := _cut(rows[place], starts):
+                rows[place] = _Row(cells)
+    return rows
+
+
+def _cut(row: _Row, starts: Sequence[float]) -> list[list[Line]]:
+    """Return a short line cut where its words stand below or above the starts of columns; none in text."""
+    if len(row.cells) > 1 or len(row.cells[0]) > 1:
+        return []
+    words = row.cells[0][0].words
+    parts: list[list[Word]] = []
+    for word in words:
+        if not parts or any(abs(word.left - start) < _ALIGNED * word.size for start in starts):
+            parts.append([])
+        parts[-1].append(word)
+    is_short = len(words) <= _MOST_TIGHT_WORDS * len(parts)
+    return [[Line(tuple(part))] for part in parts] if len(parts) > 1 and is_short else []
 
 
 def _is_below(cell: Sequence[Line], line: Line, styles: Styles) -> bool:

@@ -1,6 +1,6 @@
 """Read documents in a process of its own, whose time and memory are bounded.
 
-python -m corpus.formats.process     # see `chassis.decoding.program`; the argument of a job: a `PageFormat`
+python -m corpus.formats.process   # see `chassis.decoding.program`; a job: a format, or `PICTURE` and a page
 """
 
 import resource
@@ -8,9 +8,12 @@ from collections.abc import Sequence
 
 from chassis.decoding.program import Bounds, Result, serve
 from corpus.extraction import read_document
+from corpus.formats.pdf import render_page
 from corpus.formats.suffixes import PageFormat
 from corpus.pages import NoContent, page_json
 
+PICTURE = b"picture"
+"""The first argument of a job that renders a page; the second is its number."""
 NO_CONTENT, UNREADABLE = 1, 2
 """The status of a reply. 0: it holds the page as JSON; NO_CONTENT: the reason, for the user."""
 
@@ -23,6 +26,8 @@ _OPEN_FILES = 64
 
 def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     try:
+        if arguments[0] == PICTURE:
+            return 0, (render_page(data, int(arguments[1])),)
         return 0, (page_json(read_document(PageFormat(arguments[0].decode()), data)),)
     except NoContent as reason:
         return NO_CONTENT, (str(reason).encode(),)

@@ -11,18 +11,13 @@ from lxml.html.builder import E
 
 from corpus.formats.number_formats import BUILT_IN, shown_number
 from corpus.formats.package import RAISED, Package, attribute, child, children, local_name, relation_id
-from corpus.formats.tables import table_blocks
+from corpus.formats.tables import MOST_CELLS, Cells, sheet_rows, table_blocks
 from corpus.inline import append_text, spell_out
-from corpus.pages import Block, BlockKind, NoContent, Page
+from corpus.pages import Block, BlockKind, Page
 from corpus.visible import clean_line, make_block
 
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
-_MOST_CELLS = 2_000_000
-"""The most cells of a sheet: its used rows times its used columns."""
 _MOST_COLUMNS = 16_384
-
-Cells = dict[int, dict[int, str]]
-"""Row -> column -> text, both from 1, in the order of the sheet."""
 
 
 def read_sheets(content: bytes) -> Page:
@@ -71,17 +66,7 @@ class _Workbook:
             place = attribute(row, "r")
             cells[int(place) if place.isdecimal() else number] = dict(self._row(row))
         _fill_merged(cells, child(sheet, "mergeCells"))
-        columns = sorted({column for row in cells.values() for column, text in row.items() if text})
-        if len(columns) * len(cells) > _MOST_CELLS:
-            raise NoContent(f"A sheet is too large. It may have {_MOST_CELLS:,} cells.")
-        rows: list[list[str]] = []
-        last = 0
-        for number, row in cells.items():
-            if number > last + 1:
-                rows.append([])  # empty rows are not written
-            rows.append([row.get(column, "") for column in columns])
-            last = number
-        return rows
+        return sheet_rows(cells)
 
     def _row(self, row: _Element) -> Iterator[tuple[int, str]]:
         column = 0
@@ -129,7 +114,7 @@ def _fill_merged(cells: Cells, merged: _Element | None) -> None:
     Those that cover a whole row stay as they are: they are titles.
     """
     used = {column for row in cells.values() for column in row}
-    left = _MOST_CELLS
+    left = MOST_CELLS
     for each in children(merged, "mergeCell"):
         start, _, end = attribute(each, "ref").partition(":")
         first_row, last_row, first, last = _row_number(start), _row_number(end), _column(start), _column(end)

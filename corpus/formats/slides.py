@@ -9,6 +9,7 @@ from lxml.html.builder import E
 
 from corpus.formats.package import Package, attribute, child, children, local_name, relation_id
 from corpus.formats.tables import mark_column_names
+from corpus.formulas import formula_text
 from corpus.inline import append_text, spell_out
 from corpus.pages import Block, NoContent, Page
 from corpus.visible import visible_blocks
@@ -98,7 +99,11 @@ def _cells(row: _Element) -> Iterator[HtmlElement]:
 def _paragraphs(shape: _Element) -> Iterator[HtmlElement]:
     for paragraph in children(child(shape, "txBody"), "p"):
         element = E.p()
-        for run in children(paragraph, "r", "br", "fld"):
+        for run in children(paragraph, "r", "br", "fld", "m", "AlternateContent"):
+            formula = next((each for each in run.iter() if local_name(each) == "oMath"), None)
+            if formula is not None:
+                append_text(element, formula_text(formula))
+                continue
             if local_name(run) == "br":
                 element.append(E.br())
                 continue

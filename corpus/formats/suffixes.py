@@ -18,6 +18,9 @@ class PageFormat(StrEnum):
     DOCX = "docx"
     XLSX = "xlsx"
     PPTX = "pptx"
+    ODT = "odt"
+    ODS = "ods"
+    ODP = "odp"
     PDF = "pdf"
 
 
@@ -36,6 +39,9 @@ PAGE_FORMATS = {
     ".docx": PageFormat.DOCX,
     ".xlsx": PageFormat.XLSX,
     ".pptx": PageFormat.PPTX,
+    ".odt": PageFormat.ODT,
+    ".ods": PageFormat.ODS,
+    ".odp": PageFormat.ODP,
     ".pdf": PageFormat.PDF,
 }
 TEXT_FORMATS = frozenset(

@@ -5,14 +5,35 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lxml.html import HtmlElement
 
-from corpus.pages import Block, BlockKind
+from corpus.even_tables import is_layout
+from corpus.pages import Block, BlockKind, NoContent
 from corpus.visible import make_block, table_lines
 
 _FIGURE = re.compile(r"[-−+~<>≈$€£¥]?\s?[\d.,]*\d")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _SAMPLE_ROWS = 20
 
+MOST_CELLS = 2_000_000
+"""The most cells of a sheet: its used rows times its used columns."""
+
 Row = Sequence[str]
+Cells = dict[int, dict[int, str]]
+"""Row -> column -> text, both from 1, in the order of the sheet."""
+
+
+def sheet_rows(cells: Cells) -> list[list[str]]:
+    """Return the rows of a sheet with a cell for each used column. Raises `NoContent`."""
+    columns = sorted({column for row in cells.values() for column, text in row.items() if text})
+    if len(columns) * len(cells) > MOST_CELLS:
+        raise NoContent(f"A sheet is too large. It may have {MOST_CELLS:,} cells.")
+    rows: list[list[str]] = []
+    last = 0
+    for number, row in cells.items():
+        if number > last + 1:
+            rows.append([])  # empty rows are not written
+        rows.append([row.get(column, "") for column in columns])
+        last = number
+    return rows
 
 
 def table_blocks(rows: Iterable[Row], page: int = 0) -> Iterator[Block]:
@@ -44,6 +65,29 @@ def mark_column_names(table: HtmlElement) -> None:
     if has_column_names(texts):
         for cell in rows[0]:
             cell.tag = "th"
+
+
+def mark_evident_names(tree: HtmlElement) -> None:
+    """Do the same in web pages, whose tables may hold anything, where figures or bold print prove it."""
+    for table in tree.iter("table"):
+        rows = [[cell for cell in row if cell.tag in ("td", "th")] for row in table.iter("tr")]
+        widths = {len(row) for row in rows}
+        if is_layout(table) or len(rows) < 2 or len(widths) > 1 or not widths - {0, 1}:
+            continue
+        below = [[cell.text_content().strip() for cell in row] for row in rows[1:_SAMPLE_ROWS]]
+        has_figures = len(rows[0]) > 2 and any(
+            all(map(_is_figure, column)) for column in zip(*below, strict=True)
+        )
+        if has_figures:
+            mark_column_names(table)
+        elif table.find(".//th") is None and all(map(_is_bold, rows[0])) and not any(map(_is_bold, rows[1])):
+            for cell in rows[0]:
+                cell.tag = "th"
+
+
+def _is_bold(cell: HtmlElement) -> bool:
+    bold = "".join(each.text_content() for each in cell.iter("b", "strong"))
+    return str(cell.text_content()).strip() == bold.strip()
 
 
 def has_column_names(rows: Sequence[Row]) -> bool:

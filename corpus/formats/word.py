@@ -12,6 +12,7 @@ from lxml.html.builder import E
 
 from corpus.formats.package import RAISED, Package, attribute, child, children, local_name
 from corpus.formats.tables import mark_column_names
+from corpus.formulas import formula_text
 from corpus.inline import append_text, spell_out
 from corpus.pages import NoContent, Page
 from corpus.visible import clean_line, visible_blocks
@@ -97,6 +98,8 @@ class _Document:
                 beside += () if note is None else self.blocks(note)
             elif name == "txbxContent":
                 beside += self.blocks(each)
+            elif name == "oMath":
+                append_text(target, formula_text(each))
             elif name == "r":
                 self._fill_run(target, each, beside)
             elif name not in _LEFT_OUT:

@@ -91,7 +91,7 @@ async def operated(
     )
     text_search = create_text_search(TextSearchSettings(port=0, data_dir=folder / "text_search"))
     bound = [BoundApp(app, listen("127.0.0.1", 0)) for app in (image_search, text_search)]
-    searches = Searches(bound[0].url, text_search_url or bound[1].url, Patience(pauses_s=()))
+    searches = Searches(bound[0].url, text_search_url or bound[1].url, patience=Patience(pauses_s=()))
     async with side_by_side() as group, running(bound):
         settings = GatewaySettings(
             keys=keys, image_search_url=searches.image_search_url, text_search_url=bound[1].url

@@ -113,10 +113,10 @@ def test_a_record_that_our_code_did_not_expect_is_named_and_its_part_goes_on(
     [part] = cut(PAGES, source, 5)[0]
     usual, make = prepared(source, part), stages.prepared_pages
 
-    def fails(records: Sequence[Any]) -> Any:
+    def fails(records: Sequence[Any], ocr_url: str) -> Any:
         if records[0].where == "line 3":
             raise TypeError
-        return make(records)
+        return make(records, ocr_url)
 
     monkeypatch.setattr(stages, "prepared_pages", fails)
     usual[2] = Rejected("line 3", "It could not be read (TypeError).")

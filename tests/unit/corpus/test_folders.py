@@ -65,6 +65,15 @@ def reasons(outcomes: Sequence[object]) -> dict[str, str]:
         ("Eiffel Tower/IMG_0001.jpg", "Eiffel Tower"),
         ("paris/eiffel_tower/1.jpg", "Eiffel Tower"),
         ("paris/Louvre.jpg", "Louvre"),
+        ("Arch/P1010001.JPG", "Arch"),
+        ("Arch/IMG_E0001.HEIC", "Arch"),
+        ("Arch/FB_IMG_1714550000000.jpg", "Arch"),
+        ("Arch/WhatsApp Image 2024-05-01 at 10.22.33 AM.jpeg", "Arch"),
+        ("Arch/3F2504E0-4F89-11D3-9A0C-0305E82C3301.jpg", "Arch"),
+        ("Eiffel Tower - Copy (2).jpg", "Eiffel Tower"),
+        ("Eiffel_Tower-edited.jpg", "Eiffel Tower"),
+        ("Mona Lisa.MP.jpg", "Mona Lisa"),
+        ("U-2.jpg", "U-2"),
     ],
 )
 def test_a_name_says_what_a_photo_shows(name: str, thing: str) -> None:

@@ -135,7 +135,7 @@ async def test_bad_manifest_leaves_the_index_unchanged(tmp_path: Path) -> None:
         )
         assert await versions(client) == before
     assert (report.indexed, report.version) == (0, None)
-    assert {each.reason for each in report.rejected} >= {"There is no word in it."}
+    assert {each.reason for each in report.rejected} >= {"There is no text in the page."}
 
 
 async def test_a_page_of_many_passages_is_indexed_whole(tmp_path: Path) -> None:

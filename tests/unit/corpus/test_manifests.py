@@ -65,6 +65,7 @@ def page_reason(folder: Path, line: str) -> str:
             '{"photo": "a.jpg", "entity": "A", "url": "javascript:alert(1)"}',
             '"url" is not an absolute http, https or file URL.',
         ),
+        ('{"photo": "a.jpg", "entity": "A", "entity": "B"}', 'The line has "entity" twice.'),
     ],
 )
 def test_a_bad_photo_line_is_named_with_its_reason(folder: Path, line: bytes | str, reason: str) -> None:
@@ -169,3 +170,11 @@ def test_a_line_without_an_end_is_never_held_whole(
         tracemalloc.stop()
     assert records == 1
     assert most < 4 * 2**20
+
+
+def test_a_number_that_tells_no_photos_apart_is_named(tmp_path: Path) -> None:
+    for name in ("Toy_Story_3.jpg", "arch-1.jpg", "arch-2.jpg", "Boeing 747.jpg"):
+        (tmp_path / name).write_bytes(b"\xff\xd8\xff")
+    remarks = {each.where: each.remark for each in read_photos(tmp_path) if not isinstance(each, Rejected)}
+    assert {name for name, remark in remarks.items() if remark} == {"Toy_Story_3.jpg"}
+    assert "metadata.jsonl" in remarks["Toy_Story_3.jpg"]

@@ -53,7 +53,7 @@ def test_a_document_that_harms_its_process_is_refused_and_the_next_one_is_read(
     with pytest.raises(NoContent, match=reason):
         read_page(PageRecord("a.txt", content, PageFormat.TEXT, "https://a.example"))
     assert read_page(PageRecord("a.txt", b"words", PageFormat.TEXT, "https://a.example")).blocks
-    reading._READER._decoders.close()
+    reading._READER._readers.close()
 
 
 def test_a_page_is_the_same_behind_the_process() -> None:

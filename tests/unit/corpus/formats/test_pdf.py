@@ -136,10 +136,10 @@ def test_running_heads_and_page_numbers_go_and_sentences_go_on() -> None:
     [
         (b"<html>", "damaged, or its name has the wrong suffix"),
         (b"%PDF-1.4 nothing else", "damaged"),
-        (pdf([]), "its pages are pictures"),
+        (pdf([]), "no text"),
         (pdf(*[[]] * 3_001), "too many pages"),
         (b"%PDF-1.4\n" + b"[" * 1_000_000, "damaged"),
-        (pdf(PAGE)[:700], "damaged|pictures"),
+        (pdf(PAGE)[:700], "damaged|no text"),
     ],
 )
 def test_a_document_that_cannot_be_read_is_refused_with_what_to_do(content: bytes, reason: str) -> None:

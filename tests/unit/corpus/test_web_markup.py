@@ -1,0 +1,213 @@
+"""Notes, powers, tables, lists and boilerplate, in whatever markup a page has them."""
+
+import pytest
+
+from corpus.encoding import decode_page
+from corpus.extraction import read_document
+from corpus.formats.suffixes import PageFormat
+from corpus.pages import NoContent, Page
+
+PROSE = "".join(
+    f"<p>The valley has many mills, and the county counts them each spring; in the {place} they grind.</p>"
+    for place in ("north", "south", "east", "west", "hills", "towns", "woods", "villages", "fields", "ports")
+)
+
+
+def read(html: str | bytes, head: str = "<title>Page</title>") -> Page:
+    if isinstance(html, str):
+        html = f"<!doctype html><html><head><meta charset=utf-8>{head}</head><body>{html}".encode()
+    return read_document(PageFormat.HTML, html)
+
+
+def text(page: Page) -> str:
+    return "\n".join(line for block in page.blocks for line in block.lines)
+
+
+def short_and_long(html: str) -> tuple[str, str]:
+    return text(read(html)), text(read(f"<main><h1>Page</h1>{PROSE}{html}{PROSE}</main>"))
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ('112<span class="reference">[1]</span> m', "112 m"),
+        ('112<a href="#fn1" id="fnref1">1</a> m', "112 m"),
+        ('112<a class="footnote" href="#note-1">1</a> m', "112 m"),
+        ('112<a role="doc-noteref" href="#n">1</a> m', "112 m"),
+        ('112<a epub:type="noteref" href="#n">1</a> m', "112 m"),
+        ('112<span style="vertical-align: super">1</span> m', "112 m"),
+        ('10<span class="superscript">7</span> m<span class="sup">3</span>', "10⁷ m³"),
+        ("112<sup>1,2</sup> m", "112 m"),
+        ("E=mc<sup>2</sup>", "E=mc²"),
+        ("3 × 10 <sup>7</sup> m <sup>3</sup> of water", "3 × 10⁷ m³ of water"),
+        ("2<sup>64</sup> grains", "2⁶⁴ grains"),
+        ("10<sup>n+1</sup> states", "10^(n+1) states"),
+        ("boils at 98<sup>o</sup>C", "boils at 98°C"),
+        ("<math><mn>8</mn><mfrac><mn>1</mn><mn>2</mn></mfrac></math> km", "8 1/2 km"),
+        ("<math><msup><mn>10</mn><mn>7</mn></msup></math> litres", "10⁷ litres"),
+        ("<math><msqrt><mn>16</mn></msqrt></math> is 4", "√16 is 4"),
+        (
+            '<span style="display:none"><math><semantics><mi>c</mi><annotation>\\c</annotation></semantics>'
+            "</math></span>"
+            " is c",
+            "c is c",
+        ),
+        ('was <span style="text-decoration: line-through">450</span> now 420', "was now 420"),
+    ],
+)
+def test_notes_and_powers_are_told_apart_by_any_markup(html: str, expected: str) -> None:
+    for shown in short_and_long(f"<p>The text is {html}, says the guide.</p>"):
+        assert f"The text is {expected}, says the guide." in " ".join(shown.split())
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ("<tr><th>Hall<th>Year<tr><td rowspan=0>Elm<td>1956<tr><td>1960", "Hall: Elm; Year: 1960"),
+        ("<tr><td><th>1990<th>2000<tr><th>Trains<td>40<td>55", "Trains; 1990: 40; 2000: 55"),
+        ("<tr><td>Year<td>Trains<td>Cars<tr><td>1990<td>40<td>12", "Year: 1990; Trains: 40; Cars: 12"),
+        ("<tr><td><b>Who</b><td><b>Where</b><tr><td>Ada<td>Elg", "Who: Ada; Where: Elg"),
+        ("<caption>Mills</caption><tr><th>Who<th>High<tr><td>Elm<td>4 m", "Mills\nWho: Elm; High: 4 m"),
+        ("<tr><th>Year<th>Cars<tr><td>1990<td>4<tr><th>Year<th>Bus<tr><td>1991<td>7", "Year: 1991; Bus: 7"),
+        ("<tr><th>Height<td>31 m<th>Width<td>12 m", "Height: 31 m; Width: 12 m"),
+        ("<thead><tr><td>Year<td>Level<tbody><tr><td>high<td>low", "Year: high; Level: low"),
+        ("<tr><td><h2>Orm</h2><table><tr><th>Year<th>Cars<tr><td>9<td>8</table>", "Orm\nYear: 9; Cars: 8"),
+        ("<tr><th>Who<th>Cars<tr style='display:none'><td>1980<td>9<tr><td>1990<td>4", "Who: 1990; Cars: 4"),
+    ],
+)  # fmt: skip
+def test_tables_are_read_by_what_they_are(rows: str, expected: str) -> None:
+    for shown in short_and_long(f"<table>{rows}</table>"):
+        assert expected in shown
+        assert "1980" not in shown
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<figure><img src=a><figcaption>It is 88 m tall.</figcaption></figure>", "It is 88 m tall."),
+        ("<form><p>It is 88 m tall.</p><input><button>Send</button></form>", "It is 88 m tall."),
+        ("<div><span>Memory</span><span>8 GB</span></div>", "Memory 8 GB"),
+        ("<div><label>Size</label><output>42</output></div>", "Size 42"),
+        ("<div class=infobox><dl><dt>Height</dt><dd>31 m</dd></dl></div>", "Height: 31 m"),
+        ("<aside><h2>Key facts</h2><p>It was built in the year 1907.</p></aside>", "Key facts\nIt was built"),
+        ("<dl><dt>Steps</dt><dd>96</dd><dd>in the tower</dd></dl>", "Steps: 96\nSteps: in the tower"),
+        ("<ol><li value=7>Seventh</li><li>Eighth</li></ol>", "7. Seventh\n8. Eighth"),
+        ("<ol reversed><li>Third</li><li>Second</li></ol>", "2. Third\n1. Second"),
+        ("<ul><li>Bread<ul><li>Rye</li></ul></li></ul>", "Bread\nRye"),
+        ("<div role=heading aria-level=3>Prices</div><p>Adults pay 9.</p>", "Prices\nAdults pay 9."),
+        (
+            "<div role=table><div role=row><span role=columnheader>Year</span>"
+            "<span role=columnheader>Cars</span></div>"
+            "<div role=row><span role=cell>1990</span><span role=cell>40</span></div></div>",
+            "Year: 1990; Cars: 40",
+        ),
+        ("<address>Mill Lane 4<br>1234 Elg</address>", "Mill Lane 4\n1234 Elg"),
+        ("<article><p>Old.</p><footer>Architect: Mira Holm.</footer></article>", "Architect: Mira Holm."),
+        ("<section id=newsletter-history><h2>Letters</h2><p>It is a letter from 1922.</p></section>", "1922"),
+        ("<section id=comments><h2>Comments on the law</h2><p>It has 44 long articles.</p></section>", "44"),
+        ("<div class=social-security><p>The office of the town opens at 8.</p></div>", "opens at 8"),
+        ("<div class=cookies><p>Bake the oat cookies for 12 minutes at 180 degrees.</p></div>", "12 minutes"),
+    ],
+)  # fmt: skip
+def test_nothing_that_an_article_shows_is_lost(html: str, expected: str) -> None:
+    for shown in short_and_long(html):
+        assert expected in shown
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p hidden>999</p>",
+        "<p style='visibility: hidden'>999</p>",
+        "<p aria-hidden=true>999</p>",
+        "<div id=cookie-consent><p>We use cookies. Accept all 999?</p><button>Accept</button></div>",
+        "<div class=newsletter><h2>Stay in touch</h2><p>999 news from us each week.</p><input></div>",
+        "<div class=share><a href=a>Share 999</a> <a href=b>Send</a></div>",
+        "<select>" + "<option>999</option>" * 30 + "</select>",
+        "<nav><a href=a>999</a></nav>",
+    ],
+)
+def test_what_nobody_reads_there_is_left_out(html: str) -> None:
+    for shown in short_and_long(f"<p>The tower is 88 m tall, says the guide of the county.</p>{html}"):
+        assert "88 m tall" in shown
+        assert "999" not in shown
+
+
+def test_a_page_says_which_share_of_it_was_left_out() -> None:
+    menu = "<div class=sidebar>" + "<a href=a>Another page of ours</a> " * 100 + "</div>"
+    assert read(f"<main>{PROSE}</main>").left_out == 0
+    assert 0.5 < read(f"<main>{PROSE}</main>{menu}{menu}").left_out < 0.95
+
+
+def test_a_table_beside_the_text_belongs_to_it() -> None:
+    rows = "".join(f"<tr><td>Mill {n}<td>{n} m" for n in range(9))
+    table = f"<h2>Heights</h2><table><tr><th>Mill<th>Height{rows}</table>"
+    page = read(f"<div><div>{PROSE}{PROSE}</div><div>{table}</div></div>")
+    assert "Mill: Mill 7; Height: 7 m" in text(page)
+
+
+def test_a_page_of_scripts_is_read_by_its_description() -> None:
+    facts = '{"@type": "Museum", "name": "Falk", "foundingDate": "1936", "url": "https://a.example"}'
+    head = (
+        "<title>Falk</title><meta name=description content='It has a 1.2 m mirror.'>"
+        f"<script type='application/ld+json'>{facts}</script>"
+    )
+    shown = text(read("<div id=root></div><script>run()</script>", head))
+    assert shown.splitlines() == ["It has a 1.2 m mirror.", "name: Falk", "founding date: 1936"]
+
+
+@pytest.mark.parametrize(
+    ("title", "body"),
+    [
+        ("Seite nicht gefunden", "<p>Die Seite existiert nicht.</p>"),
+        ("Error 404 (Not Found)!!1", "<p>That’s an error.</p>"),
+        ("Museum", "<h1>Whoops! We couldn't find that page</h1><p>Try the home page.</p>"),
+        ("Just a second...", "<p>Checking if the site connection is secure.</p>"),
+        ("Museum", "<p>Please enable cookies.</p><h1>Sorry, you have been blocked</h1><p>Why?</p>"),
+        ("Museum", "<p>Your browser does not support JavaScript!</p>"),
+        ("502 Bad Gateway", "<h1>502 Bad Gateway</h1><p>nginx</p>"),
+        ("301 Moved Permanently", "<p>The document has moved <a href=/x>here</a>.</p>"),
+        ("Redirecting", "<p>If you are not redirected automatically, follow this link.</p>"),
+    ],
+)
+def test_a_page_that_is_none_is_refused_by_name(title: str, body: str) -> None:
+    with pytest.raises(NoContent, match="Save the page from a browser"):
+        read(body, f"<title>{title}</title>")
+
+
+@pytest.mark.parametrize("title", ["Access denied (novel)", "Just a Moment (album)", "Found", "Gone"])
+def test_a_work_with_such_a_title_is_a_page(title: str) -> None:
+    assert read(f"<h1>{title}</h1><p>It has 312 pages.</p>", f"<title>{title}</title>").blocks
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("<!-- <meta charset=windows-1251> --><p>café €4".encode(), "café €4"),
+        ("<p>A café costs €4. Œuvre.".encode() + b" caf\xe9", "A café costs €4. Œuvre."),
+        ("<meta charset=x-sjis><p>東京塔".encode("cp932"), "東京塔"),
+        ("<meta charset=ks_c_5601-1987><p>탑의".encode("cp949"), "탑의"),
+    ],
+)
+def test_an_encoding_is_taken_from_what_counts(content: bytes, expected: str) -> None:
+    assert expected in decode_page(content)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ('+++\ntitle = "Skarv"\n+++\nIt is 31 m tall.\n', "It is 31 m tall."),
+        ('{"title": "Skarv"}\n\nIt is 31 m tall.\n', "It is 31 m tall."),
+        ("---\ntags: [a, b]\n---\nIt is 31 m tall.\n", "It is 31 m tall."),
+        ("---\ntitle: Skarv: the light\n---\nIt is 31 m tall.\n", "It is 31 m tall."),
+        ("112^[with the parapet] m\n", "112 (with the parapet) m"),
+        ("10^7^ m^3^ of H~2~O\n", "10⁷ m³ of H2O"),
+        ("- Mills\n\n  | Mill | Height |\n  |---|---|\n  | Elm | 4 m |\n", "Mills\nMill: Elm; Height: 4 m"),
+        ("Opened\n: 1908\n\nSteps\n: 96\n", "Opened: 1908\nSteps: 96"),
+        ("> [!NOTE]\n> It is old.\n\n:::tip\nTake bus 7.\n:::\n", "It is old.\nTake bus 7."),
+        ("## Height {#h .x}\n\nIt is old.\n", "Height\nIt is old."),
+        ("```sh\n[[ -f a ]] && echo x^2^\n```\n", "[[ -f a ]] && echo x^2^"),
+    ],
+)
+def test_markdown_of_other_writers_is_read(markdown: str, expected: str) -> None:
+    assert text(read_document(PageFormat.MARKDOWN, markdown.encode())) == expected
