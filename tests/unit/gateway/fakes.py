@@ -27,7 +27,7 @@ from contracts.image_search import ImageHit, ImageSearchReply, ImageTextSearchRe
 from contracts.ocr import OcrReply, TextLine
 from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
-from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
+from contracts.text_search import ReadPagesRequest, TextHit, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 
 NAMES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier", "reader")
@@ -197,6 +197,7 @@ class FakeServices:
         self.image_search = FakeService(images(image_hit()))
         self.picture_texts = FakeService(images(image_hit()))
         self.takes: tuple[str, ...] = ()
+        self.pages = FakeService(TextSearchReply(hits=[], collection="pages"))
         self.text_search = FakeService(pages(text_hit()))
         self.reranker = FakeService(prefer_pages)
         self.domain_router = FakeService(domain_reply())
@@ -228,9 +229,15 @@ class FakeServices:
         async def search_images_by_text(request: ImageTextSearchRequest) -> Any:
             return await self.picture_texts.serve(request)
 
+    def _read_pages(self, router: APIRouter) -> None:
+        @router.post("/v1/text-search/pages", response_model=TextSearchReply)
+        async def read_pages(request: ReadPagesRequest) -> Any:
+            return await self.pages.serve(request)
+
     def _router(self) -> APIRouter:
         router = APIRouter()
         self._search_by_text(router)
+        self._read_pages(router)
 
         @router.post("/v1/ocr", response_model=OcrReply)
         async def ocr(image: Annotated[UploadFile, File()]) -> Any:

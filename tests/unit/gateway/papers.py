@@ -104,8 +104,11 @@ class ScriptedWikiPrf(NotedSteps):
         context: Context,
         generation: GenerationBudget,
         deadline: Deadline,
+        *,
+        short: bool = False,
     ) -> Reply:
         self.note("answer", (knowledge, context))
+        self.arguments["short"] = short
         return self.say(context)
 
 

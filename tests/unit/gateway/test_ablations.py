@@ -105,7 +105,7 @@ SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
             "processing": {"tool_plan", "caption", "cropper", "crop_search", "reranker"},
             "filtering": {"knowledge_filter"},
             "captioning": {"caption"},
-            "grounding": {"cropper"},
+            "grounding": {"cropper", "crop_search"},
         },
     ),
     "direct-rag": (ask_direct_rag, direct_rag.MODULES, {"text-search": {"text_search"}}),
@@ -234,7 +234,7 @@ async def test_wiki_prf_without_a_module_uses_what_was_retrieved() -> None:
 @pytest.mark.parametrize(
     ("missing", "tools"),
     [
-        (["captioning"], {"grounding", "flip"}),
+        (["captioning"], {"grounding"}),
         (["grounding", "flipping"], {"caption"}),
         (["captioning", "flipping"], {"grounding"}),
     ],
@@ -262,8 +262,8 @@ async def test_wiki_prf_retrieves_and_keeps_fewer(missing: list[str], articles: 
     await ask_wiki_prf(caption, services, missing=missing)
     assert services.text_search.calls[-1].k == articles
     assert len(caption.arguments["filter"].sections) == sections
-    flip = ScriptedWikiPrf(plan=ToolPlan((ToolCall(PhotoTool.FLIP),)))
-    await ask_wiki_prf(flip, services, missing=missing)
+    ground = ScriptedWikiPrf(plan=ToolPlan((ToolCall(PhotoTool.GROUNDING, "a book"),)))
+    await ask_wiki_prf(ground, services, missing=missing)
     assert services.image_search.calls[-1][1] == articles
 
 

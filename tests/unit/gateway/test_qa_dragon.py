@@ -56,9 +56,10 @@ async def test_direct_answer_takes_one_model_call() -> None:
     assert set(result.stages) == {"ocr", "domain_router", "draft"}
 
 
-async def test_a_draft_from_memory_is_verified_by_text_alone() -> None:
+async def test_a_draft_from_memory_is_verified_by_text_alone_and_not_written_anew() -> None:
     result = await dragon(from_memory(), question="In which year did the car begin production?")
-    assert result.reasoner.names() == ["chain_of_thought", *TEXTUAL, *POST_ANSWER]
+    assert result.reasoner.names() == ["chain_of_thought", *TEXTUAL, "judge"]
+    assert result.outcome.answer == "Production began in 1974."
     assert result.outcome.route is Route.VERIFY
     assert result.services.image_search.calls == result.services.cropper.calls == []
     _, _, entity = result.reasoner.arguments("enhance_queries")

@@ -15,7 +15,17 @@ from gateway.pipelines.wiki_prf.photo_tools import mirrored
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.plan import Plan
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, images, pages
+from tests.unit.gateway.fakes import (
+    BOOK,
+    PAGES,
+    FakeServices,
+    Mood,
+    crop_region,
+    image_hit,
+    images,
+    pages,
+    text_hit,
+)
 from tests.unit.gateway.llm.stage import page
 from tests.unit.gateway.papers import PHOTO, QUESTION, ScriptedWikiPrf, ask_wiki_prf, best_first, numbered
 
@@ -47,17 +57,38 @@ async def test_the_tools_are_used_in_the_plan_s_order() -> None:
     reasoner = ScriptedWikiPrf(plan=ToolPlan((*FLIP.calls, *CAPTION.calls, *GROUND.calls), dropped=1))
     services = with_crop()
     result = await ask_wiki_prf(reasoner, services)
-    whole, flip, crop = pictures(services)
-    assert (whole, crop) == (PHOTO.jpeg, CROP)
-    assert flip not in (whole, crop)
+    assert pictures(services) == [PHOTO.jpeg, CROP]
     assert [call[1] for call in services.cropper.calls] == [["the book"]]
     assert [call.queries for call in services.text_search.calls] == [
-        *([BOOK], [BOOK]),
-        *(["a blue book on a table"], [BOOK]),
+        [BOOK],
+        ["a blue book on a table"],
+        [BOOK],
     ]
     assert result.notes("tool_plan") == [
         "flip; caption: a blue book; grounding: the book; lines that are no call: 1"
     ]
+
+
+@pytest.mark.parametrize(("plan", "mirrored"), [((*FLIP.calls, *GROUND.calls), True), (GROUND.calls, False)])
+async def test_a_flip_turns_the_photo_for_the_tools_after_it(
+    plan: tuple[ToolCall, ...], mirrored: bool
+) -> None:
+    services = with_crop()
+    await ask_wiki_prf(ScriptedWikiPrf(plan=ToolPlan(plan)), services)
+    ((photo, *_),) = services.cropper.calls
+    assert (photo != PHOTO.jpeg) is mirrored
+
+
+async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
+    services = FakeServices()
+    hits = [text_hit(f"Part {number}.") for number in range(12)]
+    services.pages.reply = lambda request: pages(
+        *(hit.model_copy(update={"url": request.addresses[0]}) for hit in hits)
+    )
+    reasoner = ScriptedWikiPrf(plan=ToolPlan())
+    await ask_wiki_prf(reasoner, services)
+    assert [item.text for item in reasoner.arguments["filter"].document[1:]] == [hit.snippet for hit in hits]
+    assert services.text_search.calls == []
 
 
 async def test_the_whole_photo_s_best_article_is_always_there() -> None:
@@ -142,7 +173,7 @@ def last_first(request: RerankRequest) -> RerankReply:
 
 @pytest.mark.parametrize(
     ("plan", "ranked_by", "article_hits"),
-    [(CAPTION, "a blue book on a table", 5), (GROUND, QUESTION, 10), (FLIP, QUESTION, 10)],
+    [(CAPTION, "a blue book on a table", 5), (GROUND, QUESTION, 10)],
 )
 async def test_three_sections_are_kept_by_caption_or_by_question(
     plan: ToolPlan, ranked_by: str, article_hits: int
@@ -161,7 +192,7 @@ async def test_three_sections_are_kept_by_caption_or_by_question(
 
 
 async def test_sections_are_not_repeated() -> None:
-    reasoner = ScriptedWikiPrf(plan=ToolPlan((*GROUND.calls, *FLIP.calls)))
+    reasoner = ScriptedWikiPrf(plan=ToolPlan((*GROUND.calls, *CAPTION.calls)))
     await ask_wiki_prf(reasoner, with_crop())
     gathered = reasoner.arguments["filter"]
     assert len({item.text for item in gathered.sections}) == len(gathered.sections) == 2

@@ -178,9 +178,9 @@ def test_what_is_not_a_plan_gives_none(text: str) -> None:
 def test_dropped_lines_are_counted() -> None:
     read = read_plan("<tool>\n1. zoom: in\n2. flip\n3. flip\nand so on\n</tool>")
     assert read == ToolPlan((ToolCall(FLIP),), 3, in_form=False)
-    read = read_plan("\n".join(f"- caption: panda {n}" for n in range(7)))
+    read = read_plan("\n".join(f"- caption: panda {n}" for n in range(MOST_CALLS + 3)))
     assert read is not None
-    assert [call.content for call in read.calls] == ["panda 0", "panda 1", "panda 2", "panda 3"]
+    assert [call.content for call in read.calls] == [f"panda {n}" for n in range(MOST_CALLS)]
     assert read.dropped == 3
 
 
