@@ -6,6 +6,7 @@ from contextlib import aclosing, closing
 from typing import Any, ClassVar
 
 import pytest
+from openai import AsyncOpenAI
 from redis.asyncio import Redis
 
 from chassis.images import PhotoDecoders
@@ -14,8 +15,9 @@ from gateway.planning import stages
 from gateway.planning.stages import Stage, StageBudget
 from gateway.serving.redis_store import connect
 from gateway.steps import photo
+from tests.speech_servers import SpeechServers
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.platform import World, gateway_before
+from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.sessions.harness import Backend, MemoryBackend, RedisBackend
 from tests.unit.gateway.sessions.redis_server import running_redis
 
@@ -31,6 +33,19 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
     """A gateway in front of services that work."""
     async with gateway_before(services) as made:
         yield made
+
+
+@pytest.fixture
+async def client(world: World) -> AsyncIterator[AsyncOpenAI]:
+    """OpenAI's own client of the gateway."""
+    async with AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as made:
+        yield made
+
+
+@pytest.fixture
+async def servers(anyio_backend: object) -> SpeechServers:
+    """Speech servers that hear the usual question."""
+    return SpeechServers(words=QUESTION)
 
 
 class _SharedDecoders(PhotoDecoders):

@@ -17,22 +17,11 @@ SAID = ("question.webm", recorded(tone(1.0), "webm"), "audio/webm")
 
 
 @pytest.fixture
-async def servers(anyio_backend: object) -> SpeechServers:
-    return SpeechServers(words=QUESTION)
-
-
-@pytest.fixture
 async def world(services: FakeServices, servers: SpeechServers) -> AsyncIterator[World]:
     async with (
         servers.up() as url,
         gateway_before(services, stt_url=url, tts_url=url, tts_model="kokoro") as made,
     ):
-        yield made
-
-
-@pytest.fixture
-async def client(world: World) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as made:
         yield made
 
 

@@ -3,7 +3,6 @@
 import base64
 import json
 import math
-from collections.abc import AsyncIterator
 from typing import Any
 
 import openai
@@ -22,12 +21,6 @@ from tests.unit.gateway.platform import PHOTO, QUESTION, World
 pytestmark = pytest.mark.anyio
 
 URI = "data:image/jpeg;base64," + base64.b64encode(PHOTO).decode()
-
-
-@pytest.fixture
-async def client(world: World) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as made:
-        yield made
 
 
 def user(text: str, photo: str | None = URI) -> ChatCompletionMessageParam:

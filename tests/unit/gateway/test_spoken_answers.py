@@ -23,11 +23,6 @@ from tests.unit.gateway.speech.sounds import tone
 pytestmark = pytest.mark.anyio
 
 
-@pytest.fixture
-async def servers(anyio_backend: object) -> SpeechServers:
-    return SpeechServers()
-
-
 @asynccontextmanager
 async def speaking(
     services: FakeServices, servers: SpeechServers, reasoner: ScriptedReasoner | None = None, **settings: Any

@@ -19,19 +19,8 @@ pytestmark = pytest.mark.anyio
 
 
 @pytest.fixture
-async def servers(anyio_backend: object) -> SpeechServers:
-    return SpeechServers(words=QUESTION)
-
-
-@pytest.fixture
 async def world(services: FakeServices, servers: SpeechServers) -> AsyncIterator[World]:
     async with servers.up() as url, gateway_before(services, stt_url=url) as made:
-        yield made
-
-
-@pytest.fixture
-async def client(world: World) -> AsyncIterator[AsyncOpenAI]:
-    async with AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as made:
         yield made
 
 

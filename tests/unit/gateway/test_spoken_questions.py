@@ -20,11 +20,6 @@ pytestmark = pytest.mark.anyio
 SAID = tone(0.4)
 
 
-@pytest.fixture
-async def servers(anyio_backend: object) -> SpeechServers:
-    return SpeechServers(words=QUESTION)
-
-
 @asynccontextmanager
 async def listening(services: FakeServices, servers: SpeechServers, **settings: Any) -> AsyncIterator[World]:
     """A gateway that hears by `servers`."""

@@ -85,9 +85,10 @@ async def test_the_check_that_refused_is_named(
     outcome = await verdict(strict, None, tokens)
     assert outcome is not None
     assert outcome.refusal == refusal
-    if mood is Mood.CRASHES and not tokens:
+    if mood is Mood.CRASHES and refusal is None:
         assert outcome.verification is Verification.UNVERIFIED
-    judged = await verdict(strict, Judge(0.2))
+        assert outcome.probability <= min(load_thresholds().supported, load_thresholds().judged)
+    judged = await verdict(strict, Judge(0.2), tokens if refusal is None else None)
     assert judged is not None
     assert judged.refusal == "judge"
 

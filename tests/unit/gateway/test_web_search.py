@@ -9,9 +9,9 @@ import pytest
 
 from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import CitationKind, Reason
-from contracts.text_search import TextHit, TextSearchReply
+from contracts.text_search import TextHit
 from gateway.clients.services import Services
-from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, text_hit
+from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, pages, text_hit
 from tests.unit.gateway.platform import World, closed_port, gateway_before
 
 pytestmark = pytest.mark.anyio
@@ -28,10 +28,6 @@ ON_THE_WEB = TextHit(
     query_indexes=[0],
 )
 PAGES_QUESTION = f'How many pages has "{BOOK}"?'
-
-
-def pages(*hits: TextHit) -> TextSearchReply:
-    return TextSearchReply(hits=list(hits), collection="pages")
 
 
 @pytest.fixture
@@ -55,8 +51,8 @@ async def test_the_web_answers_where_the_index_does_not(services: FakeServices, 
     async with searching(services, web) as world:
         answer = await world.ask(PAGES_QUESTION, photo=None)
     assert (answer.answer, answer.reason) == ("312 pages.", Reason.ANSWERED)
-    cited = answer.citations[0]
-    assert (cited.kind, cited.url, cited.last_modified) == (CitationKind.WEB, ON_THE_WEB.url, DATE)
+    citation = answer.citations[0]
+    assert (citation.kind, citation.url, citation.last_modified) == (CitationKind.WEB, ON_THE_WEB.url, DATE)
     assert "web_search" in answer.timings_ms
     assert answer.degraded == []
 

@@ -259,3 +259,12 @@ def test_a_mirror_image_is_turned_left_to_right() -> None:
 def test_corrupt_photo_cannot_be_mirrored() -> None:
     with pytest.raises(CorruptImage):
         mirrored(PHOTO.jpeg[:200])
+
+
+async def test_without_evidence_nothing_is_filtered() -> None:
+    services = FakeServices()
+    services.find_nothing()
+    result = await ask_wiki_prf(services=services)
+    assert "filter" not in result.reasoner.arguments
+    assert result.outcome.reason is Reason.NO_EVIDENCE
+    assert result.run.degraded == []
