@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.calibration.calibrating import Aim
-from evaluation.calibration.ceiling import Guarantee, p_value, through
+from evaluation.calibration.ceiling import Guarantee, losses, p_value, through
+from evaluation.calibration.promise import chooser, cross_validated, kept, under, wrong_by_conversation
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, replay
-from evaluation.calibration.report import cross_validated, kept, under, wrong_by_conversation
 from evaluation.reporting.confidence import Candidate, risk_coverage
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
@@ -154,9 +153,6 @@ def test_coverage_only_grows_and_ends_at_the_mean_loss(pairs: list[tuple[float, 
     assert 0.0 <= curve.aurc <= 1.0
 
 
-AIM = Aim(tuned=("answer_confidence", "judged"))
-
-
 def noise(seed: int) -> Signals:
     """Signals that say nothing of what is right."""
     rng = np.random.default_rng(seed)
@@ -166,9 +162,9 @@ def noise(seed: int) -> Signals:
 
 def test_cross_validation_expects_nothing_from_noise() -> None:
     flattered, expected = [], []
-    for seed in range(12):
+    for seed in range(6):
         signals = noise(seed)
-        choose = AIM.chooser(USUAL)
+        choose = chooser(None, USUAL)
         flattered.append(under(signals, choose(signals)).truthfulness)
         found = cross_validated(signals, choose)
         assert found is not None
@@ -194,7 +190,7 @@ def test_folds_never_share_conversations() -> None:
 
 def test_too_few_conversations_have_no_estimate() -> None:
     signals = noise(4)
-    assert cross_validated(signals.where(np.arange(3)), AIM.chooser(USUAL)) is None
+    assert cross_validated(signals.where(np.arange(3)), chooser(None, USUAL)) is None
 
     def refuse(_: Signals) -> Cutoffs:
         raise CalibrationError("too few")
@@ -214,10 +210,9 @@ def test_guarantee_counts_conversations() -> None:
         judged=np.full(8, np.nan),
     )
     assert under(signals, OPEN).hallucination == 0.5
-    guarantee = Guarantee(0.3)
     among_all, low = wrong_by_conversation(signals, OPEN)
     assert low == 0.0
-    assert among_all == pytest.approx(guarantee.losses(signals, OPEN).mean())
+    assert among_all == pytest.approx(losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
     held, told = kept(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
     assert held is True
