@@ -18,29 +18,11 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from evaluation.data.model import Part
 from evaluation.record import TurnRecord
 from evaluation.runs.running import System
-from evaluation.scoring import measures
-from evaluation.scoring.intervals import Interval, Paired, bootstrap, holm, paired
-from evaluation.scoring.measures import (
-    CROPS,
-    WHOLE_PHOTO,
-    Measure,
-    Valued,
-    image_recall,
-    page_recall,
-    unit_of,
-)
+from evaluation.scoring.intervals import Interval, bootstrap, holm, paired
+from evaluation.scoring.measures import USAGE, Measure, Valued, known, measure, unit_of
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
 
-PERCENT = {
-    "accuracy": measures.accuracy,
-    "missing": measures.missing,
-    "hallucination": measures.hallucination,
-    "truthfulness": measures.truthfulness,
-    "session_truthfulness": measures.session_truthfulness,
-    "early_stopped": measures.early_stopped,
-}
-USAGE = ("calls", "prompt_tokens", "completion_tokens")
 LABELS = {
     "elapsed_s": "Elapse",
     "early_stopped": "Early stop",
@@ -85,42 +67,27 @@ def scale_of(measure: str) -> float:
 
 
 def measure_of(name: str, protocol: Protocol) -> Measure:
-    """The measure of that name. Raises `ValueError` where there is none."""
-    recall = _RECALL.fullmatch(name)
-    if recall:
-        k = int(recall[2])
-        return page_recall(k) if recall[1] == "page" else image_recall(_STAGES[recall[1]], k)
-    if name in PERCENT:
-        return PERCENT[name](protocol)
-    if name in USAGE:
-        return measures.model_usage(name)
-    if name == "overlap":
-        return measures.gold_overlap()
-    if name == "elapsed_s":
-        return measures.elapsed()
-    raise ValueError(f"there is no measure {name!r}")
+    """The measure of a column. Raises `ValueError` where there is none."""
+    return measure("elapsed_mean_ms" if name == "elapsed_s" else name, protocol)
 
 
-_STAGES = {"image": WHOLE_PHOTO, "crop": CROPS}
-
-
-def figure(scored: Sequence[Scored], measure: Measure, scale: float) -> Figure:
+def figure(scored: Sequence[Scored], column: Measure, scale: float) -> Figure:
     """The measure of these answers."""
-    value, interval = measure.of(scored), bootstrap(scored, measure)
-    turns = len(measures.known(measure.values(scored)))
+    value, interval = column.of(scored), bootstrap(scored, column)
+    turns = len(known(column.values(scored)))
     return Figure(scale * value, scale * interval.low, scale * interval.high, turns)
 
 
-def only_where(measure: Measure, where: Mapping[str, str]) -> Measure:
+def only_where(column: Measure, where: Mapping[str, str]) -> Measure:
     """The measure of a slice: of the turns whose labels are these, before any early stop is known anew."""
 
     def values(scored: Sequence[Scored]) -> Valued:
         chosen = {
             unit_of(each) for each in scored if all(_label(each.record, *pair) for pair in where.items())
         }
-        return {unit: value for unit, value in measure.values(scored).items() if unit in chosen}
+        return {unit: value for unit, value in column.values(scored).items() if unit in chosen}
 
-    return replace(measure, values=values) if where else measure
+    return replace(column, values=values) if where else column
 
 
 def _label(record: TurnRecord, name: str, value: str) -> bool:
@@ -133,8 +100,8 @@ def differences(
     whole: Sequence[Scored], others: Mapping[str, Sequence[Scored]], protocol: Protocol
 ) -> dict[str, Difference]:
     """Of each of the others to the whole system, over the questions that both were asked."""
-    truthfulness = measures.truthfulness(protocol)
-    compared: dict[str, Paired] = {name: paired(other, whole, truthfulness) for name, other in others.items()}
+    truthfulness = measure("truthfulness", protocol)
+    compared = {name: paired(other, whole, truthfulness) for name, other in others.items()}
     p_values = holm([each.p_value for each in compared.values()])
     return {
         name: Difference(each.difference, each.interval, p_value, each.turns)

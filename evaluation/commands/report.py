@@ -12,7 +12,7 @@ from evaluation.commands.run import refuse
 from evaluation.judging.text import Cut, TokenizerError, open_cut
 from evaluation.scoring.protocols import Protocol
 
-_NEEDED = ("matplotlib", "jinja2")
+_NEEDED = ("matplotlib", "jinja2", "pandas", "scipy")
 
 
 def report(
@@ -62,7 +62,7 @@ def write_report(
 
     if missing := [name for name in _NEEDED if find_spec(name) is None]:
         raise ReportError(
-            f"A report needs {' and '.join(missing)}: install them with "
+            f"A report needs {', '.join(missing)}: install them with "
             "`pip install 'loreglass[evaluation-report]'`."
         )
     from evaluation.reporting.analysis import Choices, analysed
@@ -117,7 +117,7 @@ def show_run(folder: Path, console: "Console") -> None:
     from evaluation.judging.rule_judge import RuleJudge
     from evaluation.judging.text import APPROXIMATE
     from evaluation.reporting.comparison import ReportError, judged_run
-    from evaluation.reporting.spans import show, span_report
+    from evaluation.reporting.curves import show, span_report
     from evaluation.runs.tally import print_spans
 
     run = judged_run(folder, RuleJudge.name, APPROXIMATE)

@@ -21,7 +21,7 @@ from evaluation.reporting.figures import drawn
 from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
     READINGS,
-    MeasureName,
+    Estimate,
     Unit,
     plural,
     short,
@@ -32,17 +32,6 @@ from evaluation.reporting.formatting import (
 )
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_COLUMNS = (
-    MeasureName.TRUTHFULNESS,
-    MeasureName.ACCURACY,
-    MeasureName.ACCEPTABLE,
-    MeasureName.MISSING,
-    MeasureName.HALLUCINATION,
-    MeasureName.OVERLAP,
-    MeasureName.ELAPSED_MEAN_MS,
-    MeasureName.ELAPSED_P50_MS,
-    MeasureName.ELAPSED_P95_MS,
-)
 
 
 def write_files(report: Report, folder: Path) -> Path:
@@ -102,23 +91,18 @@ def _values(report: Report) -> dict[str, Any]:
     }
 
 
-def _columns(report: Report, part: str) -> list[MeasureName]:
-    wanted = (*_COLUMNS, *(OF_CONVERSATIONS if part == "multi" else ()))
-    there = {
-        measure
-        for system in report.systems
-        for each in system.parts
-        if each.part == part
-        for measure in each.estimates
-    }
-    return [measure for measure in wanted if measure in there]
+def _columns(report: Report, part: str) -> list[str]:
+    parts = [each for system in report.systems for each in system.parts if each.part == part]
+    there = {measure for each in parts for measure in each.estimates}
+    left_out = () if part == "multi" else OF_CONVERSATIONS
+    return [measure for measure in READINGS if measure in there and measure not in left_out]
 
 
-def _value(estimates: Mapping[MeasureName, Any], measure: MeasureName) -> str:
+def _value(estimates: Mapping[str, Estimate], measure: str) -> str:
     return written(estimates[measure].value, READINGS[measure].unit) if measure in estimates else "–"
 
 
-def _span(estimates: Mapping[MeasureName, Any], measure: MeasureName) -> str:
+def _span(estimates: Mapping[str, Estimate], measure: str) -> str:
     return span(estimates[measure], READINGS[measure].unit) if measure in estimates else ""
 
 
@@ -194,11 +178,7 @@ def _system(system: SystemReport) -> dict[str, Any]:
             part.part: {
                 "questions": part.questions,
                 "sessions": part.sessions,
-                **{
-                    measure.value: asdict(part.estimates[measure])
-                    for measure in MeasureName
-                    if measure in part.estimates
-                },
+                **{measure: asdict(estimate) for measure, estimate in part.estimates.items()},
             }
             for part in system.parts
         },
@@ -208,15 +188,7 @@ def _system(system: SystemReport) -> dict[str, Any]:
         "degraded": dict(system.degraded),
         "refusals": asdict(system.refusals),
         "stages_ms": {times.stage: asdict(times) for times in system.stages},
-        "refusal_curve": {
-            "coverage": system.curve.coverage,
-            "hallucination": system.curve.hallucination,
-            "withheld_known": system.curve.withheld,
-            "not_measured": system.curve.unmeasured,
-            "aurc": system.curve.risk.aurc,
-            "points": [asdict(point) for point in system.curve.risk.points],
-        },
-        "reliability": asdict(system.reliability),
+        "refusal_curve": asdict(system.curve),
         "spans": asdict(system.spans) if system.spans else None,
     }
 
@@ -225,7 +197,7 @@ def _pair(pair: Pair) -> dict[str, Any]:
     return {
         "one": pair.one,
         "other": pair.other,
-        "measure": MeasureName.TRUTHFULNESS.value,
+        "measure": "truthfulness",
         **asdict(pair.paired),
         "p_corrected": pair.corrected,
     }

@@ -21,8 +21,9 @@ from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
 from evaluation.runs.store import Run
+from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Scores, case_of, scored_with, scores_of
+from evaluation.scoring.scored import Scored, case_of, scored_with
 from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
 
 FAILED = "failed"
@@ -96,17 +97,18 @@ def _table(name: str, scored: Sequence[Scored]) -> Table:
     for part in Part:
         of_part = [each for each in scored if each.record.part is part]
         for protocol in Protocol if of_part else ():
-            table.add_row(part.value, protocol.value, *_cells(scores_of(of_part, protocol)))
+            scores = _cells(scores_of(of_part, protocol))
+            table.add_row(part.value, protocol.value, str(len(of_part)), *scores)
     return table
 
 
-def _cells(scores: Scores) -> list[str]:
+def _cells(scores: Mapping[str, float]) -> list[str]:
+    stopped = scores["early_stopped"]
     return [
-        str(scores.count),
-        *(f"{rate:.1%}" for rate in (scores.accuracy, scores.missing, scores.hallucination)),
-        f"{scores.truthfulness:+.3f}",
-        f"{scores.session_truthfulness:+.3f}",
-        "" if scores.early_stopped is None else f"{scores.early_stopped:.1%}",
+        *(f"{scores[name]:.1%}" for name in ("accuracy", "missing", "hallucination")),
+        f"{scores['truthfulness']:+.3f}",
+        f"{scores['session_truthfulness']:+.3f}",
+        "" if math.isnan(stopped) else f"{stopped:.1%}",
     ]
 
 
