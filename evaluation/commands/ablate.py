@@ -9,11 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluation.commands.run import (
-    Cache,
     Concurrency,
     GatewayUrl,
     Limit,
-    NoFetch,
     OnlyPart,
     Seed,
     Source,
@@ -66,8 +64,6 @@ def ablate(
     judge: Annotated[
         str, typer.Option(help="whose verdicts: rules, or model:NAME", metavar="JUDGE")
     ] = "rules",
-    no_fetch: NoFetch = False,
-    cache: Cache = None,
 ) -> None:
     """Ask every system that the tables want the questions of DATASET; write ours beside the papers' figures.
 
@@ -77,9 +73,7 @@ def ablate(
     from evaluation.runs.asking import Asking
 
     wanted = tables_named(tables)
-    opened = opened_dataset(
-        dataset, part=part, split=split, limit=limit, seed=seed, cache=cache, fetch_images=not no_fetch
-    )
+    opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed)
     asking = Asking(concurrency=concurrency)
     with stops_politely():
         runs = _asked(opened, out, wanted, asking, gateway, {"limit": limit, "seed": seed})

@@ -25,9 +25,6 @@ Split = Annotated[str | None, typer.Option(help="of a dataset that has several",
 Limit = Annotated[int | None, typer.Option(min=1, help="at most so many conversations of a part")]
 Seed = Annotated[int | None, typer.Option(help="choose those of --limit at random")]
 Concurrency = Annotated[int, typer.Option(min=1, max=64, help="conversations at once")]
-NoFetch = Annotated[
-    bool, typer.Option("--no-fetch", help="do not fetch photos that the dataset only links to")
-]
 Articles = Annotated[
     list[str] | None, typer.Option(help="squad: only these articles, by title", metavar="A,B")
 ]
@@ -45,7 +42,6 @@ TextSearchUrl = Annotated[
 ModelCalls = Annotated[
     bool, typer.Option("--model-calls", help="keep what the model was asked and wrote, for `train data`")
 ]
-Cache = Annotated[Path | None, typer.Option(help="where fetched photos are kept", file_okay=False)]
 
 
 def run(
@@ -67,12 +63,7 @@ def run(
         list[str] | None,
         typer.Option(help="answer without this module, for every question", metavar="MODULE"),
     ] = None,
-    no_explain: Annotated[
-        bool, typer.Option("--no-explain", help="do not ask for explanations: smaller, but no refusal curve")
-    ] = False,
     model_calls: ModelCalls = False,
-    no_fetch: NoFetch = False,
-    cache: Cache = None,
     articles: Articles = None,
     leave_out: LeaveOut = None,
     unanswerable: Unanswerable = None,
@@ -94,11 +85,9 @@ def run(
 
     squad = squad_choice(articles or [], leave_out or [], unanswerable, photo)
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
-    if no_explain and model_calls:
-        raise typer.BadParameter("is told with explanations only", param_hint="--model-calls")
-    asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, not no_explain, modules, model_calls)
+    asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
     chosen = {"part": part, "split": split, "limit": limit, "seed": seed, "squad": squad}
-    opened = opened_dataset(dataset, cache=cache, fetch_images=not no_fetch, **chosen)
+    opened = opened_dataset(dataset, **chosen)
     kept = squad.model_dump(mode="json") if squad else None
     task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
     with stops_politely():

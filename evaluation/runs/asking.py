@@ -181,7 +181,7 @@ _FORGET_S = 5
 class Asking:
     """How to ask. `concurrency` conversations run at once; None leaves a choice to the gateway.
 
-    `explain`: ask for explanations; `model_calls`: with what the model was asked and what it wrote.
+    `model_calls`: explanations hold what the model was asked and what it wrote.
     `thresholds`: other cut-offs, for every question. `without`: modules of the pipeline that every question
     is answered without.
     """
@@ -190,7 +190,6 @@ class Asking:
     deadline_ms: int | None = None
     pipeline: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    explain: bool = True
     without: tuple[str, ...] = ()
     model_calls: bool = False
 
@@ -208,7 +207,7 @@ class Interview:
         sleep: Sleep = anyio.sleep,
     ) -> None:
         wanted = Experiment(
-            explain=asking.explain,
+            explain=True,
             thresholds=dict(asking.thresholds),
             without=list(asking.without),
             model_calls=asking.model_calls,

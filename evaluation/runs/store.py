@@ -183,7 +183,6 @@ def _differences(kept: RunHeader, asked: RunHeader) -> list[str]:
         "other thresholds": kept.thresholds != asked.thresholds,
         "other modules left out": kept.without != asked.without,
         "another deadline": kept.deadline_ms != asked.deadline_ms,
-        "another choice about explanations": kept.settings.get("explain") != asked.settings.get("explain"),
         "another choice about the model's calls": kept.settings.get("model_calls", False)
         != asked.settings.get("model_calls", False),
     }

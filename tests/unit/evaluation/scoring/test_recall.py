@@ -136,8 +136,5 @@ def test_calls_and_tokens_are_means_over_answers() -> None:
         scored(1, None, None, calls=2, prompt_tokens=900, completion_tokens=40),
         scored(2, None, None, calls=5, prompt_tokens=100, completion_tokens=0),
     ]
-    means = [
-        measure(what, Protocol.KDD_CUP_2025).of(answers)
-        for what in ("calls", "prompt_tokens", "completion_tokens")
-    ]
-    assert means == [3.5, 500, 20]
+    names = ("calls", "prompt_tokens", "completion_tokens")
+    assert [measure(name, Protocol.KDD_CUP_2025).of(answers) for name in names] == [3.5, 500, 20]
