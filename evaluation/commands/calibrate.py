@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.commands.judge import model_judge
+from evaluation.commands.judge import BaseUrl, ModelName, model_judge
 from evaluation.commands.run import refuse, stops_politely
 from evaluation.judging.model_judge import JudgeError
 from evaluation.judging.text import TokenizerError
@@ -35,8 +35,8 @@ def calibrate(
     check: Annotated[Path | None, typer.Option(help="a run on other questions", metavar="TEST_RUN")] = None,
     base: Annotated[Path, typer.Option(help="the thresholds file to start from", dir_okay=False)] = BASE,
     judge: Annotated[Choice, typer.Option(help="who judges: rules or model")] = Choice.RULES,
-    base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
-    model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
+    base_url: BaseUrl = "",
+    model: ModelName = "",
     tokenizer: Annotated[Path | None, typer.Option(help="tokenizer.json to cut answers by")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions at once")] = 2,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="replace the file")] = False,

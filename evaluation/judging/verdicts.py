@@ -293,8 +293,6 @@ def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
 
 HUMAN = "human"
 
-OnRejected = Callable[[Rejected], None]
-
 _LABELS = {
     "perfect": Verdict.CORRECT,
     "acceptable": Verdict.ACCEPTABLE,
@@ -308,63 +306,43 @@ class LabelsError(Exception):
     """The file of labels cannot be read at all; the message says why."""
 
 
-def read_human(
-    path: Path, known: Collection[str] | None = None, on_rejected: OnRejected | None = None
-) -> dict[str, Judgement]:
-    """Judgements by interaction id, from CSV with a heading or from JSON lines, by the file's name.
+def read_human(path: Path, known: Collection[str]) -> tuple[dict[str, Judgement], list[Rejected]]:
+    """Judgements by interaction id, from CSV with a heading, and the rows that cannot be used
+    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`).
 
-    `known`: the interactions that there are. Rows that cannot be used are told to `on_rejected`
-    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`). Raises `LabelsError`.
+    `known`: the interactions that there are. Raises `LabelsError`.
     """
     judgements: dict[str, Judgement] = {}
-
-    def reject(kind: str, where: str, why: str) -> None:
-        if on_rejected is not None:
-            on_rejected(Rejected(kind, where, why))
-
+    rejected: list[Rejected] = []
     for where, row in _label_rows(path):
-        interaction_id, label = row.get(_ID), row.get(_LABEL)
-        if not isinstance(interaction_id, str) or not isinstance(label, str) or not interaction_id.strip():
-            reject("malformed_row", where, f"a row needs {_ID} and {_LABEL}")
-            continue
-        name = interaction_id.strip()
-        verdict = _LABELS.get(label.strip().lower())
-        if verdict is None:
-            reject("unknown_label", where, f"{label[:80]!r} is none of {', '.join(_LABELS)}")
-        elif known is not None and name not in known:
-            reject("unknown_interaction", where, f"{name[:80]!r} was not asked in this run")
+        name, label = (row.get(_ID) or "").strip(), (row.get(_LABEL) or "").strip().lower()
+        verdict = _LABELS.get(label)
+        if not name or not label:
+            rejected.append(Rejected("malformed_row", where, f"a row needs {_ID} and {_LABEL}"))
+        elif verdict is None:
+            why = f"{label[:80]!r} is none of {', '.join(_LABELS)}"
+            rejected.append(Rejected("unknown_label", where, why))
+        elif name not in known:
+            why = f"{name[:80]!r} was not asked in this run"
+            rejected.append(Rejected("unknown_interaction", where, why))
         elif name in judgements:
-            reject("repeated_interaction", where, f"{name[:80]!r} has a label already")
+            rejected.append(Rejected("repeated_interaction", where, f"{name[:80]!r} has a label already"))
         else:
-            judgements[name] = Judgement(verdict, f"a person: {label.strip().lower()}")
-    return judgements
+            judgements[name] = Judgement(verdict, f"a person: {label}")
+    return judgements, rejected
 
 
-def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, object]]]:
+def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise LabelsError(f"{path} cannot be read as text") from error
-    if path.suffix.lower() == ".csv":
-        yield from _csv_rows(path, text)
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError):
-                row = {}
-            yield f"{path.name}, line {number}", row if isinstance(row, dict) else {}
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, object]]]:
     rows = csv.DictReader(io.StringIO(text, newline=""))
-    headings = [(heading or "").strip().lower() for heading in rows.fieldnames or ()]
-    if _ID not in headings or _LABEL not in headings:
+    rows.fieldnames = [heading.strip().lower() for heading in rows.fieldnames or ()]
+    if not {_ID, _LABEL} <= set(rows.fieldnames):
         raise LabelsError(f"{path.name} needs the columns {_ID} and {_LABEL} in its first line")
     try:
         for row in rows:
-            named: dict[str, object] = {(key or "").strip().lower(): value for key, value in row.items()}
-            yield f"{path.name}, line {rows.line_num}", named
+            yield f"{path.name}, line {rows.line_num}", row
     except csv.Error as error:
         raise LabelsError(f"{path.name}, line {rows.line_num}: {error}") from error
