@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evaluation.commands.judge import BaseUrl, ModelName, model_judge
-from evaluation.commands.run import refuse, stops_politely
+from evaluation.commands.run import refuse, require, stops_politely
 from evaluation.judging.model_judge import JudgeError
 from evaluation.judging.text import TokenizerError
 from evaluation.judging.verdicts import Choice, JudgeDown
@@ -46,6 +46,7 @@ def calibrate(
     The replay is exact for runs made with --threshold answer_confidence=0 supported=0 judged=0
     token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): nothing is then left unsaid.
     """
+    require("scipy")
     import anyio
 
     from evaluation.calibration.ceiling import Guarantee

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from evaluation.commands.run import refuse
+from evaluation.commands.run import refuse, require
 from evaluation.data.model import Rejected
 from evaluation.judging.model_judge import JudgeError, ModelJudge, undisputed
 from evaluation.judging.rule_judge import RuleJudge
@@ -160,6 +160,7 @@ def agreement_of(
     examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
 ) -> None:
     """How far two judges agree on a run, and where they part."""
+    require("pandas")
     from evaluation.judging.agreement import agreement
 
     try:
@@ -220,6 +221,7 @@ def gold(
 
     A model's key is read from LOREGLASS_JUDGE_KEY. Fails where the judge gave no verdict at all.
     """
+    require("pandas")
     import pandas as pd
 
     from evaluation.judging.agreement import PUBLISHED, gold_cases, with_people

@@ -2,17 +2,14 @@
 
 import time
 from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evaluation.commands.run import refuse
+from evaluation.commands.run import refuse, require
 from evaluation.judging.text import Cut, TokenizerError, open_cut
 from evaluation.scoring.protocols import Protocol
-
-_NEEDED = ("matplotlib", "jinja2", "pandas", "scipy")
 
 
 def report(
@@ -31,6 +28,7 @@ def report(
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
+    require("matplotlib", "jinja2", "pandas", "scipy")
     from evaluation.reporting.comparison import ReportError
 
     try:
@@ -58,14 +56,8 @@ def write_report(
 
     `baseline`, `failures_of`: a run's folder as in `runs`, or its name. Raises `ReportError`.
     """
-    from evaluation.reporting.comparison import ReportError, compared, judged_run
-
-    if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise ReportError(
-            f"A report needs {', '.join(missing)}: install them with "
-            "`pip install 'loreglass[evaluation-report]'`."
-        )
     from evaluation.reporting.analysis import Choices, analysed
+    from evaluation.reporting.comparison import ReportError, compared, judged_run
 
     comparison = compared([judged_run(folder, judge, cut) for folder in runs])
     by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}
@@ -101,6 +93,7 @@ def squad(
 
     By the rule judge: right is what holds a gold answer as whole words.
     """
+    require("pandas")
     from rich.console import Console
 
     from evaluation.reporting.comparison import ReportError

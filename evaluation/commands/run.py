@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -207,6 +208,13 @@ def stops_politely() -> Iterator[None]:
         refuse(str(error))
     except KeyboardInterrupt:
         refuse("Stopped. What has been answered is kept: the same command goes on from there.", 130)
+
+
+def require(*packages: str) -> None:
+    """End the command where packages of the extra `evaluation-report` are not installed."""
+    if missing := [name for name in packages if find_spec(name) is None]:
+        extra = "pip install 'loreglass[evaluation-report]'"
+        refuse(f"This command needs {', '.join(missing)}: install them with `{extra}`.")
 
 
 def refuse(why: str, code: int = 1) -> NoReturn:

@@ -5,18 +5,16 @@ times in milliseconds, unknown values null.
 """
 
 import base64
-import json
-import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import TypeAdapter
 
-from evaluation.reporting.analysis import Pair, Report, ShownFailure, SystemReport
+from evaluation.reporting.analysis import Report
 from evaluation.reporting.figures import drawn
 from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
@@ -145,94 +143,9 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def numbers(report: Report) -> str:
-    """The report as one JSON object."""
-    document = {
-        "dataset": report.dataset,
-        "made_at": report.made_at,
-        "judge": report.judge,
-        "protocol": report.protocol,
-        "cut": report.cut,
-        "baseline": report.baseline,
-        "asked": report.asked,
-        "questions": report.questions,
-        "sessions": report.sessions,
-        "rejected": dict(report.rejected),
-        "remarks": list(report.remarks),
-        "systems": [_system(system) for system in report.systems],
-        "slices": [asdict(each) for each in report.slices],
-        "pairs": [_pair(pair) for pair in report.pairs],
-        "failures_of": report.studied,
-        "failures_rule": report.rule,
-        "failures": [_failure(shown) for shown in report.failures],
-    }
-    return json.dumps(_without_nan(document), indent=1, allow_nan=False) + "\n"
-
-
-def _system(system: SystemReport) -> dict[str, Any]:
-    return {
-        "name": system.name,
-        "folder": system.folder,
-        "run": system.header.model_dump(mode="json"),
-        "questions": system.asked,
-        "parts": {
-            part.part: {
-                "questions": part.questions,
-                "sessions": part.sessions,
-                **{measure: asdict(estimate) for measure, estimate in part.estimates.items()},
-            }
-            for part in system.parts
-        },
-        "failed_requests": dict(system.failed),
-        "asked_again": system.asked_again,
-        "judge_failures": dict(system.judge_failures),
-        "degraded": dict(system.degraded),
-        "refusals": asdict(system.refusals),
-        "stages_ms": {times.stage: asdict(times) for times in system.stages},
-        "refusal_curve": asdict(system.curve),
-        "spans": asdict(system.spans) if system.spans else None,
-    }
-
-
-def _pair(pair: Pair) -> dict[str, Any]:
-    return {
-        "one": pair.one,
-        "other": pair.other,
-        "measure": "truthfulness",
-        **asdict(pair.paired),
-        "p_corrected": pair.corrected,
-    }
-
-
-def _failure(shown: ShownFailure) -> dict[str, Any]:
-    """Questions and answers as they are: who reads the file decides how to show them."""
-    record = shown.failure.record
-    return {
-        "lesson": shown.failure.lesson.value,
-        "interaction_id": record.interaction_id,
-        "session_id": record.session_id,
-        "question": record.question,
-        "gold": record.gold,
-        "others_right": list(shown.failure.others_right),
-        "replies": [
-            {
-                "system": reply.system,
-                "verdict": reply.verdict,
-                "why": reply.judgement.why,
-                "answer": reply.record.answer.answer if reply.record.answer else None,
-                "confidence": reply.record.answer.confidence if reply.record.answer else None,
-                "refused_by": reply.record.trace.refused_by if reply.record.trace else None,
-                "error": reply.record.error,
-                "client_ms": reply.record.client_ms,
-            }
-            for reply in shown.replies
-        ],
-    }
-
-
-def _without_nan(value: Any) -> Any:
-    """Return the value with NaN and infinity as None, which JSON can hold."""
-    if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """The report as one JSON object. Questions and answers are as they are: who reads the file decides how to
+    show them.
+    """
+    failures = {"__all__": {"photo": True, "failure": {"settled": True}}}
+    dumped = TypeAdapter(Report).dump_json(report, indent=1, exclude={"failures": failures})
+    return dumped.decode() + "\n"
