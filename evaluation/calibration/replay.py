@@ -22,12 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evaluation.data.model import EvaluationError
 from evaluation.judging.verdicts import Judgement
 from evaluation.record import TurnRecord
 from loreglass_client.models import Explanation, Route
 
 
-class CalibrationError(Exception):
+class CalibrationError(EvaluationError):
     """Nothing to calibrate with, or nothing that would keep the promise; the message says what to do."""
 
 

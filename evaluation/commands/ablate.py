@@ -19,7 +19,6 @@ from evaluation.commands.run import (
     Split,
     gateway_of,
     opened_dataset,
-    refuse,
     require,
     stops_politely,
 )
@@ -81,7 +80,7 @@ def ablate(
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
         runs = anyio.run(_ask, opened, out, wanted, Asking(concurrency=concurrency), gateway, chosen)
-    typer.echo(write_tables(runs, opened.name, judge, wanted, out))
+        typer.echo(write_tables(runs, opened.name, judge, wanted, out))
 
 
 async def _ask(
@@ -106,23 +105,17 @@ async def _ask(
 
 
 def write_tables(runs: Sequence[Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
-    """Both files, from the verdicts that there are. The page; ends the command where it cannot be made."""
+    """Both files, from the verdicts that there are. Returns the page. Raises `NotJudged`."""
     from evaluation.reporting.ablation import Systems, done_without, markdown, paper_tables, table_values
 
-    try:
-        scored = {run.header.name: judged(run.records, run.folder, judge)[0] for run in runs}
-    except NotJudged as error:
-        refuse(str(error))
+    scored = {run.header.name: judged(run.records, run.folder, judge)[0] for run in runs}
     if not any(scored.values()):
-        refuse("Nothing could be asked, so there is nothing to compare.")
+        raise NotJudged("Nothing could be asked, so there is nothing to compare.")
     systems = Systems(scored, judge, dataset)
     tables = [table_values(paper_tables()[key], systems) for key in wanted]
     page = markdown(tables, systems)
     values = {"dataset": dataset, "judge": judge, "done_without": done_without(systems), "tables": tables}
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        (out / MARKDOWN).write_text(page, encoding="utf-8")
-        (out / VALUES).write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    except OSError as error:
-        refuse(f"The tables cannot be written to {out}: {error.strerror}.")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MARKDOWN).write_text(page, encoding="utf-8")
+    (out / VALUES).write_text(json.dumps(values, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     return f"{page}\n{out / MARKDOWN}, {out / VALUES}"

@@ -6,13 +6,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import anyio
 import typer
+from rich.console import Console
 
 from evaluation.commands.judge import BaseUrl, ModelName, model_judge
-from evaluation.commands.run import refuse, require, stops_politely
-from evaluation.judging.model_judge import JudgeError
-from evaluation.judging.text import TokenizerError
-from evaluation.judging.verdicts import Choice, JudgeDown
+from evaluation.commands.run import require, stops_politely
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import open_cut
+from evaluation.judging.verdicts import Choice
+from evaluation.runs.store import load_run
 
 if TYPE_CHECKING:
     from evaluation.calibration.promise import Base, Evidence, Promise
@@ -47,8 +50,6 @@ def calibrate(
     token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): nothing is then left unsaid.
     """
     require("scipy")
-    import anyio
-
     from evaluation.calibration.ceiling import Guarantee
     from evaluation.calibration.promise import calibrated, checked
     from evaluation.calibration.replay import CalibrationError
@@ -56,22 +57,17 @@ def calibrate(
 
     judging = partial(opened_judge, judge, base_url, model, tokenizer, concurrency)
     with stops_politely():
-        try:
-            if ceiling is None and confidence is not None:
-                raise CalibrationError("A --confidence needs a --ceiling on wrong answers.")
-            guarantee = None if ceiling is None else Guarantee(ceiling, confidence)
-            for path in (out, promise_file(out)):
-                if path.exists() and not overwrite:
-                    raise CalibrationError(f"{path} is there already; --overwrite replaces it.")
-            evidence, test = anyio.run(_collect, runs, check, judging)
-            before = read_base(base)
-            calibration = calibrated(evidence, guarantee, before)
-            promise = checked(calibration, test) if test else calibration.promise
-            _write(promise, before, out, evidence.signals, test.signals if test else None)
-        except OSError as error:
-            refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
-        except (CalibrationError, JudgeError, JudgeDown, TokenizerError) as error:
-            refuse(str(error))
+        if ceiling is None and confidence is not None:
+            raise CalibrationError("A --confidence needs a --ceiling on wrong answers.")
+        guarantee = None if ceiling is None else Guarantee(ceiling, confidence)
+        for path in (out, promise_file(out)):
+            if path.exists() and not overwrite:
+                raise CalibrationError(f"{path} is there already; --overwrite replaces it.")
+        evidence, test = anyio.run(_collect, runs, check, judging)
+        before = read_base(base)
+        calibration = calibrated(evidence, guarantee, before)
+        promise = checked(calibration, test) if test else calibration.promise
+        _write(promise, before, out, evidence.signals, test.signals if test else None)
 
 
 def promise_file(out: Path) -> Path:
@@ -83,7 +79,6 @@ async def _collect(
     folders: list[Path], check: Path | None, opened: "Callable[[], AbstractAsyncContextManager[Judging]]"
 ) -> "tuple[Evidence, Evidence | None]":
     from evaluation.calibration.promise import collect
-    from evaluation.runs.store import load_run
 
     runs = [load_run(folder) for folder in folders]
     async with opened() as judging:
@@ -98,8 +93,6 @@ async def opened_judge(
     """The judge of drafts and withheld answers. Raises `CalibrationError` for people, and `JudgeError`."""
     from evaluation.calibration.proposals import Judging
     from evaluation.calibration.replay import CalibrationError
-    from evaluation.judging.rule_judge import RuleJudge
-    from evaluation.judging.text import open_cut
 
     if choice is Choice.HUMAN:
         raise CalibrationError("People judged what was said, not what was withheld: --judge rules or model.")
@@ -112,8 +105,6 @@ async def opened_judge(
 
 def _write(promise: "Promise", base: "Base", out: Path, signals: "Signals", test: "Signals | None") -> None:
     """Write the thresholds and the promise, and print it."""
-    from rich.console import Console
-
     from evaluation.calibration.report import comments_of, render, show, token_basis, write_file
 
     write_file(out, render(promise, base, comments_of(promise, signals, test)))

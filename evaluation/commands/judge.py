@@ -11,11 +11,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from evaluation.commands.run import refuse, require
+from evaluation.commands.run import require, stops_politely
 from evaluation.data.model import Rejected
-from evaluation.judging.model_judge import JudgeError, ModelJudge, undisputed
+from evaluation.judging.model_judge import ModelJudge, undisputed
 from evaluation.judging.rule_judge import RuleJudge
-from evaluation.judging.text import Cut, TokenizerError, open_cut
+from evaluation.judging.text import Cut, open_cut
 from evaluation.judging.verdicts import (
     HUMAN,
     Case,
@@ -23,7 +23,6 @@ from evaluation.judging.verdicts import (
     Judge,
     JudgeDown,
     Judgement,
-    LabelsError,
     VerdictCache,
     counts,
     judge_all,
@@ -32,9 +31,9 @@ from evaluation.judging.verdicts import (
     verdict_file,
 )
 from evaluation.record import TurnRecord
-from evaluation.runs.store import Run, RunError, load_run
+from evaluation.runs.store import Run, load_run
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import NotJudged, case_of, judged
+from evaluation.scoring.scored import case_of, judged
 from evaluation.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def judge_run(
 
     A model's key is read from LOREGLASS_JUDGE_KEY.
     """
-    try:
+    with stops_politely():
         opened = [load_run(folder) for folder in runs]
         cut = open_cut(tokenizer)
         if judge is Choice.HUMAN:
@@ -73,12 +72,6 @@ def judge_run(
                 _tell(run, RuleJudge.name, anyio.run(_judged, run, RuleJudge(), cut, [], 1))
         else:
             anyio.run(_by_model, opened, cut, base_url, model, concurrency)
-    except (RunError, TokenizerError, LabelsError, JudgeError, JudgeDown) as error:
-        refuse(str(error))
-    except OSError as error:
-        refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
-    except KeyboardInterrupt:
-        refuse("Stopped. Verdicts so far are kept: the same command goes on from there.", 130)
 
 
 def model_judge(base_url: str, model: str) -> ModelJudge:
@@ -163,7 +156,7 @@ def agreement_of(
     require("pandas")
     from evaluation.judging.agreement import agreement
 
-    try:
+    with stops_politely():
         cut = open_cut(tokenizer)
         records = {record.interaction_id: record for record in load_run(run).records}
         ours, theirs = (
@@ -173,8 +166,6 @@ def agreement_of(
             }
             for judge in between
         )
-    except (RunError, NotJudged, TokenizerError) as error:
-        refuse(str(error))
     whole = agreement(ours, theirs)
     disputed = {
         name: verdict for name, verdict in ours.items() if undisputed(case_of(records[name], cut)) is None
@@ -229,10 +220,8 @@ def gold(
     if judge is Choice.HUMAN:
         raise typer.BadParameter("people's verdicts are what judges are held against", param_hint="--judge")
     cases = gold_cases()
-    try:
+    with stops_politely():
         name, judgements = anyio.run(_on_gold, judge, [each.case for each in cases], base_url, model)
-    except JudgeError as error:
-        refuse(str(error))
     found = with_people(cases, judgements)
     typer.echo(f"{name}: {_line('answers', found)}")
     table = found.by_verdict().join(PUBLISHED)

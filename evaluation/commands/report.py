@@ -3,12 +3,14 @@
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from evaluation.commands.run import refuse, require
-from evaluation.judging.text import Cut, TokenizerError, open_cut
+from evaluation.commands.run import require, stops_politely
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import APPROXIMATE, Cut, open_cut
 from evaluation.scoring.protocols import Protocol
 
 
@@ -29,15 +31,11 @@ def report(
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
     require("matplotlib", "jinja2", "pandas", "scipy")
-    from evaluation.reporting.comparison import ReportError
-
-    try:
+    with stops_politely():
         cut = open_cut(tokenizer)
         written = write_report(
             runs, out, judge=judge, protocol=protocol, baseline=baseline, failures_of=failures_of, cut=cut
         )
-    except (ReportError, TokenizerError) as error:
-        refuse(str(error))
     typer.echo(f"report: {written}")
 
 
@@ -57,7 +55,8 @@ def write_report(
     `baseline`, `failures_of`: a run's folder as in `runs`, or its name. Raises `ReportError`.
     """
     from evaluation.reporting.analysis import Choices, analysed
-    from evaluation.reporting.comparison import ReportError, compared, judged_run
+    from evaluation.reporting.comparison import compared, judged_run
+    from evaluation.reporting.page import write_files
 
     comparison = compared([judged_run(folder, judge, cut) for folder in runs])
     by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}
@@ -69,21 +68,11 @@ def write_report(
         baseline=_named(baseline, by_folder),
         studied=_named(failures_of, by_folder),
     )
-    from evaluation.reporting.page import write_files
-
-    analysis = analysed(comparison, choices)
-    try:
-        return write_files(analysis, out)
-    except OSError as error:
-        raise ReportError(f"The report cannot be written to {out}: {error.strerror}.") from error
+    return write_files(analysed(comparison, choices), out)
 
 
 def _named(wanted: str | None, by_folder: Mapping[Path, str]) -> str | None:
     return None if wanted is None else by_folder.get(Path(wanted).resolve(), wanted)
-
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def squad(
@@ -94,21 +83,13 @@ def squad(
     By the rule judge: right is what holds a gold answer as whole words.
     """
     require("pandas")
-    from rich.console import Console
-
-    from evaluation.reporting.comparison import ReportError
-
-    try:
+    with stops_politely():
         for folder in runs:
             show_run(folder, Console())
-    except ReportError as error:
-        refuse(str(error))
 
 
-def show_run(folder: Path, console: "Console") -> None:
+def show_run(folder: Path, console: Console) -> None:
     """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
-    from evaluation.judging.rule_judge import RuleJudge
-    from evaluation.judging.text import APPROXIMATE
     from evaluation.reporting.comparison import ReportError, judged_run
     from evaluation.reporting.curves import show, span_report
     from evaluation.runs.tally import print_spans

@@ -15,13 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, TextIO
 
 import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaluation.data.model import Rejected, Truth
+from evaluation.data.model import EvaluationError, Rejected, Truth
 
 
 class Verdict(StrEnum):
@@ -95,7 +94,7 @@ _GIVE_UP_AFTER = 8
 OnDone = Callable[[Case, Judgement], None]
 
 
-class JudgeDown(Exception):
+class JudgeDown(EvaluationError):
     """The judge gave nothing but failures from the start; the message says which."""
 
 
@@ -172,9 +171,7 @@ class VerdictCache:
             self._file = file
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 
@@ -218,7 +215,9 @@ async def judge_all(
     Equal cases are asked once. Raises `JudgeDown` when the first judgements all failed: an endpoint that is
     not there is not asked two thousand times.
     """
-    asking = _Asking(judge, cache if cache is not None else VerdictCache(), on_done)
+    cache = cache if cache is not None else VerdictCache()
+    judgements: dict[str, Judgement] = {}
+    new: list[Judgement] = []
     groups: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[key_of(case, judge.name, getattr(judge, "version", ""))].append(case)
@@ -226,7 +225,17 @@ async def judge_all(
 
     async def ask(key: str, same: Sequence[Case]) -> None:
         async with slots:
-            await asking.settle(key, same)
+            judgement = cache.get(key)
+            if judgement is None:
+                judgement = await judge.judge(same[0])
+                new.append(judgement)
+                if len(new) >= _GIVE_UP_AFTER and all(each.failed for each in new):
+                    raise JudgeDown(f"The judge {judge.name} gave no verdict: {judgement.why}.")
+            for case in same:
+                cache.put(key, case, judgement)
+                judgements[case.interaction_id] = judgement
+                if on_done is not None:
+                    on_done(case, judgement)
 
     failure: JudgeDown | None = None
     try:
@@ -237,36 +246,7 @@ async def judge_all(
         failure = JudgeDown(str(downs.exceptions[0]))
     if failure is not None:  # raised inside, Python 3.11.2 wraps it in a group
         raise failure
-    return {case.interaction_id: asking.judgements[case.interaction_id] for case in cases}
-
-
-class _Asking:
-    """What is known so far, while verdicts come in."""
-
-    def __init__(self, judge: Judge, cache: VerdictCache, on_done: OnDone | None) -> None:
-        self.judgements: dict[str, Judgement] = {}
-        self._judge = judge
-        self._cache = cache
-        self._on_done = on_done
-        self._failures = 0
-        self._answered = False
-
-    async def settle(self, key: str, same: Sequence[Case]) -> None:
-        judgement = self._cache.get(key)
-        if judgement is None:
-            judgement = await self._judge.judge(same[0])
-            self._watch(judgement)
-        for case in same:
-            self._cache.put(key, case, judgement)
-            self.judgements[case.interaction_id] = judgement
-            if self._on_done is not None:
-                self._on_done(case, judgement)
-
-    def _watch(self, judgement: Judgement) -> None:
-        self._answered |= not judgement.failed
-        self._failures += judgement.failed
-        if not self._answered and self._failures >= _GIVE_UP_AFTER:
-            raise JudgeDown(f"The judge {self._judge.name} gave no verdict: {judgement.why}.")
+    return {case.interaction_id: judgements[case.interaction_id] for case in cases}
 
 
 def _lines(path: Path) -> list[_Line]:
@@ -302,7 +282,7 @@ _LABELS = {
 _ID, _LABEL = "interaction_id", "label"
 
 
-class LabelsError(Exception):
+class LabelsError(EvaluationError):
     """The file of labels cannot be read at all; the message says why."""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.calibration.proposals import PROPOSED, saying
-from evaluation.data.model import Part
+from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut
 from evaluation.judging.verdicts import HUMAN, verdict_file
@@ -17,7 +17,7 @@ from evaluation.scoring.scored import NotJudged, Scored, judgements_of, kept_on,
 Session = tuple[Part, str]
 
 
-class ReportError(Exception):
+class ReportError(EvaluationError):
     """There is nothing to report, or nothing that could be compared. The message says why and what to do."""
 
 

@@ -14,7 +14,7 @@ import anyio
 import structlog
 
 from contracts.answer import DEFAULT_PIPELINE
-from evaluation.data.model import AskedTurn, Conversation
+from evaluation.data.model import AskedTurn, Conversation, EvaluationError
 from evaluation.record import TurnRecord
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.client import Options
@@ -38,7 +38,7 @@ _FOR_EVERY_QUESTION = (NotConfigured, PipelineNotFound, Unauthorized)
 _FIRST_PAUSE_S, _PAUSE_S, _LONGEST_PAUSE_S = 0.25, 1.0, 30.0
 
 
-class RunStopped(Exception):
+class RunStopped(EvaluationError):
     """It is no use to ask on; the message says why and what to do."""
 
 

@@ -16,13 +16,13 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from chassis.validation import first_fault
-from evaluation.data.model import Rejected
+from evaluation.data.model import EvaluationError, Rejected
 from evaluation.record import RunHeader, TurnRecord
 
 HEADER, TURNS, REJECTED, LOCK = "run.json", "turns.jsonl", "rejected.jsonl", "lock"
 
 
-class RunError(Exception):
+class RunError(EvaluationError):
     """A folder that holds no run, one in use, or one of something else; the message says what to do."""
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.data.model import Part
+from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.model_judge import MODEL, version_of
 from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
 from evaluation.judging.text import APPROXIMATE, Cut
@@ -129,7 +129,7 @@ def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]
     return {name: sorted(turns, key=lambda each: each.record.turn) for name, turns in sessions.items()}
 
 
-class NotJudged(Exception):
+class NotJudged(EvaluationError):
     """A judge has no verdicts on a run, or not on all of it; the message says how to get them."""
 
 
