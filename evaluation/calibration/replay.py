@@ -203,7 +203,8 @@ def joined(parts: Sequence[Signals]) -> Signals:
 def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, Floats]:
     """Return the sum of the values and the number of questions of each conversation."""
     _, session = np.unique(signals.session, return_inverse=True)
-    return np.bincount(session, values), np.bincount(session).astype(np.float64)
+    sums, counts = np.bincount(session, values), np.bincount(session)
+    return sums.astype(np.float64), counts.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

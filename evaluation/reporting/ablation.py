@@ -272,8 +272,8 @@ def markdown(values: Sequence[Mapping[str, Any]], systems: Systems) -> str:
     lines += ["How many answers did without what, because it failed or for want of time.", ""]
     for name, counts in done_without(systems).items():
         most_first = sorted(counts.items(), key=lambda pair: -pair[1])
-        told = ", ".join(f"{stage} {count}" for stage, count in most_first) or "nothing"
-        lines.append(_escaped(f"{name}: {told}") + "  ")
+        stages = ", ".join(f"{stage} {count}" for stage, count in most_first) or "nothing"
+        lines.append(_escaped(f"{name}: {stages}") + "  ")
     return "\n".join(lines) + "\n"
 
 

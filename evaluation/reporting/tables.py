@@ -123,8 +123,10 @@ def _slices(turns: pd.DataFrame, by_number: bool) -> dict[str, dict[str, Cell]]:
 def cell(verdicts: Sequence[Verdict]) -> Cell:
     """The scores of some verdicts, of which there is at least one."""
     count = len(verdicts)
-    shares = (verdicts.count(each) / count for each in (Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT))
-    return Cell(count, *shares, sum(verdict.points for verdict in verdicts) / count)
+    right, missing, wrong = (
+        verdicts.count(each) / count for each in (Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT)
+    )
+    return Cell(count, right, missing, wrong, sum(verdict.points for verdict in verdicts) / count)
 
 
 _LAST = ("first_word", "total", "client")

@@ -75,12 +75,13 @@ def _quantile_interval(valued: Valued, share: float) -> Interval:
     values, owners = np.array([each[0] for each in ordered]), np.array([each[1] for each in ordered])
 
     def quantile(chosen: Floats, axis: int) -> Floats:
-        times = np.apply_along_axis(np.bincount, axis, chosen, minlength=len(names))
+        drawn = chosen.astype(np.int64)
+        times = np.apply_along_axis(np.bincount, axis, drawn, minlength=len(names))
         reached = times[..., owners].cumsum(axis)
         found: Floats = values[(reached < np.ceil(share * reached[..., -1:] - 1e-9)).sum(axis)]
         return found
 
-    return _interval((np.arange(len(names)),), quantile, len(values))
+    return _interval((np.arange(float(len(names))),), quantile, len(values))
 
 
 def _interval(samples: tuple[Floats, ...], statistic: Callable[..., Floats], width: int) -> Interval:
