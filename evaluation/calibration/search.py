@@ -29,7 +29,7 @@ def best_cutoffs(signals: Signals, present: Cutoffs) -> Cutoffs:
     names = [name for name in REPLAYED if name not in ROUTER or not signals.went_direct.any()]
     grid = {name: values for name in names if len(values := candidates(signals, name, present, present)) > 1}
     found = present
-    if grid:
+    if len(grid) > 1:  # of one alone every value is tried below
 
         def cost(places: Sequence[float]) -> float:
             chosen = {

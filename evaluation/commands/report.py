@@ -1,7 +1,6 @@
 """`loreglass eval report` and `squad`."""
 
 import time
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -24,18 +23,13 @@ def report(
     baseline: Annotated[
         str | None, typer.Option(help="the run that the others are compared with: its folder or name")
     ] = None,
-    failures_of: Annotated[
-        str | None, typer.Option(help="whose failures are shown; else the first run's", metavar="RUN")
-    ] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
     require("matplotlib", "jinja2", "pandas", "scipy")
     with stops_politely():
         cut = open_cut(tokenizer)
-        written = write_report(
-            runs, out, judge=judge, protocol=protocol, baseline=baseline, failures_of=failures_of, cut=cut
-        )
+        written = write_report(runs, out, judge=judge, protocol=protocol, baseline=baseline, cut=cut)
     typer.echo(f"report: {written}")
 
 
@@ -47,12 +41,11 @@ def write_report(
     protocol: Protocol,
     cut: Cut,
     baseline: str | None = None,
-    failures_of: str | None = None,
     made_at: float | None = None,
 ) -> Path:
     """Writes everything below `out` and returns the HTML page. `made_at`: Unix seconds, now unless told.
 
-    `baseline`, `failures_of`: a run's folder as in `runs`, or its name. Raises `ReportError`.
+    `baseline`: a run's folder as in `runs`, or its name. Raises `ReportError`.
     """
     from evaluation.reporting.analysis import Choices, analysed
     from evaluation.reporting.comparison import compared, judged_run
@@ -65,14 +58,9 @@ def write_report(
         judge=judge,
         cut=cut.name,
         made_at=time.time() if made_at is None else made_at,
-        baseline=_named(baseline, by_folder),
-        studied=_named(failures_of, by_folder),
+        baseline=baseline and by_folder.get(Path(baseline).resolve(), baseline),
     )
     return write_files(analysed(comparison, choices), out)
-
-
-def _named(wanted: str | None, by_folder: Mapping[Path, str]) -> str | None:
-    return None if wanted is None else by_folder.get(Path(wanted).resolve(), wanted)
 
 
 def squad(

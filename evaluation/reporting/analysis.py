@@ -138,23 +138,23 @@ _ENOUGH_SESSIONS = 30
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How to score and what to look at. `baseline`, `studied`: names of systems; `made_at`: Unix seconds."""
+    """How to score. `baseline`: a system that the others are compared with; `made_at`: Unix seconds."""
 
     protocol: Protocol
     judge: str
     cut: str
     made_at: float
     baseline: str | None = None
-    studied: str | None = None
 
 
 def analysed(comparison: Comparison, choices: Choices) -> Report:
-    """Raises `ReportError` where a chosen name is nobody's."""
+    """Failures are shown of the first run that is not the baseline. Raises `ReportError` where no run has the
+    baseline's name.
+    """
     runs = comparison.runs
-    for name in (choices.baseline, choices.studied):
-        if name is not None and name not in runs:
-            raise ReportError(f"No run is called {name}; there are: {', '.join(runs)}.")
-    studied = choices.studied or next((name for name in runs if name != choices.baseline), next(iter(runs)))
+    if choices.baseline is not None and choices.baseline not in runs:
+        raise ReportError(f"No run is called {choices.baseline}; there are: {', '.join(runs)}.")
+    studied = next((name for name in runs if name != choices.baseline), next(iter(runs)))
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
     first = next(iter(runs.values()))
     systems = tuple(

@@ -18,6 +18,7 @@ from evaluation.runs.store import load_run
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import case_of
 from tests.unit.evaluation.reporting.generated import Skill, questions, run, written
+from tests.unit.evaluation.scoring.recomputation import recompute
 
 POINTS = {"correct": 1, "missing": 0, "incorrect": -1}
 SKILLS = (Skill("careful", 0.3, 0.6), Skill("bold", 0.45, 0.1, 2.0), Skill("plain", 0.5, 0.3))
@@ -50,55 +51,33 @@ def verdict(record: TurnRecord) -> str:
     return "correct" if judged is Verdict.CORRECT else "incorrect"
 
 
-def sessions(records: tuple[TurnRecord, ...]) -> list[list[TurnRecord]]:
-    found: dict[tuple[Part, str], list[TurnRecord]] = {}
-    for record in records:
-        found.setdefault((record.part, record.session_id), []).append(record)
-    return [sorted(turns, key=lambda turn: turn.turn) for turns in found.values()]
-
-
-def stopped(verdicts: list[str]) -> list[str]:
-    failed = 0
-    kept = []
-    for each in verdicts:
-        kept.append(each if failed < 2 else "missing")
-        if failed < 2:
-            failed = 0 if each == "correct" else failed + 1
-    return kept
-
-
-def counted(records: tuple[TurnRecord, ...], protocol: str) -> list[str]:
-    """As the protocol counts turns: the KDD Cup's kit after the early stop, the later one before it."""
-    found: list[str] = []
-    for turns in sessions(records):
-        verdicts = [verdict(turn) for turn in turns]
-        found += stopped(verdicts) if protocol == "kdd-cup-2025" else verdicts
-    return found
+def recomputed(records: list[TurnRecord], protocol: str) -> dict[str, float]:
+    rows = [
+        {
+            "session": f"{record.part} {record.session_id}",
+            "turn": record.turn,
+            "several": record.part is Part.MULTI,
+            "said": record.answer.answer if record.answer else None,
+            "gold": record.gold,
+            "judge": "right" if verdict(record) == "correct" else "wrong",
+        }
+        for record in records
+    ]
+    return recompute(rows, protocol)
 
 
 def test_rates_equal_the_records(told: Any, folders: list[Path]) -> None:
     for system, folder in zip(told["systems"], folders, strict=True):
         records = load_run(folder).records
-        parts = {"all": records} | {
-            part.value: tuple(record for record in records if record.part is part) for part in Part
-        }
-        assert {each["part"] for each in system["parts"]} == set(parts)
-        for name, inside in parts.items():
-            verdicts = counted(inside, told["protocol"])
-            (part,) = [each for each in system["parts"] if each["part"] == name]
-            figures = {**part, **part["estimates"]}
-            assert figures["questions"] == len(inside)
-            assert figures["sessions"] == len(sessions(inside))
-            for label, wanted in (
-                ("accuracy", "correct"),
-                ("missing", "missing"),
-                ("hallucination", "incorrect"),
-            ):
-                assert figures[label]["value"] == pytest.approx(verdicts.count(wanted) / len(verdicts))
-            truthfulness = sum(POINTS[each] for each in verdicts) / len(verdicts)
-            assert figures["truthfulness"]["value"] == pytest.approx(truthfulness)
-            for label in ("accuracy", "truthfulness", "elapsed_mean_ms", "elapsed_p95_ms"):
-                assert figures[label]["low"] <= figures[label]["value"] <= figures[label]["high"]
+        assert [part["part"] for part in system["parts"]] == ["single", "multi", "all"]
+        for part in system["parts"]:
+            inside = [record for record in records if part["part"] in (record.part.value, "all")]
+            assert part["questions"] == len(inside)
+            for name, value in recomputed(inside, told["protocol"]).items():
+                figure = part["estimates"][name]
+                assert figure["value"] == pytest.approx(value)
+                assert figure["low"] <= figure["value"] + 1e-9
+                assert figure["value"] - 1e-9 <= figure["high"]
 
 
 def test_times_are_of_the_answers_that_came(told: Any, folders: list[Path]) -> None:
