@@ -89,9 +89,10 @@ class Questioner:
         """The reply that counts. Raises `RunStopped`."""
         overloads = losses = 0
         while True:
+            experiment = self._experiment()
             started = time.monotonic()
             try:
-                answer, failure = await send(self._experiment()), None
+                answer, failure = await send(experiment), None
             except LoreglassError as error:
                 answer, failure = None, error
             client_ms = round((time.monotonic() - started) * 1000, 2)
@@ -101,7 +102,7 @@ class Questioner:
             elif isinstance(failure, Overloaded) and overloads < self._patience.overloads:
                 overloads += 1
                 await self._sleep(min(failure.retry_after_s or _PAUSE_S, _LONGEST_PAUSE_S))
-            elif not self._goes_without_experiment(failure):
+            elif not self._goes_without(experiment, failure):
                 return Reply(answer, failure.kind if failure else None, client_ms, overloads)
 
     def _experiment(self) -> Experiment | None:
@@ -117,8 +118,8 @@ class Questioner:
             ) from failure
         return losses < self._patience.losses
 
-    def _goes_without_experiment(self, failure: LoreglassError | None) -> bool:
-        if isinstance(failure, ExperimentsNotAllowed) and self.explains and not self._varies:
+    def _goes_without(self, experiment: Experiment | None, failure: LoreglassError | None) -> bool:
+        if experiment and isinstance(failure, ExperimentsNotAllowed) and not self._varies:
             self.explains = False
             return True
         if failure:
