@@ -31,13 +31,13 @@ class NotedSpan(Span):
     @property
     def all(self) -> "list[NotedSpan]":
         """Everything within it, outer ones first."""
-        return [found for child in self.children for found in (child, *child.all)]
+        return [inner for child in self.children for inner in (child, *child.all)]
 
     def named(self, name: str) -> "NotedSpan":
         """The only one within it of that name."""
-        found, *others = [each for each in self.all if each.name == name]
+        inner, *others = [each for each in self.all if each.name == name]
         assert not others
-        return found
+        return inner
 
     def set(self, **attributes: Attribute) -> None:
         self.attributes |= attributes

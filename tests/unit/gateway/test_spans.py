@@ -74,15 +74,15 @@ async def test_a_stage_is_by_model_only_with_a_model() -> None:
         planner = Planner(FULL, Estimates(load_latencies("l40s", vlm)))
         return LivePlan(planner, LOREGLASS, Admission(AdmissionLimits(1, 0)))
 
-    told = []
+    attributes = []
     for vlm in (VlmSpeed(), None):
         run = Run(TRACE, minute(), planning=plan(vlm))
         with NotedSpan() as request:
             for stage in (Stage.ANSWER, Stage.OCR):
                 async with run.stage(stage):
                     pass
-        told.append([child.attributes["loreglass.by_model"] for child in request.children])
-    assert told == [[True, False], [False, False]]
+        attributes.append([child.attributes["loreglass.by_model"] for child in request.children])
+    assert attributes == [[True, False], [False, False]]
 
 
 async def test_a_cancelled_stage_is_beside_the_others_in_the_trace() -> None:
@@ -124,7 +124,7 @@ async def test_only_a_request_that_waits_for_admission_has_a_span_for_it() -> No
     assert span.attributes == {"loreglass.priority": "interactive", "loreglass.waiting": 1}
 
 
-async def asked(
+async def call_model(
     reply: Reply, traits: ServerTraits | None = None
 ) -> tuple[NotedSpan, list[Mapping[str, str]]]:
     """One call within a trace: its span, and the headers of each request to the model."""
@@ -143,30 +143,30 @@ async def asked(
 
 
 async def test_a_request_to_the_model_is_a_span_with_its_cost_and_without_its_words() -> None:
-    request, (headers,) = await asked(says({"word": "tea"}))
+    request, (headers,) = await call_model(says({"word": "tea"}))
     (call,) = request.children
     assert (call.name, call.kind) == ("chat scripted-vlm", "client")
-    told: dict[str, Any] = call.attributes
-    assert told["gen_ai.operation.name"] == "chat"
-    assert told["gen_ai.request.model"] == "scripted-vlm"
-    assert told["gen_ai.prompt.name"] == "word"
-    assert told["gen_ai.request.max_tokens"] == 20
-    assert told["gen_ai.usage.input_tokens"] > 0
-    assert told["gen_ai.usage.output_tokens"] > 0
-    assert told["http.response.status_code"] == 200
-    assert SECRET not in str(told)
-    assert "tea" not in str(told)
+    attributes: dict[str, Any] = call.attributes
+    assert attributes["gen_ai.operation.name"] == "chat"
+    assert attributes["gen_ai.request.model"] == "scripted-vlm"
+    assert attributes["gen_ai.prompt.name"] == "word"
+    assert attributes["gen_ai.request.max_tokens"] == 20
+    assert attributes["gen_ai.usage.input_tokens"] > 0
+    assert attributes["gen_ai.usage.output_tokens"] > 0
+    assert attributes["http.response.status_code"] == 200
+    assert SECRET not in str(attributes)
+    assert "tea" not in str(attributes)
     assert headers["traceparent"] == f"00-{TRACE}-{call.span_id}-01"
 
 
 async def test_each_request_of_one_call_has_its_own_span() -> None:
-    request, headers = await asked(says({"word": "tea"}), ServerTraits(json_schema=False))
+    request, headers = await call_model(says({"word": "tea"}), ServerTraits(json_schema=False))
     assert len(request.children) == len(headers) > 1
     statuses = [call.attributes["http.response.status_code"] for call in request.children]
     assert statuses == [400] * (len(headers) - 1) + [200]
     parents = [each["traceparent"].split("-")[2] for each in headers]
     assert parents == [call.span_id for call in request.children]
-    refused, _ = await asked(fails(429, "busy"))
+    refused, _ = await call_model(fails(429, "busy"))
     assert refused.failure == Overloaded.kind.value
     assert [call.failure for call in refused.children] == [Overloaded.__name__]
 
