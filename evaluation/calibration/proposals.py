@@ -110,7 +110,7 @@ def thresholds_of(run: Run) -> dict[str, float]:
     if silent or not answers:
         told = f"{silent} of {len(answers)} answers" if answers else "all questions"
         raise CalibrationError(
-            f"{run.folder}: {told} came without an explanation. Make the run again without --no-explain, "
+            f"{run.folder}: {told} came without an explanation. Make the run again "
             "against a gateway with LOREGLASS_GATEWAY_EXPERIMENTS=true."
         )
     sets = {tuple(sorted(answer.explanation.thresholds.items())) for answer in answers if answer.explanation}

@@ -15,7 +15,6 @@ whole way (`direct_from=1`), with four reservations:
 each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -23,12 +22,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from evaluation.data.model import EvaluationError
 from evaluation.judging.verdicts import Judgement
 from evaluation.record import TurnRecord
 from loreglass_client.models import Explanation, Route
 
 
-class CalibrationError(Exception):
+class CalibrationError(EvaluationError):
     """Nothing to calibrate with, or nothing that would keep the promise; the message says what to do."""
 
 
@@ -81,7 +81,11 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
-CITABLE = "citable"
+MEASURED = (
+    "draft_confidence", "p_direct", "answer_confidence", "token_min", "token_mean", "token_grammar",
+    "support", "evidence_support", "judged",
+)  # fmt: skip
+"""The gateway's signals that thresholds are held against, or that say what they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,18 +156,10 @@ def signals_of(
         turn=np.array([record.turn for record in records], np.int64),
         proposed=np.where(direct, np.nan, _points(records, proposed)),
         draft=_points(records, drafts),
-        draft_confidence=measured("draft_confidence"),
-        p_direct=measured("p_direct"),
-        answer_confidence=measured("answer_confidence"),
-        token_min=measured("token_min"),
-        token_mean=measured("token_mean"),
-        token_grammar=measured("token_grammar"),
-        support=measured("support"),
-        evidence_support=measured("evidence_support"),
-        judged=measured("judged"),
-        citable=(measured(CITABLE) > 0.0) & ~(measured("withheld") > 0.0),
+        citable=(measured("citable") > 0.0) & ~(measured("withheld") > 0.0),
         went_direct=direct,
         given=np.array([bool(r.answer and not r.answer.abstained) for r in records], bool),
+        **{name: measured(name) for name in MEASURED},
     )
 
 
@@ -193,34 +189,22 @@ def _points(records: Sequence[TurnRecord], judgements: Mapping[str, Judgement]) 
 def joined(parts: Sequence[Signals]) -> Signals:
     """Several as one; conversations of different parts are different conversations."""
     first = parts[0]
-    names = [field.name for field in fields(first) if field.name not in ("in_force", "session")]
     offsets = np.cumsum([0, *(int(part.session.max(initial=-1)) + 1 for part in parts)])
-    session = np.concatenate([part.session + offset for part, offset in zip(parts, offsets, strict=False)])
+    parts = [
+        replace(part, session=part.session + offset) for part, offset in zip(parts, offsets, strict=False)
+    ]
+    names = [field.name for field in fields(first) if field.name != "in_force"]
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in names
     }
-    return replace(first, session=session, **columns)
+    return replace(first, **columns)
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
-    """Shares of all questions, in 0..1; all NaN where `count` is 0."""
-
-    count: int
-    accuracy: float
-    acceptable: float
-    missing: float
-    hallucination: float
-
-    @property
-    def truthfulness(self) -> float:
-        """Mean of 1, 0.5, 0 and -1."""
-        return self.accuracy + 0.5 * self.acceptable - self.hallucination
-
-    @property
-    def coverage(self) -> float:
-        """The share that got any answer."""
-        return 1.0 - self.missing
+def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, Floats]:
+    """Return the sum of the values and the number of questions of each conversation."""
+    _, session = np.unique(signals.session, return_inverse=True)
+    sums, counts = np.bincount(session, values), np.bincount(session)
+    return sums.astype(np.float64), counts.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,8 +218,8 @@ class Replayed:
 
 def replay(signals: Signals, cutoffs: Cutoffs) -> Replayed:
     """What would have been said. A refusal, and an answer that amounts to one, has 0 points."""
-    direct = goes_direct(signals, cutoffs)
-    whole_way = stands(signals, cutoffs) & ~signals.went_direct
+    direct = _router_says_direct(signals, cutoffs) | signals.went_direct  # nothing else is known of those
+    whole_way = _stands(signals, cutoffs) & ~signals.went_direct
     given = direct | whole_way
     points = np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0))
     doubted = signals.went_direct & ~_router_says_direct(signals, cutoffs)
@@ -244,21 +228,7 @@ def replay(signals: Signals, cutoffs: Cutoffs) -> Replayed:
     )
 
 
-def rates(points: Floats) -> Rates:
-    """The scores of some questions."""
-    total = len(points)
-    if total == 0:
-        return Rates(0, math.nan, math.nan, math.nan, math.nan)
-    shares = [float(np.count_nonzero(points == value)) / total for value in (1.0, 0.5, 0.0, -1.0)]
-    return Rates(total, *shares)
-
-
-def goes_direct(signals: Signals, cutoffs: Cutoffs) -> Bools:
-    """Whose draft is given at once; always those whose draft was, since nothing else is known of them."""
-    return _router_says_direct(signals, cutoffs) | signals.went_direct
-
-
-def stands(signals: Signals, cutoffs: Cutoffs) -> Bools:
+def _stands(signals: Signals, cutoffs: Cutoffs) -> Bools:
     """Whose proposed answer is given at the end of the whole way."""
     refused = signals.answer_confidence < cutoffs.answer_confidence
     refused |= (signals.token_min < cutoffs.token_min) | (signals.token_mean < cutoffs.token_mean)
@@ -276,15 +246,15 @@ def support_under(signals: Signals, cutoffs: Cutoffs) -> Floats:
     moves = ~np.isnan(signals.token_min) & (not same)
     parts = [
         signals.evidence_support,
-        bent(signals.token_min, cutoffs.token_min),
-        bent(signals.token_mean, cutoffs.token_mean),
+        _bent(signals.token_min, cutoffs.token_min),
+        _bent(signals.token_mean, cutoffs.token_mean),
         signals.judged,
     ]
     supported: Floats = np.where(moves, np.fmin.reduce(parts), signals.support)
     return np.where(np.isnan(signals.support), np.nan, supported)
 
 
-def bent(score: Floats, threshold: float) -> Floats:
+def _bent(score: Floats, threshold: float) -> Floats:
     """The verifier's common scale, on which every token threshold lies at 0.5."""
     below = 0.5 * (score / threshold) if threshold > 0.0 else score
     above = 0.5 + 0.5 * ((score - threshold) / (1.0 - threshold)) if threshold < 1.0 else np.ones_like(score)

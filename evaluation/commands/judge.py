@@ -1,36 +1,60 @@
 """`loreglass eval judge`, `agreement` and `gold`."""
 
-import math
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import anyio
 import typer
+from rich.console import Console
+from rich.markup import escape
 
-from evaluation.commands.run import refuse
-from evaluation.judging.verdicts import Choice
+from evaluation.commands.run import require, stops_politely
+from evaluation.data.model import Rejected
+from evaluation.judging.model_judge import ModelJudge, undisputed
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import Cut, open_cut
+from evaluation.judging.verdicts import (
+    HUMAN,
+    Case,
+    Choice,
+    Judge,
+    JudgeDown,
+    Judgement,
+    VerdictCache,
+    counts,
+    judge_all,
+    key_of,
+    read_human,
+    verdict_file,
+)
+from evaluation.record import TurnRecord
+from evaluation.runs.store import Run, load_run
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import case_of, judged
+from evaluation.settings import JudgeSettings
 
 if TYPE_CHECKING:
-    from evaluation.data.model import Rejected
-    from evaluation.judging.model_judge import ModelJudge
-    from evaluation.judging.text import Cut
-    from evaluation.judging.verdicts import Case, Judge, Judgement
-    from evaluation.runs.store import Run
+    from evaluation.judging.agreement import Agreement
 
 Tokenizer = Annotated[
     Path | None,
     typer.Option(help="tokenizer.json of Llama-3.2-1B-Instruct, to cut answers as the benchmark does"),
 ]
+BaseUrl = Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")]
+ModelName = Annotated[str, typer.Option("--model", help="its name there; else LOREGLASS_JUDGE_MODEL")]
 _MOST_REJECTED = 10
+_MOST_SHOWN = 300
 
 
 def judge_run(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders that `eval run` made")],
-    judge: Annotated[Choice, typer.Option(help="rules, human labels or a model")] = Choice.RULES,
-    base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
-    model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
-    labels: Annotated[Path | None, typer.Option(help="people's labels: CSV or JSON lines")] = None,
+    judge: Annotated[Choice, typer.Option(help="who judges")] = Choice.RULES,
+    base_url: BaseUrl = "",
+    model: ModelName = "",
+    labels: Annotated[Path | None, typer.Option(help="people's labels, CSV")] = None,
     tokenizer: Tokenizer = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions to a model at once")] = 4,
 ) -> None:
@@ -38,86 +62,29 @@ def judge_run(
 
     A model's key is read from LOREGLASS_JUDGE_KEY.
     """
-    import anyio
-
-    from evaluation.judging.model_judge import JudgeError
-    from evaluation.judging.text import TokenizerError, open_cut
-    from evaluation.judging.verdicts import JudgeDown, LabelsError
-    from evaluation.runs.store import RunError, load_run
-
-    try:
+    with stops_politely():
         opened = [load_run(folder) for folder in runs]
         cut = open_cut(tokenizer)
         if judge is Choice.HUMAN:
             _import_labels(opened, labels)
         elif judge is Choice.RULES:
-            _by_rules(opened, cut)
+            for run in opened:
+                _tell(run, RuleJudge.name, anyio.run(_judged, run, RuleJudge(), cut, [], 1))
         else:
             anyio.run(_by_model, opened, cut, base_url, model, concurrency)
-    except (RunError, TokenizerError, LabelsError, JudgeError, JudgeDown) as error:
-        refuse(str(error))
-    except OSError as error:
-        refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
-    except KeyboardInterrupt:
-        refuse("Stopped. Verdicts so far are kept: the same command goes on from there.", 130)
 
 
-def agreement_of(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="a folder that `eval run` made")],
-    between: Annotated[
-        tuple[str, str], typer.Option(metavar="JUDGE JUDGE", help="rules, human or model:NAME")
-    ],
-    protocol: Annotated[str, typer.Option(help="kdd-cup-2025 or crag-mm-2026")] = "crag-mm-2026",
-    tokenizer: Tokenizer = None,
-    examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
-) -> None:
-    """Show how often two judges agree on a run, and where they differ."""
-    from evaluation.judging.text import TokenizerError, open_cut
-    from evaluation.runs.store import RunError, load_run
-    from evaluation.scoring.protocols import Protocol
-    from evaluation.scoring.scored import NotJudged
-    from evaluation.scoring.showing import show_agreement
-
-    if protocol not in set(Protocol):
-        raise typer.BadParameter(f"{protocol!r} is none of {', '.join(Protocol)}", param_hint="--protocol")
-    try:
-        opened = load_run(run)
-        show_agreement(opened.records, run, between, Protocol(protocol), open_cut(tokenizer), examples)
-    except (RunError, NotJudged, TokenizerError) as error:
-        refuse(str(error))
-
-
-def _by_rules(runs: "list[Run]", cut: "Cut") -> None:
-    from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
-    from evaluation.judging.verdicts import VerdictCache, key_of, verdict_file
-    from evaluation.scoring.scored import case_of
-
-    for run in runs:
-        judgements = {}
-        with VerdictCache(verdict_file(run.folder, RuleJudge.name), fresh=True) as cache:
-            for record in run.records:
-                case = case_of(record, cut)
-                judgements[case.interaction_id] = judge_by_rules(case)
-                cache.put(key_of(case, RuleJudge.name), case, judgements[case.interaction_id])
-        _tell(run, RuleJudge.name, judgements)
-
-
-def model_judge(base_url: str, model: str) -> "ModelJudge":
+def model_judge(base_url: str, model: str) -> ModelJudge:
     """The model that is named here, or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
-    from evaluation.judging.model_judge import ModelJudge
-    from evaluation.settings import JudgeSettings
-
     given = JudgeSettings()
     return ModelJudge(base_url or given.url, model or given.model, given.key.get_secret_value())
 
 
-async def _by_model(runs: "list[Run]", cut: "Cut", base_url: str, model: str, concurrency: int) -> None:
-    from evaluation.judging.verdicts import JudgeDown, verdict_file
-
+async def _by_model(runs: list[Run], cut: Cut, base_url: str, model: str, concurrency: int) -> None:
     async with model_judge(base_url, model) as judge:
         files = [verdict_file(run.folder, judge.name) for run in runs]
         for run in runs:
-            judgements = await _watched(run, judge, cut, files, concurrency)
+            judgements = await _judged(run, judge, cut, files, concurrency)
             _tell(run, judge.name, judgements)
             failures = [judgement.why for judgement in judgements.values() if judgement.failed]
             if failures:
@@ -125,40 +92,34 @@ async def _by_model(runs: "list[Run]", cut: "Cut", base_url: str, model: str, co
                 raise JudgeDown(f"{told} ({failures[0]}). The same command asks about them again.")
 
 
-async def _watched(
-    run: "Run", judge: "Judge", cut: "Cut", files: list[Path], concurrency: int
-) -> "dict[str, Judgement]":
-    """Judged with a bar on stderr."""
+async def _judged(
+    run: Run, judge: Judge, cut: Cut, files: list[Path], concurrency: int
+) -> dict[str, Judgement]:
+    """Judged with a bar on stderr. The rules cost nothing and may have changed, so their file begins anew."""
     from tqdm import tqdm
 
-    from evaluation.judging.verdicts import VerdictCache, judge_all, verdict_file
-    from evaluation.scoring.scored import case_of
-
     cases = [case_of(record, cut) for record in run.records]
+    path = verdict_file(run.folder, judge.name)
     with (
-        VerdictCache(verdict_file(run.folder, judge.name), files) as cache,
+        VerdictCache(path, files, fresh=isinstance(judge, RuleJudge)) as cache,
         tqdm(total=len(cases), unit="answer", file=sys.stderr, dynamic_ncols=True) as bar,
     ):
 
-        def on_done(_: "Case", __: "Judgement") -> None:
+        def on_done(_: Case, __: Judgement) -> None:
             bar.update()
 
         return await judge_all(cases, judge, concurrency=concurrency, cache=cache, on_done=on_done)
 
 
-def _import_labels(runs: "list[Run]", labels: Path | None) -> None:
+def _import_labels(runs: list[Run], labels: Path | None) -> None:
     """Labels are of answers, which differ from run to run, so a file is for one run."""
-    from evaluation.judging.verdicts import HUMAN, VerdictCache, key_of, read_human, verdict_file
-    from evaluation.scoring.scored import case_of
-
     if labels is None:
         raise typer.BadParameter("people's labels are read from a file", param_hint="--labels")
     if len(runs) != 1:
         raise typer.BadParameter("labels are of one run's answers", param_hint="RUN")
     run = runs[0]
-    rejected: list[Rejected] = []
     records = {record.interaction_id: record for record in run.records}
-    judgements = read_human(labels, records.keys(), rejected.append)
+    judgements, rejected = read_human(labels, records.keys())
     with VerdictCache(verdict_file(run.folder, HUMAN), fresh=True) as cache:
         for name, judgement in judgements.items():
             case = case_of(records[name])
@@ -167,10 +128,8 @@ def _import_labels(runs: "list[Run]", labels: Path | None) -> None:
     _tell_rejected(rejected)
 
 
-def _tell_rejected(rows: "list[Rejected]") -> None:
+def _tell_rejected(rows: list[Rejected]) -> None:
     """Print how many rows cannot be used, by kind, and the first ones."""
-    from rich.console import Console
-
     console = Console(stderr=True)
     for kind, count in sorted(Counter(row.kind for row in rows).items()):
         console.print(f"{kind}: {count}", markup=False, highlight=False)
@@ -178,92 +137,108 @@ def _tell_rejected(rows: "list[Rejected]") -> None:
         console.print(f"  {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
 
 
-def _tell(run: "Run", judge: str, judgements: "dict[str, Judgement]") -> None:
-    from rich.console import Console
-
-    from evaluation.judging.verdicts import counts, verdict_file
-
+def _tell(run: Run, judge: str, judgements: dict[str, Judgement]) -> None:
     told = ", ".join(f"{name} {count}" for name, count in counts(judgements).items()) or "nothing"
     line = f"{run.header.name}, judged by {judge}: {told}. {verdict_file(run.folder, judge)}"
     Console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+def agreement_of(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="a folder that `eval run` made")],
+    between: Annotated[
+        tuple[str, str], typer.Option(metavar="JUDGE JUDGE", help="rules, human or model:NAME")
+    ],
+    protocol: Annotated[Protocol, typer.Option(help="which published rules")] = Protocol.CRAG_MM_2026,
+    tokenizer: Tokenizer = None,
+    examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
+) -> None:
+    """How far two judges agree on a run, and where they part."""
+    require("pandas")
+    from evaluation.judging.agreement import agreement
 
-    from evaluation.judging.agreement import Agreement, GoldCase
-    from evaluation.judging.verdicts import Judgement
+    with stops_politely():
+        cut = open_cut(tokenizer)
+        records = {record.interaction_id: record for record in load_run(run).records}
+        ours, theirs = (
+            {
+                each.record.interaction_id: replace(each.judgement, verdict=each.verdict(protocol))
+                for each in judged(list(records.values()), run, judge, cut)[0]
+            }
+            for judge in between
+        )
+    whole = agreement(ours, theirs)
+    disputed = {
+        name: verdict for name, verdict in ours.items() if undisputed(case_of(records[name], cut)) is None
+    }
+    left = agreement(disputed, {name: verdict for name, verdict in theirs.items() if name in disputed})
+    typer.echo(f"{between[0]} and {between[1]} on {run}")
+    typer.echo(f"answers cut by: {cut.name}; protocol: {protocol.value}")
+    typer.echo(_line("all answers", whole))
+    typer.echo(_line("those that a judge decides", left))
+    typer.echo(f"rows: {between[0]}; columns: {between[1]}\n{whole.confusion.to_string()}")
+    console = Console()
+    for name in whole.disagreements[:examples]:
+        console.print(_shown(records[name]), highlight=False)
+        for judge, said in zip(between, (ours[name], theirs[name]), strict=True):
+            console.print(f"  {escape(judge)}: {said.verdict.value}, {_text(said.why)}", highlight=False)
+
+
+def _line(label: str, found: "Agreement") -> str:
+    if not len(found.verdicts):
+        return f"{label}: none in common"
+    parts = [f"{label}: {len(found.verdicts)}", f"equal {found.accuracy:.1%}", f"kappa {found.kappa:.3f}"]
+    parts += [f"{found.failed} left out, a judgement failed"] if found.failed else []
+    parts += [f"{found.unshared} judged by one alone"] if found.unshared else []
+    return ", ".join(parts)
+
+
+def _shown(record: TurnRecord) -> str:
+    said = record.answer.answer if record.answer else ""
+    return f"[bold]{_text(record.question)}[/bold]\n  gold: {_text(record.gold)}\n  said: {_text(said)}"
+
+
+def _text(text: str) -> str:
+    """On one line, with nothing that a terminal would obey."""
+    plain = "".join(char if char.isprintable() else " " for char in text)
+    return escape(plain if len(plain) <= _MOST_SHOWN else plain[:_MOST_SHOWN] + "…")
 
 
 def gold(
     judge: Annotated[Choice, typer.Option(help="rules or model")] = Choice.RULES,
-    base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
-    model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
+    base_url: BaseUrl = "",
+    model: ModelName = "",
 ) -> None:
     """Show how often a judge agrees with the verdicts of the gold set, by kind and by verdict.
 
     A model's key is read from LOREGLASS_JUDGE_KEY. Fails where the judge gave no verdict at all.
     """
-    import anyio
+    require("pandas")
+    import pandas as pd
 
-    from evaluation.judging.agreement import gold_cases, held
-    from evaluation.judging.model_judge import JudgeError
+    from evaluation.judging.agreement import PUBLISHED, gold_cases, with_people
 
     if judge is Choice.HUMAN:
         raise typer.BadParameter("people's verdicts are what judges are held against", param_hint="--judge")
     cases = gold_cases()
-    try:
-        name, judgements = anyio.run(_judged, judge, cases, base_url, model)
-    except JudgeError as error:
-        refuse(str(error))
-    found = held(cases, judgements)
-    _show(name, cases, judgements, found)
-    if not found.count:
+    with stops_politely():
+        name, judgements = anyio.run(_on_gold, judge, [each.case for each in cases], base_url, model)
+    found = with_people(cases, judgements)
+    typer.echo(f"{name}: {_line('answers', found)}")
+    table = found.by_verdict().join(PUBLISHED)
+    equal = found.verdicts["first"] == found.verdicts["second"]
+    kinds = pd.Series({each.case.interaction_id: each.kind for each in cases}, name="kind")
+    by_kind = equal.groupby(kinds, sort=False).agg(answers="size", equal=lambda kind: 100 * kind.mean())
+    for each in (table, by_kind):
+        typer.echo(each.to_string(float_format="%.1f", na_rep="–"))
+    if not len(found.verdicts):
         sys.exit(1)
 
 
-async def _judged(
-    judge: Choice, cases: "Sequence[GoldCase]", base_url: str, model: str
-) -> "tuple[str, dict[str, Judgement]]":
-    from evaluation.judging.agreement import judged_by
-    from evaluation.judging.rule_judge import RuleJudge
-
+async def _on_gold(
+    judge: Choice, cases: list[Case], base_url: str, model: str
+) -> tuple[str, dict[str, Judgement]]:
     if judge is Choice.RULES:
-        return RuleJudge.name, await judged_by(RuleJudge(), cases)
+        return RuleJudge.name, {case.interaction_id: await RuleJudge().judge(case) for case in cases}
     async with model_judge(base_url, model) as asked:
-        return f"{asked.name}, prompt {asked.version}", await judged_by(asked, cases)
-
-
-def _show(
-    name: str, cases: "Sequence[GoldCase]", judgements: "dict[str, Judgement]", found: "Agreement"
-) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    from evaluation.judging.agreement import PUBLISHED, PUBLISHED_F1, held, score_of
-
-    console = Console()
-    failed = f", {found.failed} without a verdict" if found.failed else ""
-    line = f"{name}: {found.count} answers{failed}, equal {found.accuracy:.1%}, kappa {_number(found.kappa)}"
-    console.print(line, markup=False, highlight=False, soft_wrap=True)
-    by_verdict = Table("verdict", "accuracy", "precision", "recall", "F1", "published: accuracy", "F1")
-    for verdict, accuracy in PUBLISHED.items():
-        score = score_of(verdict, found)
-        shares = (score.accuracy, score.precision, score.recall, score.f1)
-        published = (f"{accuracy:.1f}", f"{PUBLISHED_F1[verdict]:.1f}")
-        by_verdict.add_row(verdict.value, *(_percent(share) for share in shares), *published)
-    console.print(by_verdict)
-    by_kind = Table("kind", "answers", "equal")
-    for kind in dict.fromkeys(each.kind for each in cases):
-        of_kind = [each for each in cases if each.kind == kind]
-        part = held(of_kind, judgements)
-        by_kind.add_row(kind, str(part.count), _percent(part.accuracy))
-    console.print(by_kind)
-
-
-def _percent(share: float) -> str:
-    return "–" if math.isnan(share) else f"{100 * share:.1f}"
-
-
-def _number(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.3f}"
+        judgements = {case.interaction_id: await asked.judge(case) for case in cases}
+        return f"{asked.name}, prompt {asked.version}", judgements

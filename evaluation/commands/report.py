@@ -1,18 +1,16 @@
 """`loreglass eval report` and `squad`."""
 
 import time
-from collections.abc import Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
 
-from evaluation.commands.run import refuse
-from evaluation.judging.text import Cut, TokenizerError, open_cut
+from evaluation.commands.run import require, stops_politely
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.text import APPROXIMATE, Cut, open_cut
 from evaluation.scoring.protocols import Protocol
-
-_NEEDED = ("matplotlib", "jinja2")
 
 
 def report(
@@ -25,21 +23,13 @@ def report(
     baseline: Annotated[
         str | None, typer.Option(help="the run that the others are compared with: its folder or name")
     ] = None,
-    failures_of: Annotated[
-        str | None, typer.Option(help="whose failures are shown; else the first run's", metavar="RUN")
-    ] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
-    from evaluation.reporting.comparison import ReportError
-
-    try:
+    require("matplotlib", "jinja2", "pandas", "scipy")
+    with stops_politely():
         cut = open_cut(tokenizer)
-        written = write_report(
-            runs, out, judge=judge, protocol=protocol, baseline=baseline, failures_of=failures_of, cut=cut
-        )
-    except (ReportError, TokenizerError) as error:
-        refuse(str(error))
+        written = write_report(runs, out, judge=judge, protocol=protocol, baseline=baseline, cut=cut)
     typer.echo(f"report: {written}")
 
 
@@ -51,21 +41,15 @@ def write_report(
     protocol: Protocol,
     cut: Cut,
     baseline: str | None = None,
-    failures_of: str | None = None,
     made_at: float | None = None,
 ) -> Path:
     """Writes everything below `out` and returns the HTML page. `made_at`: Unix seconds, now unless told.
 
-    `baseline`, `failures_of`: a run's folder as in `runs`, or its name. Raises `ReportError`.
+    `baseline`: a run's folder as in `runs`, or its name. Raises `ReportError`.
     """
-    from evaluation.reporting.comparison import ReportError, compared, judged_run
-
-    if missing := [name for name in _NEEDED if find_spec(name) is None]:
-        raise ReportError(
-            f"A report needs {' and '.join(missing)}: install them with "
-            "`pip install 'loreglass[evaluation-report]'`."
-        )
     from evaluation.reporting.analysis import Choices, analysed
+    from evaluation.reporting.comparison import compared, judged_run
+    from evaluation.reporting.page import write_files
 
     comparison = compared([judged_run(folder, judge, cut) for folder in runs])
     by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}
@@ -74,24 +58,9 @@ def write_report(
         judge=judge,
         cut=cut.name,
         made_at=time.time() if made_at is None else made_at,
-        baseline=_named(baseline, by_folder),
-        studied=_named(failures_of, by_folder),
+        baseline=baseline and by_folder.get(Path(baseline).resolve(), baseline),
     )
-    from evaluation.reporting.page import write_files
-
-    analysis = analysed(comparison, choices)
-    try:
-        return write_files(analysis, out)
-    except OSError as error:
-        raise ReportError(f"The report cannot be written to {out}: {error.strerror}.") from error
-
-
-def _named(wanted: str | None, by_folder: Mapping[Path, str]) -> str | None:
-    return None if wanted is None else by_folder.get(Path(wanted).resolve(), wanted)
-
-
-if TYPE_CHECKING:
-    from rich.console import Console
+    return write_files(analysed(comparison, choices), out)
 
 
 def squad(
@@ -101,23 +70,16 @@ def squad(
 
     By the rule judge: right is what holds a gold answer as whole words.
     """
-    from rich.console import Console
-
-    from evaluation.reporting.comparison import ReportError
-
-    try:
+    require("pandas")
+    with stops_politely():
         for folder in runs:
             show_run(folder, Console())
-    except ReportError as error:
-        refuse(str(error))
 
 
-def show_run(folder: Path, console: "Console") -> None:
+def show_run(folder: Path, console: Console) -> None:
     """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
-    from evaluation.judging.rule_judge import RuleJudge
-    from evaluation.judging.text import APPROXIMATE
     from evaluation.reporting.comparison import ReportError, judged_run
-    from evaluation.reporting.spans import show, span_report
+    from evaluation.reporting.curves import show, span_report
     from evaluation.runs.tally import print_spans
 
     run = judged_run(folder, RuleJudge.name, APPROXIMATE)

@@ -3,16 +3,20 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
+import anyio
 import typer
+from rich.console import Console
 
-from evaluation.data.model import Dataset, DatasetError, Part, Text
-
-if TYPE_CHECKING:
-    from evaluation.runs.running import Made, Task
-    from evaluation.runs.tally import Tally
+from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
+from evaluation.data.opening import open_dataset
+from evaluation.data.photos import progress_bars
+from evaluation.data.squad import squad_choice
+from evaluation.runs.asking import Asking, RunStopped
+from evaluation.runs.running import Task, make_run, reached, write_pages
 
 _SOURCE = (
     "a folder like samples, one of photos and questions, one of CRAG-MM's files, a hub id, or squad:FILE"
@@ -25,9 +29,6 @@ Split = Annotated[str | None, typer.Option(help="of a dataset that has several",
 Limit = Annotated[int | None, typer.Option(min=1, help="at most so many conversations of a part")]
 Seed = Annotated[int | None, typer.Option(help="choose those of --limit at random")]
 Concurrency = Annotated[int, typer.Option(min=1, max=64, help="conversations at once")]
-NoFetch = Annotated[
-    bool, typer.Option("--no-fetch", help="do not fetch photos that the dataset only links to")
-]
 Articles = Annotated[
     list[str] | None, typer.Option(help="squad: only these articles, by title", metavar="A,B")
 ]
@@ -45,7 +46,6 @@ TextSearchUrl = Annotated[
 ModelCalls = Annotated[
     bool, typer.Option("--model-calls", help="keep what the model was asked and wrote, for `train data`")
 ]
-Cache = Annotated[Path | None, typer.Option(help="where fetched photos are kept", file_okay=False)]
 
 
 def run(
@@ -67,12 +67,7 @@ def run(
         list[str] | None,
         typer.Option(help="answer without this module, for every question", metavar="MODULE"),
     ] = None,
-    no_explain: Annotated[
-        bool, typer.Option("--no-explain", help="do not ask for explanations: smaller, but no refusal curve")
-    ] = False,
     model_calls: ModelCalls = False,
-    no_fetch: NoFetch = False,
-    cache: Cache = None,
     articles: Articles = None,
     leave_out: LeaveOut = None,
     unanswerable: Unanswerable = None,
@@ -88,78 +83,41 @@ def run(
     Of squad:FILE (SQuAD 1.1 or 2.0) every paragraph is first added to the published index as a page, as
     `loreglass index pages` does it; then the questions are asked without a photo.
     """
-    from evaluation.data.squad import squad_choice
-    from evaluation.runs.asking import Asking
-    from evaluation.runs.running import Task
-
     squad = squad_choice(articles or [], leave_out or [], unanswerable, photo)
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
-    if no_explain and model_calls:
-        raise typer.BadParameter("is told with explanations only", param_hint="--model-calls")
-    asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, not no_explain, modules, model_calls)
-    chosen = {"part": part, "split": split, "limit": limit, "seed": seed, "squad": squad}
-    opened = opened_dataset(dataset, cache=cache, fetch_images=not no_fetch, **chosen)
+    asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
+    opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed, squad=squad)
     kept = squad.model_dump(mode="json") if squad else None
     task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
     with stops_politely():
         if opened.texts and not no_index:
-            _require_gateway(gateway, pipeline)
+            anyio.run(_require_gateway, gateway, pipeline)
             index_texts(opened.texts, out, text_search_url)
-        made, tally = _make(task, gateway)
-    _close(made, tally)
+        anyio.run(_make, task, gateway)
 
 
-def _require_gateway(gateway_url: str | None, pipeline: str | None) -> None:
+async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> None:
     """Nothing is indexed for a gateway that then does not answer. Raises `RunStopped`."""
-    import anyio
-
-    from evaluation.runs.running import reached
-
-    url, key = gateway_of(gateway_url)
-
-    async def work() -> None:
-        async with reached(url, key) as gateway:
-            gateway.require(pipeline)
-
-    anyio.run(work)
+    async with reached(*gateway_of(gateway_url)) as gateway:
+        gateway.require(pipeline)
 
 
-def _make(task: "Task", gateway_url: str | None) -> "tuple[Made, Tally]":
-    import anyio
-
-    from evaluation.runs.running import make_run, reached
-    from evaluation.runs.tally import Tally, watched
+async def _make(task: Task, gateway_url: str | None) -> None:
+    from evaluation.runs.tally import Tally, print_made, watched
 
     tally = Tally()
-    url, key = gateway_of(gateway_url)
-
-    async def work() -> "Made":
-        async with reached(url, key) as gateway:
-            with watched(tally, task.turns) as on_record:
-                return await make_run(task, gateway, on_record=on_record)
-
-    return anyio.run(work), tally
-
-
-def _close(made: "Made", tally: "Tally") -> None:
-    from rich.console import Console
-
-    from evaluation.runs.tally import print_made
-
+    async with reached(*gateway_of(gateway_url)) as gateway:
+        with watched(tally, task.turns) as on_record:
+            made = await make_run(task, gateway, on_record=on_record)
     print_made(made, tally.scored(made.run.records), Console())
     if made.stopped:
-        refuse(str(made.stopped))
-    if made.run.records and not any(record.answer for record in made.run.records):
-        refuse("No question was answered.")
-    if not made.run.records:
-        refuse("There was nothing to ask.")
+        raise made.stopped
+    if not any(record.answer for record in made.run.records):
+        raise RunStopped("No question was answered." if made.run.records else "There was nothing to ask.")
 
 
 def opened_dataset(source: str, **choice: Any) -> Dataset:
     """The dataset, with a progress bar where opening takes long; else ends the command with why not."""
-    from evaluation.data.opening import open_dataset
-    from evaluation.data.photos import progress_bars
-
     try:
         with progress_bars() as on_progress:
             return open_dataset(source, on_progress=on_progress, **choice)
@@ -174,7 +132,6 @@ def index_texts(texts: Sequence[Text], folder: Path, url: str) -> None:
     from corpus.cli import index
     from corpus.ingest import ingest_pages
     from corpus.settings import corpus_settings
-    from evaluation.runs.running import write_pages
 
     pages = write_pages(texts, folder)
     if index(
@@ -196,33 +153,35 @@ def thresholds_of(given: list[str]) -> dict[str, float]:
     """`name=value` each; the names and limits are the gateway's to check."""
     thresholds = {}
     for each in given:
-        name, _, value = each.partition("=")
+        name, _, value = (part.strip() for part in each.partition("="))
         try:
-            thresholds[name.strip()] = float(value)
+            thresholds[name] = float(value) if name else float("")
         except ValueError as error:
             raise typer.BadParameter(f"{each!r} is not NAME=NUMBER", param_hint="--threshold") from error
-        if not name.strip():
-            raise typer.BadParameter(f"{each!r} is not NAME=NUMBER", param_hint="--threshold")
     return thresholds
 
 
 @contextmanager
 def stops_politely() -> Iterator[None]:
-    """What ends a run becomes one sentence; what has been answered is kept."""
-    from evaluation.runs.asking import RunStopped
-    from evaluation.runs.store import RunError
-
+    """What ends a command becomes one sentence."""
     try:
         yield
-    except (RunStopped, RunError) as error:
+    except EvaluationError as error:
         refuse(str(error))
+    except OSError as error:
+        refuse(f"{error.filename or 'A file'} cannot be written: {error.strerror}.")
     except KeyboardInterrupt:
-        refuse("Stopped. What has been answered is kept: the same command goes on from there.", 130)
+        refuse("Stopped. What is done is kept: the same command goes on from there.", 130)
+
+
+def require(*packages: str) -> None:
+    """End the command where packages of the extra `evaluation-report` are not installed."""
+    if missing := [name for name in packages if find_spec(name) is None]:
+        extra = "pip install 'loreglass[evaluation-report]'"
+        refuse(f"This command needs {', '.join(missing)}: install them with `{extra}`.")
 
 
 def refuse(why: str, code: int = 1) -> NoReturn:
     """One red sentence, and the end."""
-    from rich.console import Console
-
     Console(stderr=True).print(why, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(code)

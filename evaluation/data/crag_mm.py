@@ -9,7 +9,7 @@ from typing import Any
 from evaluation.data.checks import BadRow, identifier, text
 from evaluation.data.labels import VOCABULARY, Labels, UnknownLabel
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
-from evaluation.data.photos import OnProgress, Photos, link_of
+from evaluation.data.photos import OnProgress, Photos
 from evaluation.data.tables import Table, UnreadableFile
 
 MOST_TURNS = 100
@@ -140,12 +140,9 @@ class Reading:
                 self.rejected.append(Rejected("unreadable_file", self._name(table), str(reason)))
         on_progress("rows", done, done)
 
-    def _take(self, table: Table, number: int, held: Mapping[str, Any] | BadRow, labels: Labels) -> None:
-        where = self._name(table)
-        where += f", line {number + 1}" if table.path.suffix.lower() == ".jsonl" else f", row {number}"
+    def _take(self, table: Table, number: int, held: Mapping[str, Any], labels: Labels) -> None:
+        where = f"{self._name(table)}, row {number}"
         try:
-            if isinstance(held, BadRow):
-                raise held
             row = parse_row(held, labels)
             self._claim(row)
         except BadRow as fault:
@@ -208,7 +205,7 @@ def _embedded(
         for number, image in table.images(places):
             next(ticks)
             place = places[number]
-            link = link_of(image, chosen[place].row.image_url)
+            link = chosen[place].row.image_url
             try:
                 found[place] = photos.embedded(image) or link
             except BadRow as fault:

@@ -24,35 +24,22 @@ def fetch_split(repository: str, revision: str | None, split: str | None) -> tup
     Raises `DatasetError`. What was downloaded before is used when the hub cannot be reached.
     """
     try:
-        from huggingface_hub import HfApi, snapshot_download
+        from huggingface_hub import snapshot_download
     except ImportError as error:
         raise DatasetError(
             'Datasets of the hub take huggingface-hub: pip install "loreglass[evaluation-data]".'
         ) from error
+    wanted = split or _USUAL_SPLIT
     with _explained(repository, revision):
-        try:
-            names = HfApi().list_repo_files(repository, repo_type="dataset", revision=revision)
-        except _unreachable() as error:
-            folder = _held_before(repository, revision, error)
-            names = [path.relative_to(folder).as_posix() for path in sorted(folder.rglob("*.parquet"))]
-        chosen, files = files_of_split(names, split, repository)
         folder = Path(
-            snapshot_download(repository, repo_type="dataset", revision=revision, allow_patterns=list(files))
+            snapshot_download(
+                repository, repo_type="dataset", revision=revision, allow_patterns=f"*{wanted}*.parquet"
+            )
         )
-    return chosen, folder, [folder / name for name in files]
-
-
-def files_of_split(names: Sequence[str], split: str | None, where: str) -> tuple[str, list[str]]:
-    """One split's Parquet files. With none named: the only one there is, or `validation`.
-
-    Raises `DatasetError`, which names the splits.
-    """
-    splits: dict[str, list[str]] = {}
-    for name in sorted(names):
-        if name.endswith(".parquet"):
-            splits.setdefault(split_of(name), []).append(name)
-    chosen = chosen_split(list(splits), split, where)
-    return chosen, splits[chosen]
+    files = [path for path in sorted(folder.rglob("*.parquet")) if split_of(str(path)) == wanted]
+    if not files:
+        raise DatasetError(f"{repository} has no Parquet files of a split {wanted!r}: name one with --split.")
+    return wanted, folder, files
 
 
 def chosen_split(splits: Sequence[str], split: str | None, where: str) -> str:
@@ -65,25 +52,6 @@ def chosen_split(splits: Sequence[str], split: str | None, where: str) -> str:
     if wanted not in splits:
         raise DatasetError(f"{where} has no split {wanted!r}; it has {', '.join(sorted(splits))}.")
     return wanted
-
-
-def _held_before(repository: str, revision: str | None, failure: Exception) -> Path:
-    from huggingface_hub import errors, snapshot_download
-
-    try:
-        return Path(
-            snapshot_download(repository, repo_type="dataset", revision=revision, local_files_only=True)
-        )
-    except (errors.LocalEntryNotFoundError, OSError, ValueError):
-        raise failure from None
-
-
-def _unreachable() -> tuple[type[Exception], ...]:
-    """What the client raises where there is no way to the hub."""
-    import httpx2
-    from huggingface_hub import errors
-
-    return (errors.OfflineModeIsEnabled, httpx2.TransportError, ConnectionError)
 
 
 @contextmanager

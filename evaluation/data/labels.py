@@ -78,15 +78,8 @@ def canonical(column: str, word: str) -> str:
 
 
 def labels_of(features: object) -> Labels:
-    """The class names in a description of features as the `datasets` library writes it, however nested.
-
-    A column that is declared twice and differently has none: nobody knows which dataset its codes are of.
-    """
-    names: dict[str, tuple[str, ...]] = {}
-    for column, declared in _class_labels(features, "", 0):
-        if names.setdefault(column, declared) != declared:
-            names[column] = ()
-    return Labels(names)
+    """The class names in a description of features as the `datasets` library writes it, however nested."""
+    return Labels(dict(_class_labels(features, "", 0)))
 
 
 def _class_labels(node: Any, column: str, depth: int) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -96,19 +89,12 @@ def _class_labels(node: Any, column: str, depth: int) -> Iterator[tuple[str, tup
         for each in node:
             yield from _class_labels(each, column, depth + 1)
     elif isinstance(node, Mapping):
+        names = node.get("names")
         if node.get("_type") == "ClassLabel" and column in VOCABULARY:
-            yield column, _declared(node.get("names"))
+            yield column, tuple(map(str, names)) if isinstance(names, list) else ()
             return
         for key, value in node.items():
             yield from _class_labels(value, key if key in VOCABULARY else column, depth + 1)
-
-
-def _declared(names: object) -> tuple[str, ...]:
-    """A list, or a mapping from code to name."""
-    if isinstance(names, Mapping):
-        coded = {int(code): str(name) for code, name in names.items() if str(code).isdecimal()}
-        return tuple(coded.get(code, "") for code in range(max(coded, default=-1) + 1))
-    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def _plain(word: str) -> str:

@@ -8,7 +8,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict
 
 
-class DatasetError(Exception):
+class EvaluationError(Exception):
+    """What ends a command: the message says why, and what to do."""
+
+
+class DatasetError(EvaluationError):
     """There is nothing to ask: a file, a folder or a hub repository is not what it should be.
 
     The message names it and says what to do. A single bad row is no error: see `Rejected`.

@@ -15,7 +15,7 @@ from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rej
 from evaluation.data.photos import OnProgress, Photos, unseen
 from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
 from evaluation.data.squad import PREFIX, SquadChoice, read_squad
-from evaluation.data.tables import SUFFIXES, UnreadableFile, open_table, split_of, table_files
+from evaluation.data.tables import Table, UnreadableFile, split_of, table_files
 from evaluation.data.world import TRUTH, Sampled, load_world, sample
 
 CACHE = Path("var/datasets")
@@ -44,24 +44,23 @@ def open_dataset(
     limit: int | None = None,
     seed: int | None = None,
     cache: Path | None = None,
-    fetch_images: bool = True,
     on_progress: OnProgress | None = None,
     fetcher: PublicFetcher | None = None,
     squad: SquadChoice | None = None,
 ) -> Dataset:
     """Everything that can be asked of `source`, and every row that cannot. Blocking.
 
-    `source`: a folder like `samples`; a folder with photos and `questions.jsonl`; a Parquet, JSON or
-    JSONL file of CRAG-MM's rows, or a folder of them; a hub id, `owner/name` or `owner/name@revision`; or
+    `source`: a folder like `samples`; a folder with photos and `questions.jsonl`; a Parquet file of CRAG-MM's
+    rows, or a folder of them; a hub id, `owner/name` or `owner/name@revision`; or
     `squad:FILE`, of which `squad` says more.
     `limit` bounds the conversations of each part: the first ones, or with a seed a random choice; only their
     photos are fetched, by `fetcher`. `split`: `validation` where there are several and none is named.
     Raises `DatasetError` where there is nothing to ask.
     """
     choice = _Choice(part, limit, seed, squad)
-    photographs = _Photographs(PictureCache(cache or CACHE, fetcher), fetch_images, on_progress or unseen)
+    photos = Photos(PictureCache(cache or CACHE, fetcher), on_progress or unseen)
     try:
-        dataset = _opened(source, choice, split, photographs)
+        dataset = _opened(source, choice, split, photos)
     except UnreadableFile as reason:
         raise DatasetError(f"{source} cannot be read. {reason}") from reason
     except OSError as error:
@@ -83,14 +82,7 @@ def fingerprint(conversations: Iterable[Conversation]) -> str:
     return digest.hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class _Photographs:
-    cache: PictureCache
-    fetch: bool
-    on_progress: OnProgress
-
-
-def _opened(source: str, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:
+def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if source.startswith(PREFIX):
         return _of_squad(Path(source.removeprefix(PREFIX)).expanduser(), choice, split)
     if choice.squad is not None:
@@ -99,16 +91,16 @@ def _opened(source: str, choice: _Choice, split: str | None, photographs: _Photo
     if split and (path / split).is_dir():
         path, split = path / split, None
     if path.is_file():
-        return _of_file(path, choice, split, photographs)
+        return _of_file(path, choice, split, photos)
     if path.is_dir():
-        return _of_folder(path, choice, split, photographs)
+        return _of_folder(path, choice, split, photos)
     found = hub.hub_id(source)
     if found is None:
         raise DatasetError(f"{source} is neither a file nor a folder nor a hub id (owner/name).")
     repository, revision = found
     chosen, folder, files = hub.fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
-    return _of_tables(f"{name}/{chosen}", folder, files, choice, photographs)
+    return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
 
 
 def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
@@ -118,53 +110,46 @@ def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
     return replace(dataset, fingerprint=fingerprint(dataset.conversations))
 
 
-def _of_file(path: Path, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:
-    if path.suffix.lower() not in SUFFIXES:
-        raise DatasetError(f"{path} is not a Parquet, JSON or JSONL file.")
+def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if path.suffix.lower() == ".jsonl" and is_plain(path):
-        return _of_plain(path, choice, photographs)
+        return _of_plain(path, choice, photos)
+    if path.suffix.lower() != ".parquet":
+        raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
     chosen = hub.chosen_split([split_of(str(path))], split, str(path))
-    return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photographs)
+    return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photos)
 
 
-def _of_folder(folder: Path, choice: _Choice, split: str | None, photographs: _Photographs) -> Dataset:
+def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if (folder / TRUTH).is_file() or ((folder / PLAIN).is_file() and is_plain(folder / PLAIN)):
         if split:
             raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
         if not (folder / TRUTH).is_file():
-            return _of_plain(folder / PLAIN, choice, photographs)
+            return _of_plain(folder / PLAIN, choice, photos)
         world = load_world(folder)
         return _dataset(folder.resolve().name, choice.of(world.single, world.multi), [])
     files = table_files(folder)
     if not files:
         raise DatasetError(
             f"{folder} holds nothing to ask: looked for {TRUTH} (a folder like samples), for {PLAIN} with"
-            " photo and question (a folder of your own), and for Parquet, JSON or JSONL files (CRAG-MM)."
+            " photo and question (a folder of your own), and for Parquet files (CRAG-MM)."
         )
     chosen = hub.chosen_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
     of_split = [file for file in files if split_of(str(file)) == chosen]
-    return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photographs)
+    return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
 
 
-def _of_plain(path: Path, choice: _Choice, photographs: _Photographs) -> Dataset:
+def _of_plain(path: Path, choice: _Choice, photos: Photos) -> Dataset:
     sessions, rejected = read_plain(path)
-    single = [each for each in sessions if each.part is Part.SINGLE]
-    multi = [each for each in sessions if each.part is Part.MULTI]
-    conversations, without = with_photos_inside(
-        choice.of(single, multi), path.parent, photographs.on_progress
-    )
+    single, multi = ([each for each in sessions if each.part is part] for part in Part)
+    conversations, without = with_photos_inside(choice.of(single, multi), path.parent, photos)
     return _dataset(path.resolve().parent.name, conversations, [*rejected, *without])
 
 
-def _of_tables(
-    name: str, folder: Path, files: Sequence[Path], choice: _Choice, photographs: _Photographs
-) -> Dataset:
+def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
     reading = Reading(folder, name)
-    reading.read([open_table(path, folder) for path in files], photographs.on_progress)
+    reading.read([Table(path) for path in files], photos.on_progress)
     single, multi = ([each for each in reading.candidates if each.part is part] for part in Part)
-    chosen = choice.of(single, multi)
-    photos = Photos(photographs.cache, folder, photographs.on_progress, fetch=photographs.fetch)
-    conversations, rejected = with_photos(chosen, photos)
+    conversations, rejected = with_photos(choice.of(single, multi), photos)
     return _dataset(name, conversations, [*reading.rejected, *rejected])
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.data.checks import LONGEST_ID, BadRow, identifier, photo_inside, text
 from evaluation.data.labels import canonical
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
-from evaluation.data.photos import OnProgress
+from evaluation.data.photos import Photos
 from evaluation.data.tables import json_lines
 
 PLAIN = "questions.jsonl"
@@ -69,20 +69,19 @@ def read_plain(path: Path) -> tuple[list[Session], list[Rejected]]:
 
 
 def with_photos_inside(
-    chosen: Sequence[Session], folder: Path, on_progress: OnProgress
+    chosen: Sequence[Session], folder: Path, photos: Photos
 ) -> tuple[list[Conversation], list[Rejected]]:
     """The conversations in their order, and the lines whose photo cannot be had."""
     conversations: list[Conversation] = []
     rejected: list[Rejected] = []
     find = cache(partial(_photo, folder))
-    for done, each in enumerate(chosen, 1):
+    for each, _ in zip(chosen, photos.ticks("photos", len(chosen)), strict=True):
         photo = find(each.photo)
         if isinstance(photo, BadRow):
             rejected += _rejected(photo, each.lines)
         else:
             turns = tuple(line.turn for line in each.lines)
             conversations.append(Conversation(each.session_id, each.part, photo, turns))
-        on_progress("photos", done, len(chosen))
     return conversations, rejected
 
 

@@ -6,7 +6,7 @@ answer in its paragraph although it looks as if.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -200,20 +200,17 @@ def _named(given: Sequence[str], titles: Sequence[str]) -> list[str]:
     Raises `DatasetError`, which names the titles that there are.
     """
     known = {_key(title): title for title in titles}
-    return [title for each in given for title in _split(each.split(","), known)]
-
-
-def _split(pieces: Sequence[str], known: Mapping[str, str]) -> Iterator[str]:
-    """Of every title that the pieces begin with, the longest."""
-    while pieces:
-        for end in range(len(pieces), 0, -1):
-            if title := known.get(_key(",".join(pieces[:end]))):
-                yield title
-                pieces = pieces[end:]
-                break
-        else:
-            told = ", ".join(known.values())
-            raise DatasetError(f"No article is called {pieces[0].strip()!r}. There are: {told}.")
+    names = []
+    for each in given:
+        rest = _key(each).replace(" ,", ",")
+        while rest:
+            key = max((key for key in known if f"{rest},".startswith(f"{key},")), key=len, default=None)
+            if key is None:
+                wrong = rest.split(",")[0]
+                raise DatasetError(f"No article is called {wrong!r}. There are: {', '.join(titles)}.")
+            names.append(known[key])
+            rest = rest[len(key) :].lstrip(", ")
+    return names
 
 
 def _key(title: str) -> str:

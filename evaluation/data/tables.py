@@ -1,4 +1,4 @@
-"""Files of rows, Parquet or JSON: read twice, first without the images, then the images that are wanted."""
+"""Parquet files, read twice: first without the images, then the images that are wanted. JSON lines."""
 
 import json
 import re
@@ -11,15 +11,12 @@ from evaluation.data.checks import BadRow
 from evaluation.data.labels import Labels, labels_of
 from evaluation.data.model import DatasetError
 
-SUFFIXES = (".parquet", ".jsonl", ".json")
 COLUMNS = ("session_id", "image_url", "turns", "answers", "image_quality")
 """Columns that are read, besides `image`."""
 IMAGE = "image"
-LONGEST_LINE = 64 * 2**20
-"""Bytes of one line of JSONL: it may hold a photo in base64."""
-LARGEST_JSON = 1 << 29
+LONGEST_LINE = 8 * 2**20
+"""Bytes of one line of JSONL."""
 
-_FEATURES = ("features.json", "dataset_info.json", "dataset_infos.json")
 _PART_OF_SPLIT = re.compile(r"-\d{3,}(?:-of-\d{3,})?(?:-[0-9a-f]+)?$")
 _ROWS_AT_ONCE = 256
 _IMAGES_AT_ONCE = 16
@@ -31,20 +28,12 @@ class UnreadableFile(Exception):
     """A file as a whole cannot be read; the message says why, in one sentence."""
 
 
-def open_table(path: Path, folder: Path) -> "Table":
-    """`folder`: the dataset's, in which the features of a JSON file may be described."""
-    return ParquetTable(path) if path.suffix.lower() == ".parquet" else JsonTable(path, folder)
-
-
 def table_files(folder: Path) -> list[Path]:
-    """The files in a folder that may hold rows, in order; hidden ones and descriptions left out."""
+    """The Parquet files in a folder, in order; hidden ones left out."""
     return sorted(
         path
-        for path in folder.rglob("*")
-        if path.suffix.lower() in SUFFIXES
-        and path.name not in _FEATURES
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        and path.is_file()
+        for path in folder.rglob("*.parquet")
+        if not any(part.startswith(".") for part in path.relative_to(folder).parts)
     )
 
 
@@ -55,8 +44,8 @@ def split_of(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetTable:
-    """One Parquet file as the `datasets` library writes it."""
+class Table:
+    """One Parquet file as the `datasets` library writes it. Its methods raise `UnreadableFile`."""
 
     path: Path
 
@@ -68,13 +57,9 @@ class ParquetTable:
         except (ValueError, AttributeError, RecursionError) as error:
             raise UnreadableFile("The description of its features is not JSON.") from error
 
-    def rows(self) -> Iterator[Numbered]:
-        """In batches."""
-        number = 0
-        for batch in self._batches(COLUMNS, _ROWS_AT_ONCE):
-            for row in batch:
-                yield number, row
-                number += 1
+    def rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+        """Numbered from 0; read in batches."""
+        yield from enumerate(row for batch in self._batches(COLUMNS, _ROWS_AT_ONCE) for row in batch)
 
     def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
         """Only of the row groups that hold a wanted row."""
@@ -120,46 +105,6 @@ class ParquetTable:
             raise UnreadableFile("It is not a Parquet file, or damaged.") from error
 
 
-@dataclass(frozen=True, slots=True)
-class JsonTable:
-    """Rows as JSON lines, or as one JSON list (also under `data` or `rows`); images as base64 or paths."""
-
-    path: Path
-    folder: Path
-
-    def labels(self) -> Labels:
-        """From a description beside the file or in the dataset's folder; words need none."""
-        for folder in dict.fromkeys((self.path.parent, self.folder)):
-            for name in _FEATURES:
-                described = folder / name
-                if described.is_file():  # class names are found at any depth of it
-                    return labels_of(_json(described))
-        return Labels()
-
-    def rows(self) -> Iterator[Numbered]:
-        """One line in memory at a time, where it is lines."""
-        for number, row in self._all():
-            yield number, row if isinstance(row, BadRow) else {key: row.get(key) for key in COLUMNS}
-
-    def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
-        """Reads the file once more."""
-        for number, row in self._all():
-            if number in wanted and not isinstance(row, BadRow):
-                yield number, row.get(IMAGE)
-
-    def _all(self) -> Iterator[Numbered]:
-        if self.path.suffix.lower() == ".jsonl":
-            yield from json_lines(self.path)
-            return
-        for number, row in enumerate(_json_rows(self.path)):
-            fault = BadRow("malformed_row", "The row is not a JSON object.")
-            yield number, row if isinstance(row, dict) else fault
-
-
-Table = ParquetTable | JsonTable
-"""One file: rows from 0, images a few at a time. Both methods raise `UnreadableFile`."""
-
-
 def json_lines(path: Path) -> Iterator[Numbered]:
     """The objects of a file with one on each line; empty lines count, but are nothing.
 
@@ -186,23 +131,3 @@ def _parsed(line: bytes) -> Mapping[str, Any] | BadRow:
     except (ValueError, RecursionError):
         return BadRow("malformed_row", "The line is not JSON.")
     return row if isinstance(row, dict) else BadRow("malformed_row", "The line is not a JSON object.")
-
-
-def _json_rows(path: Path) -> list[Any]:
-    held = _json(path)
-    if isinstance(held, dict):
-        held = next((held[key] for key in ("data", "rows") if key in held), [held])
-    if not isinstance(held, list):
-        raise UnreadableFile("It holds no list of rows.")
-    return held
-
-
-def _json(path: Path) -> Any:
-    try:
-        if path.stat().st_size > LARGEST_JSON:
-            raise UnreadableFile("It is too large to be read at once; JSONL can be larger.")
-        return json.loads(path.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise UnreadableFile(f"It cannot be read ({error.strerror}).") from error
-    except (ValueError, RecursionError) as error:
-        raise UnreadableFile("It is not JSON.") from error

@@ -1,90 +1,84 @@
 """Agreement between two judges, and of a judge with the gold set: answers with the verdicts of people.
 
 The gold set was written for this repository by the eight rules of CRAG-MM's judge (appendix B.1); none of it
-is among the judge's examples. Scores by verdict are those of the benchmark's Table 7.
+is among the judge's examples.
 """
 
 import json
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
-from evaluation.judging.verdicts import Case, Judge, Judgement, Verdict
+import pandas as pd
 
-Judgements = Mapping[str, Judgement]
+from evaluation.judging.verdicts import Case, Judgement, Verdict
 
-
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """One answer that the two judge differently."""
-
-    interaction_id: str
-    first: Judgement
-    second: Judgement
+PUBLISHED = pd.DataFrame(
+    {"correct": (98.8, 94.3), "incorrect": (98.7, 78.2), "missing": (100.0, 100.0)},
+    index=["published: accuracy", "published: F1"],
+).T
+"""Scores of the benchmark's judge by verdict, percent (Table 7)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Over the answers that both have judged; judgements that failed are left out and counted.
-
-    `accuracy`: the share of equal verdicts. `kappa`: agreement beyond what the two rates alone would give, at
-    most 1 (Cohen 1960); NaN where both give the same verdict throughout. `confusion`: counts by the first's
-    and the second's verdict. `disagreements`: all of them, a right answer called wrong before other kinds.
+    """`verdicts`: the `first` and the `second` of each answer that both have judged, by interaction id;
+    judgements that failed are left out and counted.
     """
 
-    count: int
-    accuracy: float
-    kappa: float
-    confusion: Mapping[tuple[Verdict, Verdict], int]
-    disagreements: tuple[Disagreement, ...]
+    verdicts: pd.DataFrame
     failed: int
     unshared: int
 
+    @property
+    def accuracy(self) -> float:
+        """The share of equal verdicts; NaN where there are none."""
+        return float((self.verdicts["first"] == self.verdicts["second"]).mean())
 
-def agreement(a: Judgements, b: Judgements) -> Agreement:
+    @property
+    def confusion(self) -> pd.DataFrame:
+        """Counts by the first's (rows) and the second's verdict."""
+        return pd.crosstab(self.verdicts["first"], self.verdicts["second"])
+
+    @property
+    def kappa(self) -> float:
+        """Agreement beyond what the two rates alone would give, at most 1 (Cohen 1960); NaN where both give
+        the same verdict throughout.
+        """
+        rates = (self.verdicts[judge].value_counts(normalize=True) for judge in ("first", "second"))
+        by_chance = math.fsum(pd.concat(rates, axis=1).prod(axis=1, skipna=False).dropna())
+        return math.nan if by_chance == 1 else (self.accuracy - by_chance) / (1 - by_chance)
+
+    @property
+    def disagreements(self) -> list[str]:
+        """The answers that the two judge differently, a right answer called wrong before other kinds."""
+        apart = self.verdicts[self.verdicts["first"] != self.verdicts["second"]]
+        gaps = {
+            str(name): abs(Verdict(each["first"]).points - Verdict(each["second"]).points)
+            for name, each in apart.iterrows()
+        }
+        return sorted(gaps, key=lambda name: (-gaps[name], name))
+
+    def by_verdict(self) -> pd.DataFrame:
+        """Return accuracy, precision, recall and F1 of the second's verdicts against the first's, percent."""
+        scores = {}
+        for verdict in (Verdict.CORRECT, Verdict.INCORRECT, Verdict.MISSING):
+            true, said = self.verdicts["first"] == verdict, self.verdicts["second"] == verdict
+            both = (true & said).sum()
+            precision, recall = (both / each.sum() if each.any() else math.nan for each in (said, true))
+            f1 = 2 * precision * recall / (precision + recall) if both else math.nan
+            scores[verdict.value] = ((true == said).mean(), precision, recall, f1)
+        return 100 * pd.DataFrame(scores, index=["accuracy", "precision", "recall", "F1"]).T
+
+
+def agreement(a: Mapping[str, Judgement], b: Mapping[str, Judgement]) -> Agreement:
     """Of two judges on the same answers."""
     shared = [name for name in a if name in b]
     usable = [name for name in shared if not a[name].failed and not b[name].failed]
-    confusion = Counter((a[name].verdict, b[name].verdict) for name in usable)
-    apart = [
-        Disagreement(name, a[name], b[name]) for name in usable if a[name].verdict is not b[name].verdict
-    ]
-    apart.sort(key=lambda each: (_gap(each), each.interaction_id))
-    equal = sum(count for (one, two), count in confusion.items() if one is two)
-    return Agreement(
-        count=len(usable),
-        accuracy=equal / len(usable) if usable else math.nan,
-        kappa=_kappa(confusion),
-        confusion=dict(confusion),
-        disagreements=tuple(apart),
-        failed=len(shared) - len(usable),
-        unshared=len(a.keys() ^ b.keys()),
-    )
-
-
-def _gap(apart: Disagreement) -> float:
-    return -abs(apart.first.verdict.points - apart.second.verdict.points)
-
-
-def _kappa(confusion: Counter[tuple[Verdict, Verdict]]) -> float:
-    total = confusion.total()
-    if total == 0:
-        return math.nan
-    rows: Counter[Verdict] = Counter()
-    columns: Counter[Verdict] = Counter()
-    for (one, two), count in confusion.items():
-        rows[one] += count
-        columns[two] += count
-    by_chance = math.fsum(rows[verdict] * columns[verdict] for verdict in Verdict) / total**2
-    equal = math.fsum(confusion[verdict, verdict] for verdict in Verdict) / total
-    return math.nan if by_chance == 1 else (equal - by_chance) / (1 - by_chance)
-
-
-PUBLISHED = {Verdict.CORRECT: 98.8, Verdict.INCORRECT: 98.7, Verdict.MISSING: 100.0}
-"""Accuracy of the benchmark's judge by verdict, percent (Table 7)."""
-PUBLISHED_F1 = {Verdict.CORRECT: 94.3, Verdict.INCORRECT: 78.2, Verdict.MISSING: 100.0}
+    rows = [(a[name].verdict.value, b[name].verdict.value) for name in usable]
+    verdicts = pd.DataFrame(rows, index=usable, columns=["first", "second"])
+    return Agreement(verdicts, len(shared) - len(usable), len(a.keys() ^ b.keys()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +88,6 @@ class GoldCase:
     kind: str
     case: Case
     verdict: Verdict
-
-
-@dataclass(frozen=True, slots=True)
-class VerdictScore:
-    """One verdict against all others, shares in 0..1; NaN where there is nothing to divide by."""
-
-    accuracy: float
-    precision: float
-    recall: float
-
-    @property
-    def f1(self) -> float:
-        """Of precision and recall."""
-        total = self.precision + self.recall
-        return 2 * self.precision * self.recall / total if total else math.nan
 
 
 def gold_cases() -> tuple[GoldCase, ...]:
@@ -125,26 +104,6 @@ def gold_cases() -> tuple[GoldCase, ...]:
     )
 
 
-async def judged_by(judge: Judge, cases: Sequence[GoldCase]) -> dict[str, Judgement]:
-    """By id, one after the other."""
-    return {each.case.interaction_id: await judge.judge(each.case) for each in cases}
-
-
-def held(cases: Sequence[GoldCase], judgements: Mapping[str, Judgement]) -> Agreement:
+def with_people(cases: Sequence[GoldCase], judgements: Mapping[str, Judgement]) -> Agreement:
     """The people's verdicts against the judge's; judgements that failed are left out and counted."""
-    people = {each.case.interaction_id: Judgement(each.verdict, each.kind) for each in cases}
-    return agreement(people, {name: judgements[name] for name in people})
-
-
-def score_of(verdict: Verdict, found: Agreement) -> VerdictScore:
-    """Of one verdict, from the counts by the people's and the judge's."""
-    counts = found.confusion.items()
-    both = found.confusion.get((verdict, verdict), 0)
-    people = sum(count for (theirs, _), count in counts if theirs is verdict)
-    judge = sum(count for (_, said), count in counts if said is verdict)
-    wrong = people + judge - 2 * both
-    return VerdictScore(
-        accuracy=1 - wrong / found.count if found.count else math.nan,
-        precision=both / judge if judge else math.nan,
-        recall=both / people if people else math.nan,
-    )
+    return agreement({each.case.interaction_id: Judgement(each.verdict, "") for each in cases}, judgements)

@@ -1,12 +1,12 @@
 """A model as judge, behind any endpoint that speaks OpenAI's chat completions."""
 
 from dataclasses import dataclass, replace
-from types import TracebackType
 from typing import Any
 
 import anyio
 import structlog
 
+from evaluation.data.model import EvaluationError
 from evaluation.judging import prompt
 from evaluation.judging.text import refusal_by_all
 from evaluation.judging.verdicts import Case, Judgement, Verdict
@@ -22,7 +22,7 @@ _LONGEST_PAUSE_S = 60.0  # that the library takes from a Retry-After
 _KEYLESS = "none"  # local servers want no key, the library wants one
 
 
-class JudgeError(Exception):
+class JudgeError(EvaluationError):
     """The judge cannot be used at all; the message says what to do."""
 
 
@@ -86,9 +86,7 @@ class ModelJudge:
     async def __aenter__(self) -> "ModelJudge":
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._client.close()
 
     async def judge(self, case: Case) -> Judgement:

@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from evaluation.data.model import EvaluationError
+
 MAX_ANSWER_TOKENS = 75
 """CRAG-MM judges the first 75 tokens of an answer."""
 
@@ -75,7 +77,7 @@ class Cut:
         return self.apply(answer)
 
 
-class TokenizerError(Exception):
+class TokenizerError(EvaluationError):
     """There is no tokenizer there; the message says what to do."""
 
 

@@ -15,13 +15,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from types import TracebackType
 from typing import Protocol, TextIO
 
 import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaluation.data.model import Rejected, Truth
+from evaluation.data.model import EvaluationError, Rejected, Truth
 
 
 class Verdict(StrEnum):
@@ -95,7 +94,7 @@ _GIVE_UP_AFTER = 8
 OnDone = Callable[[Case, Judgement], None]
 
 
-class JudgeDown(Exception):
+class JudgeDown(EvaluationError):
     """The judge gave nothing but failures from the start; the message says which."""
 
 
@@ -172,9 +171,7 @@ class VerdictCache:
             self._file = file
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._file is not None:
             self._file.close()
 
@@ -218,7 +215,9 @@ async def judge_all(
     Equal cases are asked once. Raises `JudgeDown` when the first judgements all failed: an endpoint that is
     not there is not asked two thousand times.
     """
-    asking = _Asking(judge, cache if cache is not None else VerdictCache(), on_done)
+    cache = cache if cache is not None else VerdictCache()
+    judgements: dict[str, Judgement] = {}
+    new: list[Judgement] = []
     groups: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[key_of(case, judge.name, getattr(judge, "version", ""))].append(case)
@@ -226,7 +225,17 @@ async def judge_all(
 
     async def ask(key: str, same: Sequence[Case]) -> None:
         async with slots:
-            await asking.settle(key, same)
+            judgement = cache.get(key)
+            if judgement is None:
+                judgement = await judge.judge(same[0])
+                new.append(judgement)
+                if len(new) >= _GIVE_UP_AFTER and all(each.failed for each in new):
+                    raise JudgeDown(f"The judge {judge.name} gave no verdict: {judgement.why}.")
+            for case in same:
+                cache.put(key, case, judgement)
+                judgements[case.interaction_id] = judgement
+                if on_done is not None:
+                    on_done(case, judgement)
 
     failure: JudgeDown | None = None
     try:
@@ -237,36 +246,7 @@ async def judge_all(
         failure = JudgeDown(str(downs.exceptions[0]))
     if failure is not None:  # raised inside, Python 3.11.2 wraps it in a group
         raise failure
-    return {case.interaction_id: asking.judgements[case.interaction_id] for case in cases}
-
-
-class _Asking:
-    """What is known so far, while verdicts come in."""
-
-    def __init__(self, judge: Judge, cache: VerdictCache, on_done: OnDone | None) -> None:
-        self.judgements: dict[str, Judgement] = {}
-        self._judge = judge
-        self._cache = cache
-        self._on_done = on_done
-        self._failures = 0
-        self._answered = False
-
-    async def settle(self, key: str, same: Sequence[Case]) -> None:
-        judgement = self._cache.get(key)
-        if judgement is None:
-            judgement = await self._judge.judge(same[0])
-            self._watch(judgement)
-        for case in same:
-            self._cache.put(key, case, judgement)
-            self.judgements[case.interaction_id] = judgement
-            if self._on_done is not None:
-                self._on_done(case, judgement)
-
-    def _watch(self, judgement: Judgement) -> None:
-        self._answered |= not judgement.failed
-        self._failures += judgement.failed
-        if not self._answered and self._failures >= _GIVE_UP_AFTER:
-            raise JudgeDown(f"The judge {self._judge.name} gave no verdict: {judgement.why}.")
+    return {case.interaction_id: judgements[case.interaction_id] for case in cases}
 
 
 def _lines(path: Path) -> list[_Line]:
@@ -293,8 +273,6 @@ def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
 
 HUMAN = "human"
 
-OnRejected = Callable[[Rejected], None]
-
 _LABELS = {
     "perfect": Verdict.CORRECT,
     "acceptable": Verdict.ACCEPTABLE,
@@ -304,67 +282,47 @@ _LABELS = {
 _ID, _LABEL = "interaction_id", "label"
 
 
-class LabelsError(Exception):
+class LabelsError(EvaluationError):
     """The file of labels cannot be read at all; the message says why."""
 
 
-def read_human(
-    path: Path, known: Collection[str] | None = None, on_rejected: OnRejected | None = None
-) -> dict[str, Judgement]:
-    """Judgements by interaction id, from CSV with a heading or from JSON lines, by the file's name.
+def read_human(path: Path, known: Collection[str]) -> tuple[dict[str, Judgement], list[Rejected]]:
+    """Judgements by interaction id, from CSV with a heading, and the rows that cannot be used
+    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`).
 
-    `known`: the interactions that there are. Rows that cannot be used are told to `on_rejected`
-    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`). Raises `LabelsError`.
+    `known`: the interactions that there are. Raises `LabelsError`.
     """
     judgements: dict[str, Judgement] = {}
-
-    def reject(kind: str, where: str, why: str) -> None:
-        if on_rejected is not None:
-            on_rejected(Rejected(kind, where, why))
-
+    rejected: list[Rejected] = []
     for where, row in _label_rows(path):
-        interaction_id, label = row.get(_ID), row.get(_LABEL)
-        if not isinstance(interaction_id, str) or not isinstance(label, str) or not interaction_id.strip():
-            reject("malformed_row", where, f"a row needs {_ID} and {_LABEL}")
-            continue
-        name = interaction_id.strip()
-        verdict = _LABELS.get(label.strip().lower())
-        if verdict is None:
-            reject("unknown_label", where, f"{label[:80]!r} is none of {', '.join(_LABELS)}")
-        elif known is not None and name not in known:
-            reject("unknown_interaction", where, f"{name[:80]!r} was not asked in this run")
+        name, label = (row.get(_ID) or "").strip(), (row.get(_LABEL) or "").strip().lower()
+        verdict = _LABELS.get(label)
+        if not name or not label:
+            rejected.append(Rejected("malformed_row", where, f"a row needs {_ID} and {_LABEL}"))
+        elif verdict is None:
+            why = f"{label[:80]!r} is none of {', '.join(_LABELS)}"
+            rejected.append(Rejected("unknown_label", where, why))
+        elif name not in known:
+            why = f"{name[:80]!r} was not asked in this run"
+            rejected.append(Rejected("unknown_interaction", where, why))
         elif name in judgements:
-            reject("repeated_interaction", where, f"{name[:80]!r} has a label already")
+            rejected.append(Rejected("repeated_interaction", where, f"{name[:80]!r} has a label already"))
         else:
-            judgements[name] = Judgement(verdict, f"a person: {label.strip().lower()}")
-    return judgements
+            judgements[name] = Judgement(verdict, f"a person: {label}")
+    return judgements, rejected
 
 
-def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, object]]]:
+def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise LabelsError(f"{path} cannot be read as text") from error
-    if path.suffix.lower() == ".csv":
-        yield from _csv_rows(path, text)
-        return
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                row = json.loads(line)
-            except (json.JSONDecodeError, RecursionError):
-                row = {}
-            yield f"{path.name}, line {number}", row if isinstance(row, dict) else {}
-
-
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, object]]]:
     rows = csv.DictReader(io.StringIO(text, newline=""))
-    headings = [(heading or "").strip().lower() for heading in rows.fieldnames or ()]
-    if _ID not in headings or _LABEL not in headings:
+    rows.fieldnames = [heading.strip().lower() for heading in rows.fieldnames or ()]
+    if not {_ID, _LABEL} <= set(rows.fieldnames):
         raise LabelsError(f"{path.name} needs the columns {_ID} and {_LABEL} in its first line")
     try:
         for row in rows:
-            named: dict[str, object] = {(key or "").strip().lower(): value for key, value in row.items()}
-            yield f"{path.name}, line {rows.line_num}", named
+            yield f"{path.name}, line {rows.line_num}", row
     except csv.Error as error:
         raise LabelsError(f"{path.name}, line {rows.line_num}: {error}") from error

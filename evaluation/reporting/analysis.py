@@ -9,25 +9,14 @@ from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun, ReportError
-from evaluation.reporting.confidence import Curve, Reliability, curve, points, reliability
+from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
 from evaluation.reporting.failures import RULE, Failure, instructive
-from evaluation.reporting.formatting import Estimate, MeasureName, NoPhoto, plural, small_photo
-from evaluation.reporting.slices import Sliced, StageTimes, sliced, stage_times
-from evaluation.reporting.spans import SpanReport, span_report
-from evaluation.scoring import measures
+from evaluation.reporting.formatting import READINGS, Estimate, NoPhoto, plural, small_photo
+from evaluation.reporting.tables import Sliced, StageTimes, sliced, stage_times
 from evaluation.scoring.intervals import Paired, bootstrap, holm, paired
-from evaluation.scoring.measures import Measure
+from evaluation.scoring.measures import Measure, measure
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import (
-    Refusals,
-    Scored,
-    Settled,
-    degradations,
-    errors,
-    failed_judgements,
-    refusals,
-    settle,
-)
+from evaluation.scoring.scored import Scored, Settled, degradations, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +26,20 @@ class PartScores:
     part: str
     questions: int
     sessions: int
-    estimates: Mapping[MeasureName, Estimate]
+    estimates: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusals:
+    """How refusing and knowing go together.
+
+    `kept`: refusals of what cannot be known; `timid`: refusals of what can.
+    """
+
+    unanswerable: int
+    kept: int
+    answerable: int
+    timid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,6 @@ class SystemReport:
     refusals: Refusals
     stages: tuple[StageTimes, ...]
     curve: Curve
-    reliability: Reliability
     spans: SpanReport | None = None
 
     @property
@@ -137,23 +138,23 @@ _ENOUGH_SESSIONS = 30
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How to score and what to look at. `baseline`, `studied`: names of systems; `made_at`: Unix seconds."""
+    """How to score. `baseline`: a system that the others are compared with; `made_at`: Unix seconds."""
 
     protocol: Protocol
     judge: str
     cut: str
     made_at: float
     baseline: str | None = None
-    studied: str | None = None
 
 
 def analysed(comparison: Comparison, choices: Choices) -> Report:
-    """Raises `ReportError` where a chosen name is nobody's."""
+    """Failures are shown of the first run that is not the baseline. Raises `ReportError` where no run has the
+    baseline's name.
+    """
     runs = comparison.runs
-    for name in (choices.baseline, choices.studied):
-        if name is not None and name not in runs:
-            raise ReportError(f"No run is called {name}; there are: {', '.join(runs)}.")
-    studied = choices.studied or next((name for name in runs if name != choices.baseline), next(iter(runs)))
+    if choices.baseline is not None and choices.baseline not in runs:
+        raise ReportError(f"No run is called {choices.baseline}; there are: {', '.join(runs)}.")
+    studied = next((name for name in runs if name != choices.baseline), next(iter(runs)))
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
     first = next(iter(runs.values()))
     systems = tuple(
@@ -185,7 +186,7 @@ def _system(
     number: int, name: str, run: JudgedRun, settled: Sequence[Settled], choices: Choices
 ) -> SystemReport:
     protocol = choices.protocol
-    found = points(settled, run.withheld, protocol)
+    answers = in_hand(run.scored, run.withheld, lambda each: each.verdict(protocol))
     return SystemReport(
         number=number,
         name=name,
@@ -193,14 +194,13 @@ def _system(
         header=run.header,
         asked=len(run.scored),
         parts=_parts(run.scored, protocol),
-        failed=errors(run.scored),
+        failed=_errors(run),
         asked_again=sum(each.record.asked_again for each in run.scored),
-        judge_failures=failed_judgements(run.scored),
+        judge_failures=_judge_failures(run),
         degraded=degradations(run.scored),
-        refusals=refusals(run.scored, protocol),
+        refusals=refusals(settled),
         stages=stage_times(each.record for each in run.scored),
-        curve=curve(found, len(run.scored)),
-        reliability=reliability(found),
+        curve=curve(answers, len(run.scored)),
         spans=span_report(run),
     )
 
@@ -220,47 +220,42 @@ def _parts(scored: Sequence[Scored], protocol: Protocol) -> tuple[PartScores, ..
 
 
 def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores:
-    figures = {measure.name: measure for measure in _measures(protocol)}
-    estimates = {
-        known: _estimate(scored, figures[known.value])
-        for known in MeasureName
-        if known is not MeasureName.ACCEPTABLE or _has_acceptable(scored)
-    }
-    known = {measure: estimate for measure, estimate in estimates.items() if estimate.known}
+    by_hand = any(each.judgement.verdict is Verdict.ACCEPTABLE for each in scored)
+    names = [each for each in READINGS if each != "acceptable" or by_hand]
+    estimates = {each: _estimate(scored, measure(each, protocol)) for each in names}
+    known = {each: estimate for each, estimate in estimates.items() if estimate.known}
     return PartScores(name, len(scored), _sessions(scored), known)
 
 
-def _measures(protocol: Protocol) -> tuple[Measure, ...]:
-    return (
-        measures.truthfulness(protocol),
-        measures.accuracy(protocol),
-        measures.missing(protocol),
-        measures.hallucination(protocol),
-        measures.acceptable(protocol),
-        measures.session_truthfulness(protocol),
-        measures.gold_overlap(),
-        measures.elapsed(),
-        measures.elapsed_percentile(0.50),
-        measures.elapsed_percentile(0.95),
-        measures.early_stopped(protocol),
-        measures.turns_succeeded(protocol),
-    )
-
-
-def _estimate(scored: Sequence[Scored], measure: Measure) -> Estimate:
-    once = _valued_once(measure, scored)
+def _estimate(scored: Sequence[Scored], figure: Measure) -> Estimate:
+    values = figure.values(scored)  # finding them takes longest of all
+    once = replace(figure, values=lambda _: values)
     interval = bootstrap(scored, once)
     return Estimate(once.of(scored), interval.low, interval.high)
 
 
-def _valued_once(measure: Measure, *known: Sequence[Scored]) -> Measure:
-    """The same measure for these answers alone, looked up: to find their values takes longest of all."""
-    values = {id(scored): measure.values(scored) for scored in known}
-    return replace(measure, values=lambda scored: values[id(scored)])
+def refusals(settled: Sequence[Settled]) -> Refusals:
+    """Refusals by whether they were right; a failed request is no refusal."""
+    counts = Counter(
+        (turn.scored.record.answerable, turn.alone is Verdict.MISSING and turn.scored.record.error is None)
+        for turn in settled
+    )
+    return Refusals(
+        unanswerable=counts[False, True] + counts[False, False],
+        kept=counts[False, True],
+        answerable=counts[True, True] + counts[True, False],
+        timid=counts[True, True],
+    )
 
 
-def _has_acceptable(scored: Sequence[Scored]) -> bool:
-    return any(each.judgement.verdict is Verdict.ACCEPTABLE for each in scored)
+def _errors(run: JudgedRun) -> dict[str, int]:
+    """Failed requests by the name of their error."""
+    return dict(Counter(each.record.error for each in run.scored if each.record.error is not None))
+
+
+def _judge_failures(run: JudgedRun) -> dict[str, int]:
+    """Judgements that a judge failed to give, by why."""
+    return dict(Counter(each.judgement.why for each in run.scored if each.judgement.failed))
 
 
 def _sessions(scored: Sequence[Scored]) -> int:
@@ -269,9 +264,7 @@ def _sessions(scored: Sequence[Scored]) -> int:
 
 def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
     """Every system with every other in the order of the runs; those with the baseline first."""
-    truthfulness = _valued_once(
-        measures.truthfulness(choices.protocol), *(run.scored for run in runs.values())
-    )
+    truthfulness = measure("truthfulness", choices.protocol)
     names = [
         (one, other) if one != choices.baseline else (other, one) for one, other in combinations(runs, 2)
     ]
@@ -285,13 +278,13 @@ def _rejected(runs: Mapping[str, JudgedRun]) -> dict[str, int]:
     """Rows that cannot be asked are the dataset's: runs agree, or the largest count stands."""
     most: Counter[str] = Counter()
     for run in runs.values():
-        most |= Counter(run.rejected)
+        most |= Counter(run.header.rejected)
     return dict(sorted(most.items()))
 
 
 def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
     remarks = []
-    failed = {name: sum(errors(run.scored).values()) for name, run in runs.items()}
+    failed = {name: sum(_errors(run).values()) for name, run in runs.items()}
     if any(failed.values()):
         counts = ", ".join(
             f"{name} {count:,} of {len(runs[name].scored):,}" for name, count in failed.items() if count
@@ -313,7 +306,7 @@ def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
             f"There are only {plural(few, 'conversation')}: intervals of so few are narrower than "
             "they should be."
         )
-    if any(failed_judgements(run.scored) for run in runs.values()):
+    if any(_judge_failures(run) for run in runs.values()):
         remarks.append("Verdicts that the judge did not give count as incorrect, as the benchmark has it.")
     return remarks
 

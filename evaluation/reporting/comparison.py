@@ -1,16 +1,15 @@
 """Load judged runs and check that they can be compared: same questions, whole conversations."""
 
-from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from evaluation.calibration.proposals import PROPOSED, saying
-from evaluation.data.model import Part
+from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut
 from evaluation.judging.verdicts import HUMAN, verdict_file
-from evaluation.record import RunHeader, TurnRecord
+from evaluation.record import RunHeader
 from evaluation.reporting.formatting import plural, short
 from evaluation.runs.store import Run, RunError, load_run
 from evaluation.scoring.scored import NotJudged, Scored, judgements_of, kept_on, scored_with
@@ -18,7 +17,7 @@ from evaluation.scoring.scored import NotJudged, Scored, judgements_of, kept_on,
 Session = tuple[Part, str]
 
 
-class ReportError(Exception):
+class ReportError(EvaluationError):
     """There is nothing to report, or nothing that could be compared. The message says why and what to do."""
 
 
@@ -27,13 +26,12 @@ class JudgedRun:
     """One run with the judge's verdicts, in the dataset's order.
 
     `withheld`: refusals as if the answer in hand had been given, judged, where the run kept it.
-    `rejected`: rows that could not be asked, by kind. `remarks`: what a reader must know of it.
+    `remarks`: what a reader must know of it.
     """
 
     folder: Path
     header: RunHeader
     scored: tuple[Scored, ...]
-    rejected: Mapping[str, int]
     withheld: tuple[Scored, ...] = ()
     remarks: tuple[str, ...] = ()
 
@@ -53,20 +51,34 @@ def compared(runs: Sequence[JudgedRun]) -> Comparison:
         raise ReportError("There is no run to report on.")
     _same_questions(runs)
     named = dict(zip(_names(runs), runs, strict=True))
-    asked = _questions_by_session(runs)
-    by_run = [_by_session(run) for run in runs]
+    by_run = {name: _by_session(run.scored) for name, run in named.items()}
+    asked = _by_session(each for run in runs for each in run.scored)
     common = {
         session
         for session, questions in asked.items()
-        if all(run.get(session) == questions for run in by_run)
+        if all(found.get(session) == questions for found in by_run.values())
     }
     if not common:
         raise ReportError(
             "These runs have no conversation in common that all of them asked to its end: let the unfinished "
             "ones go on with `loreglass eval run`, or ask the same part, limit and seed."
         )
+    remarks = [remark for run in runs for remark in run.remarks]
+    if len(common) < len(asked):
+        most = max(map(len, by_run.values()))
+        short_of = ", ".join(name for name, found in by_run.items() if len(found) < most)
+        remarks.append(
+            f"The runs overlap only in part: {len(common):,} of {plural(len(asked), 'conversation')} were "
+            "asked to their end in all of them, and only those are compared"
+            + (f" (fewest asked: {short_of})." if short_of else ".")
+        )
+    if len({run.header.fingerprint for run in runs}) > 1:
+        remarks.append(
+            "The runs were made on different selections of the dataset, or on versions of it that differ "
+            "elsewhere; the questions that are compared have the same words and gold answers in all."
+        )
     cut = {name: _only(run, common) for name, run in named.items()}
-    return Comparison(cut, sum(map(len, asked.values())), tuple(_remarks(named, asked, common)))
+    return Comparison(cut, sum(map(len, asked.values())), tuple(remarks))
 
 
 def _same_questions(runs: Sequence[JudgedRun]) -> None:
@@ -104,51 +116,21 @@ def _names(runs: Sequence[JudgedRun]) -> list[str]:
     return wanted
 
 
-def _questions_by_session(runs: Sequence[JudgedRun]) -> dict[Session, set[str]]:
-    """Every session with all questions that any run asked of it."""
-    asked: dict[Session, set[str]] = {}
-    for run in runs:
-        for session, questions in _by_session(run).items():
-            asked.setdefault(session, set()).update(questions)
-    return asked
-
-
-def _by_session(run: JudgedRun) -> dict[Session, set[str]]:
+def _by_session(scored: Iterable[Scored]) -> dict[Session, set[str]]:
     found: dict[Session, set[str]] = {}
-    for each in run.scored:
-        found.setdefault(_session(each.record), set()).add(each.record.interaction_id)
+    for each in scored:
+        found.setdefault(_session(each), set()).add(each.record.interaction_id)
     return found
 
 
-def _session(record: TurnRecord) -> Session:
-    return record.part, record.session_id
+def _session(scored: Scored) -> Session:
+    return scored.record.part, scored.record.session_id
 
 
 def _only(run: JudgedRun, sessions: set[Session]) -> JudgedRun:
-    kept = tuple(each for each in run.scored if _session(each.record) in sessions)
-    withheld = tuple(each for each in run.withheld if _session(each.record) in sessions)
+    kept = tuple(each for each in run.scored if _session(each) in sessions)
+    withheld = tuple(each for each in run.withheld if _session(each) in sessions)
     return replace(run, scored=kept, withheld=withheld)
-
-
-def _remarks(
-    runs: Mapping[str, JudgedRun], asked: Mapping[Session, set[str]], common: set[Session]
-) -> list[str]:
-    remarks = [remark for run in runs.values() for remark in run.remarks]
-    if len(common) < len(asked):
-        most = max(len(_by_session(run)) for run in runs.values())
-        short_of = [name for name, run in runs.items() if len(_by_session(run)) < most]
-        remarks.append(
-            f"The runs overlap only in part: {len(common):,} of {plural(len(asked), 'conversation')} were "
-            "asked to their end in all of them, and only those are compared"
-            + (f" (fewest asked: {', '.join(short_of)})." if short_of else ".")
-        )
-    fingerprints = Counter(run.header.fingerprint for run in runs.values())
-    if len(fingerprints) > 1:
-        remarks.append(
-            "The runs were made on different selections of the dataset, or on versions of it that differ "
-            "elsewhere; the questions that are compared have the same words and gold answers in all."
-        )
-    return remarks
 
 
 def judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
@@ -170,33 +152,24 @@ def judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
         )
     wanted = "a label" if by_hand else "a gold answer"
     countable = set(judgements) if by_hand else {each.interaction_id for each in run.records if each.gold}
-    records = _whole(run.records, countable)
+    broken = {record.session_id for record in run.records if record.interaction_id not in countable}
+    records = [record for record in run.records if record.session_id not in broken]
     if not records:
         raise ReportError(
             f"{folder} has no conversation whose every question has {wanted}: nothing to score."
         )
+    remarks: tuple[str, ...] = ()
+    if left_out := len(run.records) - len(records):
+        questions = plural(left_out, "question is", "questions are")
+        name = short(run.header.name)
+        remarks = (f"{questions} left out of {name}: not every turn of their conversations has {wanted}.",)
     return JudgedRun(
         folder=folder,
         header=run.header,
         scored=tuple(scored_with(records, judgements, cut, by_hand=by_hand)),
-        rejected=_rejected(run),
         withheld=_withheld(run, judge, cut),
-        remarks=_left_out(run, len(run.records) - len(records), wanted),
+        remarks=remarks,
     )
-
-
-def _whole(records: Sequence[TurnRecord], countable: Collection[str]) -> Sequence[TurnRecord]:
-    """Conversations of which every turn can be counted, by interaction id."""
-    broken = {record.session_id for record in records if record.interaction_id not in countable}
-    return [record for record in records if record.session_id not in broken]
-
-
-def _left_out(run: Run, count: int, wanted: str) -> tuple[str, ...]:
-    if count == 0:
-        return ()
-    questions = plural(count, "question is", "questions are")
-    name = short(run.header.name)
-    return (f"{questions} left out of {name}: not every turn of their conversations has {wanted}.",)
 
 
 def _withheld(run: Run, judge: str, cut: Cut) -> tuple[Scored, ...]:
@@ -209,8 +182,3 @@ def _withheld(run: Run, judge: str, cut: Cut) -> tuple[Scored, ...]:
         return tuple(scored_with(said, judgements_of(said, run.folder, judge, cut), cut))
     kept = kept_on(said, verdict_file(run.folder, f"{judge}:{PROPOSED}"), judge, cut)
     return tuple(scored_with(said, kept, cut))
-
-
-def _rejected(run: Run) -> Mapping[str, int]:
-    kinds = [row.kind for row in run.rejected]
-    return run.header.rejected or {kind: kinds.count(kind) for kind in sorted(set(kinds))}

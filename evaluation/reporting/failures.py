@@ -2,10 +2,11 @@
 
 import re
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 from evaluation.data.model import AnswerType
 from evaluation.judging.verdicts import Verdict
@@ -62,40 +63,35 @@ class Failure:
 
 def instructive(system: str, systems: Mapping[str, Sequence[Settled]]) -> tuple[Failure, ...]:
     """At most twenty failures of `system`, in the order of what they teach, by `RULE`."""
-    right = _right_by_question(systems)
-    found: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
-    for each in systems[system]:
-        if each.alone in (Verdict.INCORRECT, Verdict.MISSING):
-            others = tuple(
-                name for name in right.get(each.scored.record.interaction_id, ()) if name != system
-            )
-            lesson = _lesson(each, others)
-            if lesson is not None:
-                found[lesson].append(Failure(lesson, each, others))
-    for failures in found.values():
-        failures.sort(key=_rank)
-    return tuple(_chosen(found))
-
-
-def _right_by_question(systems: Mapping[str, Sequence[Settled]]) -> dict[str, list[str]]:
-    right: dict[str, list[str]] = {}
+    right: defaultdict[str, list[str]] = defaultdict(list)
     for name, settled in systems.items():
-        for each in settled:
-            if each.alone is Verdict.CORRECT:
-                right.setdefault(each.scored.record.interaction_id, []).append(name)
-    return right
+        for turn in settled:
+            if turn.alone is Verdict.CORRECT and name != system:
+                right[turn.scored.record.interaction_id].append(name)
+    found: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
+    for turn in systems[system]:
+        others = tuple(right[turn.scored.record.interaction_id])
+        if lesson := _lesson(turn, others):
+            found[lesson].append(Failure(lesson, turn, others))
+    cells: Counter[tuple[str, str]] = Counter()
+    waiting = {lesson: _with_room(sorted(failures, key=_rank), cells) for lesson, failures in found.items()}
+    chosen: list[Failure] = []
+    for places in (_AT_LEAST, dict.fromkeys(Lesson, MOST)):  # what each kind is sure to get, then the rest
+        for lesson in Lesson:
+            chosen += islice(waiting[lesson], min(places[lesson], MOST - len(chosen)))
+    return tuple(sorted(chosen, key=lambda failure: (list(Lesson).index(failure.lesson), _rank(failure))))
 
 
-def _lesson(each: Settled, others_right: Sequence[str]) -> Lesson | None:
+def _lesson(turn: Settled, others_right: Sequence[str]) -> Lesson | None:
     """None for a refusal of what cannot be answered, which is no failure, and where no answer came back."""
-    record = each.scored.record
-    if record.answer is None:
+    record = turn.scored.record
+    if record.answer is None or turn.alone not in (Verdict.INCORRECT, Verdict.MISSING):
         return None
-    if each.alone is Verdict.INCORRECT:
+    if turn.alone is Verdict.INCORRECT:
         return Lesson.HALLUCINATED
     if not record.answerable:
         return None
-    if gold_in_evidence(each):
+    if gold_in_evidence(turn):
         return Lesson.HAD_IT_AND_REFUSED
     return Lesson.OTHERS_KNEW if others_right else Lesson.WRONG_OR_REFUSED
 
@@ -104,21 +100,6 @@ def _rank(failure: Failure) -> tuple[float, int, str]:
     answer = failure.record.answer
     sure = answer.confidence if answer and failure.lesson is Lesson.HALLUCINATED else None
     return -(sure or 0.0), -len(failure.others_right), failure.record.interaction_id
-
-
-def _chosen(found: Mapping[Lesson, Sequence[Failure]]) -> list[Failure]:
-    """First what each kind is sure to get, then the rest in order, as long as the cells have room."""
-    cells: Counter[tuple[str, str]] = Counter()
-    waiting = {lesson: _with_room(failures, cells) for lesson, failures in found.items()}
-    chosen: list[Failure] = []
-    for places in (_AT_LEAST, dict.fromkeys(Lesson, MOST)):
-        for lesson in Lesson:
-            chosen += _taken(waiting[lesson], min(places[lesson], MOST - len(chosen)))
-    return sorted(chosen, key=lambda failure: (list(Lesson).index(failure.lesson), _rank(failure)))
-
-
-def _taken(waiting: Iterator[Failure], most: int) -> list[Failure]:
-    return [failure for _, failure in zip(range(most), waiting, strict=False)]
 
 
 def _with_room(failures: Sequence[Failure], cells: Counter[tuple[str, str]]) -> Iterator[Failure]:

@@ -15,19 +15,19 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from evaluation.reporting.analysis import Report, SystemReport
-from evaluation.reporting.formatting import READINGS, MeasureName, Unit
-from evaluation.reporting.spans import SpanReport
+from evaluation.reporting.curves import SpanReport
+from evaluation.reporting.formatting import READINGS, Unit
 from evaluation.scoring.spans import Outcomes
 
 RIGHT, SILENT, WRONG, OTHER, INK = "#0072b2", "#c9ced6", "#d55e00", "#7a4b9d", "#1c2430"
 """Colours that colour-blind readers tell apart (Okabe and Ito 2008)."""
 _SHARES = (
-    (MeasureName.ACCURACY, RIGHT),
-    (MeasureName.ACCEPTABLE, "#7fb8d8"),
-    (MeasureName.MISSING, SILENT),
-    (MeasureName.HALLUCINATION, WRONG),
+    ("accuracy", RIGHT),
+    ("acceptable", "#7fb8d8"),
+    ("missing", SILENT),
+    ("hallucination", WRONG),
 )
-_INTERVALS = (MeasureName.TRUTHFULNESS, MeasureName.HALLUCINATION, MeasureName.ELAPSED_P95_MS)
+_INTERVALS = ("truthfulness", "hallucination", "elapsed_p95_ms")
 _LOOKS: dict[Any, Any] = {
     "font.size": 7.5,
     "text.parse_math": False,
@@ -78,7 +78,7 @@ def _scores(report: Report) -> Iterator[Drawn]:
             yield _intervals(report, measure)
 
 
-def _intervals(report: Report, measure: MeasureName) -> Drawn:
+def _intervals(report: Report, measure: str) -> Drawn:
     """Draw a measure of every system and part, with 95 % intervals."""
     reading = READINGS[measure]
     lines = [
@@ -98,14 +98,14 @@ def _intervals(report: Report, measure: MeasureName) -> Drawn:
         better = {1: "more is better", -1: "less is better", 0: ""}[reading.better]
         label = f"{reading.label}, {'ms, ' if reading.unit is Unit.MILLISECONDS else ''}{better}"
         axes.set_title(label)
-        return _done(figure, f"intervals-{measure.value}", f"{label}, with 95 % intervals")
+        return _done(figure, f"intervals-{measure}", f"{label}, with 95 % intervals")
 
 
 def _refusal_curve(system: SystemReport, report: Report) -> Drawn:
     """Draw wrong answers against answered questions, the other systems' in grey."""
     with _panel(2.75) as (figure, axes):
         for each in (*(other for other in report.systems if other is not system), system):
-            points = each.curve.risk.points
+            points = each.curve.points
             points = (*points[:: max(1, math.ceil(len(points) / 250))], *points[-1:])
             colour = RIGHT if each is system else SILENT
             axes.plot([p.coverage for p in points], [p.hallucination for p in points], color=colour)

@@ -11,75 +11,38 @@ from pathlib import Path
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 
-class MeasureName(StrEnum):
-    """Names as they stand in report.json."""
-
-    TRUTHFULNESS = "truthfulness"
-    ACCURACY = "accuracy"
-    MISSING = "missing"
-    HALLUCINATION = "hallucination"
-    ACCEPTABLE = "acceptable"
-    SESSION_TRUTHFULNESS = "session_truthfulness"
-    OVERLAP = "overlap"
-    ELAPSED_MEAN_MS = "elapsed_mean_ms"
-    ELAPSED_P50_MS = "elapsed_p50_ms"
-    ELAPSED_P95_MS = "elapsed_p95_ms"
-    EARLY_STOPPED = "early_stopped"
-    TURNS_SUCCEEDED = "turns_succeeded"
-
-
 class Unit(StrEnum):
     """How a number is written."""
 
     SHARE = "share"
     SCORE = "score"
     MILLISECONDS = "ms"
-    COUNT = "count"
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How people read a measure. `better`: 1 where more is better, -1 where less is, 0 where neither is.
-
-    `heading`: a shorter label for a column, where it stands among its like.
-    """
+    """How people read a measure. `better`: 1 where more is better, -1 where less is, 0 where neither is."""
 
     label: str
     unit: Unit
     better: int
-    heading: str = ""
-
-    @property
-    def column(self) -> str:
-        """What stands above a column."""
-        return self.heading or self.label
 
 
-READINGS: dict[MeasureName, Reading] = {
-    MeasureName.TRUTHFULNESS: Reading("truthfulness", Unit.SCORE, 1),
-    MeasureName.ACCURACY: Reading("accuracy", Unit.SHARE, 1),
-    MeasureName.MISSING: Reading("missing", Unit.SHARE, 0),
-    MeasureName.HALLUCINATION: Reading("hallucination", Unit.SHARE, -1),
-    MeasureName.ACCEPTABLE: Reading("acceptable", Unit.SHARE, 0),
-    MeasureName.SESSION_TRUTHFULNESS: Reading(
-        "truthfulness, mean over conversations", Unit.SCORE, 1, "truthfulness by conv."
-    ),
-    MeasureName.OVERLAP: Reading("overlap", Unit.SHARE, 1),
-    MeasureName.ELAPSED_MEAN_MS: Reading("elapsed, mean", Unit.MILLISECONDS, -1),
-    MeasureName.ELAPSED_P50_MS: Reading("elapsed, p50", Unit.MILLISECONDS, -1),
-    MeasureName.ELAPSED_P95_MS: Reading("elapsed, p95", Unit.MILLISECONDS, -1),
-    MeasureName.EARLY_STOPPED: Reading("conversations given up", Unit.SHARE, -1, "conv. given up"),
-    MeasureName.TURNS_SUCCEEDED: Reading(
-        "turns answered rightly, a conversation", Unit.COUNT, 1, "right turns a conv."
-    ),
+READINGS: dict[str, Reading] = {
+    "truthfulness": Reading("truthfulness", Unit.SCORE, 1),
+    "accuracy": Reading("accuracy", Unit.SHARE, 1),
+    "acceptable": Reading("acceptable", Unit.SHARE, 0),
+    "missing": Reading("missing", Unit.SHARE, 0),
+    "hallucination": Reading("hallucination", Unit.SHARE, -1),
+    "overlap": Reading("overlap", Unit.SHARE, 1),
+    "elapsed_mean_ms": Reading("elapsed, mean", Unit.MILLISECONDS, -1),
+    "elapsed_p50_ms": Reading("elapsed, p50", Unit.MILLISECONDS, -1),
+    "elapsed_p95_ms": Reading("elapsed, p95", Unit.MILLISECONDS, -1),
+    "session_truthfulness": Reading("truthfulness by conv.", Unit.SCORE, 1),
+    "early_stopped": Reading("conv. given up", Unit.SHARE, -1),
 }
-
-
-OF_CONVERSATIONS = (
-    MeasureName.SESSION_TRUTHFULNESS,
-    MeasureName.EARLY_STOPPED,
-    MeasureName.TURNS_SUCCEEDED,
-)
+"""How measures are shown, by name and in the order of columns."""
+OF_CONVERSATIONS = ("session_truthfulness", "early_stopped")
 """Means over conversations; the others are over questions."""
 
 
@@ -98,7 +61,7 @@ class Estimate:
 
 
 def written(value: float, unit: Unit) -> str:
-    """`34.5 %`, `+0.123`, `1.24 s`, `340 ms`, `2.41`; a dash for what is not there."""
+    """`34.5 %`, `+0.123`, `1.24 s`, `340 ms`; a dash for what is not there."""
     if math.isnan(value):
         return "–"
     match unit:
@@ -108,8 +71,6 @@ def written(value: float, unit: Unit) -> str:
             return signed(value)
         case Unit.MILLISECONDS:
             return f"{value / 1000:.2f} s" if value >= 1000 else f"{value:.0f} ms"
-        case Unit.COUNT:
-            return f"{value:.2f}"
 
 
 def signed(value: float, digits: int = 3) -> str:
@@ -130,8 +91,6 @@ def span(estimate: Estimate, unit: Unit) -> str:
             return f"{signed(estimate.low)} to {signed(estimate.high)}"
         case Unit.MILLISECONDS:
             return f"{_time(estimate.low, estimate.value)}–{_time(estimate.high, estimate.value)}"
-        case Unit.COUNT:
-            return f"{estimate.low:.2f}–{estimate.high:.2f}"
 
 
 def _time(ms: float, like: float) -> str:

@@ -5,23 +5,21 @@ times in milliseconds, unknown values null.
 """
 
 import base64
-import json
-import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
+from pydantic import TypeAdapter
 
-from evaluation.reporting.analysis import Pair, Report, ShownFailure, SystemReport
+from evaluation.reporting.analysis import Report
 from evaluation.reporting.figures import drawn
 from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
     READINGS,
-    MeasureName,
+    Estimate,
     Unit,
     plural,
     short,
@@ -32,17 +30,6 @@ from evaluation.reporting.formatting import (
 )
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_COLUMNS = (
-    MeasureName.TRUTHFULNESS,
-    MeasureName.ACCURACY,
-    MeasureName.ACCEPTABLE,
-    MeasureName.MISSING,
-    MeasureName.HALLUCINATION,
-    MeasureName.OVERLAP,
-    MeasureName.ELAPSED_MEAN_MS,
-    MeasureName.ELAPSED_P50_MS,
-    MeasureName.ELAPSED_P95_MS,
-)
 
 
 def write_files(report: Report, folder: Path) -> Path:
@@ -102,23 +89,18 @@ def _values(report: Report) -> dict[str, Any]:
     }
 
 
-def _columns(report: Report, part: str) -> list[MeasureName]:
-    wanted = (*_COLUMNS, *(OF_CONVERSATIONS if part == "multi" else ()))
-    there = {
-        measure
-        for system in report.systems
-        for each in system.parts
-        if each.part == part
-        for measure in each.estimates
-    }
-    return [measure for measure in wanted if measure in there]
+def _columns(report: Report, part: str) -> list[str]:
+    parts = [each for system in report.systems for each in system.parts if each.part == part]
+    there = {measure for each in parts for measure in each.estimates}
+    left_out = () if part == "multi" else OF_CONVERSATIONS
+    return [measure for measure in READINGS if measure in there and measure not in left_out]
 
 
-def _value(estimates: Mapping[MeasureName, Any], measure: MeasureName) -> str:
+def _value(estimates: Mapping[str, Estimate], measure: str) -> str:
     return written(estimates[measure].value, READINGS[measure].unit) if measure in estimates else "–"
 
 
-def _span(estimates: Mapping[MeasureName, Any], measure: MeasureName) -> str:
+def _span(estimates: Mapping[str, Estimate], measure: str) -> str:
     return span(estimates[measure], READINGS[measure].unit) if measure in estimates else ""
 
 
@@ -161,106 +143,9 @@ def _counts(counts: Mapping[str, int]) -> str:
 
 
 def numbers(report: Report) -> str:
-    """The report as one JSON object."""
-    document = {
-        "dataset": report.dataset,
-        "made_at": report.made_at,
-        "judge": report.judge,
-        "protocol": report.protocol,
-        "cut": report.cut,
-        "baseline": report.baseline,
-        "asked": report.asked,
-        "questions": report.questions,
-        "sessions": report.sessions,
-        "rejected": dict(report.rejected),
-        "remarks": list(report.remarks),
-        "systems": [_system(system) for system in report.systems],
-        "slices": [asdict(each) for each in report.slices],
-        "pairs": [_pair(pair) for pair in report.pairs],
-        "failures_of": report.studied,
-        "failures_rule": report.rule,
-        "failures": [_failure(shown) for shown in report.failures],
-    }
-    return json.dumps(_without_nan(document), indent=1, allow_nan=False) + "\n"
-
-
-def _system(system: SystemReport) -> dict[str, Any]:
-    return {
-        "name": system.name,
-        "folder": system.folder,
-        "run": system.header.model_dump(mode="json"),
-        "questions": system.asked,
-        "parts": {
-            part.part: {
-                "questions": part.questions,
-                "sessions": part.sessions,
-                **{
-                    measure.value: asdict(part.estimates[measure])
-                    for measure in MeasureName
-                    if measure in part.estimates
-                },
-            }
-            for part in system.parts
-        },
-        "failed_requests": dict(system.failed),
-        "asked_again": system.asked_again,
-        "judge_failures": dict(system.judge_failures),
-        "degraded": dict(system.degraded),
-        "refusals": asdict(system.refusals),
-        "stages_ms": {times.stage: asdict(times) for times in system.stages},
-        "refusal_curve": {
-            "coverage": system.curve.coverage,
-            "hallucination": system.curve.hallucination,
-            "withheld_known": system.curve.withheld,
-            "not_measured": system.curve.unmeasured,
-            "aurc": system.curve.risk.aurc,
-            "points": [asdict(point) for point in system.curve.risk.points],
-        },
-        "reliability": asdict(system.reliability),
-        "spans": asdict(system.spans) if system.spans else None,
-    }
-
-
-def _pair(pair: Pair) -> dict[str, Any]:
-    return {
-        "one": pair.one,
-        "other": pair.other,
-        "measure": MeasureName.TRUTHFULNESS.value,
-        **asdict(pair.paired),
-        "p_corrected": pair.corrected,
-    }
-
-
-def _failure(shown: ShownFailure) -> dict[str, Any]:
-    """Questions and answers as they are: who reads the file decides how to show them."""
-    record = shown.failure.record
-    return {
-        "lesson": shown.failure.lesson.value,
-        "interaction_id": record.interaction_id,
-        "session_id": record.session_id,
-        "question": record.question,
-        "gold": record.gold,
-        "others_right": list(shown.failure.others_right),
-        "replies": [
-            {
-                "system": reply.system,
-                "verdict": reply.verdict,
-                "why": reply.judgement.why,
-                "answer": reply.record.answer.answer if reply.record.answer else None,
-                "confidence": reply.record.answer.confidence if reply.record.answer else None,
-                "refused_by": reply.record.trace.refused_by if reply.record.trace else None,
-                "error": reply.record.error,
-                "client_ms": reply.record.client_ms,
-            }
-            for reply in shown.replies
-        ],
-    }
-
-
-def _without_nan(value: Any) -> Any:
-    """Return the value with NaN and infinity as None, which JSON can hold."""
-    if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
+    """The report as one JSON object. Questions and answers are as they are: who reads the file decides how to
+    show them.
+    """
+    left_out: Any = {"failures": {"__all__": {"photo": True, "failure": {"settled": True}}}}
+    dumped = TypeAdapter(Report).dump_json(report, indent=1, exclude=left_out)
+    return dumped.decode() + "\n"

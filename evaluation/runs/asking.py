@@ -6,7 +6,7 @@ error is recorded as the result of the question, unless every question would end
 
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import anyio
 import structlog
 
 from contracts.answer import DEFAULT_PIPELINE
-from evaluation.data.model import AskedTurn, Conversation
+from evaluation.data.model import AskedTurn, Conversation, EvaluationError
 from evaluation.record import TurnRecord
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.client import Options
@@ -35,10 +35,10 @@ Send = Callable[[Experiment | None], Awaitable[Answer]]
 Sleep = Callable[[float], Awaitable[None]]
 
 _FOR_EVERY_QUESTION = (NotConfigured, PipelineNotFound, Unauthorized)
-_FIRST_PAUSE_S = 0.25
+_FIRST_PAUSE_S, _PAUSE_S, _LONGEST_PAUSE_S = 0.25, 1.0, 30.0
 
 
-class RunStopped(Exception):
+class RunStopped(EvaluationError):
     """It is no use to ask on; the message says why and what to do."""
 
 
@@ -52,14 +52,11 @@ class GatewayRefuses(RunStopped):
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """`overloads`: how often a question that is turned away is asked again, after what Retry-After says
-    (`pause_s` where it says nothing, `longest_pause_s` at most). `losses`: failures in a row to reach the
-    gateway at all after which it is given up.
+    """`overloads`: how often a question that is turned away is asked again, after what Retry-After says.
+    `losses`: failures in a row to reach the gateway at all after which it is given up.
     """
 
     overloads: int = 30
-    pause_s: float = 1.0
-    longest_pause_s: float = 30.0
     losses: int = 5
 
 
@@ -90,61 +87,44 @@ class Questioner:
 
     async def put(self, send: Send) -> Reply:
         """The reply that counts. Raises `RunStopped`."""
-        tries = _Tries()
+        overloads = losses = 0
         while True:
             experiment = self._experiment()
             started = time.monotonic()
             try:
-                answer = await send(experiment)
-            except LoreglassError as failure:
-                client_ms = round((time.monotonic() - started) * 1000, 2)
-                pause_s = self._pause_s(failure, experiment, tries)
-                if pause_s is None:
-                    return Reply(None, failure.kind, client_ms, tries.overloaded)
-                if pause_s:
-                    await self._sleep(pause_s)
-            else:
-                self._losses = 0
-                client_ms = round((time.monotonic() - started) * 1000, 2)
-                return Reply(answer, None, client_ms, tries.overloaded)
+                answer, failure = await send(experiment), None
+            except LoreglassError as error:
+                answer, failure = None, error
+            client_ms = round((time.monotonic() - started) * 1000, 2)
+            self._losses = self._losses + 1 if isinstance(failure, Unreachable) else 0
+            if isinstance(failure, Unreachable) and self._goes_on(failure, losses := losses + 1):
+                await self._sleep(_FIRST_PAUSE_S * 2.0**losses)
+            elif isinstance(failure, Overloaded) and overloads < self._patience.overloads:
+                overloads += 1
+                await self._sleep(min(failure.retry_after_s or _PAUSE_S, _LONGEST_PAUSE_S))
+            elif not self._goes_without(experiment, failure):
+                return Reply(answer, failure.kind if failure else None, client_ms, overloads)
 
     def _experiment(self) -> Experiment | None:
         if not self.explains and not self._varies:
             return None
         return self._wanted.model_copy(update={"explain": self.explains})
 
-    def _pause_s(
-        self, failure: LoreglassError, experiment: Experiment | None, tries: "_Tries"
-    ) -> float | None:
-        """Seconds until the question is asked again; None: it failed."""
-        if isinstance(failure, Unreachable):
-            return self._after_loss(failure, tries)
-        self._losses = 0
-        if isinstance(failure, Overloaded):
-            tries.overloaded += 1
-            if tries.overloaded > self._patience.overloads:
-                tries.overloaded -= 1
-                return None
-            asked_for = failure.retry_after_s or self._patience.pause_s
-            return min(asked_for, self._patience.longest_pause_s)
-        if experiment and isinstance(failure, ExperimentsNotAllowed) and not self._varies:
-            self.explains = False
-            return 0.0
-        self._stop_where_all_would_fail(failure)
-        return None
-
-    def _after_loss(self, failure: LoreglassError, tries: "_Tries") -> float | None:
-        self._losses += 1
+    def _goes_on(self, failure: Unreachable, losses: int) -> bool:
+        """Not where the gateway is up for other questions, and goes down over this one."""
         if self._losses >= self._patience.losses:
             raise GatewayLost(
                 f"{failure.detail}\nThe answers so far are kept. Run the same command again to continue."
             ) from failure
-        tries.lost += 1
-        if (
-            tries.lost >= self._patience.losses
-        ):  # it is up for the other questions, and goes down over this one
-            return None
-        return _FIRST_PAUSE_S * float(2**tries.lost)
+        return losses < self._patience.losses
+
+    def _goes_without(self, experiment: Experiment | None, failure: LoreglassError | None) -> bool:
+        if experiment and isinstance(failure, ExperimentsNotAllowed) and not self._varies:
+            self.explains = False
+            return True
+        if failure:
+            self._stop_where_all_would_fail(failure)
+        return False
 
     def _stop_where_all_would_fail(self, failure: LoreglassError) -> None:
         if isinstance(failure, _FOR_EVERY_QUESTION):
@@ -161,14 +141,6 @@ class Questioner:
             raise GatewayRefuses(failure.detail) from failure
 
 
-@dataclass(slots=True)
-class _Tries:
-    """Of one question."""
-
-    overloaded: int = 0
-    lost: int = 0
-
-
 log = structlog.get_logger()
 
 Keep = Callable[[TurnRecord], Awaitable[None]]
@@ -181,7 +153,7 @@ _FORGET_S = 5
 class Asking:
     """How to ask. `concurrency` conversations run at once; None leaves a choice to the gateway.
 
-    `explain`: ask for explanations; `model_calls`: with what the model was asked and what it wrote.
+    `model_calls`: explanations hold what the model was asked and what it wrote.
     `thresholds`: other cut-offs, for every question. `without`: modules of the pipeline that every question
     is answered without.
     """
@@ -190,7 +162,6 @@ class Asking:
     deadline_ms: int | None = None
     pipeline: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
-    explain: bool = True
     without: tuple[str, ...] = ()
     model_calls: bool = False
 
@@ -208,7 +179,7 @@ class Interview:
         sleep: Sleep = anyio.sleep,
     ) -> None:
         wanted = Experiment(
-            explain=asking.explain,
+            explain=True,
             thresholds=dict(asking.thresholds),
             without=list(asking.without),
             model_calls=asking.model_calls,
@@ -249,7 +220,11 @@ class Interview:
             if self._kept(turn) is None:
                 reply = Reply(None, NO_PHOTO, 0.0, 0) if unreadable else await talk.ask(turn.question)
                 trace = await talk.trace(reply.answer)
-                await self._keep(_record(conversation, place, number, reply, trace))
+                came_back = {
+                    **{each.name: getattr(reply, each.name) for each in fields(reply)},
+                    "trace": trace,
+                }
+                await self._keep(unasked(conversation, place, number).model_copy(update=came_back))
         await talk.forget()
 
     def _kept(self, turn: AskedTurn) -> TurnRecord | None:
@@ -347,19 +322,6 @@ async def _read(photo: Path) -> bytes | None:
     except OSError as error:
         log.warning("photo_unreadable", why=error.strerror)
         return None
-
-
-def _record(
-    conversation: Conversation, place: int, number: int, reply: Reply, trace: Trace | None
-) -> TurnRecord:
-    came_back = {
-        "answer": reply.answer,
-        "trace": trace,
-        "error": reply.error,
-        "client_ms": reply.client_ms,
-        "asked_again": reply.asked_again,
-    }
-    return unasked(conversation, place, number).model_copy(update=came_back)
 
 
 def unasked(conversation: Conversation, place: int, number: int) -> TurnRecord:

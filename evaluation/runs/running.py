@@ -150,7 +150,7 @@ async def make_run(
             await interview.ask_all(task.dataset.conversations)
         except RunStopped as reason:
             stopped = reason
-        refused = task.asking.explain and not interview.questioner.explains
+        refused = not interview.questioner.explains
         run = load_run(task.folder)
         if not stopped:
             store.rewrite_header(explained=run.header.explained)
@@ -174,7 +174,6 @@ def _header(task: Task, gateway: Gateway) -> RunHeader:
         without=list(asking.without),
         rejected=task.dataset.rejections,
         settings={
-            "explain": asking.explain,
             "model_calls": asking.model_calls,
             "concurrency": asking.concurrency,
             "squad": task.choice.get("squad"),

@@ -7,22 +7,22 @@ it writes leaves half a line, which is cut off when the run is opened again: its
 import fcntl
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from chassis.validation import first_fault
-from evaluation.data.model import Rejected
+from evaluation.data.model import EvaluationError, Rejected
 from evaluation.record import RunHeader, TurnRecord
 
 HEADER, TURNS, REJECTED, LOCK = "run.json", "turns.jsonl", "rejected.jsonl", "lock"
 
 
-class RunError(Exception):
+class RunError(EvaluationError):
     """A folder that holds no run, one in use, or one of something else; the message says what to do."""
 
 
@@ -82,14 +82,11 @@ class RunStore:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{folder} cannot be made: {error.strerror}.") from error
-        if (folder / HEADER).exists() or _has_lines(folder):
+        turns = folder / TURNS
+        if (folder / HEADER).exists() or (turns.exists() and turns.stat().st_size > 0):
             raise RunError(f"{folder} holds a run already, or a {TURNS} of its own: choose another folder.")
-        store = cls(folder, header)
-        try:
+        with _closed_by_errors(cls(folder, header)) as store:
             store.begin(header, rejected)
-        except BaseException:
-            store.close()
-            raise
         return store
 
     @classmethod
@@ -105,16 +102,12 @@ class RunStore:
         """
         if not (folder / HEADER).exists():
             return cls.create(folder, header, rejected)
-        store = cls.open(folder)
-        try:
+        with _closed_by_errors(cls.open(folder)) as store:
             different = _differences(store.header, header)
             if different and store.records:
                 raise RunError(f"{folder} holds a run with {' and '.join(different)}: choose another folder.")
             if different:
                 store.begin(header, rejected)
-        except BaseException:
-            store.close()
-            raise
         return store
 
     def begin(self, header: RunHeader, rejected: Sequence[Rejected]) -> None:
@@ -154,21 +147,17 @@ class RunStore:
     def __enter__(self) -> "RunStore":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 
-_SELECTION = "other questions (another dataset, part, limit or seed)"
-
-
-def _has_lines(folder: Path) -> bool:
-    turns = folder / TURNS
-    return turns.exists() and turns.stat().st_size > 0
+@contextmanager
+def _closed_by_errors(store: RunStore) -> Iterator[RunStore]:
+    try:
+        yield store
+    except BaseException:
+        store.close()
+        raise
 
 
 def _order(record: TurnRecord) -> tuple[int, str, str, int]:
@@ -178,12 +167,11 @@ def _order(record: TurnRecord) -> tuple[int, str, str, int]:
 def _differences(kept: RunHeader, asked: RunHeader) -> list[str]:
     """What is not the same, in words; where the gateway is may change."""
     told = {
-        _SELECTION: kept.fingerprint != asked.fingerprint,
+        "other questions (another dataset, part, limit or seed)": kept.fingerprint != asked.fingerprint,
         f"pipeline {kept.pipeline or 'left to the gateway'}": kept.pipeline != asked.pipeline,
         "other thresholds": kept.thresholds != asked.thresholds,
         "other modules left out": kept.without != asked.without,
         "another deadline": kept.deadline_ms != asked.deadline_ms,
-        "another choice about explanations": kept.settings.get("explain") != asked.settings.get("explain"),
         "another choice about the model's calls": kept.settings.get("model_calls", False)
         != asked.settings.get("model_calls", False),
     }
@@ -248,19 +236,11 @@ def _records(folder: Path) -> tuple[list[TurnRecord], int]:
 
 def _rejected(folder: Path) -> tuple[Rejected, ...]:
     path = folder / REJECTED
-    if not path.exists():
-        return ()
+    rows = TypeAdapter(Rejected)
     try:
-        rows = [_RejectedLine.model_validate_json(line) for line in path.read_bytes().split(b"\n") if line]
+        return tuple(map(rows.validate_json, path.read_bytes().splitlines() if path.exists() else ()))
     except ValidationError as error:
         raise RunError(f"{path} cannot be read: {first_fault(error)}.") from error
-    return tuple(Rejected(row.kind, row.where, row.why) for row in rows)
-
-
-class _RejectedLine(BaseModel):
-    kind: str
-    where: str
-    why: str
 
 
 def _replace(path: Path, text: str) -> None:

@@ -15,18 +15,16 @@ from rich.table import Table
 from tqdm import tqdm
 
 from evaluation.data.model import Dataset, Part
-from evaluation.judging.rule_judge import RuleJudge
+from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.verdicts import Judgement
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
 from evaluation.runs.store import Run
+from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Scores, case_of, scored_with, scores_of
+from evaluation.scoring.scored import Scored, case_of, scored_with
 from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
-
-FAILED = "failed"
-_COST = "there is no refusal curve, no evidence shown with failures, and nothing to calibrate on"
 
 
 class Tally:
@@ -34,14 +32,13 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
-        self._judge = RuleJudge()
         self._judgements: dict[str, Judgement] = {}
 
-    async def add(self, record: TurnRecord) -> None:
+    def add(self, record: TurnRecord) -> None:
         """Judge one more."""
-        judgement = await self._judge.judge(case_of(record))
+        judgement = judge_by_rules(case_of(record))
         self._judgements[record.interaction_id] = judgement
-        self.counts[FAILED if record.error else judgement.verdict.value] += 1
+        self.counts["failed" if record.error else judgement.verdict.value] += 1
 
     def scored(self, records: Iterable[TurnRecord]) -> list[Scored]:
         """Those records that were added, with their judgements."""
@@ -49,46 +46,33 @@ class Tally:
 
 
 def print_made(made: Made, scored: Sequence[Scored], console: Console) -> None:
-    """As `print_run`, and what this attempt added."""
-    run = made.run
-    print_run(run, scored, console)
-    if made.refused:
-        console.print(
-            "The gateway allows no experiments, so the answers came without explanations: "
-            f"{_COST}. LOREGLASS_GATEWAY_EXPERIMENTS=true on the gateway allows them.",
-            style="yellow",
-        )
-    kept = f"{made.asked} asked now, {len(run.records)} in all: {run.folder}"
-    console.print(kept, highlight=False, soft_wrap=True, markup=False)
-
-
-def print_run(run: Run, scored: Sequence[Scored], console: Console) -> None:
-    """The scores by both protocols, or SQuAD's where the golds are stretches of a text; and whatever was not
-    asked or failed.
+    """The scores by both protocols, or SQuAD's where the golds are stretches of a text; what was not asked
+    or failed; and what this attempt added.
     """
-    spans = marked(scored)
-    name = run.header.name
-    if spans:
-        print_spans(name, span_scores(spans), console)
+    run = made.run
+    if spans := marked(scored):
+        print_spans(run.header.name, span_scores(spans), console)
     else:
-        console.print(_table(name, scored))
+        console.print(_table(run.header.name, scored))
     console.print("judged by rules; `eval judge` asks a model, `eval report` shows more", style="dim")
     _count(console, "rows that could not be asked", run.header.rejected)
     _count(console, "failed requests", run.failures)
     again = sum(record.asked_again for record in run.records)
     if again:
         console.print(f"turned away as overloaded, and asked again: {again}", highlight=False)
+    if made.refused:
+        console.print(
+            "The gateway allows no experiments, so the answers came without explanations: there is no "
+            "refusal curve, no evidence shown with failures, and nothing to calibrate on. "
+            "LOREGLASS_GATEWAY_EXPERIMENTS=true on the gateway allows them.",
+            style="yellow",
+        )
+    kept = f"{made.asked} asked now, {len(run.records)} in all: {run.folder}"
+    console.print(kept, highlight=False, soft_wrap=True, markup=False)
 
 
 def _table(name: str, scored: Sequence[Scored]) -> Table:
-    table = Table(
-        title=escape(name),
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    table = _titled(name)
     for heading in ("part", "protocol"):
         table.add_column(heading, no_wrap=True)
     for heading in ("n", "accuracy", "missing", "halluc.", "truthful", "session", "stopped"):
@@ -96,17 +80,18 @@ def _table(name: str, scored: Sequence[Scored]) -> Table:
     for part in Part:
         of_part = [each for each in scored if each.record.part is part]
         for protocol in Protocol if of_part else ():
-            table.add_row(part.value, protocol.value, *_cells(scores_of(of_part, protocol)))
+            scores = _cells(scores_of(of_part, protocol))
+            table.add_row(part.value, protocol.value, str(len(of_part)), *scores)
     return table
 
 
-def _cells(scores: Scores) -> list[str]:
+def _cells(scores: Mapping[str, float]) -> list[str]:
+    stopped = scores["early_stopped"]
     return [
-        str(scores.count),
-        *(f"{rate:.1%}" for rate in (scores.accuracy, scores.missing, scores.hallucination)),
-        f"{scores.truthfulness:+.3f}",
-        f"{scores.session_truthfulness:+.3f}",
-        "" if scores.early_stopped is None else f"{scores.early_stopped:.1%}",
+        *(f"{scores[name]:.1%}" for name in ("accuracy", "missing", "hallucination")),
+        f"{scores['truthfulness']:+.3f}",
+        f"{scores['session_truthfulness']:+.3f}",
+        "" if math.isnan(stopped) else f"{stopped:.1%}",
     ]
 
 
@@ -144,11 +129,20 @@ def print_spans(name: str, scores: SpanScores, console: Console) -> None:
     console.print(_LEGEND, style="dim", soft_wrap=True)
 
 
+def _titled(title: str) -> Table:
+    return Table(
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 1, 0, 0),
+        pad_edge=False,
+    )
+
+
 def outcome_table(title: str, first: str) -> Table:
     """A table of outcomes whose first column has that heading; columns may be added to its right."""
-    table = Table(
-        title=escape(title), title_justify="left", title_style="bold", box=None, padding=(0, 1, 0, 0)
-    )
+    table = _titled(title)
     table.add_column(first, no_wrap=True)
     for heading in _OUTCOMES:
         table.add_column(heading, justify="right")
@@ -174,7 +168,7 @@ def watched(tally: Tally, turns: int, label: str = "") -> Iterator[OnRecord]:
     with tqdm(total=turns, unit="question", desc=label or None, file=sys.stderr, dynamic_ncols=True) as bar:
 
         async def on_record(record: TurnRecord) -> None:
-            await tally.add(record)
+            tally.add(record)
             bar.set_postfix(tally.counts, refresh=False)
             bar.update()
 
@@ -188,21 +182,20 @@ async def ask_several(
     asking: Asking,
     gateway: Gateway,
     choice: Mapping[str, Any],
-) -> list[tuple[Run, list[Scored]]]:
-    """Each system's run in `folder`/<its name>, complete, with what the rule judge says of it.
+) -> list[Run]:
+    """Each system's run in `folder`/<its name>, complete.
 
     What was asked before is not asked again. One at a time, so that no system waits for another's questions.
     Raises `RunStopped` and `RunError`; what has been answered until then is kept.
     """
-    done: list[tuple[Run, list[Scored]]] = []
+    runs = []
     for name in systems:
         system = System.named(name)
         asked = replace(asking, pipeline=system.pipeline, without=system.without)
         task = Task(dataset, folder / name, asked, name, choice)
-        tally = Tally()
-        with watched(tally, task.turns, name) as on_record:
+        with watched(Tally(), task.turns, name) as on_record:
             made = await make_run(task, gateway, on_record=on_record)
         if made.stopped:
             raise made.stopped
-        done.append((made.run, tally.scored(made.run.records)))
-    return done
+        runs.append(made.run)
+    return runs

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -75,106 +76,73 @@ def unit_of(scored: Scored) -> Unit:
     return record.part, record.session_id, record.turn
 
 
-def rate(name: str, protocol: Protocol, *verdicts: Verdict) -> Measure:
-    """The share of turns with one of these verdicts."""
-    return _over_settled(name, protocol, lambda turn: float(turn.counted(protocol) in verdicts))
+_Value = Callable[[Settled, Protocol], float]
+_OF_VERDICTS: dict[str, _Value] = {
+    "truthfulness": lambda turn, protocol: turn.counted(protocol).points,
+    "accuracy": lambda turn, protocol: float(turn.counted(protocol) is Verdict.CORRECT),
+    "acceptable": lambda turn, protocol: float(turn.counted(protocol) is Verdict.ACCEPTABLE),
+    "missing": lambda turn, protocol: float(turn.counted(protocol) is Verdict.MISSING),
+    "hallucination": lambda turn, protocol: float(turn.counted(protocol) is Verdict.INCORRECT),
+    "session_truthfulness": lambda turn, protocol: turn.stopped.points,
+    "early_stopped": lambda turn, protocol: float(turn.given_up) if _is_of_several(turn) else math.nan,
+}
+_BY_SESSION = ("session_truthfulness", "early_stopped")
+USAGE = ("calls", "prompt_tokens", "completion_tokens")
+_QUANTILES = {"elapsed_p50_ms": 0.50, "elapsed_p95_ms": 0.95}
+_RECALL = re.compile(r"(image|crop|page)_recall@([1-9][0-9]?)")
 
 
-def accuracy(protocol: Protocol) -> Measure:
-    """Right answers among all; by `kdd-cup-2025` it is what QA-Dragon reports (section 4.1.1)."""
-    return rate("accuracy", protocol, Verdict.CORRECT)
+def measure(name: str, protocol: Protocol) -> Measure:
+    """Return the measure of that name. Raises `ValueError` where there is none.
+
+    `accuracy`, `acceptable`, `missing`, `hallucination`: shares of all turns; `truthfulness`: mean points.
+    `session_truthfulness`: the kits' conversation score, after the early stop; `early_stopped`: of the
+    conversations of several turns, those that the wearer would give up. `overlap`: share of the gold's words.
+    `elapsed_…`: milliseconds until the caller had the answer; failed requests have none. `calls`,
+    `prompt_tokens`, `completion_tokens`: of the model. `image_recall@k`, `crop_recall@k`, `page_recall@k`.
+    """
+    if name in _OF_VERDICTS:
+        return Measure(name, partial(_of_verdicts, name, protocol), by_session=name in _BY_SESSION)
+    if name in USAGE:
+        return Measure(name, partial(_of_answers, lambda each: _usage(each, name)))
+    if name == "overlap":
+        return Measure(name, partial(_of_answers, lambda each: overlap(each.answer, each.record.gold)))
+    if name == "elapsed_mean_ms" or name in _QUANTILES:
+        return Measure(name, partial(_of_answers, _client_ms), quantile=_QUANTILES.get(name))
+    if recall := _RECALL.fullmatch(name):
+        k = int(recall[2])
+        if recall[1] == "page":
+            return Measure(name, partial(_recall, PAGES, k, _has_answer, _is_told_by_pages))
+        stage = WHOLE_PHOTO if recall[1] == "image" else CROPS
+        return Measure(name, partial(_recall, stage, k, _has_thing, _names_a_thing))
+    raise ValueError(f"there is no measure {name!r}")
 
 
-def acceptable(protocol: Protocol) -> Measure:
-    """What people call useful with minor errors, among all."""
-    return rate("acceptable", protocol, Verdict.ACCEPTABLE)
+def scores_of(scored: Sequence[Scored], protocol: Protocol) -> dict[str, float]:
+    """Return CRAG-MM's scores of whole conversations, by measure; NaN where there is nothing to measure."""
+    return {name: measure(name, protocol).of(scored) for name in _OF_VERDICTS}
 
 
-def missing(protocol: Protocol) -> Measure:
-    """Refusals among all."""
-    return rate("missing", protocol, Verdict.MISSING)
+def _of_verdicts(name: str, protocol: Protocol, scored: Sequence[Scored]) -> Valued:
+    value = _OF_VERDICTS[name]
+    return {unit_of(turn.scored): value(turn, protocol) for turn in settle(scored, protocol)}
 
 
-def hallucination(protocol: Protocol) -> Measure:
-    """Wrong answers among all."""
-    return rate("hallucination", protocol, Verdict.INCORRECT)
+def _of_answers(value: Callable[[Scored], float], scored: Sequence[Scored]) -> Valued:
+    return {unit_of(each): value(each) for each in scored}
 
 
-def truthfulness(protocol: Protocol) -> Measure:
-    """Mean points over turns."""
-    return _over_settled("truthfulness", protocol, lambda turn: turn.counted(protocol).points)
+def _is_of_several(turn: Settled) -> bool:
+    return turn.scored.record.part is Part.MULTI
 
 
-def session_truthfulness(protocol: Protocol) -> Measure:
-    """Mean over conversations of mean points, after the early stop (the kits' conversation score)."""
-    measure = _over_settled("session_truthfulness", protocol, lambda turn: turn.stopped.points)
-    return Measure(measure.name, measure.values, by_session=True)
+def _usage(scored: Scored, what: str) -> float:
+    answer = scored.record.answer
+    return math.nan if answer is None else float(getattr(answer.model_usage, what))
 
 
-def early_stopped(protocol: Protocol) -> Measure:
-    """Conversations of several turns that the wearer would give up, among all such."""
-
-    def value(turn: Settled) -> float:
-        return float(turn.given_up) if turn.scored.record.part is Part.MULTI else math.nan
-
-    measure = _over_settled("early_stopped", protocol, value)
-    return Measure(measure.name, measure.values, by_session=True)
-
-
-def turns_succeeded(protocol: Protocol) -> Measure:
-    """Right answers a conversation of several turns, before it is given up (the paper's Figure 7f)."""
-
-    def values(scored: Sequence[Scored]) -> Valued:
-        found: Valued = {}
-        for turn in settle(scored, protocol):
-            record = turn.scored.record
-            if record.part is Part.MULTI:
-                unit = (record.part, record.session_id, 0)
-                found[unit] = found.get(unit, 0.0) + float(turn.stopped is Verdict.CORRECT)
-        return found
-
-    return Measure("turns_succeeded", values)
-
-
-def gold_overlap() -> Measure:
-    """Mean share of the gold answer's words that are said; an answer that is not there says none."""
-    return Measure(
-        "overlap", lambda scored: {unit_of(each): overlap(each.answer, each.record.gold) for each in scored}
-    )
-
-
-def elapsed() -> Measure:
-    """Mean milliseconds until the caller had the answer; failed requests have none."""
-    return Measure("elapsed_mean_ms", _client_ms)
-
-
-def elapsed_percentile(share: float) -> Measure:
-    """The time within which this share of the answers was there (nearest rank)."""
-    return Measure(f"elapsed_p{share * 100:.0f}_ms", _client_ms, quantile=share)
-
-
-def model_usage(what: str) -> Measure:
-    """Mean `calls`, `prompt_tokens` or `completion_tokens` of the model for an answer; failures have none."""
-
-    def values(scored: Sequence[Scored]) -> Valued:
-        return {
-            unit_of(each): float(getattr(each.record.answer.model_usage, what))
-            for each in scored
-            if each.record.answer is not None
-        }
-
-    return Measure(what, values)
-
-
-def _client_ms(scored: Sequence[Scored]) -> Valued:
-    return {unit_of(each): each.record.client_ms if each.record.answer else math.nan for each in scored}
-
-
-def _over_settled(name: str, protocol: Protocol, value: Callable[[Settled], float]) -> Measure:
-    def values(scored: Sequence[Scored]) -> Valued:
-        return {unit_of(turn.scored): value(turn) for turn in settle(scored, protocol)}
-
-    return Measure(name, values)
+def _client_ms(scored: Scored) -> float:
+    return scored.record.client_ms if scored.record.answer else math.nan
 
 
 _WORD = re.compile(r"[^\W_]+")
@@ -206,33 +174,22 @@ _TOLD_BY_A_PAGE = frozenset({AnswerType.NUMBER, AnswerType.DATE, AnswerType.NAME
 Found = Callable[[TurnRecord, Sequence[SearchResult]], bool]
 
 
-def image_recall(stage: str, k: int) -> Measure:
-    """Whether the photographed thing is among the first `k` things; of photos whose thing is known."""
-    return _recall(stage, k, _has_thing, _names_a_thing)
+def _recall(
+    stage: str, k: int, has: Found, counts: Callable[[TurnRecord], bool], scored: Sequence[Scored]
+) -> Valued:
+    """Whether the first `k` results have the thing or say the answer: 0 or 1 a turn with a gold that was
+    searched for; NaN for all where no search brought `k`.
 
-
-def page_recall(k: int) -> Measure:
-    """Whether what was brought of the first `k` pages says the answer, the paper's estimate of recall.
-
-    Of questions for pages whose answer is a number, date, name or stretch of text.
+    Of pages it is what was brought of them, the paper's estimate of recall.
     """
-    return _recall(PAGES, k, _has_answer, _is_told_by_pages)
-
-
-def _recall(stage: str, k: int, has: Found, counts: Callable[[TurnRecord], bool]) -> Measure:
-    """0 or 1 a turn with a gold that was searched for; NaN for all where no search brought `k`."""
-
-    def values(scored: Sequence[Scored]) -> Valued:
-        valued: Valued = {}
-        most = 0
-        for each in scored:
-            results = results_of(each.record, stage) if counts(each.record) else None
-            if results is not None:
-                most = max(most, len(results))
-                valued[unit_of(each)] = float(has(each.record, results[:k]))
-        return valued if most >= k else dict.fromkeys(valued, math.nan)
-
-    return Measure(f"{stage}_recall_at_{k}", values)
+    valued: Valued = {}
+    most = 0
+    for each in scored:
+        results = results_of(each.record, stage) if counts(each.record) else None
+        if results is not None:
+            most = max(most, len(results))
+            valued[unit_of(each)] = float(has(each.record, results[:k]))
+    return valued if most >= k else dict.fromkeys(valued, math.nan)
 
 
 def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:

@@ -1,12 +1,11 @@
 """Answers with their verdicts, as each protocol counts them, and CRAG-MM's scores of them."""
 
-import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from evaluation.data.model import Part
+from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.model_judge import MODEL, version_of
 from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
 from evaluation.judging.text import APPROXIMATE, Cut
@@ -130,7 +129,7 @@ def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]
     return {name: sorted(turns, key=lambda each: each.record.turn) for name, turns in sessions.items()}
 
 
-class NotJudged(Exception):
+class NotJudged(EvaluationError):
     """A judge has no verdicts on a run, or not on all of it; the message says how to get them."""
 
 
@@ -177,91 +176,6 @@ def _how(judge: str) -> str:
     if judge == HUMAN:
         return "--judge human --labels FILE"
     return f"--judge model --model {judge.removeprefix(MODEL)}"
-
-
-@dataclass(frozen=True, slots=True)
-class Scores:
-    """Rates over turns in 0..1 that add up to 1, and truthfulness in -1..1; all NaN where `count` is 0.
-
-    `truthfulness`: the mean of 1, .5, 0 and -1 over turns. `session_truthfulness`: the mean over
-    conversations of their turns' mean, after the early stop in both protocols. `early_stopped`: the share of
-    multi-turn conversations with two failures in a row (the paper's Table 9); None where there is none such.
-    """
-
-    count: int
-    accuracy: float
-    missing: float
-    hallucination: float
-    truthfulness: float
-    acceptable: float = 0.0
-    early_stopped: float | None = None
-    session_truthfulness: float = math.nan
-
-
-NO_SCORES = Scores(0, math.nan, math.nan, math.nan, math.nan, math.nan)
-
-
-def scores_of(scored: Iterable[Scored], protocol: Protocol) -> Scores:
-    """Return the scores of whole conversations."""
-    settled = settle(scored, protocol)
-    if not settled:
-        return NO_SCORES
-    counts = Counter(turn.counted(protocol) for turn in settled)
-    total = len(settled)
-    sessions: defaultdict[tuple[Part, str], list[Settled]] = defaultdict(list)
-    for turn in settled:
-        sessions[turn.scored.record.part, turn.scored.record.session_id].append(turn)
-    talks = [turns for (part, _), turns in sessions.items() if part is Part.MULTI]
-    return Scores(
-        count=total,
-        accuracy=counts[Verdict.CORRECT] / total,
-        missing=counts[Verdict.MISSING] / total,
-        hallucination=counts[Verdict.INCORRECT] / total,
-        truthfulness=math.fsum(verdict.points * count for verdict, count in counts.items()) / total,
-        acceptable=counts[Verdict.ACCEPTABLE] / total,
-        early_stopped=sum(turns[0].given_up for turns in talks) / len(talks) if talks else None,
-        session_truthfulness=math.fsum(
-            math.fsum(turn.stopped.points for turn in turns) / len(turns) for turns in sessions.values()
-        )
-        / len(sessions),
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Refusals:
-    """How refusing and knowing go together.
-
-    `kept`: refusals of what cannot be known; `timid`: refusals of what can.
-    """
-
-    unanswerable: int
-    kept: int
-    answerable: int
-    timid: int
-
-
-def refusals(scored: Iterable[Scored], protocol: Protocol) -> Refusals:
-    """Refusals by whether they were right; a failed request is no refusal."""
-    counts = Counter(
-        (each.record.answerable, each.verdict(protocol) is Verdict.MISSING and each.record.error is None)
-        for each in scored
-    )
-    return Refusals(
-        unanswerable=counts[False, True] + counts[False, False],
-        kept=counts[False, True],
-        answerable=counts[True, True] + counts[True, False],
-        timid=counts[True, True],
-    )
-
-
-def errors(scored: Iterable[Scored]) -> Mapping[str, int]:
-    """Failed requests by the name of their error."""
-    return dict(Counter(each.record.error for each in scored if each.record.error is not None))
-
-
-def failed_judgements(scored: Iterable[Scored]) -> Mapping[str, int]:
-    """Judgements that a judge failed to give, by why."""
-    return dict(Counter(each.judgement.why for each in scored if each.judgement.failed))
 
 
 def degradations(scored: Iterable[Scored]) -> Mapping[str, int]:

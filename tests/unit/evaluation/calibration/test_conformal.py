@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from itertools import permutations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.calibration.calibrating import Aim
-from evaluation.calibration.ceiling import Guarantee, p_value, through
+from evaluation.calibration.ceiling import Guarantee, losses, p_value, through
+from evaluation.calibration.promise import chooser, cross_validated, kept, under, wrong_by_conversation
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, replay
-from evaluation.calibration.report import cross_validated, kept, under, wrong_by_conversation
-from evaluation.reporting.confidence import Candidate, risk_coverage
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 DRAWS = 150
@@ -116,59 +113,19 @@ def test_along_a_path_ever_less_is_given() -> None:
         given_before = now
 
 
-def candidates(*pairs: tuple[float, float]) -> list[Candidate]:
-    return [Candidate(score, loss) for score, loss in pairs]
-
-
-def test_the_surest_are_given_first() -> None:
-    curve = risk_coverage(candidates((0.2, 1.0), (0.9, 0.0), (0.5, 0.0)), questions=4)
-    assert [(p.threshold, p.coverage, p.hallucination) for p in curve.points[1:]] == [
-        (0.9, 0.25, 0.0),
-        (0.5, 0.5, 0.0),
-        (0.2, 0.75, 0.25),
-    ]
-    assert curve.aurc == pytest.approx((0 + 0 + 1 / 3) / 3)
-
-
-def test_answers_of_one_score_are_weighed_as_in_a_random_order() -> None:
-    tied = [(0.5, 1.0), (0.5, 0.0), (0.5, 0.0), (0.5, 1.0)]
-    orders = [
-        risk_coverage(candidates(*((place / 9, loss) for place, (_, loss) in enumerate(order)))).aurc
-        for order in permutations(tied)
-    ]
-    assert risk_coverage(candidates(*tied)).aurc == pytest.approx(sum(orders) / len(orders))
-
-
-def test_a_score_that_is_no_number_is_withheld_first() -> None:
-    curve = risk_coverage(candidates((math.nan, 1.0), (0.1, 0.0)))
-    assert curve.points[-1].threshold == -math.inf
-    assert curve.points[-2].risk == 0.0
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.sampled_from([0.0, 0.5, 1.0])), min_size=1, max_size=40))
-def test_coverage_only_grows_and_ends_at_the_mean_loss(pairs: list[tuple[float, float]]) -> None:
-    curve = risk_coverage(candidates(*pairs))
-    coverages = [point.coverage for point in curve.points]
-    assert coverages == sorted(coverages)
-    assert curve.points[-1].risk == pytest.approx(sum(loss for _, loss in pairs) / len(pairs))
-    assert 0.0 <= curve.aurc <= 1.0
-
-
-AIM = Aim(tuned=("answer_confidence", "judged"))
-
-
 def noise(seed: int) -> Signals:
     """Signals that say nothing of what is right."""
     rng = np.random.default_rng(seed)
     signals = generated(rng, 60, tokens=False)
-    return replace(signals, proposed=rng.choice([1.0, -1.0], 60), p_direct=np.full(60, np.nan))
+    nothing = np.full(60, np.nan)
+    return replace(signals, proposed=rng.choice([1.0, -1.0], 60), p_direct=nothing, support=nothing)
 
 
 def test_cross_validation_expects_nothing_from_noise() -> None:
     flattered, expected = [], []
-    for seed in range(12):
+    for seed in range(6):
         signals = noise(seed)
-        choose = AIM.chooser(USUAL)
+        choose = chooser(None, USUAL)
         flattered.append(under(signals, choose(signals)).truthfulness)
         found = cross_validated(signals, choose)
         assert found is not None
@@ -194,7 +151,7 @@ def test_folds_never_share_conversations() -> None:
 
 def test_too_few_conversations_have_no_estimate() -> None:
     signals = noise(4)
-    assert cross_validated(signals.where(np.arange(3)), AIM.chooser(USUAL)) is None
+    assert cross_validated(signals.where(np.arange(3)), chooser(None, USUAL)) is None
 
     def refuse(_: Signals) -> Cutoffs:
         raise CalibrationError("too few")
@@ -214,10 +171,9 @@ def test_guarantee_counts_conversations() -> None:
         judged=np.full(8, np.nan),
     )
     assert under(signals, OPEN).hallucination == 0.5
-    guarantee = Guarantee(0.3)
     among_all, low = wrong_by_conversation(signals, OPEN)
     assert low == 0.0
-    assert among_all == pytest.approx(guarantee.losses(signals, OPEN).mean())
+    assert among_all == pytest.approx(losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
     held, told = kept(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
     assert held is True

@@ -1,6 +1,5 @@
 """Write tiny datasets in CRAG-MM's formats."""
 
-import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -89,15 +88,8 @@ def write_parquet(path: Path, rows: Sequence[Row], names: Mapping[str, Sequence[
 
 
 def write_jsonl(path: Path, rows: Sequence[Any]) -> Path:
-    """Rows as lines (a text as it is); embedded photos become base64."""
+    """Rows as lines (a text as it is), without embedded photos."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    lines = [each if isinstance(each, str) else json.dumps(_as_json(each)) for each in rows]
+    lines = [each if isinstance(each, str) else json.dumps(each) for each in rows]
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
-
-
-def _as_json(of: Any) -> Any:
-    image = of.get("image") if isinstance(of, dict) else None
-    if isinstance(image, dict) and isinstance(image.get("bytes"), bytes):
-        return {**of, "image": base64.b64encode(image["bytes"]).decode()}
-    return of

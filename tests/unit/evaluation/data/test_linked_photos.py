@@ -18,12 +18,11 @@ def host() -> Iterator[Host]:
         yield host
 
 
-def opened(folder: Path, rows: list[Row], *, fetch: bool = True, told: list[object] | None = None) -> Dataset:
+def opened(folder: Path, rows: list[Row], *, told: list[object] | None = None) -> Dataset:
     source = write_parquet(folder / "data/validation.parquet", [columns(each) for each in rows], SINGLE_NAMES)
     return open_dataset(
         str(source),
         cache=folder / "cache",
-        fetch_images=fetch,
         fetcher=PublicFetcher(is_allowed=lambda each: each == "127.0.0.1" or is_public(each)),
         on_progress=(lambda *each: told.append(each)) if told is not None else None,
     )
@@ -43,7 +42,7 @@ def test_a_missing_photo_is_fetched_once_and_then_held(host: Host, tmp_path: Pat
         picture("olive"),
     ]
     assert told == [("rows", 3, 3), *(("images", each, 3) for each in (1, 2, 3)), ("photos", 1, 1)]
-    assert opened(tmp_path, rows) == first == opened(tmp_path, rows, fetch=False)
+    assert opened(tmp_path, rows) == first
     assert host.asked["/olive.jpg"] == 1
 
 
@@ -56,13 +55,6 @@ def test_a_photo_in_hand_is_not_fetched(host: Host, tmp_path: Path) -> None:
 def test_a_damaged_photo_is_fetched_instead(host: Host, tmp_path: Path) -> None:
     rows = [row("a", image={"bytes": b"junk", "path": None}, image_url=f"{host.url}/cyan.jpg")]
     assert opened(tmp_path, rows).conversations[0].photo.read_bytes() == picture("cyan")
-
-
-def test_nothing_is_fetched_where_it_is_not_allowed(host: Host, tmp_path: Path) -> None:
-    dataset = opened(tmp_path, [row("a"), row("b", image_url=f"{host.url}/navy.jpg")], fetch=False)
-    assert dataset.rejections == {"missing_image": 1}
-    assert "nothing is to be fetched" in dataset.rejected[0].why
-    assert host.asked["/navy.jpg"] == 0
 
 
 @pytest.mark.parametrize(

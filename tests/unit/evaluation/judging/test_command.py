@@ -125,11 +125,8 @@ def test_people_are_imported_and_rows_that_do_not_fit_are_named(tmp_path: Path) 
 
 def test_two_judges_are_compared_on_what_both_have_judged(tmp_path: Path) -> None:
     run = a_run(tmp_path / "a")
-    labels = tmp_path / "labels.jsonl"
-    rows = {"s0.0": "perfect", "s1.0": "perfect", "s2.0": "missing", "s6.0": "incorrect"}
-    labels.write_text(
-        "".join(f'{{"interaction_id": "{id_}", "label": "{label}"}}\n' for id_, label in rows.items())
-    )
+    labels = tmp_path / "labels.csv"
+    labels.write_text("interaction_id,label\ns0.0,perfect\ns1.0,perfect\ns2.0,missing\ns6.0,incorrect\n")
     typed("judge", run, "--judge", "human", "--labels", labels)
     reply = typed("agreement", run, "--between", "rules", "human")
     assert reply.exit_code == 0, reply.output

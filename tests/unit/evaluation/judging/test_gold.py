@@ -9,7 +9,7 @@ from typer.testing import CliRunner, Result
 
 from evaluation.cli import app
 from evaluation.judging import prompt
-from evaluation.judging.agreement import gold_cases, held, score_of
+from evaluation.judging.agreement import gold_cases, with_people
 from evaluation.judging.model_judge import undisputed
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.verdicts import Case, Judgement, Verdict
@@ -37,22 +37,23 @@ def test_scores_by_verdict_are_those_of_counting() -> None:
     first, *rest = [each for each in CASES if each.verdict is Verdict.INCORRECT]
     said = {each.case.interaction_id: Judgement(each.verdict, "") for each in CASES}
     said[first.case.interaction_id] = Judgement(Verdict.CORRECT, "")
-    found = held(CASES, said)
+    found = with_people(CASES, said)
     rights = sum(each.verdict is Verdict.CORRECT for each in CASES)
-    assert score_of(Verdict.CORRECT, found).precision == pytest.approx(rights / (rights + 1))
-    assert score_of(Verdict.INCORRECT, found).recall == pytest.approx(len(rest) / (len(rest) + 1))
-    assert score_of(Verdict.CORRECT, found).accuracy == pytest.approx(1 - 1 / len(CASES))
+    scores = found.by_verdict() / 100
+    assert scores.loc["correct", "precision"] == pytest.approx(rights / (rights + 1))
+    assert scores.loc["incorrect", "recall"] == pytest.approx(len(rest) / (len(rest) + 1))
+    assert scores.loc["correct", "accuracy"] == pytest.approx(1 - 1 / len(CASES))
 
 
 def test_the_rules_judge_agrees_with_people_on_most() -> None:
-    found = held(CASES, {each.case.interaction_id: judge_by_rules(each.case) for each in CASES})
+    found = with_people(CASES, {each.case.interaction_id: judge_by_rules(each.case) for each in CASES})
     assert found.accuracy > 0.7
 
 
 def test_the_command_prints_the_rules_judge_by_kind() -> None:
     result = CliRunner().invoke(app, ["gold"])
     assert result.exit_code == 0
-    assert f"rules: {len(CASES)} answers" in result.output
+    assert f"rules: answers: {len(CASES)}, equal" in result.output
     assert all(kind in result.output for kind in {each.kind for each in CASES})
 
 

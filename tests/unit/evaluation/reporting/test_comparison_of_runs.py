@@ -3,14 +3,16 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.comparison import JudgedRun, ReportError, compared
-from evaluation.reporting.confidence import Point, confidence_of, curve, points, reliability
+from evaluation.reporting.curves import confidence_of, curve, in_hand
 from evaluation.reporting.failures import MOST, MOST_OF_A_CELL, Lesson, gold_in_evidence, instructive
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, settle
@@ -23,7 +25,7 @@ ASKED = questions(12, seed=1)
 def judged(name: str, **changes: str) -> JudgedRun:
     generated = run(Skill(name), ASKED)
     header = generated.header.model_copy(update=changes)
-    return JudgedRun(Path(f"runs/{name}"), header, generated.scored, {})
+    return JudgedRun(Path(f"runs/{name}"), header, generated.scored)
 
 
 def without(judged_run: JudgedRun, *lost: str) -> JudgedRun:
@@ -100,17 +102,19 @@ def one(said: str, *, abstained: bool = False, proposed: str | None = None) -> S
     return Scored(scored.record.model_copy(update={"answer": changed}), Judgement(WRONG, "made up"))
 
 
+def verdict_of(scored: Scored) -> Verdict:
+    return scored.verdict(PROTOCOL)
+
+
 def test_a_model_that_says_it_does_not_know_has_not_answered() -> None:
-    assert points(settle([one("I don't know that.")], PROTOCOL), [], PROTOCOL) == []
-    assert points([], [one("I do not know.", abstained=True)], PROTOCOL) == []
+    assert in_hand([one("I don't know that.")], [one("I do not know.", abstained=True)], verdict_of).empty
 
 
-def test_an_answer_that_was_given_has_the_confidence_it_came_with() -> None:
-    assert points(settle([one("Maker 7.")], PROTOCOL), [], PROTOCOL) == [Point(0.7, WRONG, True)]
-
-
-def test_withheld_answer_has_combined_confidence() -> None:
-    assert points([], [one("Maker 7.")], PROTOCOL) == [Point(0.15, WRONG, False)]
+def test_confidence_is_that_of_the_answer_or_combined_for_a_withheld_one() -> None:
+    given = in_hand([one("Maker 7.")], [], verdict_of)
+    withheld = in_hand([], [one("Maker 7.")], verdict_of)
+    assert [given["confidence"].item(), withheld["confidence"].item()] == [0.7, 0.15]
+    assert [given["given"].item(), withheld["given"].item()] == [True, False]
 
 
 @pytest.mark.parametrize(
@@ -133,24 +137,36 @@ def test_a_confidence_that_was_not_measured_is_none(signals: dict[str, float]) -
     assert confidence_of(Explanation(signals=signals)) is None
 
 
+def answers(*rows: tuple[float | None, Verdict, bool]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=["confidence", "verdict", "given"])
+    return frame.astype({"confidence": float})
+
+
 def test_unmeasured_answers_are_only_counted() -> None:
-    measured = [Point(0.9, RIGHT, True), Point(0.3, WRONG, False)]
-    found = [*measured, Point(None, WRONG, True), Point(None, RIGHT, False)]
-    drawn = curve(found, asked=6)
+    measured = [(0.9, RIGHT, True), (0.3, WRONG, False)]
+    drawn = curve(answers(*measured, (None, WRONG, True), (None, RIGHT, False)), asked=6)
     assert (drawn.coverage, drawn.hallucination) == (2 / 6, 1 / 6)
     assert (drawn.withheld, drawn.unmeasured) == (2, 2)
-    assert drawn.risk == curve(measured, asked=6).risk
-    assert reliability(found) == reliability(measured)
+    assert drawn.points == curve(answers(*measured), asked=6).points
 
 
 def test_curve_includes_withheld_answers() -> None:
-    found = [Point(0.9, RIGHT, True), Point(0.8, WRONG, True), Point(0.3, WRONG, False)]
-    drawn = curve(found, asked=6)
+    drawn = curve(answers((0.3, WRONG, False), (0.9, RIGHT, True), (0.8, WRONG, True)), asked=6)
     assert (drawn.coverage, drawn.hallucination, drawn.withheld) == (2 / 6, 1 / 6, 1)
-    assert [(p.coverage, p.hallucination) for p in drawn.risk.points] == [
+    assert [(p.coverage, p.hallucination) for p in drawn.points] == [
         (0, 0), (1 / 6, 0), (2 / 6, 1 / 6), (3 / 6, 2 / 6),
     ]  # fmt: skip
-    assert drawn.risk.aurc == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
+    assert drawn.aurc == pytest.approx((0 + 1 / 2 + 2 / 3) / 3)
+
+
+def test_answers_of_one_confidence_are_weighed_as_in_a_random_order() -> None:
+    tied = [WRONG, RIGHT, RIGHT, WRONG]
+    orders = [
+        curve(answers(*((place / 9, verdict, True) for place, verdict in enumerate(order))), 4).aurc
+        for order in permutations(tied)
+    ]
+    found = curve(answers(*((0.5, verdict, True) for verdict in tied)), 4)
+    assert found.aurc == pytest.approx(sum(orders) / len(orders))
 
 
 FAILED_ASKED = questions(240, seed=9)

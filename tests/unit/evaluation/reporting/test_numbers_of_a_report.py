@@ -18,6 +18,7 @@ from evaluation.runs.store import load_run
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import case_of
 from tests.unit.evaluation.reporting.generated import Skill, questions, run, written
+from tests.unit.evaluation.scoring.recomputation import recompute
 
 POINTS = {"correct": 1, "missing": 0, "incorrect": -1}
 SKILLS = (Skill("careful", 0.3, 0.6), Skill("bold", 0.45, 0.1, 2.0), Skill("plain", 0.5, 0.3))
@@ -50,68 +51,48 @@ def verdict(record: TurnRecord) -> str:
     return "correct" if judged is Verdict.CORRECT else "incorrect"
 
 
-def sessions(records: tuple[TurnRecord, ...]) -> list[list[TurnRecord]]:
-    found: dict[tuple[Part, str], list[TurnRecord]] = {}
-    for record in records:
-        found.setdefault((record.part, record.session_id), []).append(record)
-    return [sorted(turns, key=lambda turn: turn.turn) for turns in found.values()]
-
-
-def stopped(verdicts: list[str]) -> list[str]:
-    failed = 0
-    kept = []
-    for each in verdicts:
-        kept.append(each if failed < 2 else "missing")
-        if failed < 2:
-            failed = 0 if each == "correct" else failed + 1
-    return kept
-
-
-def counted(records: tuple[TurnRecord, ...], protocol: str) -> list[str]:
-    """As the protocol counts turns: the KDD Cup's kit after the early stop, the later one before it."""
-    found: list[str] = []
-    for turns in sessions(records):
-        verdicts = [verdict(turn) for turn in turns]
-        found += stopped(verdicts) if protocol == "kdd-cup-2025" else verdicts
-    return found
+def recomputed(records: list[TurnRecord], protocol: str) -> dict[str, float]:
+    rows = [
+        {
+            "session": f"{record.part} {record.session_id}",
+            "turn": record.turn,
+            "several": record.part is Part.MULTI,
+            "said": record.answer.answer if record.answer else None,
+            "gold": record.gold,
+            "judge": "right" if verdict(record) == "correct" else "wrong",
+        }
+        for record in records
+    ]
+    return recompute(rows, protocol)
 
 
 def test_rates_equal_the_records(told: Any, folders: list[Path]) -> None:
     for system, folder in zip(told["systems"], folders, strict=True):
         records = load_run(folder).records
-        parts = {"all": records} | {
-            part.value: tuple(record for record in records if record.part is part) for part in Part
-        }
-        assert set(system["parts"]) == set(parts)
-        for name, inside in parts.items():
-            verdicts = counted(inside, told["protocol"])
-            figures = system["parts"][name]
-            assert figures["questions"] == len(inside)
-            assert figures["sessions"] == len(sessions(inside))
-            for label, wanted in (
-                ("accuracy", "correct"),
-                ("missing", "missing"),
-                ("hallucination", "incorrect"),
-            ):
-                assert figures[label]["value"] == pytest.approx(verdicts.count(wanted) / len(verdicts))
-            truthfulness = sum(POINTS[each] for each in verdicts) / len(verdicts)
-            assert figures["truthfulness"]["value"] == pytest.approx(truthfulness)
-            for label in ("accuracy", "truthfulness", "elapsed_mean_ms", "elapsed_p95_ms"):
-                assert figures[label]["low"] <= figures[label]["value"] <= figures[label]["high"]
+        assert [part["part"] for part in system["parts"]] == ["single", "multi", "all"]
+        for part in system["parts"]:
+            inside = [record for record in records if part["part"] in (record.part.value, "all")]
+            assert part["questions"] == len(inside)
+            for name, value in recomputed(inside, told["protocol"]).items():
+                figure = part["estimates"][name]
+                assert figure["value"] == pytest.approx(value)
+                assert figure["low"] <= figure["value"] + 1e-9
+                assert figure["value"] - 1e-9 <= figure["high"]
 
 
 def test_times_are_of_the_answers_that_came(told: Any, folders: list[Path]) -> None:
     for system, folder in zip(told["systems"], folders, strict=True):
         records = load_run(folder).records
         times = sorted(record.client_ms for record in records if record.answer)
-        figures = system["parts"]["all"]
+        figures = system["parts"][-1]["estimates"]
         assert figures["elapsed_mean_ms"]["value"] == pytest.approx(sum(times) / len(times))
         for name, share in (("elapsed_p50_ms", 0.5), ("elapsed_p95_ms", 0.95)):
             assert figures[name]["value"] == pytest.approx(times[math.ceil(share * len(times)) - 1])
         drafts = sorted(record.answer.timings_ms["draft"] for record in records if record.answer)
-        assert system["stages_ms"]["draft"]["count"] == len(drafts)
-        assert system["stages_ms"]["draft"]["p95"] == drafts[math.ceil(0.95 * len(drafts)) - 1]
-        assert list(system["stages_ms"])[-2:] == ["total", "client"]
+        stages = {each["stage"]: each for each in system["stages"]}
+        assert stages["draft"]["count"] == len(drafts)
+        assert stages["draft"]["p95"] == drafts[math.ceil(0.95 * len(drafts)) - 1]
+        assert list(stages)[-2:] == ["total", "client"]
 
 
 def test_slices_partition_the_questions(told: Any, folders: list[Path]) -> None:
@@ -119,7 +100,7 @@ def test_slices_partition_the_questions(told: Any, folders: list[Path]) -> None:
     for name in ("domain", "query_category", "dynamism", "image_quality"):
         for skill, folder in zip(SKILLS, folders, strict=True):
             records = load_run(folder).records
-            cells = {part["value"]: part["cells"][skill.name] for part in by_name[name]["slices"]}
+            cells = {value: cells[skill.name] for value, cells in by_name[name]["slices"].items()}
             assert sum(cell["count"] for cell in cells.values()) == len(records)
             for value, cell in cells.items():
                 verdicts = [verdict(record) for record in records if getattr(record, name) == value]
@@ -132,34 +113,15 @@ def test_operating_point_is_the_given_answers(told: Any, folders: list[Path]) ->
     for system, folder in zip(told["systems"], folders, strict=True):
         records = load_run(folder).records
         verdicts = [verdict(record) for record in records]
-        curve = system["refusal_curve"]
+        curve = system["curve"]
         answered = sum(each != "missing" for each in verdicts)
         assert curve["coverage"] == pytest.approx(answered / len(records))
         assert curve["hallucination"] == pytest.approx(verdicts.count("incorrect") / len(records))
         withheld = [record for record in records if record.answer and record.answer.abstained]
-        assert curve["withheld_known"] == len(withheld)
+        assert curve["withheld"] == len(withheld)
         last = curve["points"][-1]
         assert last["coverage"] == pytest.approx((answered + len(withheld)) / len(records))
+        assert system["refusals"]["answerable"] == sum(record.answerable for record in records)
+        timid = [r for r, said in zip(records, verdicts, strict=True) if r.answer and said == "missing"]
+        assert system["refusals"]["timid"] == sum(record.answerable for record in timid)
         assert all(one["coverage"] <= two["coverage"] for one, two in pairwise(curve["points"]))
-
-
-def test_reliability_bins_hold_every_answer_that_was_given(told: Any, folders: list[Path]) -> None:
-    for system, folder in zip(told["systems"], folders, strict=True):
-        given = [
-            (record.answer.confidence, verdict(record) == "correct")
-            for record in load_run(folder).records
-            if record.answer and not record.answer.abstained
-        ]
-        bins = system["reliability"]["bins"]
-        assert sum(each["count"] for each in bins) == len(given)
-        error = 0.0
-        for each in bins:
-            inside = [
-                (sure, right)
-                for sure, right in given
-                if each["low"] <= sure < each["high"] or sure == 1 == each["high"]
-            ]
-            accuracy = sum(right for _, right in inside) / len(inside)
-            assert each["accuracy"] == pytest.approx(accuracy)
-            error += abs(sum(sure for sure, _ in inside) / len(inside) - accuracy) * len(inside) / len(given)
-        assert system["reliability"]["error"] == pytest.approx(error)

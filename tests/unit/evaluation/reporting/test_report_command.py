@@ -49,7 +49,7 @@ def test_baseline_by_folder_or_name(two: list[Path], tmp_path: Path) -> None:
         told(*two, "--out", tmp_path / "out", "--baseline", baseline)
         found = numbers(tmp_path / "out")
         assert found["baseline"] == "one"
-        assert found["failures_of"] == "other"
+        assert found["studied"] == "other"
         assert isinstance(found["pairs"], list)
         assert [(pair["one"], pair["other"]) for pair in found["pairs"]] == [("other", "one")]
 
@@ -91,8 +91,8 @@ def test_partial_human_labels_are_reported(tmp_path: Path) -> None:
     assert "not every turn of their conversations has a label" in str(found["remarks"])
     systems = found["systems"]
     assert isinstance(systems, list)
-    assert systems[0]["parts"]["all"]["acceptable"]["value"] == 1.0
-    assert systems[0]["parts"]["all"]["truthfulness"]["value"] == 0.5
+    assert systems[0]["parts"][-1]["estimates"]["acceptable"]["value"] == 1.0
+    assert systems[0]["parts"][-1]["estimates"]["truthfulness"]["value"] == 0.5
 
 
 def test_questions_without_a_gold_answer_are_left_out_and_counted(tmp_path: Path) -> None:
@@ -108,12 +108,10 @@ def test_questions_without_a_gold_answer_are_left_out_and_counted(tmp_path: Path
 
 
 def test_missing_packages_are_named(two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    monkeypatch.setattr("evaluation.commands.run.find_spec", lambda name: None)
     said = told(*two, "--out", tmp_path / "out", code=1)
-    assert (
-        "A report needs matplotlib and jinja2: install them with `pip install 'loreglass[evaluation-report]'`"
-        in said
-    )
+    assert "This command needs matplotlib, jinja2, pandas, scipy" in said
+    assert "pip install 'loreglass[evaluation-report]'" in said
 
 
 def test_a_photo_is_turned_upright_and_tells_nothing_of_its_file(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from evaluation.cli import app
 from evaluation.commands.report import write_report
 from evaluation.judging.text import APPROXIMATE
 from evaluation.reporting.comparison import judged_run
-from evaluation.reporting.spans import STEPS, span_report
+from evaluation.reporting.curves import STEPS, span_report
 from evaluation.scoring.protocols import Protocol
 from tests.unit.evaluation.reporting.generated import Skill, run, written
 from tests.unit.evaluation.reporting.generated import questions as others

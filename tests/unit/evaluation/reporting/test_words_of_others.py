@@ -40,7 +40,6 @@ def test_a_tower_of_marks_is_cut_down() -> None:
         (0.25, Unit.SCORE, "+0.250"),
         (340.4, Unit.MILLISECONDS, "340 ms"),
         (1234.0, Unit.MILLISECONDS, "1.23 s"),
-        (2.414, Unit.COUNT, "2.41"),
         (float("nan"), Unit.SHARE, "–"),
     ],
 )

@@ -138,7 +138,7 @@ async def test_unknown_pipeline_is_refused(tmp_path: Path) -> None:
 async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> None:
     key = ApiKey.new()
     (tmp_path / "keys.toml").write_text(entry(key, "acme", "interactive"))
-    asked = task(tmp_path, [WHO, WHO], [], Asking(explain=False))
+    asked = task(tmp_path, [WHO, WHO], [], Asking())
     async with scripted_gateway(ScriptedPipeline(script), keys=tmp_path / "keys.toml") as url:
         with pytest.raises(GatewayRefuses, match="LOREGLASS_API_KEY"):
             async with reached(url):

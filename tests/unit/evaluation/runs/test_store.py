@@ -88,7 +88,6 @@ def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
         ({"pipeline": "cot"}, "pipeline left to the gateway"),
         ({"thresholds": {"supported": 0.1}}, "other thresholds"),
         ({"deadline_ms": 900}, "another deadline"),
-        ({"settings": {"explain": False}}, "explanations"),
     ],
 )
 def test_other_run_is_not_continued(tmp_path: Path, changes: dict[str, object], named: str) -> None:

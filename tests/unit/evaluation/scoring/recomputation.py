@@ -90,7 +90,6 @@ def recompute(predictions: list[Prediction], variant: str) -> dict[str, float]:
                     break
     total = len(predictions)
     figures = {
-        "count": float(total),
         "accuracy": tally["correct"] / total,
         "missing": tally["missing"] / total,
         "hallucination": tally["incorrect"] / total,

@@ -7,13 +7,18 @@ import pytest
 
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.scoring.measures import image_recall, model_usage, page_recall
+from evaluation.scoring.measures import Measure, measure
+from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
 from loreglass_client.models import Explanation, SearchResult
 from tests.unit.evaluation.records import answered, turn_of
 
 THINGS = ("Salt Road", "The Salt Road!", "Glass Harbour", "Tin Lantern")
 TEXTS = ("It has 312 pages.", "It has 1312 pages.", "Written by Mira Holm", "nothing at all")
+
+
+def recall(of: str, k: int) -> Measure:
+    return measure(f"{of}_recall@{k}", Protocol.KDD_CUP_2025)
 
 
 def scored(
@@ -87,8 +92,8 @@ def test_recall_is_what_a_count_by_hand_finds(seed: int) -> None:
     ]
     for k in (1, 2, 3):
         named, told = counted_by_hand(rows, k)
-        assert image_recall("image_search", k).of(answers) == pytest.approx(named)
-        assert page_recall(k).of(answers) == pytest.approx(told)
+        assert recall("image", k).of(answers) == pytest.approx(named)
+        assert recall("page", k).of(answers) == pytest.approx(told)
 
 
 def test_empty_search_is_a_miss() -> None:
@@ -97,18 +102,18 @@ def test_empty_search_is_a_miss() -> None:
     elsewhere = scored(3, [thing("Salt Road", "crop_search")], truth())
     failed = scored(5, [], truth(), stages=["image_search"], degraded=["image_search"])
     silent = scored(4, None, truth(), stages=["image_search"])
-    assert image_recall("image_search", 1).values([hit, nothing, elsewhere, failed, silent]).keys() == {
+    assert recall("image", 1).values([hit, nothing, elsewhere, failed, silent]).keys() == {
         (Part.SINGLE, "1", 0),
         (Part.SINGLE, "2", 0),
     }
-    assert image_recall("image_search", 1).of([hit, nothing, elsewhere, failed, silent]) == 0.5
-    assert image_recall("crop_search", 1).of([hit, nothing, elsewhere, failed, silent]) == 1
+    assert recall("image", 1).of([hit, nothing, elsewhere, failed, silent]) == 0.5
+    assert recall("crop", 1).of([hit, nothing, elsewhere, failed, silent]) == 1
 
 
 def test_more_results_than_any_search_brought_have_no_recall() -> None:
     answers = [scored(1, [thing("Salt Road"), thing("Tin Lantern")], truth())]
-    assert image_recall("image_search", 2).of(answers) == 1
-    assert image_recall("image_search", 3).of(answers) != image_recall("image_search", 3).of(answers)
+    assert recall("image", 2).of(answers) == 1
+    assert recall("image", 3).of(answers) != recall("image", 3).of(answers)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +128,7 @@ def test_more_results_than_any_search_brought_have_no_recall() -> None:
     ids=["none", "no words", "yes or no", "unanswerable", "told by the photo"],
 )
 def test_questions_that_no_page_can_be_told_by_do_not_count(gold: Truth | None) -> None:
-    assert page_recall(1).values([scored(1, [page("It has 312 pages.")], gold)]) == {}
+    assert recall("page", 1).values([scored(1, [page("It has 312 pages.")], gold)]) == {}
 
 
 def test_calls_and_tokens_are_means_over_answers() -> None:
@@ -131,5 +136,5 @@ def test_calls_and_tokens_are_means_over_answers() -> None:
         scored(1, None, None, calls=2, prompt_tokens=900, completion_tokens=40),
         scored(2, None, None, calls=5, prompt_tokens=100, completion_tokens=0),
     ]
-    means = [model_usage(what).of(answers) for what in ("calls", "prompt_tokens", "completion_tokens")]
-    assert means == [3.5, 500, 20]
+    names = ("calls", "prompt_tokens", "completion_tokens")
+    assert [measure(name, Protocol.KDD_CUP_2025).of(answers) for name in names] == [3.5, 500, 20]

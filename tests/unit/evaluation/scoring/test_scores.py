@@ -1,7 +1,6 @@
 """Scores of answers by their verdicts, and the overlap of words."""
 
 import math
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,19 +9,9 @@ from evaluation.data.model import Part
 from evaluation.judging.model_judge import version_of
 from evaluation.judging.verdicts import HUMAN, Judgement, Verdict, VerdictCache, key_of, verdict_file
 from evaluation.record import TurnRecord
-from evaluation.scoring.measures import overlap
+from evaluation.scoring.measures import overlap, scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import (
-    NotJudged,
-    Scored,
-    case_of,
-    degradations,
-    errors,
-    failed_judgements,
-    judged,
-    refusals,
-    scores_of,
-)
+from evaluation.scoring.scored import NotJudged, Scored, case_of, judged
 from tests.unit.evaluation.scoring.predictions import JUDGED, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026
@@ -54,45 +43,18 @@ def test_what_a_person_says_stands() -> None:
 
 def test_an_acceptable_answer_is_half_a_point_and_no_failure() -> None:
     scores = scores_of(talk(X, A, X, A), KDD)
-    assert (scores.acceptable, scores.hallucination, scores.truthfulness) == (0.5, 0.5, -0.25)
-    assert scores.early_stopped == 0
+    rates = scores["acceptable"], scores["hallucination"], scores["truthfulness"], scores["early_stopped"]
+    assert rates == (0.5, 0.5, -0.25, 0)
 
 
 def test_no_answers_have_no_score() -> None:
-    scores = scores_of([], KDD)
-    assert (scores.count, scores.early_stopped) == (0, None)
-    assert math.isnan(scores.accuracy)
-    assert math.isnan(scores.truthfulness)
+    assert all(math.isnan(value) for value in scores_of([], KDD).values())
 
 
 def test_parts_do_not_mix_where_they_share_a_session_id() -> None:
     single = Scored(turn_record("so"), Judgement(X, ""), by_hand=True)
-    assert scores_of([single, *talk(X, C)], KDD).accuracy == pytest.approx(1 / 3)
-    assert scores_of([single], KDD).early_stopped is None
-
-
-def test_refusals_are_told_apart_by_whether_they_were_right() -> None:
-    refused, wrong = "I don't know.", "Blue."
-    turns: Sequence[Scored] = [
-        Scored(turn_record(said, answerable=answerable), JUDGED["wrong"])
-        for said, answerable in (
-            (refused, False), (wrong, False), (refused, True), (wrong, True), (None, True), (None, False),
-        )
-    ]  # fmt: skip
-    counted = refusals(turns, KDD)
-    assert (counted.kept, counted.unanswerable, counted.timid, counted.answerable) == (1, 3, 1, 3)
-
-
-def test_failures_are_counted_by_name() -> None:
-    turns = [
-        Scored(turn_record(None, error="overloaded"), JUDGED["missing"]),
-        Scored(turn_record("so", degraded=("ocr", "cropper")), JUDGED["failed"]),
-        Scored(turn_record(None, error="overloaded"), JUDGED["missing"]),
-        Scored(turn_record("so", degraded=("ocr",)), JUDGED["right"]),
-    ]
-    assert errors(turns) == {"overloaded": 2}
-    assert failed_judgements(turns) == {"made up": 1}
-    assert degradations(turns) == {"ocr": 2, "cropper": 1}
+    assert scores_of([single, *talk(X, C)], KDD)["accuracy"] == pytest.approx(1 / 3)
+    assert math.isnan(scores_of([single], KDD)["early_stopped"])
 
 
 @pytest.mark.parametrize(

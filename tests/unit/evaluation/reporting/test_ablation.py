@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from typer.testing import CliRunner, Result
 
 from contracts.answer import Reason, Route
-from evaluation.ablation.published import Row, Section, paper_tables, systems_for
 from evaluation.cli import app
+from evaluation.reporting.ablation import Row, Section, paper_tables, systems_for
 from evaluation.runs.running import System
 from gateway.pipelines.baselines import direct_rag
 from gateway.pipelines.loreglass import pipeline as loreglass

@@ -1,0 +1,334 @@
+"""From runs to thresholds and their promise: the evidence, the choice, what to expect, and the check."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from evaluation.calibration.ceiling import Guarantee, losses, through
+from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, questions_of, same_system
+from evaluation.calibration.replay import (
+    REPLAYED,
+    ROUTER,
+    Bools,
+    CalibrationError,
+    Cutoffs,
+    Floats,
+    Signals,
+    by_conversation,
+    replay,
+)
+from evaluation.calibration.search import best_cutoffs
+from evaluation.runs.store import Run
+from evaluation.scoring.intervals import Interval, mean_interval
+
+FOLDS = 5
+Choose = Callable[[Signals], Cutoffs]
+
+
+class _Stored(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Given(_Stored):
+    """Results of thresholds: shares of all questions with 95 % intervals over conversations; `risk`: wrong
+    among the answered, None where none is.
+    """
+
+    questions: int
+    sessions: int
+    accuracy: float
+    accuracy_range: Interval
+    acceptable: float
+    missing: float
+    hallucination: float
+    hallucination_range: Interval
+    truthfulness: float
+    truthfulness_range: Interval
+    risk: float | None
+
+
+class Source(_Stored):
+    """A run that was used. `degraded`: questions that were answered without one of the stages."""
+
+    folder: str
+    name: str
+    dataset: str
+    fingerprint: str
+    questions: int
+    degraded: int
+
+
+class Check(_Stored):
+    """The promise held against other questions. `uncertain`: of how many the replay is not exact."""
+
+    runs: list[Source]
+    before: Given
+    after: Given
+    gain: Interval
+    uncertain: int
+    kept: bool | None
+    told: str
+
+
+class Promise(_Stored):
+    """`before`, `after`: on the questions it was chosen on, after that in sample; `expected`: every
+    conversation under thresholds that were chosen without it. `changed`: thresholds by name, from and to.
+    `uncertain`: of how many questions the replay is not exact.
+    """
+
+    made_at: str
+    pipeline: str
+    judge: str
+    aim: str
+    ceiling: float | None
+    confidence: float | None
+    runs: list[Source]
+    version: int
+    thresholds: dict[str, float]
+    changed: dict[str, tuple[float, float]]
+    before: Given
+    after: Given
+    expected: Given | None
+    gain: Interval
+    uncertain: int
+    unjudged: int
+    check: Check | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The thresholds that were in force before."""
+
+    version: int
+    values: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Runs of one system and what they tell. `judge`: its name. `thresholds`: all that were in force.
+    `unjudged`: answers on which the judge failed.
+    """
+
+    runs: Sequence[Run]
+    thresholds: Mapping[str, float]
+    signals: Signals
+    judge: str
+    unjudged: int = 0
+
+    @property
+    def sources(self) -> list[Source]:
+        """The runs, named."""
+        return [
+            Source(
+                folder=str(run.folder),
+                name=run.header.name,
+                dataset=run.header.dataset,
+                fingerprint=run.header.fingerprint,
+                questions=len(run.records),
+                degraded=sum(bool(record.answer and record.answer.degraded) for record in run.records),
+            )
+            for run in self.runs
+        ]
+
+
+async def collect(runs: Sequence[Run], judging: Judging) -> Evidence:
+    """The runs judged. Raises `CalibrationError` for runs that do not go together, or hold no question."""
+    thresholds = same_system(runs)
+    found = await judged_together(runs, judging)
+    return Evidence(runs, thresholds, found.signals, judging.judge.name, found.unjudged)
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """The thresholds to improve on (`present`), those that do (`chosen`), and what they promise."""
+
+    evidence: Evidence
+    guarantee: Guarantee | None
+    present: Cutoffs
+    chosen: Cutoffs
+    promise: Promise
+
+
+def calibrated(evidence: Evidence, guarantee: Guarantee | None, base: Base) -> Calibration:
+    """Return the thresholds of the best truthfulness, or the loosest that a guarantee allows.
+
+    Raises `CalibrationError`.
+    """
+    signals = evidence.signals
+    present = _present(evidence, base)
+    choose = chooser(guarantee, present)
+    chosen = choose(signals)
+    values = {**base.values, **evidence.thresholds, **chosen.named()}
+    promise = Promise(
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        pipeline=pipeline_of(evidence.runs[0]),
+        judge=evidence.judge,
+        aim=_aim(guarantee),
+        ceiling=guarantee.ceiling if guarantee else None,
+        confidence=guarantee.confidence if guarantee else None,
+        runs=evidence.sources,
+        version=base.version + 1,
+        thresholds=values,
+        changed={
+            name: (before, values[name]) for name, before in base.values.items() if before != values[name]
+        },
+        before=under(signals, present),
+        after=under(signals, chosen),
+        expected=cross_validated(signals, choose),
+        gain=_gain(signals, present, chosen),
+        uncertain=_uncertain(signals, chosen),
+        unjudged=evidence.unjudged,
+    )
+    return Calibration(evidence, guarantee, present, chosen, promise)
+
+
+def chooser(guarantee: Guarantee | None, present: Cutoffs) -> Choose:
+    """How thresholds are chosen on some questions. Raises, when called, `CalibrationError`."""
+
+    def choose(signals: Signals) -> Cutoffs:
+        return guarantee.choose(signals, through(present)) if guarantee else best_cutoffs(signals, present)
+
+    return choose
+
+
+def _present(evidence: Evidence, base: Base) -> Cutoffs:
+    """The base's; the router's as they were where some drafts were given at once, since those stay given."""
+    present = Cutoffs.among(base.values)
+    if not evidence.signals.went_direct.any():
+        return present
+    return present.with_values({name: getattr(evidence.signals.in_force, name) for name in ROUTER})
+
+
+def _aim(guarantee: Guarantee | None) -> str:
+    if guarantee is None:
+        return "The best truthfulness."
+    wrong = f"At most {100 * guarantee.ceiling:g} % wrong among all questions, conversations counting alike"
+    if guarantee.confidence is None:
+        return f"{wrong}, on average over calibrations (conformal risk control)."
+    return f"{wrong}, in {100 * guarantee.confidence:g} % of all calibrations (Learn then Test)."
+
+
+def checked(calibration: Calibration, evidence: Evidence) -> Promise:
+    """The promise with what other questions say of it. Raises `CalibrationError` if they can say nothing."""
+    promise, signals, after = calibration.promise, evidence.signals, calibration.chosen
+    _comparable(calibration, evidence)
+    found = under(signals, after)
+    wrong = wrong_by_conversation(signals, after) if calibration.guarantee else None
+    held, told = kept(promise.ceiling, promise.expected or promise.after, found, wrong)
+    check = Check(
+        runs=evidence.sources,
+        before=under(signals, calibration.present),
+        after=found,
+        gain=_gain(signals, calibration.present, after),
+        uncertain=_uncertain(signals, after),
+        kept=held,
+        told=told,
+    )
+    return promise.model_copy(update={"check": check})
+
+
+def _comparable(calibration: Calibration, evidence: Evidence) -> None:
+    pipeline = pipeline_of(evidence.runs[0])
+    if pipeline != calibration.promise.pipeline:
+        raise CalibrationError(f"The check is a run of {pipeline}, not of {calibration.promise.pipeline}.")
+    shared = questions_of(evidence.runs) & questions_of(calibration.evidence.runs)
+    if shared:
+        raise CalibrationError(
+            f"The check asked questions that the thresholds were chosen on ({len(shared)} of them)."
+        )
+    made, tested = calibration.evidence.thresholds, evidence.thresholds
+    other = [name for name in made if name not in REPLAYED and tested.get(name) != made[name]]
+    if other:
+        told = ", ".join(f"{name}={made[name]:g}" for name in other)
+        raise CalibrationError(f"The check must be made with {told}, which cannot be replayed: --threshold.")
+
+
+def under(signals: Signals, cutoffs: Cutoffs) -> Given:
+    """Return the figures of a replay."""
+    return _figures(signals, replay(signals, cutoffs).points)
+
+
+def _figures(signals: Signals, points: Floats) -> Given:
+    right, acceptable, missing, wrong = (float((points == value).mean()) for value in (1.0, 0.5, 0.0, -1.0))
+    return Given(
+        questions=len(points),
+        sessions=signals.sessions,
+        accuracy=right,
+        accuracy_range=_interval(signals, points == 1.0),
+        acceptable=acceptable,
+        missing=missing,
+        hallucination=wrong,
+        hallucination_range=_interval(signals, points < 0.0),
+        truthfulness=right + 0.5 * acceptable - wrong,
+        truthfulness_range=_interval(signals, points),
+        risk=wrong / (1.0 - missing) if missing < 1.0 else None,
+    )
+
+
+def _gain(signals: Signals, before: Cutoffs, after: Cutoffs) -> Interval:
+    """Interval of the difference in truthfulness between two settings on the same questions."""
+    return _interval(signals, replay(signals, after).points - replay(signals, before).points)
+
+
+def _uncertain(signals: Signals, cutoffs: Cutoffs) -> int:
+    return int(np.count_nonzero(~replay(signals, cutoffs).exact))
+
+
+def _interval(signals: Signals, values: Floats | Bools) -> Interval:
+    return mean_interval(*by_conversation(signals, values))
+
+
+def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, float]:
+    """Return what a guarantee bounds: the share answered wrongly, every conversation counting alike, and the
+    lower end of its 95 % interval.
+    """
+    lost = losses(signals, cutoffs)
+    return float(lost.mean()), mean_interval(lost, np.ones_like(lost)).low
+
+
+def cross_validated(signals: Signals, choose: Choose) -> Given | None:
+    """Return the figures of every conversation under thresholds chosen on the others.
+
+    Whole conversations are drawn into a fold at random. None if there are too few to leave some out.
+    """
+    sessions, place = np.unique(signals.session, return_inverse=True)
+    if len(sessions) < FOLDS:
+        return None
+    fold_of = np.empty(len(sessions), np.int64)
+    fold_of[np.random.default_rng(0).permutation(len(sessions))] = np.arange(len(sessions)) % FOLDS
+    points = np.zeros(len(signals))
+    for fold in range(FOLDS):
+        inside = fold_of[place] == fold
+        try:
+            cutoffs = choose(signals.where(~inside))
+        except CalibrationError:
+            return None
+        points[inside] = replay(signals.where(inside), cutoffs).points
+    return _figures(signals, points)
+
+
+def kept(
+    ceiling: float | None, expected: Given, found: Given, wrong: tuple[float, float] | None = None
+) -> tuple[bool | None, str]:
+    """Whether other questions kept the promise, and in what words; None where they are too few to say.
+
+    A ceiling is kept if no more was wrong, broken if the whole interval lies above it. Truthfulness is kept
+    if it is not below the interval that was expected, and broken if its own interval lies below that.
+    `wrong`: the share that a guarantee bounds and the lower end of its interval.
+    """
+    if ceiling is None:
+        low, high = expected.truthfulness_range.low, found.truthfulness_range.high
+        held, missed = found.truthfulness >= low, high < low
+        claim = f"truthfulness {found.truthfulness:+.3f} where at least {low:+.3f} was to be expected"
+    else:
+        share, least = wrong or (found.hallucination, found.hallucination_range.low)
+        held, missed = share <= ceiling, least > ceiling
+        claim = f"{100 * share:.1f} % were wrong where at most {100 * ceiling:g} % may be"
+        if wrong and found.sessions < found.questions:
+            claim += " (every conversation counts alike)"
+    if held or missed:
+        return held, f"{'Kept' if held else 'Broken'}: {claim}."
+    return None, f"Undecided: {claim}, which may be chance."

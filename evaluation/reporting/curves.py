@@ -1,0 +1,178 @@
+"""What would be said if answers were given by confidence alone: hallucination and outcomes against coverage.
+
+Risk and coverage as in El-Yaniv and Wiener 2010, "On the Foundations of Noise-free Selective
+Classification"; the area under the curve (AURC) as in Geifman, Uziel and El-Yaniv 2019, "Bias-Reduced
+Uncertainty Estimation".
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from rich.console import Console
+
+from evaluation.judging.verdicts import Verdict
+from evaluation.reporting.comparison import JudgedRun
+from evaluation.runs.tally import outcome_cells, outcome_table
+from evaluation.scoring.scored import Scored
+from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
+from loreglass_client.models import Explanation
+
+STEPS = tuple(step / 10 for step in range(10))
+"""The confidences from which on answers are shown to be given, in the table."""
+
+
+def in_hand(
+    scored: Sequence[Scored], withheld: Sequence[Scored], verdict: Callable[[Scored], Verdict]
+) -> pd.DataFrame:
+    """Return the answers that were given with the confidence they came with, and those withheld with the one
+    that they would have had (NaN: not measured).
+
+    What the verdict takes for a refusal is no answer, whoever calls it one.
+    """
+    rows = [
+        (each.record.answer.confidence, verdict(each), True, each.record.answerable)
+        for each in scored
+        if each.record.answer and not each.record.answer.abstained
+    ]
+    rows += [
+        (confidence_of(each.record.answer.explanation), verdict(each), False, each.record.answerable)
+        for each in withheld
+        if each.record.answer and each.record.answer.explanation
+    ]
+    answers = pd.DataFrame(rows, columns=["confidence", "verdict", "given", "answerable"])
+    answers["confidence"] = answers["confidence"].astype(float)
+    return answers[answers["verdict"] != Verdict.MISSING]
+
+
+def confidence_of(explanation: Explanation) -> float | None:
+    """Return a proposed answer's confidence: the reasoner's own times its last check's, as for given answers.
+
+    None if the reasoner's own was not measured. With the signal `citable` the answer was made from evidence,
+    and the draft's confidence does not count for it.
+    """
+    signals = explanation.signals
+    drafted = None if "citable" in signals else signals.get("draft_confidence")
+    own = signals.get("answer_confidence", drafted)
+    checks = (signals[name] for name in ("judged", "support", "token_mean") if name in signals)
+    return None if own is None else own * next(checks, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePoint:
+    """Rates if only answers from `threshold` on are given.
+
+    `coverage`, `hallucination`: shares of all questions; `risk`: of those answered.
+    """
+
+    threshold: float
+    coverage: float
+    risk: float
+    hallucination: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Hallucination against coverage as the threshold on the confidence falls, and where the system is.
+
+    `coverage`, `hallucination`: the system by its own checks, in shares of all questions; more is checked
+    than this confidence, so that the point need not lie on the curve. `withheld`: answers that were refused
+    and are part of the curve all the same, because the run kept them. `unmeasured`: answers without a
+    confidence, which no curve has. `aurc`: the mean risk over the coverages that can be reached, in 0..1,
+    less is better; NaN without answers.
+    """
+
+    points: tuple[CurvePoint, ...]
+    aurc: float
+    coverage: float
+    hallucination: float
+    withheld: int
+    unmeasured: int
+
+
+def curve(answers: pd.DataFrame, asked: int) -> Curve:
+    """Over `asked` questions, some of which nobody had an answer to.
+
+    Answers of one confidence come together: within them the area takes the risk of a random order.
+    """
+    measured = answers.dropna(subset="confidence").sort_values("confidence", ascending=False)
+    wrong = (measured["verdict"] == Verdict.INCORRECT).astype(float)
+    ties = wrong.groupby(measured["confidence"], sort=False)
+    counts, losses = ties.size().cumsum(), ties.sum().cumsum()
+    points = [
+        CurvePoint(float(threshold), count / asked, lost / count, lost / asked)
+        for threshold, count, lost in zip(counts.index, counts, losses, strict=True)
+    ]
+    risks = ties.transform("mean").cumsum() / np.arange(1, len(wrong) + 1)
+    given = answers["given"].astype(bool)
+    return Curve(
+        points=(CurvePoint(math.inf, 0.0, 0.0, 0.0), *points) if points else (),
+        aurc=float(risks.mean()),
+        coverage=int(given.sum()) / asked,
+        hallucination=int((given & (answers["verdict"] == Verdict.INCORRECT)).sum()) / asked,
+        withheld=int((~given).sum()),
+        unmeasured=len(answers) - len(measured),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What would be said if every answer in hand of at least this `confidence` were given, and no other."""
+
+    confidence: float
+    outcomes: Outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class SpanReport:
+    """Questions with marked answers. `curve`: a step for every confidence that an answer in hand has, surest
+    first; `steps`: a few of them. `unmeasured`: answers in hand without a confidence, which are in no step.
+    """
+
+    scores: SpanScores
+    steps: tuple[Step, ...]
+    curve: tuple[Step, ...]
+    unmeasured: int = 0
+
+
+def span_report(run: JudgedRun) -> SpanReport | None:
+    """None where the run's questions are of another kind."""
+    scored = marked(run.scored)
+    if not scored:
+        return None
+    scores = span_scores(scored)
+    answers = in_hand(scored, run.withheld, lambda each: each.judgement.verdict)
+    measured = answers.dropna(subset="confidence")
+    answerable, right = measured["answerable"].astype(bool), measured["verdict"] != Verdict.INCORRECT
+    counts = pd.DataFrame(
+        {"right": answerable & right, "wrong": answerable & ~right, "answered": ~answerable}, dtype=int
+    )
+    sums = counts.groupby(measured["confidence"]).sum().sort_index(ascending=False).cumsum()
+    curve = tuple(
+        Step(float(each.Index), _outcomes(each.right, each.wrong, each.answered, scores.outcomes))
+        for each in sums.itertuples()
+    )
+    nothing = Step(math.inf, _outcomes(0, 0, 0, scores.outcomes))
+    steps = (
+        Step(least, [nothing, *(step for step in curve if step.confidence >= least)][-1].outcomes)
+        for least in STEPS
+    )
+    return SpanReport(scores, tuple(steps), curve, len(answers) - len(measured))
+
+
+def _outcomes(right: int, wrong: int, answered: int, asked: Outcomes) -> Outcomes:
+    has, no = asked.answerable or math.nan, asked.unanswerable or math.nan
+    unknown = (asked.answerable - right - wrong) / has
+    return Outcomes(asked.answerable, asked.unanswerable, right / has, wrong / has, unknown, answered / no)
+
+
+def show(name: str, report: SpanReport, console: Console) -> None:
+    """Print the curve at a few confidences."""
+    steps = outcome_table(f"{name}: if every answer of at least this confidence were given", "confidence")
+    for step in report.steps:
+        steps.add_row(f"{step.confidence:.1f}", *outcome_cells(step.outcomes))
+    console.print(steps)
+    if report.unmeasured:
+        console.print(f"not in this table: {report.unmeasured:,} answers whose confidence was not measured")

@@ -1,0 +1,176 @@
+"""Scores and stage times on slices of the questions."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from evaluation.data.model import Part
+from evaluation.judging.verdicts import Verdict
+from evaluation.record import TurnRecord
+from evaluation.scoring.scored import Settled
+from loreglass_client.models import CitationKind
+
+FEW = 10
+"""Values under so many questions say nothing yet."""
+NOT_SAID = "not said"
+FAILED = "failed request"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One system on one slice: turns as they were answered, before any early stop. Rates in 0..1."""
+
+    count: int
+    accuracy: float
+    missing: float
+    hallucination: float
+    truthfulness: float
+
+    @property
+    def telling(self) -> bool:
+        """Whether there are enough questions to say something."""
+        return self.count >= FEW
+
+
+@dataclass(frozen=True, slots=True)
+class Sliced:
+    """One way to cut the questions. `slices`: by value, the most frequent first, each system's cell by name.
+
+    `of_questions`: the cut is the same for all systems; else it is by each system's answers.
+    """
+
+    name: str
+    label: str
+    of_questions: bool
+    slices: Mapping[str, Mapping[str, Cell]]
+
+
+def _turn(record: TurnRecord) -> str | None:
+    return f"turn {record.turn + 1}" if record.part is Part.MULTI else None
+
+
+def _photo_read(record: TurnRecord) -> str | None:
+    """Whether the photo's own text is among what the answer rests on."""
+    if record.answer is None or record.answer.abstained:
+        return None
+    kinds = {citation.kind for citation in record.answer.citations}
+    return "cites the photo's text" if CitationKind.PHOTO in kinds else "cites other things or nothing"
+
+
+def _refusal(record: TurnRecord) -> str | None:
+    if record.answer is None:
+        return FAILED
+    if not record.answer.abstained:
+        return "answered"
+    refused_by = record.trace.refused_by if record.trace else None
+    return f"{record.answer.reason.value} ({refused_by})" if refused_by else record.answer.reason.value
+
+
+def _answerable(record: TurnRecord) -> str | None:
+    return None if record.truth is None else "can be answered" if record.answerable else "cannot be answered"
+
+
+_Cut = tuple[str, str, Callable[[TurnRecord], str | None]]
+_OF_QUESTIONS: tuple[_Cut, ...] = (
+    ("domain", "Domain", lambda record: record.domain or NOT_SAID),
+    ("query_category", "Category", lambda record: record.query_category or NOT_SAID),
+    ("dynamism", "Dynamism", lambda record: record.dynamism or NOT_SAID),
+    ("image_quality", "Image quality", lambda record: record.image_quality or NOT_SAID),
+    (
+        "needs",
+        "Where the answer is found",
+        lambda record: (record.truth.needs or None) if record.truth else None,
+    ),
+    ("answerable", "Whether there is an answer", _answerable),
+    ("turn", "Turn of a conversation", _turn),
+)
+_OF_ANSWERS: tuple[_Cut, ...] = (
+    ("photo_text", "The photo's text", _photo_read),
+    ("route", "Route", lambda record: record.answer.route.value if record.answer else FAILED),
+    ("refusal", "Answered or refused, and by which check", _refusal),
+)
+
+
+def sliced(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
+    """Every cut that parts the questions at all, in a fixed order."""
+    found = []
+    for cut in (*_OF_QUESTIONS, *_OF_ANSWERS):
+        name, label, key = cut
+        rows = [
+            (key(turn.scored.record), system, turn.alone)
+            for system, settled in systems.items()
+            for turn in settled
+        ]
+        turns = pd.DataFrame(rows, columns=["value", "system", "verdict"]).dropna(subset="value")
+        if not (turns["value"] == NOT_SAID).all():
+            found.append(Sliced(name, label, cut in _OF_QUESTIONS, _slices(turns, by_number=name == "turn")))
+    return tuple(found)
+
+
+def _slices(turns: pd.DataFrame, by_number: bool) -> dict[str, dict[str, Cell]]:
+    """By value: the most frequent first, or turns in their order."""
+    slices: defaultdict[str, dict[str, Cell]] = defaultdict(dict)
+    for (value, system), verdicts in turns.groupby(["value", "system"], sort=False)["verdict"]:
+        slices[value][system] = cell([Verdict(verdict) for verdict in verdicts])
+    most = {value: max(each.count for each in inside.values()) for value, inside in slices.items()}
+    order = sorted(slices, key=lambda value: (len(value) if by_number else -most[value], value))
+    return {value: slices[value] for value in order}
+
+
+def cell(verdicts: Sequence[Verdict]) -> Cell:
+    """The scores of some verdicts, of which there is at least one."""
+    count = len(verdicts)
+    right, missing, wrong = (
+        verdicts.count(each) / count for each in (Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT)
+    )
+    return Cell(count, right, missing, wrong, sum(verdict.points for verdict in verdicts) / count)
+
+
+_LAST = ("first_word", "total", "client")
+
+
+@dataclass(frozen=True, slots=True)
+class StageTimes:
+    """Milliseconds of one stage. `share`: of the answered questions, those in which it ran."""
+
+    stage: str
+    count: int
+    share: float
+    mean: float
+    p50: float
+    p95: float
+
+
+def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
+    """In the order in which stages are usually reached, then when there was something to say, the
+    gateway's total and what the caller saw.
+
+    Stages that run beside each other each count in full, so that they may add up to more than the total.
+    """
+    times, places, answered = list[tuple[str, float]](), list[tuple[str, float]](), 0
+    for record in records:
+        if record.answer is not None:
+            answered += 1
+            times += [("client", record.client_ms), *record.answer.timings_ms.items()]
+            steps = sorted(record.trace.stages, key=lambda step: step.start_ms) if record.trace else []
+            # by order: stages that only slow questions reach begin late in milliseconds
+            places += [(step.stage, place / len(steps)) for place, step in enumerate(steps)]
+    frame = pd.DataFrame(times, columns=["stage", "ms"]).groupby("stage")["ms"]
+    place = pd.DataFrame(places, columns=["stage", "place"]).groupby("stage")["place"].mean()
+    found = [
+        StageTimes(str(stage), len(ms), len(ms) / answered, float(ms.mean()), *_quantiles(ms))
+        for stage, ms in frame
+    ]
+    last = {stage: number for number, stage in enumerate(_LAST, 1)}
+    return tuple(
+        sorted(found, key=lambda each: (last.get(each.stage, 0), place.get(each.stage, 0.0), each.stage))
+    )
+
+
+def _quantiles(ms: "pd.Series[float]") -> tuple[float, float]:
+    """Nearest rank."""
+    p50, p95 = np.quantile(ms, (0.50, 0.95), method="inverted_cdf")
+    return float(p50), float(p95)
