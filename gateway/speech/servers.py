@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, NotReady, Overloaded
 from chassis.http.calls import CONNECT_S
-from chassis.http.client import Body, ConnectTimeoutError, ExchangeError, HttpClient, Response
+from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
 from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -130,7 +130,7 @@ class Synthesizer:
             **{"model": self._server.endpoint.model, "input": what.text, "voice": what.voice},
             **{"response_format": what.format, **({"speed": what.speed} if what.speed else {})},
         }
-        body, started = [json.dumps(fields).encode()], False
+        body, started = json.dumps(fields).encode(), False
         try:
             async with self._server.posted("/audio/speech", "application/json", body) as response:
                 media_type = self._media_type(response.headers.get("content-type", ""), what.format)
@@ -216,7 +216,7 @@ class SpeechServer:
         return result
 
     @asynccontextmanager
-    async def posted(self, path: str, media_type: str, body: Body) -> AsyncIterator[Response]:
+    async def posted(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
         """Yield a successful reply before its body is read. Raises as the class says, also from the body."""
         name, url = self._endpoint.name, self._endpoint.route(path)
         sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
