@@ -2,6 +2,7 @@
 
 import asyncio
 import gzip
+import os
 import shutil
 import socket
 import ssl
@@ -11,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
 import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
@@ -289,6 +291,21 @@ async def test_cancellation_before_the_reply_closes_the_connection() -> None:
             group.cancel_scope.cancel()
         with anyio.fail_after(20):
             await server.closed.wait()
+
+
+async def test_cancellation_closes_the_connection_to_a_server_that_does_not_read() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as stuck:
+        async with pool() as http, anyio.create_task_group() as group:
+            url = f"http://127.0.0.1:{stuck.getsockname()[1]}"
+            group.start_soon(lambda: send(http, url, body=b"x" * 50_000_000))
+            connection, _ = await anyio.to_thread.run_sync(stuck.accept)
+            with connection:
+                await anyio.to_thread.run_sync(connection.recv, 1)
+                open_files = len(os.listdir("/proc/self/fd"))
+                group.cancel_scope.cancel()
+                with anyio.CancelScope(shield=True):
+                    await anyio.wait_all_tasks_blocked()
+                assert len(os.listdir("/proc/self/fd")) == open_files - 1
 
 
 async def test_a_reply_before_the_request_is_read_ends_the_connection() -> None:
