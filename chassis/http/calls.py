@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
+from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
@@ -133,16 +134,16 @@ class ServiceClient:
         body: bytes = b"",
     ) -> Reply:
         deadline.require()
-        with span(f"{method} {self._name}", "client") as call:
-            if call.recorded:
-                call.set(**self._described(method))
+        with span(f"{method} {self._name}", kind=SpanKind.CLIENT) as call:
+            if call.is_recording():
+                call.set_attributes(self._described(method))
             sent = self._headers(deadline, media_type)
             try:
                 async with (
                     asyncio.timeout(deadline.remaining_s()),
                     self._http.exchange(method, self._base_url + path, sent, body) as response,
                 ):
-                    call.set(**{_STATUS: response.status})
+                    call.set_attribute(_STATUS, response.status)
                     content = await whole(response, MAX_REPLY_BYTES)
             except ConnectTimeoutError as error:
                 raise DependencyUnavailable(f"{self._name} does not accept connections.") from error

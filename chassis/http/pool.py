@@ -92,7 +92,7 @@ class _Pool:
 async def connection_pool(most: int, idle_s: float, connect_s: float) -> AsyncIterator[HttpClient]:
     """Open a client of `most` exchanges at once. Connections are made within `connect_s`, kept `idle_s`."""
     connector = aiohttp.TCPConnector(limit=most, keepalive_timeout=idle_s, use_dns_cache=False)
-    connector._factory = partial(_Connection, loop=asyncio.get_running_loop())
+    connector._factory = partial[ResponseHandler](_Connection, loop=asyncio.get_running_loop())
     traces = aiohttp.TraceConfig()
     traces.on_connection_reuseconn.append(_note_reuse)
     async with aiohttp.ClientSession(

@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import anyio
 import structlog
+from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, NotReady, Overloaded
@@ -220,10 +221,11 @@ class SpeechServer:
         """Yield a successful reply before its body is read. Raises as the class says, also from the body."""
         name, url = self._endpoint.name, self._endpoint.route(path)
         sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
-        with span(f"POST {name}", "client", **{"http.request.method": "POST", "peer.service": name}) as call:
+        attributes = {"http.request.method": "POST", "peer.service": name}
+        with span(f"POST {name}", attributes, SpanKind.CLIENT) as call:
             try:
                 async with self._http.exchange("POST", url, sent, body) as response:
-                    call.set(**{"http.response.status_code": response.status})
+                    call.set_attribute("http.response.status_code", response.status)
                     if not 200 <= response.status < 300:
                         raise self._failure(response)
                     yield response
