@@ -6,7 +6,7 @@ aiohttp limits headers to 128 lines of 8 KiB, and reads no further while 128 KiB
 import asyncio
 import io
 import ssl
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
 from types import SimpleNamespace
@@ -92,7 +92,8 @@ class _Pool:
 async def connection_pool(most: int, idle_s: float, connect_s: float) -> AsyncIterator[HttpClient]:
     """Open a client of `most` exchanges at once. Connections are made within `connect_s`, kept `idle_s`."""
     connector = aiohttp.TCPConnector(limit=most, keepalive_timeout=idle_s, use_dns_cache=False)
-    connector._factory = partial[ResponseHandler](_Connection, loop=asyncio.get_running_loop())
+    new_connection: Callable[..., ResponseHandler] = _Connection
+    connector._factory = partial(new_connection, loop=asyncio.get_running_loop())
     traces = aiohttp.TraceConfig()
     traces.on_connection_reuseconn.append(_note_reuse)
     async with aiohttp.ClientSession(
