@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 import anyio
 
-from chassis.decoding.pool import Decoders, Ending, NoReply, Program, Reply
+from chassis.decoding.pool import Decoders, Ending, NoReply, Program
 from chassis.resilience.deadlines import Deadline
 from corpus.formats.process import CPU_S, NO_CONTENT
 from corpus.formats.suffixes import PageFormat
@@ -44,30 +44,41 @@ def read_page(record: PageRecord) -> Page:
     )
 
 
+def document_readers(at_once: int) -> Decoders:
+    """Return the processes that `read_content` uses; they start with the first document."""
+    return Decoders(_PROGRAM, at_once)
+
+
+async def read_content(
+    readers: Decoders, page_format: PageFormat, content: bytes, deadline: Deadline
+) -> Page:
+    """Return the page that `content` holds. Raises `NoContent`, `DeadlineExceeded`, and `Overloaded` if no
+    process starts.
+    """
+    try:
+        reply = await readers.run([page_format.value], content, deadline)
+        if reply.status == 0:
+            return page_of_json(reply.content)
+    except NoReply as error:
+        raise NoContent(_REASONS.get(error.ending, _UNREADABLE)) from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise NoContent(_UNREADABLE) from error
+    raise NoContent(reply.content.decode() if reply.status == NO_CONTENT else _UNREADABLE)
+
+
 class _Reader:
     """The process, which is started with the first document and ends with this one."""
 
     def __init__(self) -> None:
-        self._decoders = Decoders(_PROGRAM, at_once=1)
+        self._readers = document_readers(at_once=1)
         self._lock = threading.Lock()
-        atexit.register(self._decoders.close)
+        atexit.register(self._readers.close)
 
     def read(self, page_format: PageFormat, content: bytes) -> Page:
         """Raises as `read_page`."""
-        try:
-            with self._lock:
-                reply = anyio.run(self._ask, page_format, content)
-            if reply.status == 0:
-                return page_of_json(reply.content)
-        except NoReply as error:
-            raise NoContent(_REASONS.get(error.ending, _UNREADABLE)) from error
-        except (ValueError, KeyError, TypeError) as error:
-            raise NoContent(_UNREADABLE) from error
-        raise NoContent(reply.content.decode() if reply.status == NO_CONTENT else _UNREADABLE)
-
-    async def _ask(self, page_format: PageFormat, content: bytes) -> Reply:
         deadline = Deadline.after_ms(4 * CPU_S * 1000)
-        return await self._decoders.run([page_format.value], content, deadline)
+        with self._lock:
+            return anyio.run(read_content, self._readers, page_format, content, deadline)
 
 
 _READER = _Reader()

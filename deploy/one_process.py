@@ -51,7 +51,9 @@ from services.reader.settings import ReaderSettings
 from services.reranker.app import create_app as create_reranker
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
+from services.text_search.settings import Engine as SearchEngine
 from services.text_search.settings import TextSearchSettings
+from services.text_search.web_providers import Provider
 from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 
@@ -185,11 +187,21 @@ def _bind_services(settings: PocketSettings, access: ServiceAccess) -> dict[str,
         "ocr": create_ocr(from_environment(OcrSettings)),
         "reader": create_reader(from_environment(ReaderSettings)),
     }
+    if settings.web:
+        apps["web_search"] = create_text_search(_web_settings(settings.web, settings.web_key))
     first = settings.service_port
     return {
         name: BoundApp(app, listen(_LOOPBACK, first + place if first else 0))
         for place, (name, app) in enumerate(apps.items())
     }
+
+
+def _web_settings(web: str, key: SecretStr) -> TextSearchSettings:
+    if web in (Provider.BRAVE, Provider.TAVILY):
+        return from_environment(
+            TextSearchSettings, engine=SearchEngine.WEB, web_provider=Provider(web), web_key=key
+        )
+    return from_environment(TextSearchSettings, engine=SearchEngine.WEB, web_url=web)
 
 
 def main(**chosen: object) -> None:

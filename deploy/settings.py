@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Literal
 
 from platformdirs import user_data_path
 from pydantic import Field, SecretStr
@@ -25,6 +26,11 @@ class PocketSettings(LocalPorts):
     )
     model_name: str = Field(default="", description="which of its models; the only one needs no name")
     model_key: SecretStr = SecretStr("")
+    web: HttpAddress | Literal["brave", "tavily"] | None = Field(
+        default=None,
+        description="search the web where the index holds no answer: a SearXNG's address, brave or tavily",
+    )
+    web_key: SecretStr = Field(default=SecretStr(""), description="the API key of brave or tavily")
 
 
 def one_thread_each() -> None:

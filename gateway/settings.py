@@ -120,6 +120,10 @@ class GatewaySettings(AppSettings):
     domain_router_url: HttpAddress = "http://127.0.0.1:7101"
     verifier_url: HttpAddress = "http://127.0.0.1:7106"
     reader_url: HttpAddress = "http://127.0.0.1:7108"
+    web_search_url: HttpAddressOrNone = Field(
+        default="",
+        description="a text_search with engine=web, asked where the index holds no answer; empty: none",
+    )
     photo_to_domain_router: bool = Field(default=False, description="set it with engine=blip2 there")
     photo_to_reranker: bool = Field(default=False, description="set it with engine=cascade there")
 

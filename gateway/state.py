@@ -198,6 +198,11 @@ class Evidence:
     sections: tuple[str, ...] = ()
 
     @property
+    def is_page(self) -> bool:
+        """Whether it is of a page, indexed or of the web."""
+        return self.kind in (CitationKind.PAGE, CitationKind.WEB)
+
+    @property
     def is_name(self) -> bool:
         """Whether it tells no more than the name of the thing in view."""
         return self.entity is not None and self.text == name_sentence(self.entity)
@@ -212,7 +217,7 @@ class Evidence:
     @property
     def in_context(self) -> str:
         """The text under its page's title: a passage seldom repeats what it is about."""
-        return f"{self.title}\n{self.text}" if self.kind is CitationKind.PAGE and self.title else self.text
+        return f"{self.title}\n{self.text}" if self.is_page and self.title else self.text
 
 
 def _last_line(line: str, text: str) -> int:

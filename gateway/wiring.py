@@ -129,6 +129,7 @@ def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Se
 
     return Services(
         **{name: client(name) for name in Services.names()},
+        web_search=client("web_search") if settings.web_search_url else None,
         photo_to=PhotoRecipients(settings.photo_to_domain_router, settings.photo_to_reranker),
         weigh=guards.weigh,
     )

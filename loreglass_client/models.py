@@ -1,5 +1,6 @@
 """The gateway's replies, typed and frozen. Fields and values of a newer gateway are accepted."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Self
 
@@ -57,11 +58,12 @@ class Verification(Word):
 
 
 class CitationKind(Word):
-    """The source of a snippet: the photo itself, the image knowledge base, or a web page."""
+    """The source of a snippet: the photo itself, the index of images or of pages, or the open web."""
 
     PHOTO = "photo"
     IMAGE = "image"
     PAGE = "page"
+    WEB = "web"
 
 
 class LookedAtKind(Word):
@@ -95,6 +97,7 @@ class Citation(Body):
     snippet: str
     score: float
     kind: CitationKind
+    last_modified: datetime | None = None
 
 
 class Conflict(Body):

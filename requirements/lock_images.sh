@@ -17,7 +17,7 @@ lock gateway gateway telemetry
 lock domain-router domain-router telemetry
 lock cropper cropper telemetry
 lock image-search image-search telemetry qdrant-server
-lock text-search text-search telemetry qdrant-server
+lock text-search text-search-web telemetry qdrant-server
 lock reranker reranker telemetry
 lock verifier verifier telemetry
 lock ocr ocr telemetry

@@ -19,7 +19,11 @@ _LONGEST_URL = 2048
 
 
 class FetchFailed(Exception):
-    """Nothing was fetched; the message says why, in one sentence."""
+    """Nothing was fetched; the message says why, in one sentence. `status`: the host's, if it answered."""
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +143,8 @@ class PublicFetcher:
 
     async def _body(self, response: httpx.Response) -> bytes:
         if response.status_code != httpx.codes.OK:
-            raise FetchFailed(f"The host answered with status {response.status_code}.")
+            status = response.status_code
+            raise FetchFailed(f"The host answered with status {status}.", status)
         most = self.limits.max_bytes
         announced = response.headers.get("Content-Length", "")
         body = bytearray()

@@ -6,6 +6,7 @@ case "$1" in
 gateway) parts="proto/contracts chassis language gateway" ;;
 corpus | corpus-ray) parts="proto/contracts chassis clients loreglass_client corpus" ;;
 weights) parts="services/__init__.py services/speech services/vlm deploy/__init__.py deploy/weights" ;;
+text-search) parts="proto/contracts chassis language corpus services/__init__.py services/text_search" ;;
 *) parts="proto/contracts chassis language services/__init__.py services/$(echo "${1%-cuda}" | tr - _)" ;;
 esac
 

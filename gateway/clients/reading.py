@@ -17,6 +17,7 @@ _CHARS = 200_000
 
 _KIND = {
     CitationKind.PAGE: PassageKind.PAGE,
+    CitationKind.WEB: PassageKind.PAGE,
     CitationKind.IMAGE: PassageKind.ATTRIBUTE,
     CitationKind.PHOTO: PassageKind.PHOTO,
 }

@@ -96,6 +96,7 @@ class Services:
     domain_router: ServiceClient
     verifier: ServiceClient
     reader: ServiceClient
+    web_search: ServiceClient | None = None
     photo_to: PhotoRecipients = PhotoRecipients()
     weigh: Weigh = weightless
     takes_texts_cache: _TakesTexts = field(default_factory=_TakesTexts, init=False)
@@ -211,16 +212,15 @@ class Services:
             )
         except CollectionNotFound:
             return ()
-        return tuple(
-            Passage(
-                visible(hit.snippet),
-                visible(hit.title),
-                hit.url,
-                hit.last_modified,
-                tuple(map(visible, hit.sections)),
-            )
-            for hit in reply.hits
-            if is_source_address(hit.url)
+        return _passages(reply)
+
+    async def search_web(self, queries: Sequence[str], count: int, deadline: Deadline) -> tuple[Passage, ...]:
+        """Return at most `count` passages of web pages, best first; empty if the web is not searched."""
+        if self.web_search is None:
+            return ()
+        body = TextSearchRequest(queries=list(queries), k=count)
+        return _passages(
+            await self.web_search.send_json("POST", "/v1/text-search", body, TextSearchReply, deadline)
         )
 
     async def rerank(
@@ -319,6 +319,20 @@ class Services:
 
 def _file(field: str, jpeg: bytes) -> FilePart:
     return (field, ("photo.jpg", jpeg, "image/jpeg"))
+
+
+def _passages(reply: TextSearchReply) -> tuple[Passage, ...]:
+    return tuple(
+        Passage(
+            visible(hit.snippet),
+            visible(hit.title),
+            hit.url,
+            hit.last_modified,
+            tuple(map(visible, hit.sections)),
+        )
+        for hit in reply.hits
+        if is_source_address(hit.url)
+    )
 
 
 def _entities(reply: ImageSearchReply) -> tuple[Entity, ...]:

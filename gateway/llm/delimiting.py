@@ -26,7 +26,12 @@ _BRACKETED = re.compile(
 )
 """Control tokens in square brackets: [INST], [/INST], [gMASK], [TOOL_CALLS]. [NASA] looks like one."""
 _PIECE = re.compile(r"<<<(piece (\d+), [^\n]*)>>>\n(.*?)\n<<<end>>>", re.DOTALL)
-_KINDS = {CitationKind.PHOTO: "print in the photo", CitationKind.IMAGE: "record", CitationKind.PAGE: "page"}
+_KINDS = {
+    CitationKind.PHOTO: "print in the photo",
+    CitationKind.IMAGE: "record",
+    CitationKind.PAGE: "page",
+    CitationKind.WEB: "page of the open web",
+}
 
 
 @dataclass(frozen=True, slots=True)

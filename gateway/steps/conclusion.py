@@ -260,7 +260,14 @@ def cite(source: Evidence, quote: str) -> Citation:
     """Return the citation. Its title names page and headings: "Visiting St Paul's, page 2, Opening hours"."""
     section = source.section_at(source.text.find(quote))
     title = ", ".join(filter(None, (source.title, *section.split(" › "))))
-    return Citation(title=title, url=source.url, snippet=quote, score=source.score, kind=source.kind)
+    return Citation(
+        title=title,
+        url=source.url,
+        snippet=quote,
+        score=source.score,
+        kind=source.kind,
+        last_modified=source.last_modified,
+    )
 
 
 def answered(

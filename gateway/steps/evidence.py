@@ -62,6 +62,18 @@ async def find_pages(
     return found
 
 
+async def search_web(services: Services, queries: Sequence[str], run: Run) -> tuple[Evidence, ...]:
+    """Return what pages of the open web say; empty without a web search, or where it fails."""
+    pages: tuple[Evidence, ...] = ()
+    async with run.optional(Stage.WEB_SEARCH), run.stage(Stage.WEB_SEARCH) as deadline:
+        passages = await services.search_web(queries[:MAX_QUERIES], run.plan.text_hits, deadline)
+        chunks = (chunk for passage in passages for chunk in page_evidence(passage))
+        pages = tuple(replace(chunk, kind=CitationKind.WEB) for chunk in chunks)
+    run.explain.note(Stage.WEB_SEARCH, queries)
+    run.explain.found(Stage.WEB_SEARCH, pages)
+    return pages
+
+
 def page_evidence(passage: Passage) -> Iterator[Evidence]:
     """A passage in chunks of about 100 words that overlap and never cut a sentence."""
     whole = passage_evidence(passage)
@@ -224,5 +236,5 @@ def assemble(
 
 def _leading(search: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
     known = [item for item in search if item.kind is CitationKind.IMAGE]
-    pages = [item for item in search if item.kind is CitationKind.PAGE]
+    pages = [item for item in search if item.is_page]
     return [*known[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]

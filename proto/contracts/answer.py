@@ -1,5 +1,6 @@
 """The public API: `POST /answer`, sessions, traces."""
 
+from datetime import datetime
 from enum import StrEnum
 
 from pydantic import Base64Bytes, Field, StrictBool, StrictFloat, StrictStr
@@ -47,11 +48,12 @@ class Verification(StrEnum):
 
 
 class CitationKind(StrEnum):
-    """Where a snippet comes from: the photo itself, the image knowledge base, or a web page."""
+    """Where a snippet comes from: the photo itself, the index of images or of pages, or the open web."""
 
     PHOTO = "photo"
     IMAGE = "image"
     PAGE = "page"
+    WEB = "web"
 
 
 class ImageInput(Request):
@@ -97,13 +99,17 @@ class AnswerRequest(Request):
 
 
 class Citation(Message):
-    """`snippet` is a verbatim piece of the evidence that the answer was made from."""
+    """`snippet` is a verbatim piece of the evidence that the answer was made from.
+
+    `last_modified`: of the page that it is from, if that is known.
+    """
 
     title: str
     url: str
     snippet: str
     score: float
     kind: CitationKind
+    last_modified: datetime | None = None
 
 
 class Conflict(Message):

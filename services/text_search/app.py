@@ -1,11 +1,15 @@
 """The text_search service: which passages speak of what is asked."""
 
+import time
 from functools import partial
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
+from chassis.http.fetching import FetchLimits, PublicFetcher
 from chassis.resilience.room import MIB, Room
+from chassis.startup import WrongSettings
 from chassis.vectors.document_routes import documents_router
 from chassis.vectors.port import RANK_CONSTANT, VectorStore
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
@@ -14,13 +18,21 @@ from services.text_search.engine import TextSearchEngine
 from services.text_search.lexical import Bm25
 from services.text_search.routes import router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
+from services.text_search.web_providers import Provider
+
+if TYPE_CHECKING:
+    from services.text_search.engines.web import WebTextSearch
+
+_PAGE_LIMITS = FetchLimits(max_bytes=8 * 2**20, seconds=8.0)
 
 BUILTIN_RANK_CONSTANT = 1
 """Of SQuAD's answering paragraphs 97.8 % are among the first five; 96.5 % with 60 (`measure_ranking`)."""
 
 
 def create_app(settings: TextSearchSettings) -> FastAPI:
-    """The service with the engine and the store that the settings name."""
+    """Return the service with the engine and the store that the settings name."""
+    if settings.engine is Engine.WEB:
+        return create_service(_web(settings), settings)
     spec = ServiceSpec(
         name="text_search",
         routers=[router, collections_router()],
@@ -30,6 +42,34 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         close_engine=lambda engine: engine.store.close(),
     )
     return create_service(spec, settings)
+
+
+def _web(settings: TextSearchSettings) -> ServiceSpec["WebTextSearch"]:
+    """Return the service that searches the web, which holds no index."""
+
+    def open_web(_: EngineResources) -> "WebTextSearch":
+        from services.text_search.engines.web import WebLimits, WebTextSearch
+        from services.text_search.web_providers import WebProvider
+
+        if settings.web_provider is Provider.SEARXNG and not settings.web_url:
+            raise WrongSettings("LOREGLASS_TEXT_SEARCH_WEB_URL: the address of your SearXNG is needed.")
+        key = settings.web_key.get_secret_value()
+        if settings.web_provider is not Provider.SEARXNG and not key:
+            raise WrongSettings(f"LOREGLASS_TEXT_SEARCH_WEB_KEY: {settings.web_provider} needs a key.")
+        provider = WebProvider(settings.web_provider, settings.web_url, key)
+        fetcher = PublicFetcher(_PAGE_LIMITS, accept="text/html,application/pdf,text/plain;q=0.5")
+        limits = WebLimits(
+            settings.web_pages, settings.web_keep_s, settings.web_per_minute, settings.web_robots
+        )
+        return WebTextSearch(provider, fetcher, limits, time.monotonic)
+
+    return ServiceSpec(
+        name="text_search",
+        routers=[router],
+        open_engine=open_web,
+        probe=lambda engine: engine.probe(),
+        close_engine=lambda engine: engine.close(),
+    )
 
 
 def open_engine(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:

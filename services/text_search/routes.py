@@ -31,7 +31,7 @@ MAX_QUERY_CHARACTERS = 8_192
 
 @router.post("/v1/text-search")
 async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
-    """The best passages for all sub-queries together, at most one a page."""
+    """The best passages for all sub-queries together, at most one a page (of the web: three)."""
     if any(len(query) > MAX_QUERY_CHARACTERS for query in request.queries):
         raise InvalidRequest(f"queries: at most {MAX_QUERY_CHARACTERS} characters each.")
     hits = await pool.run(

@@ -40,7 +40,7 @@ from gateway.thresholds import RetrievalLimits, Thresholds
 MODULES = frozenset(
     {
         *("crops", "image-search", "ocr", "fusion-search", "reranking", "second-hop", "verifier"),
-        *("search-router", "judge", "text-search", "domain-advice"),
+        *("search-router", "judge", "text-search", "domain-advice", "web-search"),
     }
 )
 """Modules that an experiment may leave out. Their stages do not run and are not in `degraded`.
@@ -49,7 +49,7 @@ MODULES = frozenset(
 photo's print; `fusion-search`: what image search found stays out of the text queries; `reranking`: evidence
 in search order; `second-hop`: one search; `verifier`: no check of the answer but that of its citations;
 `search-router`: every question is searched for; `judge`: as it is, for none is asked (`qa-dragon` has one);
-`text-search`: image search alone; `domain-advice`: the draft is given none.
+`text-search`: image search alone; `domain-advice`: the draft is given none; `web-search`: own pages only.
 """
 
 STAGE_GRAPH = StageGraph(
@@ -75,6 +75,8 @@ STAGE_GRAPH = StageGraph(
 
 _MODEL_FAILED = (Reason.MODEL_UNSURE, Reason.UNSUPPORTED)
 """Refusals after which the fallback reads the evidence: the model did not know, or failed the check."""
+_NOT_HELD = (*_MODEL_FAILED, Reason.NO_EVIDENCE)
+"""Refusals after which the web is searched, where there is one: own photos and pages hold no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +169,35 @@ class LoreglassPipeline:
     ) -> Outcome:
         """The verify and rag routes: name the thing, gather evidence, answer from it, check the answer.
 
-        Where the model does not know, or its answer fails the check, the fallback reads the same evidence.
+        Where own photos and pages hold no answer, the web is searched, if there is a web search.
         """
         if "image-search" in self.missing:
             draft = replace(draft, tools=draft.tools - {Tool.IMAGE_SEARCH})
         entity = await self._identify(query, draft, prefetched, run)
         context = await self._find(query, draft, route, entity, await prefetched.photo_text.result(), run)
+        outcome = await self._answer_from(query, draft, context, prefetched.domain, run)
+        if (
+            outcome.reason not in _NOT_HELD
+            or self.services.web_search is None
+            or "web-search" in self.missing
+        ):
+            return outcome
+        run.keep(outcome)
+        further = await self._search_web(query, draft, context, run)
+        if further is None:
+            return outcome
+        by_web = await self._answer_from(query, draft, further, prefetched.domain, run)
+        return by_web if by_web.reason is Reason.ANSWERED or not context.evidence else outcome
+
+    async def _answer_from(
+        self, query: Query, draft: Draft, context: Context, guess: Prefetch[DomainGuess], run: Run
+    ) -> Outcome:
+        """Answer from the evidence, and check the answer.
+
+        Where the model does not know, or its answer fails the check, the fallback reads the same evidence.
+        """
         reply = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
-        domain = (await prefetched.domain.result()).domain
+        domain = (await guess.result()).domain
         outcome = await self._check(query, reply, context, domain, run)
         if self.fallback is None or run.fell_back(Stage.ANSWER) or outcome.reason not in _MODEL_FAILED:
             return outcome
@@ -267,6 +290,16 @@ class LoreglassPipeline:
         request = SearchRequest(hops[0], hops)
         further = await self._search_and_rank(request, (), run, evidence.SECOND_HOP)
         return replace(context, evidence=self._assemble([ranked, further], text, run))
+
+    async def _search_web(self, query: Query, draft: Draft, context: Context, run: Run) -> Context | None:
+        """Return the context with evidence of the open web instead; None if there is none."""
+        queries = self._fuse(query, draft, context.entity)
+        pages = await evidence.search_web(self.services, queries, run)
+        if not pages:
+            return None
+        request = SearchRequest(query.question, queries, context.entity, query.photo)
+        ranked = await evidence.rank_chunks(self.services, request, pages, run)
+        return replace(context, evidence=self._assemble([ranked], context.photo_text, run))
 
     def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
         """What to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""

@@ -70,6 +70,7 @@ SPARED = {
     "judge": set[str](),
     "text-search": {"text_search", "second_hop", "second_hop_search", "second_hop_reranker"},
     "domain-advice": set[str](),
+    "web-search": set[str](),
 }
 
 

@@ -1,0 +1,117 @@
+"""The open web as a second source: asked where the index holds no answer, and cited as what it is."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from chassis.http.serving import BoundApp, listen, running
+from contracts.answer import CitationKind, Reason
+from contracts.text_search import TextHit, TextSearchReply
+from gateway.clients.services import Services
+from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, text_hit
+from tests.unit.gateway.platform import World, closed_port, gateway_before
+
+pytestmark = pytest.mark.anyio
+
+DATE = datetime(2026, 3, 1, tzinfo=UTC)
+ELSEWHERE = f"{BOOK} was printed in Lund."
+ON_THE_WEB = TextHit(
+    id="w",
+    url="https://web.example/a",
+    title="A shop",
+    snippet=f"{BOOK} has 312 pages.",
+    last_modified=DATE,
+    score=1.0,
+    query_indexes=[0],
+)
+PAGES_QUESTION = f'How many pages has "{BOOK}"?'
+
+
+def pages(*hits: TextHit) -> TextSearchReply:
+    return TextSearchReply(hits=list(hits), collection="pages")
+
+
+@pytest.fixture
+def web() -> FakeServices:
+    made = FakeServices()
+    made.text_search.reply = pages(ON_THE_WEB)
+    return made
+
+
+@asynccontextmanager
+async def searching(services: FakeServices, web: FakeServices, **settings: Any) -> AsyncIterator[World]:
+    """A lite gateway whose web search is the text search of `web`."""
+    behind = BoundApp(web.app(), listen("127.0.0.1", 0))
+    chosen = {"web_search_url": behind.url, "experiments": True, **settings}
+    async with running([behind]), gateway_before(services, pocket=True, **chosen) as made:
+        yield made
+
+
+async def test_the_web_answers_where_the_index_does_not(services: FakeServices, web: FakeServices) -> None:
+    services.text_search.reply = pages(text_hit(ELSEWHERE))
+    async with searching(services, web) as world:
+        answer = await world.ask(PAGES_QUESTION, photo=None)
+    assert (answer.answer, answer.reason) == ("312 pages.", Reason.ANSWERED)
+    cited = answer.citations[0]
+    assert (cited.kind, cited.url, cited.last_modified) == (CitationKind.WEB, ON_THE_WEB.url, DATE)
+    assert "web_search" in answer.timings_ms
+    assert answer.degraded == []
+
+
+async def test_the_web_is_not_asked_what_the_index_answers(services: FakeServices, web: FakeServices) -> None:
+    async with searching(services, web) as world:
+        answer = await world.ask(PAGES_QUESTION, photo=None)
+    assert answer.citations[0].kind is CitationKind.PAGE
+    assert web.text_search.calls == []
+
+
+async def test_a_refusal_shows_the_index_even_if_the_web_has_something(
+    services: FakeServices, web: FakeServices
+) -> None:
+    services.text_search.reply = pages(text_hit(ELSEWHERE))
+    web.text_search.reply = pages(ON_THE_WEB.model_copy(update={"snippet": "A shop sells books."}))
+    async with searching(services, web) as world:
+        answer = await world.ask(PAGES_QUESTION, photo=None)
+    assert answer.reason is Reason.MODEL_UNSURE
+    assert answer.closest is not None
+    assert answer.closest.kind is CitationKind.PAGE
+
+
+@pytest.mark.parametrize("mood", [Mood.BUSY, Mood.CRASHES, Mood.TALKS_NONSENSE, None])
+async def test_a_web_search_that_fails_is_named_and_the_refusal_stands(
+    services: FakeServices, web: FakeServices, mood: Mood | None
+) -> None:
+    services.text_search.reply = pages(text_hit(ELSEWHERE))
+    settings = {} if mood else {"web_search_url": closed_port()}
+    web.text_search.mood = mood or Mood.WORKS
+    async with searching(services, web, **settings) as world:
+        answer = await world.ask(PAGES_QUESTION, photo=None)
+    assert answer.reason is Reason.MODEL_UNSURE
+    assert answer.degraded == ["web_search"]
+    assert answer.closest is not None
+
+
+async def test_a_web_search_that_hangs_leaves_time_for_the_refusal(
+    services: FakeServices, web: FakeServices
+) -> None:
+    services.text_search.reply = pages(text_hit(ELSEWHERE))
+    web.text_search.mood = Mood.HANGS
+    async with searching(services, web) as world:
+        answer = await world.ask(PAGES_QUESTION, photo=None, deadline_ms="5000")
+    assert answer.reason is Reason.MODEL_UNSURE
+    assert answer.degraded == ["web_search"]
+
+
+async def test_an_experiment_can_do_without_the_web(services: FakeServices, web: FakeServices) -> None:
+    services.text_search.reply = pages(text_hit(ELSEWHERE))
+    async with searching(services, web) as world:
+        answer = await world.ask(PAGES_QUESTION, photo=None, experiment='{"without": ["web-search"]}')
+    assert answer.reason is Reason.MODEL_UNSURE
+    assert web.text_search.calls == []
+
+
+def test_a_gateway_needs_no_web_search() -> None:
+    assert "web_search" not in Services.names()
