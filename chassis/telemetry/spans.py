@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from opentelemetry.context import Context, attach, detach, get_value, set_value
 from opentelemetry.trace import (
+    INVALID_SPAN,
     NonRecordingSpan,
     NoOpTracer,
     Span,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 Attribute = str | int | float | bool
 _TRACER = "loreglass_tracer"
-_NO_TRACER = NoOpTracer()
 _NEEDS = "it comes with loreglass[telemetry]"
 
 
@@ -43,9 +43,12 @@ def span(
     Attributes never hold what a question or a photo does. An exception marks the span as failed by its
     kind, without its text; a cancelled span has not failed.
     """
-    tracer = cast(Tracer, get_value(_TRACER) or _NO_TRACER)
-    with _current(tracer, tracer.start_span(name, None, kind, attributes)) as current:
-        yield current
+    tracer = cast(Tracer | None, get_value(_TRACER))
+    if tracer is None:
+        yield INVALID_SPAN
+    else:
+        with _current(tracer, tracer.start_span(name, None, kind, attributes)) as current:
+            yield current
 
 
 @contextmanager
@@ -57,14 +60,15 @@ def exchange_span(
     `at_the_edge`: this process decides whether the span is sampled, whatever the caller says.
     """
     recorder = _Switch.recorder
-    tracer = recorder.tracer(service, at_the_edge) if recorder else _NO_TRACER
+    tracer = recorder.tracer(service, at_the_edge) if recorder else None
     parent = set_span_in_context(NonRecordingSpan(caller), Context()) if caller else Context()
-    with _current(tracer, tracer.start_span(name, parent, SpanKind.SERVER)) as current:
+    started = (tracer or NoOpTracer()).start_span(name, parent, SpanKind.SERVER)
+    with _current(tracer, started) as current:
         yield current
 
 
 @contextmanager
-def _current(tracer: Tracer, started: Span) -> Iterator[Span]:
+def _current(tracer: Tracer | None, started: Span) -> Iterator[Span]:
     token = attach(set_value(_TRACER, tracer, set_span_in_context(started)))
     try:
         yield started
