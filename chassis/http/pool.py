@@ -8,8 +8,9 @@ import io
 import ssl
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from contextvars import ContextVar
 from functools import partial
-from types import SimpleNamespace
+from typing import Any
 
 import aiohttp
 import httpx
@@ -22,9 +23,20 @@ _HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "loreg
 _MOST_AT_ONCE = 2**20
 """Bytes of a request that are written at once. A larger body is written as the server reads it."""
 
+_REUSED: ContextVar[bool] = ContextVar("reused")
+"""Whether the current exchange's connection had served another one."""
+
 
 class _Connection(ResponseHandler):
     """A connection that is closed without sending the rest, and not reused after an unrequested reply."""
+
+    _used = False
+
+    def set_response_params(self, **parameters: Any) -> None:
+        """Begin an exchange."""
+        _REUSED.set(self._used)
+        self._used = True
+        super().set_response_params(**parameters)
 
     def is_connected(self) -> bool:
         """Return whether a request can be sent."""
@@ -60,7 +72,7 @@ class _Pool:
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AsyncIterator[Response]:
         """As `HttpClient` has it."""
-        context = SimpleNamespace(reused=False)
+        _REUSED.set(False)
         try:
             response = await self._session.request(
                 method,
@@ -69,13 +81,12 @@ class _Pool:
                 data=io.BytesIO(body) if len(body) > _MOST_AT_ONCE else body or None,
                 ssl=await self._trusted() if url.startswith("https:") else True,
                 allow_redirects=False,
-                trace_request_ctx=context,
             )
         except aiohttp.ConnectionTimeoutError as error:
             raise ConnectTimeoutError from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
             is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
-            raise DisconnectedError if is_lost and context.reused else ExchangeError from error
+            raise DisconnectedError if is_lost and _REUSED.get() else ExchangeError from error
         async with response:
             if response.status < 200:
                 raise ExchangeError  # 101: another protocol
@@ -94,8 +105,6 @@ async def connection_pool(most: int, idle_s: float, connect_s: float) -> AsyncIt
     connector = aiohttp.TCPConnector(limit=most, keepalive_timeout=idle_s, use_dns_cache=False)
     new_connection: Callable[..., ResponseHandler] = _Connection
     connector._factory = partial(new_connection, loop=asyncio.get_running_loop())
-    traces = aiohttp.TraceConfig()
-    traces.on_connection_reuseconn.append(_note_reuse)
     async with aiohttp.ClientSession(
         connector=connector,
         headers=_HEADERS,
@@ -103,10 +112,5 @@ async def connection_pool(most: int, idle_s: float, connect_s: float) -> AsyncIt
         cookie_jar=aiohttp.DummyCookieJar(),
         auto_decompress=False,
         timeout=aiohttp.ClientTimeout(connect=connect_s),
-        trace_configs=[traces],
     ) as session:
         yield _Pool(session)
-
-
-async def _note_reuse(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
-    context.trace_request_ctx.reused = True
