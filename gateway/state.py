@@ -155,7 +155,7 @@ class Draft:
     `answer`: a provisional answer, if the photo and the question suffice. `confidence`: None if the model's
     server reports no token probabilities. `self_contained`: the answer can be read or computed from the photo
     and the question alone. `sub_queries` may hold the placeholder `{entity}`, filled when the thing is
-    identified.
+    identified. `token_probabilities`: of the answer's tokens, if the server reports them.
     """
 
     object_label: str | None
@@ -167,6 +167,7 @@ class Draft:
     tools: frozenset[Tool]
     sub_queries: tuple[str, ...]
     quotes: tuple[str, ...] = ()
+    token_probabilities: tuple[float, ...] | None = None
 
     @classmethod
     def of_question(cls, *sub_queries: str) -> "Draft":

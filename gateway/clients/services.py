@@ -21,7 +21,7 @@ from contracts.ocr import OcrReply
 from contracts.operations import Health, Info
 from contracts.reader import ReadReply
 from contracts.reranker import RerankReply, RerankRequest
-from contracts.text_search import TextSearchReply, TextSearchRequest
+from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.photo_text import photo_text
 from gateway.clients.reading import answers_found, read_request
@@ -209,6 +209,19 @@ class Services:
         try:
             reply = await self.text_search.send_json(
                 "POST", "/v1/text-search", body, TextSearchReply, deadline, weight_ms=weight_ms
+            )
+        except CollectionNotFound:
+            return ()
+        return _passages(reply)
+
+    async def read_pages(
+        self, addresses: Sequence[str], count: int, deadline: Deadline
+    ) -> tuple[Passage, ...]:
+        """Return at most `count` passages of these pages, in their order; empty if none is indexed."""
+        body = ReadPagesRequest(addresses=list(addresses), k=count)
+        try:
+            reply = await self.text_search.send_json(
+                "POST", "/v1/text-search/pages", body, TextSearchReply, deadline
             )
         except CollectionNotFound:
             return ()

@@ -36,11 +36,16 @@ def domain_text(domain: Domain | None) -> PromptText:
 
 
 def answer(
-    query: Query, entity: Entity | None, shown: EvidenceBlocks, options: VlmOptions, most_tokens: int
+    query: Query,
+    entity: Entity | None,
+    shown: EvidenceBlocks,
+    options: VlmOptions,
+    most_tokens: int,
+    name: str = "answer",
 ) -> TextPrompt:
-    """Return the prompt for the answer from evidence (QA-Dragon, 3.7.1)."""
+    """Return the prompt `name` for the answer from evidence (QA-Dragon, 3.7.1)."""
     thing = delimited("the thing asked about", entity.name) + "\n" if entity else ""
-    return text_prompt("answer", query, options, most_tokens, thing=thing, evidence=shown.text)
+    return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
 
 
 def judge(query: Query, asked: TextPrompt, answered: str, options: VlmOptions) -> TextPrompt:

@@ -86,6 +86,7 @@ def _drafted(
         self_contained=said is not None and in_photo,
         tools=frozenset(),
         sub_queries=(),
+        token_probabilities=completion.probabilities_of("answer") if said is not None else None,
     )
 
 

@@ -5,6 +5,7 @@ Every call may raise what `VlmClient` raises, which are `LoreglassError`s; nothi
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar
 
 import anyio
 import anyio.to_thread
@@ -33,6 +34,8 @@ _WAIT_FOR_PRINT_S = 2.0
 
 class AnsweringVlm:
     """Answers from evidence as `loreglass` and `qa-dragon` do, and judges as `qa-dragon` does."""
+
+    answer_prompt: ClassVar = "answer"
 
     def __init__(self, client: Model, options: VlmOptions = DEFAULTS) -> None:
         self._client = client
@@ -85,7 +88,7 @@ class AnsweringVlm:
         budget = self._options.evidence.at_most(generation.evidence_chars)
 
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return asking.answer(query, context.entity, shown, self._options, limit)
+            return asking.answer(query, context.entity, shown, self._options, limit, self.answer_prompt)
 
         def shown_within(tokens: int) -> EvidenceBlocks:
             return evidence_blocks(context.evidence, budget.within(tokens - judge_tokens))

@@ -63,8 +63,8 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
     Stage.LISTWISE_RERANK: ("rank_evidence",),
     Stage.KNOWLEDGE_FILTER: ("filter_knowledge",),
     Stage.ANSWER: (
-        *("answer", "answer_alone", "answer_from_search"),
-        *("answer_briefly", "answer_from_knowledge"),
+        *("answer", "answer_alone", "answer_from_search", "answer_with_reasons"),
+        *("answer_briefly", "answer_from_knowledge", "answer_in_short"),
     ),
     Stage.JUDGE: ("judge",),
 }

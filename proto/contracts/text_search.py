@@ -1,4 +1,4 @@
-"""text_search: passages of pages. `POST /v1/text-search` (JSON)."""
+"""text_search: passages of pages. `POST /v1/text-search` and `/v1/text-search/pages` (JSON)."""
 
 from datetime import datetime
 
@@ -23,8 +23,16 @@ class TextSearchRequest(Request):
     depth: int | None = Field(default=None, ge=1, le=400)
 
 
+class ReadPagesRequest(Request):
+    """All passages of these pages, in their order, `k` in all; pages that are not indexed are left out."""
+
+    addresses: list[SourceAddress] = Field(min_length=1, max_length=16, fail_fast=True)
+    k: int = Field(default=100, ge=1, le=400)
+    collection: str = "pages"
+
+
 class TextHit(Message):
-    """One passage, at most one per page. `query_indexes`: the sub-queries that found it.
+    """One passage, at most one per page of a search. `query_indexes`: the sub-queries that found it.
 
     `sections`: as those of a chunk.
     """

@@ -16,7 +16,7 @@ from chassis.vectors.routes import collections_router, indexing_router, probed, 
 from services.text_search.encoding import Instructions, TextEncoder
 from services.text_search.engine import TextSearchEngine
 from services.text_search.lexical import Bm25
-from services.text_search.routes import router, write_router
+from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
 from services.text_search.web_providers import Provider
 
@@ -35,7 +35,7 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         return create_service(_web(settings), settings)
     spec = ServiceSpec(
         name="text_search",
-        routers=[router, collections_router()],
+        routers=[router, pages_router, collections_router()],
         write_routers=[write_router, indexing_router(), documents_router()],
         open_engine=partial(open_engine, settings),
         probe=probed,

@@ -65,6 +65,13 @@ def candidate(point: ScoredPoint) -> Candidate:
     return Candidate(passage, point.score)
 
 
+def passages_of(store: VectorStore, collection: str, addresses: Sequence[str], most: int) -> list[Passage]:
+    """Return the first `most` passages of the pages, page by page in their order."""
+    places = {address: place for place, address in enumerate(addresses)}
+    found = [candidate(point).passage for point in store.scroll(collection, {ADDRESS: list(places)})]
+    return sorted(found, key=lambda each: (places[each.address], each.position))[:most]
+
+
 def rename(engine: TextSearchEngine, collection: str, address: str, title: str) -> None:
     """Give a page another title, which is searched too. Its ids stay. Raises `NotFound`."""
     points = list(engine.store.scroll(collection, {ADDRESS: [address]}))

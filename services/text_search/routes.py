@@ -14,11 +14,19 @@ from chassis.vectors.documents import content
 from chassis.vectors.origin import Origin
 from contracts.collections import Indexed
 from contracts.documents import DocumentContent, RenameDocument
-from contracts.text_search import Chunk, Chunks, TextHit, TextSearchReply, TextSearchRequest
+from contracts.text_search import (
+    Chunk,
+    Chunks,
+    ReadPagesRequest,
+    TextHit,
+    TextSearchReply,
+    TextSearchRequest,
+)
 from services.text_search.engine import FusedHit, Passage, TextSearchEngine
-from services.text_search.pages import rename
+from services.text_search.pages import passages_of, rename
 
 router = Router()
+pages_router = Router()
 write_router = Router()
 _INDEXING = JsonLimits(max_bytes=32 * 2**20, max_items=16_384)
 """Of as many chunks as `Chunks` holds, with 13 items each; `corpus` sends half of it."""
@@ -38,6 +46,16 @@ async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestD
         lambda engine: engine.search(request.queries, request.k, request.collection, request.depth), deadline
     )
     return TextSearchReply(hits=[_hit(hit) for hit in hits], collection=request.collection)
+
+
+@pages_router.post("/v1/text-search/pages")
+async def read_pages(request: ReadPagesRequest, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
+    """Return the passages of pages, in their order."""
+    passages = await pool.run(
+        lambda engine: passages_of(engine.store, request.collection, request.addresses, request.k), deadline
+    )
+    hits = [_hit(FusedHit(passage, 0.0, ())) for passage in passages]
+    return TextSearchReply(hits=hits, collection=request.collection)
 
 
 @write_router.put("/v1/collections/{name}/chunks")

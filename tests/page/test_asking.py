@@ -15,8 +15,8 @@ from gateway.state import Context, Query, Quote, Reply
 from tests.page.browser import Wearer
 from tests.page.conftest import Open
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
+from tests.unit.gateway.platform import keys_file
 from tests.unit.gateway.reasoners import ScriptedReasoner
-from tests.unit.gateway.test_tenants import keys_entry
 
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
 ARRIVE = """([kind, bytes]) => {
@@ -36,7 +36,7 @@ def unsure(reason: Reason = Reason.MODEL_UNSURE) -> ScriptedReasoner:
 
 def sent(reasoner: ScriptedReasoner) -> list[tuple[str, bool]]:
     """The questions that reached the pipeline, each with whether it brought a photo."""
-    return [(query.question, query.photo_is_new) for query in reasoner.asked]
+    return [(query.question, query.photo_is_new) for query in reasoner.queries]
 
 
 def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: Open) -> None:
@@ -59,7 +59,7 @@ def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: 
         assert (left, left + width) == (pytest.approx(10 / 96, abs=1e-3), pytest.approx(90 / 96, abs=1e-3))
         wearer.open("/")
         expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
-    (asked,) = reasoner.asked
+    (asked,) = reasoner.queries
     assert asked.photo is not None
     assert (asked.photo.width, asked.photo.height) == (960, 1280)
 
@@ -100,7 +100,7 @@ def test_follow_up_keeps_the_photo_until_a_new_one_is_taken(open_page: Open) -> 
         wearer.page.get_by_role("button", name="Look").click()
         wearer.answer("And this one?")
     assert [new for _, new in sent(reasoner)] == [True, False, True]
-    assert len(reasoner.asked[2].history) == 2
+    assert len(reasoner.queries[2].history) == 2
 
 
 def test_removed_photo_is_not_asked_about(open_page: Open, photo: Path) -> None:
@@ -117,8 +117,8 @@ def test_removed_photo_is_not_asked_about(open_page: Open, photo: Path) -> None:
             wearer.page.locator("#stage[data-showing=nothing]").wait_for()
             wearer.answer("Who wrote The Salt Road?")
         wearer.answer("How many pages does it have?")
-    assert [query.photo is not None for query in reasoner.asked] == [True, False, True, False, False]
-    assert [len(query.history) for query in reasoner.asked][-1] == 1
+    assert [query.photo is not None for query in reasoner.queries] == [True, False, True, False, False]
+    assert [len(query.history) for query in reasoner.queries][-1] == 1
 
 
 def test_expired_conversation_restarts_with_the_photo(open_page: Open) -> None:
@@ -161,7 +161,7 @@ def test_late_answer_does_not_join_a_new_conversation(open_page: Open) -> None:
         expect(wearer.turn()).to_have_attribute("data-status", "done")
         wearer.page.unroute_all()
         wearer.answer("How many pages has The Salt Road?")
-    assert [len(query.history) for query in reasoner.asked] == [0, 0]
+    assert [len(query.history) for query in reasoner.queries] == [0, 0]
 
 
 def test_ask_again_pressed_twice_asks_once(open_page: Open) -> None:
@@ -174,7 +174,7 @@ def test_ask_again_pressed_twice_asks_once(open_page: Open) -> None:
         expect(wearer.turn()).to_have_attribute("data-status", "done")
         expect(wearer.page.locator(".turn")).to_have_count(1)
         wearer.answer("And who printed it?")
-    assert len(reasoner.asked) == 3
+    assert len(reasoner.queries) == 3
 
 
 def test_refusal_shows_the_closest_passage_and_advice_and_says_them_aloud(open_page: Open) -> None:
@@ -225,7 +225,7 @@ def test_photo_is_scaled_less_when_text_is_to_be_read(open_page: Open, photo: Pa
         wearer.page.locator("#file").set_input_files(large)
         wearer.page.locator("#stage[data-showing=photo]").wait_for()
         wearer.answer("Read the small print to me")
-    sizes = [(query.photo.width, query.photo.height) for query in reasoner.asked if query.photo]
+    sizes = [(query.photo.width, query.photo.height) for query in reasoner.queries if query.photo]
     assert sizes == [(1280, 960), (1920, 1440)]
 
 
@@ -244,9 +244,8 @@ def test_file_that_is_not_a_photo_is_refused(open_page: Open, tmp_path: Path) ->
 
 
 def test_key_is_entered_once_and_can_be_removed(open_page: Open, tmp_path: Path) -> None:
-    key, keys = ApiKey.new(), tmp_path / "keys.toml"
-    keys.write_text(keys_entry(key, "anna"))
-    with open_page(keys=str(keys)) as (wearer, _):
+    key = ApiKey.new()
+    with open_page(keys=str(keys_file(tmp_path, anna=key))) as (wearer, _):
         dialog = wearer.page.get_by_role("dialog")
         wearer.ask("Who wrote The Salt Road?")
         dialog.get_by_label("Key").fill(ApiKey.new().text)

@@ -13,7 +13,7 @@ QUESTIONS = [f"How many pages has part {number} of this book?" for number in ran
 
 
 def asked(reasoner: ScriptedReasoner) -> list[str]:
-    return [query.question for query in reasoner.asked]
+    return [query.question for query in reasoner.queries]
 
 
 def kept_by_the_worker(wearer: Wearer) -> None:
@@ -36,8 +36,8 @@ def test_offline_questions_are_answered_once_each_in_order(open_page: Open) -> N
         expect(wearer.page.locator("#offline")).to_be_hidden()
         assert wearer.page.locator(".turn .question").all_inner_texts() == QUESTIONS
     assert asked(reasoner) == QUESTIONS
-    assert [query.photo_is_new for query in reasoner.asked] == [True] + 3 * [False]
-    assert len(reasoner.asked[-1].history) == 3
+    assert [query.photo_is_new for query in reasoner.queries] == [True] + 3 * [False]
+    assert len(reasoner.queries[-1].history) == 3
 
 
 def test_waiting_question_survives_a_reload_offline(open_page: Open) -> None:
@@ -125,7 +125,7 @@ def test_two_windows_share_one_queue(open_page: Open) -> None:
             assert window.spoken() == [PAGES]
         second.answer(QUESTIONS[2])
     assert asked(reasoner) == QUESTIONS[:3]
-    assert [len(query.history) for query in reasoner.asked] == [0, 1, 2]
+    assert [len(query.history) for query in reasoner.queries] == [0, 1, 2]
 
 
 def test_question_in_progress_can_be_cancelled(services: FakeServices, open_page: Open) -> None:

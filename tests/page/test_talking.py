@@ -64,7 +64,7 @@ def test_held_button_asks_the_recording_about_the_photo(talk_to: Open, servers: 
         hold(wearer)
         expect(wearer.turn().locator(".question")).to_have_text(WORDS)
         expect(wearer.turn().locator(".answer")).to_have_text(PAGES)
-    (query,) = reasoner.asked
+    (query,) = reasoner.queries
     assert (query.question, query.photo is not None) == (WORDS, True)
     (heard,) = servers.heard
     with wave.open(io.BytesIO(heard.wav)) as sound:

@@ -38,6 +38,8 @@ _ATTRIBUTE_CHARS = 80
 class StepwiseVlmReasoner(AnsweringVlm):
     """QA-Dragon's own order of questions, one call each. Sections refer to the paper."""
 
+    answer_prompt = "qa_dragon/answer_with_reasons"
+
     async def chain_of_thought(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:

@@ -21,7 +21,7 @@ from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Tool, Verdict
+from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict
 from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_from, draft_unseen
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
@@ -42,9 +42,10 @@ MODULES = frozenset(
 Without `domain-router`: the generic chain of thought; `search-router`: every question takes the RAG branch;
 `tool-router`: both searches; `query-splitting`: the question is the only query; `fusion-search`: the thing
 that image search found stays out of the text queries; `reranking`: evidence in search order;
-`text-search`: image search alone, the paper's single-source task; `verifier`: no answer is refused.
+`text-search`: image search alone, the paper's single-source task, where it verifies drafts, too;
+`verifier`: no answer is refused.
 """
-TEXT_ONLY = frozenset({Tool.TEXT_SEARCH})
+TEXT_ONLY, IMAGE_ONLY = frozenset({Tool.TEXT_SEARCH}), frozenset({Tool.IMAGE_SEARCH})
 
 STAGE_GRAPH = StageGraph(
     "qa-dragon",
@@ -122,7 +123,9 @@ class QaDragonPipeline:
         self, query: Query, draft: Draft, route: Route, domain: Domain | None, text: PhotoText, run: Run
     ) -> Outcome:
         """Verify: text toolchain. RAG: tools, visual and text toolchain. Both: fusion, RAG, verifier."""
-        wanted = TEXT_ONLY if route is Route.VERIFY else await self._choose_tools(query, draft, domain, run)
+        verified_by = IMAGE_ONLY if "text-search" in self.missing else TEXT_ONLY
+        verifies = route is Route.VERIFY
+        wanted = verified_by if verifies else await self._choose_tools(query, draft, domain, run)
         entity = named_by(query, draft)
         if Tool.IMAGE_SEARCH in wanted:
             entity = await self._see(query, draft, text, run) or entity
@@ -250,9 +253,20 @@ class QaDragonPipeline:
     async def _conclude(
         self, query: Query, draft: Draft, context: Context, domain: Domain | None, run: Run
     ) -> Outcome:
-        """3.7: the answer with its reasons, and the dual verifier; what that accepts need not cite."""
+        """3.7: the answer with its reasons, and the dual verifier; what that accepts need not cite.
+
+        A draft that is to be verified (Table 1, Search Verify) is verified as it is, not written anew.
+        """
         cut_offs, failures, explain = self.thresholds, run.failures, run.explain
-        reply = await answer_from(self.reasoner, None, query, draft, context, run)
+        if context.route is Route.VERIFY and draft.answer:
+            run.spare(Stage.ANSWER)
+            explain.evidence(context.evidence)
+            explain.proposed(draft.answer)
+            explain.signal("answer_confidence", draft.confidence)
+            tokens = draft.token_probabilities
+            reply = Reply(draft.answer, draft.confidence, token_probabilities=tokens)
+        else:
+            reply = await answer_from(self.reasoner, None, query, draft, context, run)
         verdict: Verdict | None = Verdict(1.0, verification=Verification.NONE)
         if "verifier" not in self.missing:
             verdict = await verify(self.services, self.reasoner.judge, query, reply, context, run, cut_offs)

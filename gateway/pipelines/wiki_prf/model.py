@@ -101,15 +101,20 @@ class WikiPrfVlmReasoner:
         context: Context,
         generation: GenerationBudget,
         deadline: Deadline,
+        *,
+        short: bool = False,
     ) -> Reply:
         """Return a short answer from the photo and the knowledge (eq. 9); None: the evidence itself is it.
+
+        `short`: a name, a number or a phrase in any case, as the benchmarks' scores want it.
 
         Quotes are of what was retrieved, never of the knowledge's own words.
         """
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
+        name = "wiki_prf/answer_in_short" if short else "wiki_prf/answer_from_knowledge"
 
         def prompt_with(known: str) -> TextPrompt:
-            return text_prompt("wiki_prf/answer_from_knowledge", query, self._options, limit, knowledge=known)
+            return text_prompt(name, query, self._options, limit, knowledge=known)
 
         def shown_within(tokens: int) -> str:
             if knowledge is None:

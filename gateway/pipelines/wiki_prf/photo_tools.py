@@ -1,6 +1,7 @@
 """Wiki-PRF's tools on our services: what each makes of the photo, and the articles found by it (3.2, 3.3)."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import anyio.to_thread
 from PIL import ImageOps
@@ -19,17 +20,37 @@ MOST_ARTICLES = 5
 MOST_SECTIONS = 3
 """Of each tool, at most: the paper's best settings (tables 14 and 15)."""
 
+_MOST_PASSAGES = 200
+"""Of the articles that a tool finds."""
 _LABEL_CHARS = 100  # what the cropper takes
 _QUALITY = 92
 _LIMITS = ImageLimits()
 
 
 async def article(services: Services, things: Sequence[Entity], run: Run) -> tuple[Evidence, ...]:
-    """What is known of the things: their attributes, and the passages that their names find; in chunks."""
+    """Return what is known of the things: their attributes and their whole articles, in chunks.
+
+    An article is the page at the address of the thing's record. If the index holds no such page, it is what
+    the thing's name finds.
+    """
     if not things:
         return ()
-    names = tuple(dict.fromkeys(thing.name for thing in things))
-    return (*evidence.attributes_of(things), *await evidence.find_pages(services, names, run))
+    pages = await _whole_pages(services, things, run)
+    read = {page.url for page in pages}
+    names = tuple(dict.fromkeys(thing.name for thing in things if thing.url not in read))
+    found = await evidence.find_pages(services, names, run) if names else ()
+    return (*evidence.attributes_of(things), *pages, *found)
+
+
+async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -> tuple[Evidence, ...]:
+    addresses = tuple(dict.fromkeys(thing.url for thing in things if thing.url))
+    pages: tuple[Evidence, ...] = ()
+    if addresses:
+        async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
+            passages = await services.read_pages(addresses, _MOST_PASSAGES, deadline)
+            pages = tuple(chunk for passage in passages for chunk in evidence.page_evidence(passage))
+        run.explain.found(Stage.TEXT_SEARCH, pages)
+    return pages
 
 
 async def described(
@@ -72,16 +93,10 @@ async def grounded(
     return await search_pictures(services, crops[:1], articles, run) if crops else whole[:articles]
 
 
-async def flipped(
-    services: Services, photo: Photo, run: Run, articles: int = MOST_ARTICLES
-) -> tuple[Entity, ...]:
-    """Flipping: things like the photo's mirror image."""
-    found: tuple[Entity, ...] = ()
-    async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
-        mirror = await anyio.to_thread.run_sync(mirrored, photo.jpeg, abandon_on_cancel=True)
-        found = await services.search_photos((mirror,), articles, deadline)
-    run.explain.found(Stage.CROP_SEARCH, found)
-    return found
+async def flipped(photo: Photo) -> Photo:
+    """Return the photo's mirror image. Raises `CorruptImage`."""
+    mirror = await anyio.to_thread.run_sync(mirrored, photo.jpeg, abandon_on_cancel=True)
+    return replace(photo, jpeg=mirror, digest=f"{photo.digest}-mirrored")
 
 
 async def best_sections(

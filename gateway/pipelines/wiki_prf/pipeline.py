@@ -2,9 +2,9 @@
 
 What differs from the paper, and why: grounding is the cropper service's, which finds labelled regions here,
 not boxes that a language model writes; a caption is searched among pictures by the image search's CLIP, not
-by EVA-CLIP, and among texts where that has no text side (as in the pocket profile) or finds nothing; an
-article is what is known of a thing and the passages that its name finds (the corpus is passages), a section
-one of their chunks, similarity the reranker service's; the model was not trained for these formats, so that
+by EVA-CLIP, and among texts where that has no text side (as in the lite profile) or finds nothing; an article
+is the page at the address of the thing's record or, if that is not indexed, what its name finds, a section
+one of its chunks, similarity the reranker service's; the model was not trained for these formats, so that
 plans and filtered knowledge are read leniently, and done without where nothing can be read. The answer is
 given as it is said: nothing verifies it.
 """
@@ -22,7 +22,7 @@ from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
-from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
+from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query, Reply
 from gateway.steps import evidence
 from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.identify import fuse
@@ -36,13 +36,14 @@ TOOLS = {
     "flipping": PhotoTool.FLIP,
 }
 ARTICLES_PAST = {"articles-past-1": 1, "articles-past-3": 3}
-MODULES = frozenset({"processing", "filtering", "sections-past-1", *TOOLS, *ARTICLES_PAST})
+MODULES = frozenset({"processing", "filtering", "refusals", "sections-past-1", *TOOLS, *ARTICLES_PAST})
 """Modules that an experiment may leave out: the paper's ablations that need no training.
 
 Without `processing`: no plan, no tools, the whole photo's article alone; `filtering`: the answer is made from
 all that was retrieved; `captioning`, `grounding`, `flipping`: the plan's calls of that tool are not made (all
 of Table 8); `articles-past-3`: a tool retrieves three articles (Tables 10, 14 and 15); `sections-past-1`: the
-best section of a tool's articles is kept (Tables 14 and 15).
+best section of a tool's articles is kept (Tables 14 and 15). Without `refusals` the answer is a name, a
+number or a short phrase, whatever is known: exact match and BEM count no sentence and no refusal.
 """
 
 STAGE_GRAPH = StageGraph(
@@ -99,11 +100,12 @@ class WikiPrfPipeline:
             run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
             run.explain.signal("image_top", things[0].probability if things else None)
             document = await photo_tools.article(self.services, things[:1], run)
-            sections = [item for call in plan.calls for item in await self._use(call, query, things, run)]
             if query.photo is None:
                 run.spare(Stage.TOOL_PLAN)
-                sections = list(await self._sections_of(query, run))
-            gathered = Gathered(document, tuple(sections)).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
+                sections = await self._sections_of(query, run)
+            else:
+                sections = await self._use_tools(plan, query, query.photo, things, run)
+            gathered = Gathered(document, sections).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
@@ -131,13 +133,24 @@ class WikiPrfPipeline:
             self.services, query, query.question, found, run, self.sections
         )
 
+    async def _use_tools(
+        self, plan: ToolPlan, query: Query, photo: Photo, whole: tuple[Entity, ...], run: Run
+    ) -> tuple[Evidence, ...]:
+        """3.2, 3.3: the sections that the tools find. A flip turns the photo for the tools that follow it."""
+        sections: list[Evidence] = []
+        for call in plan.calls:
+            if call.tool is PhotoTool.FLIP:
+                photo = await photo_tools.flipped(photo)
+            else:
+                turned = replace(query, photo=photo)
+                sections += await self._use(call, turned, photo, whole, run)
+        return tuple(sections)
+
     async def _use(
-        self, call: ToolCall, query: Query, whole: tuple[Entity, ...], run: Run
+        self, call: ToolCall, query: Query, photo: Photo, whole: tuple[Entity, ...], run: Run
     ) -> tuple[Evidence, ...]:
         """3.3: the sections that a tool finds, ranked by the caption or, for pictures, by the question."""
         services = self.services
-        if query.photo is None:
-            return ()
         if call.tool is PhotoTool.CAPTION:
             search = call.content
             async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
@@ -146,12 +159,7 @@ class WikiPrfPipeline:
             found = await photo_tools.described(services, search, run, self.articles)
         else:
             search = query.question
-            if call.tool is PhotoTool.GROUNDING:
-                things = await photo_tools.grounded(
-                    services, query.photo, call.content, whole, run, self.articles
-                )
-            else:
-                things = await photo_tools.flipped(services, query.photo, run, self.articles)
+            things = await photo_tools.grounded(services, photo, call.content, whole, run, self.articles)
             run.explain.note(Stage.CROP_SEARCH, (f"{call.tool}: {thing.name}" for thing in things))
             found = await photo_tools.article(services, things, run)
         best = await photo_tools.best_sections(services, query, search, found, run, self.sections)
@@ -179,4 +187,5 @@ class WikiPrfPipeline:
         shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
         size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
         async with run.required(Stage.ANSWER, size) as deadline:
-            return await self.reasoner.answer(query, knowledge, context, generation, deadline)
+            short = "refusals" in self.missing
+            return await self.reasoner.answer(query, knowledge, context, generation, deadline, short=short)

@@ -8,7 +8,8 @@ import re
 from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall
 from language.words import visible
 
-MOST_CALLS = 4
+MOST_CALLS = 8
+"""Plans of the paper's 7B model have 3.6 calls in the mean (Table 3)."""
 CONTENT_CHARS = 300
 """The longest content of a call."""
 

@@ -63,7 +63,7 @@ async def test_carried_conversation_is_read_like_a_session(anyio_backend: object
             [(QUESTION, first.answer)], "How many pages?", PHOTO, "loreglass", 30_000
         )
         trace = await client.trace(carried.trace_id)
-    in_session, in_chat = world.reasoner.asked[1:]
+    in_session, in_chat = world.reasoner.queries[1:]
     assert [(turn.question, turn.answer) for turn in in_chat.history] == [
         (turn.question, turn.answer) for turn in in_session.history
     ]

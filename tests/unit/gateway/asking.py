@@ -35,8 +35,8 @@ async def asking(
     async with vlm_server(script, traits) as server:
         behind = BoundApp(services.app(), listen("127.0.0.1", 0))
         model = {"reasoning": Reasoning.VLM, "vlm_url": server.url, "vlm_model": server.model}
-        given: dict[str, Any] = {**service_settings(behind.url, None), **model, **settings}
-        app = create_app(GatewaySettings(**given), partial(wire, open_reasoners=reasoners))
+        fields: dict[str, Any] = {**service_settings(behind.url, None), **model, **settings}
+        app = create_app(GatewaySettings(**fields), partial(wire, open_reasoners=reasoners))
         bound = BoundApp(app, listen("127.0.0.1", 0))
         async with running([behind, bound]), httpx.AsyncClient(base_url=bound.url, timeout=60) as client:
 

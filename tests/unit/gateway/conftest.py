@@ -2,11 +2,14 @@
 
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import aclosing
+from contextlib import aclosing, closing
+from typing import Any, ClassVar
 
 import pytest
 from redis.asyncio import Redis
 
+from chassis.images import PhotoDecoders
+from gateway import wiring
 from gateway.planning import stages
 from gateway.planning.stages import Stage, StageBudget
 from gateway.serving.redis_store import connect
@@ -28,6 +31,31 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
     """A gateway in front of services that work."""
     async with gateway_before(services) as made:
         yield made
+
+
+class _SharedDecoders(PhotoDecoders):
+    """Photo decoders that leave their idle processes to the next gateway."""
+
+    idle: ClassVar[list[Any]] = []
+
+    def __init__(self, *options: Any) -> None:
+        super().__init__(*options)
+        self._decoders._idle = self.idle
+        self.close = self._end_busy
+
+    def _end_busy(self) -> None:
+        self._decoders._idle = []
+        self._decoders.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_decoders() -> Iterator[None]:
+    """Share photo decoders among gateways: starting a process takes longer than most of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(wiring, "PhotoDecoders", _SharedDecoders)
+        yield
+    with closing(PhotoDecoders(1)) as last:
+        last._decoders._idle = _SharedDecoders.idle
 
 
 @pytest.fixture(autouse=True)

@@ -60,13 +60,15 @@ def _okhttp(path: str, parts: list[bytes], token: str) -> bytes:
 
 
 def _text(name: str, value: str) -> bytes:
-    said = f'Content-Disposition: form-data; name="{name}"\r\nContent-Length: {len(value)}\r\n\r\n{value}'
-    return said.encode()
+    head_of_part = (
+        f'Content-Disposition: form-data; name="{name}"\r\nContent-Length: {len(value)}\r\n\r\n{value}'
+    )
+    return head_of_part.encode()
 
 
 def _photo(file_name: str, photo: bytes) -> bytes:
-    said = f'Content-Disposition: form-data; name="photo"; filename="{file_name}"\r\n'
-    return f"{said}Content-Type: image/jpeg\r\nContent-Length: {len(photo)}\r\n\r\n".encode() + photo
+    head_of_part = f'Content-Disposition: form-data; name="photo"; filename="{file_name}"\r\n'
+    return f"{head_of_part}Content-Type: image/jpeg\r\nContent-Length: {len(photo)}\r\n\r\n".encode() + photo
 
 
 def glasses(request_id: str, photo: bytes, query: str = "", token: str = TOKEN) -> bytes:

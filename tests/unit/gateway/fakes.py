@@ -27,7 +27,7 @@ from contracts.image_search import ImageHit, ImageSearchReply, ImageTextSearchRe
 from contracts.ocr import OcrReply, TextLine
 from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
-from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
+from contracts.text_search import ReadPagesRequest, TextHit, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 
 NAMES = ("ocr", "cropper", "image_search", "text_search", "reranker", "domain_router", "verifier", "reader")
@@ -89,12 +89,12 @@ def text_line(text: str, row: int = 0) -> TextLine:
 
 def image_hit(entity: str = BOOK, score: float = 0.97, **attributes: str) -> ImageHit:
     """A known thing."""
-    known = attributes or {"author": "Mira Holm"}
+    facts = attributes or {"author": "Mira Holm"}
     return ImageHit(
         id=f"id-{entity}",
         score=score,
         entity=entity,
-        attributes=known,
+        attributes=facts,
         url="https://kb.example/1",
         image_index=0,
     )
@@ -110,6 +110,26 @@ def text_hit(snippet: str = PAGES, score: float = 0.5) -> TextHit:
         score=score,
         query_indexes=[0],
     )
+
+
+def images(*hits: ImageHit) -> ImageSearchReply:
+    """A reply of image search."""
+    return ImageSearchReply(hits=list(hits), collection="images")
+
+
+def pages(*hits: TextHit) -> TextSearchReply:
+    """A reply of text search."""
+    return TextSearchReply(hits=list(hits), collection="pages")
+
+
+def regions(*pictures: bytes) -> CropReply:
+    """A reply of the cropper, with a region for each picture."""
+    return CropReply(regions=[crop_region(each) for each in pictures], width=96, height=64)
+
+
+def print_of(*lines: TextLine) -> OcrReply:
+    """A reply of OCR for a photo of 96 x 64."""
+    return OcrReply(lines=list(lines), width=96, height=64)
 
 
 def crop_region(image: bytes) -> Region:
@@ -142,8 +162,8 @@ def prefer_pages(request: RerankRequest) -> RerankReply:
 
 def read_known(request: ReadRequest) -> ReadReply:
     """The words of `READABLE` that answer, from the first passage that has them, as one sentence."""
-    asked = request.question.casefold()
-    wanted = [answer for word, answer in READABLE.items() if word in asked]
+    question = request.question.casefold()
+    wanted = [answer for word, answer in READABLE.items() if word in question]
     for index, passage in enumerate(request.passages):
         for answer in wanted:
             if (start := passage.text.find(answer)) >= 0:
@@ -172,12 +192,13 @@ class FakeServices:
     """The eight services. They find one book, whose author and pages are known."""
 
     def __init__(self) -> None:
-        self.ocr = FakeService(OcrReply(lines=[text_line("THE SALT ROAD")], width=96, height=64))
-        self.cropper = FakeService(CropReply(regions=[], width=96, height=64))
-        self.image_search = FakeService(ImageSearchReply(hits=[image_hit()], collection="images"))
-        self.picture_texts = FakeService(ImageSearchReply(hits=[image_hit()], collection="images"))
+        self.ocr = FakeService(print_of(text_line("THE SALT ROAD")))
+        self.cropper = FakeService(regions())
+        self.image_search = FakeService(images(image_hit()))
+        self.picture_texts = FakeService(images(image_hit()))
         self.takes: tuple[str, ...] = ()
-        self.text_search = FakeService(TextSearchReply(hits=[text_hit()], collection="pages"))
+        self.pages = FakeService(TextSearchReply(hits=[], collection="pages"))
+        self.text_search = FakeService(pages(text_hit()))
         self.reranker = FakeService(prefer_pages)
         self.domain_router = FakeService(domain_reply())
         self.verifier = FakeService(VerifyReply(supported=True, probability=0.95, checks=[]))
@@ -186,6 +207,10 @@ class FakeServices:
 
     def __getitem__(self, name: str) -> FakeService:
         return cast(FakeService, getattr(self, name))
+
+    def find_nothing(self) -> None:
+        """Neither print nor hits from now on."""
+        self.ocr.reply, self.image_search.reply, self.text_search.reply = print_of(), images(), pages()
 
     def app(self) -> FastAPI:
         """All eight behind one socket: their paths do not meet."""
@@ -204,9 +229,15 @@ class FakeServices:
         async def search_images_by_text(request: ImageTextSearchRequest) -> Any:
             return await self.picture_texts.serve(request)
 
+    def _read_pages(self, router: APIRouter) -> None:
+        @router.post("/v1/text-search/pages", response_model=TextSearchReply)
+        async def read_pages(request: ReadPagesRequest) -> Any:
+            return await self.pages.serve(request)
+
     def _router(self) -> APIRouter:
         router = APIRouter()
         self._search_by_text(router)
+        self._read_pages(router)
 
         @router.post("/v1/ocr", response_model=OcrReply)
         async def ocr(image: Annotated[UploadFile, File()]) -> Any:

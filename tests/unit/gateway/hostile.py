@@ -66,7 +66,7 @@ async def post_json(world: World, body: object) -> httpx.Response:
     return await world.client.post("/answer", content=raw, headers={"Content-Type": "application/json"})
 
 
-def asked(**changes: Any) -> dict[str, Any]:
+def json_question(**changes: Any) -> dict[str, Any]:
     """A good JSON request with some fields exchanged; None takes a field away."""
     whole = {"question": QUESTION, "image": {"base64": PHOTO_64}, **changes}
     return {name: value for name, value in whole.items() if value is not None}

@@ -32,5 +32,6 @@ def replies(look: dict[str, Any]) -> dict[str, Any]:
         "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
         "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
         "answer": says(AUTHOR, **SURE),
+        "answer_with_reasons": says(AUTHOR, **SURE),
         "judge": says("yes", **SURE),
     }

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -11,6 +12,8 @@ import httpx
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.serving import BoundApp, listen, running
+from chassis.keys import ApiKey
+from clients.keys import entry
 from contracts.answer import Answer
 from gateway.app import TellStart, create_app
 from gateway.clients.services import Services
@@ -23,7 +26,7 @@ from gateway.settings import GatewaySettings
 from gateway.wiring import wire
 from tests.live import NO_TLS
 from tests.unit.chassis.pictures import encoded, scene
-from tests.unit.gateway.fakes import FakeServices, service_settings
+from tests.unit.gateway.fakes import FakeServices, Mood, service_settings
 from tests.unit.gateway.reasoners import ScriptedReasoner
 
 PHOTO = encoded(scene(320, 240), "JPEG", quality=90)
@@ -72,6 +75,18 @@ class World:
         with anyio.fail_after(30):
             while await self.in_flight():
                 await anyio.lowlevel.checkpoint()
+
+
+@asynccontextmanager
+async def held_question(world: World) -> AsyncIterator[None]:
+    """While the body runs, one question waits for text search."""
+    world.services.text_search.mood, world.services.text_search.arrived = Mood.HELD, anyio.Event()
+    async with anyio.create_task_group() as group:
+        group.start_soon(world.post)
+        with anyio.fail_after(20):
+            await world.services.text_search.arrived.wait()
+        yield
+        world.services.text_search.release.set()
 
 
 class AwayModel:
@@ -126,6 +141,18 @@ async def gateway_before(
         httpx.AsyncClient(base_url=bound.url, timeout=60, verify=NO_TLS) as client,
     ):
         yield World(client, services, thinking)
+
+
+def keys_file(folder: Path, **keys: ApiKey) -> Path:
+    """Write a keys file with one key for each tenant."""
+    file = folder / "keys.toml"
+    file.write_text("\n".join(entry(key, tenant, "interactive") for tenant, key in keys.items()))
+    return file
+
+
+def bearer(key: ApiKey) -> dict[str, str]:
+    """Return the header with which a tenant asks."""
+    return {"Authorization": f"Bearer {key.text}"}
 
 
 def closed_port() -> str:

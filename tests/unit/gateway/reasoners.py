@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 
 from chassis.resilience.deadlines import Deadline
+from contracts.answer import Reason
 from contracts.domain_router import Domain
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
@@ -16,7 +17,7 @@ BOTH_TOOLS = frozenset({Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH})
 
 def lookup_draft(**changes: Any) -> Draft:
     """A draft that knows nothing yet and wants everything looked up."""
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "object_label": "book",
         "entity": None,
         "reasoning": "A book.",
@@ -26,18 +27,13 @@ def lookup_draft(**changes: Any) -> Draft:
         "tools": BOTH_TOOLS,
         "sub_queries": ("{entity} author",),
     }
-    return Draft(**{**given, **changes})
+    return Draft(**(fields | changes))
 
 
 def direct_draft(answer: str = "THE SALT ROAD", **changes: Any) -> Draft:
     """A draft that read its answer off the photo."""
-    given: dict[str, Any] = {
-        "answer": answer,
-        "confidence": 0.95,
-        "self_contained": True,
-        "quotes": (answer,),
-    }
-    return lookup_draft(**{**given, "tools": frozenset(), "sub_queries": (), **changes})
+    fields = {"answer": answer, "confidence": 0.95, "self_contained": True, "quotes": (answer,)}
+    return lookup_draft(**{**fields, "tools": frozenset(), "sub_queries": (), **changes})
 
 
 def quote_best(_: Query, context: Context) -> Reply:
@@ -68,10 +64,10 @@ class ScriptedReasoner:
     looks: bool = True
     rewritten: str = ""
     rewrites: list[Query] = field(default_factory=list)
-    asked: list[Query] = field(default_factory=list)
-    advised: list[Domain | None] = field(default_factory=list)
+    queries: list[Query] = field(default_factory=list)
+    domains: list[Domain | None] = field(default_factory=list)
     candidates: list[tuple[Entity, ...]] = field(default_factory=list)
-    found: list[Context] = field(default_factory=list)
+    contexts: list[Context] = field(default_factory=list)
 
     def drafts(self, query: Query) -> bool:
         return self.looks
@@ -83,8 +79,8 @@ class ScriptedReasoner:
     async def draft(
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
     ) -> Draft:
-        self.asked.append(ask)
-        self.advised.append(domain)
+        self.queries.append(ask)
+        self.domains.append(domain)
         await self.before_draft(read_photo)
         return self.first_look
 
@@ -108,7 +104,7 @@ class ScriptedReasoner:
     async def answer(
         self, ask: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        self.found.append(context)
+        self.contexts.append(context)
         return self.say(ask, context)
 
 
@@ -126,3 +122,8 @@ class FailingReasoner(ScriptedReasoner):
 
         for step in steps:
             setattr(self, step, fail)
+
+
+def unsure(reason: Reason = Reason.MODEL_UNSURE) -> ScriptedReasoner:
+    """A reasoner that finds no answer, for this reason."""
+    return ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=reason))

@@ -19,11 +19,11 @@ class Scrape:
     def total(self, name: str, **labels: str) -> float:
         """The sum over all samples of that name with these labels, among others perhaps."""
         wanted = set(labels.items())
-        return sum(value for (found, has), value in self.samples.items() if found == name and wanted <= has)
+        return sum(value for (each, has), value in self.samples.items() if each == name and wanted <= has)
 
     def labels(self, name: str, label: str) -> set[str]:
         """The values of one label."""
-        return {dict(has)[label] for found, has in self.samples if found == name}
+        return {dict(has)[label] for each, has in self.samples if each == name}
 
 
 def read(text: str) -> Scrape:

@@ -1,26 +1,20 @@
 """QA-Dragon's pipeline in front of fake services, with a stepwise reasoner that the test scripts."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from chassis.http.calls import ServiceClient, http_client
-from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
+from gateway.pipelines.port import Pipeline
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
-from gateway.planning.run import Run
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Context, Draft, Entity, GenerationBudget, Photo, PhotoText, Query, Reply, Tool, Turn
-from gateway.steps.conclusion import Outcome
-from gateway.thresholds import RetrievalLimits, load_thresholds
-from tests.unit.gateway.fakes import NAMES, FakeServices
+from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Reply, Tool
+from gateway.thresholds import RetrievalLimits
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.pipelines import THRESHOLDS, Result, put
 from tests.unit.gateway.reasoners import BOTH_TOOLS, lookup_draft, quote_best
-
-WHO_WROTE = "Who wrote this?"
-PHOTO = Photo(b"whole photo", 320, 240, "digest")
 
 
 @dataclass
@@ -43,10 +37,10 @@ class ScriptedSteps:
         """The steps in order."""
         return [name for name, _ in self.steps]
 
-    def given(self, step: str) -> Any:
+    def arguments(self, step: str) -> Any:
         """Return the arguments of a step that ran once."""
-        (given,) = [what for name, what in self.steps if name == step]
-        return given
+        (arguments,) = [each for name, each in self.steps if name == step]
+        return arguments
 
     def drafts(self, query: Query) -> bool:
         return self.looks
@@ -111,44 +105,12 @@ class ScriptedSteps:
         return self.judgement
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The outcome of one question, and its run."""
-
-    outcome: Outcome
-    run: Run
-    reasoner: ScriptedSteps
-    services: FakeServices
-
-    @property
-    def stages(self) -> set[str]:
-        """The stages that ran."""
-        return {stage.stage for stage in self.run.stages}
-
-
-@asynccontextmanager
-async def clients_of(services: FakeServices) -> AsyncIterator[Services]:
-    """Clients of the fake services, on a loopback socket."""
-    bound = BoundApp(services.app(), listen("127.0.0.1", 0))
-    async with running([bound]), http_client() as http:
-        yield Services(**{name: ServiceClient(http, name, bound.url) for name in NAMES})
-
-
 async def dragon(
-    reasoner: ScriptedSteps | None = None,
-    services: FakeServices | None = None,
-    missing: str | None = None,
-    question: str = WHO_WROTE,
-    history: tuple[Turn, ...] = (),
-    photo: Photo | None = PHOTO,
-    deadline_ms: float = 30_000,
+    reasoner: ScriptedSteps | None = None, services: FakeServices | None = None, **more: Any
 ) -> Result:
-    """One question to QA-Dragon, or to it without one of its modules."""
-    reasoner, services = reasoner or ScriptedSteps(), services or FakeServices()
-    async with clients_of(services) as clients:
-        pipeline = QaDragonPipeline(clients, reasoner, load_thresholds(), RetrievalLimits())
-        if missing:
-            pipeline = pipeline.without(frozenset({missing}))
-        run = Run("trace", Deadline.after_ms(deadline_ms))
-        outcome = await pipeline.answer(Query(question, photo, history=history), run)
-    return Result(outcome, run, reasoner, services)
+    """Put one question to QA-Dragon."""
+
+    def pipeline(clients: Services, reasoner: ScriptedSteps) -> Pipeline:
+        return QaDragonPipeline(clients, reasoner, THRESHOLDS, RetrievalLimits())
+
+    return await put(pipeline, reasoner or ScriptedSteps(), services, **more)

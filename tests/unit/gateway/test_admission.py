@@ -67,9 +67,9 @@ def play(scene: Scene, in_flight: int = 1, waiting: int = 10) -> Door:
     return run_virtual(main)
 
 
-async def arrive(group: TaskGroup, door: Door, name: str, **asked: Any) -> None:
+async def arrive(group: TaskGroup, door: Door, name: str, **visit: Any) -> None:
     """A question that has come as far as it gets now."""
-    group.start_soon(partial(door.ask, name, **asked))
+    group.start_soon(partial(door.ask, name, **visit))
     await anyio.wait_all_tasks_blocked()
 
 
@@ -302,10 +302,10 @@ def test_any_visits_keep_the_limits_and_leave_no_place_idle_or_lost(
             assert queued <= waiting
             assert queued == 0 or held == in_flight
 
-        async def come(name: str, asked: dict[str, Any], leaves_after_s: float | None) -> None:
+        async def come(name: str, visit: dict[str, Any], leaves_after_s: float | None) -> None:
             nonlocal left
             with anyio.move_on_after(leaves_after_s) as stay:
-                await door.ask(name, **asked)
+                await door.ask(name, **visit)
             left += stay.cancelled_caught
             check()
 

@@ -60,14 +60,14 @@ def test_tenant_that_holds_fewest_places_is_next() -> None:
     queue = queue_of(*(entry(number, tenant) for tenant in "ab" for number in range(6)))
     for _ in range(3):
         queue.hold((INTERACTIVE, "a"))
-    taken = []
+    tenants = []
     for _ in range(5):
         first = queue.first()
         assert first is not None
         queue.take(first)
-        taken.append(first.tenant)
-    assert taken[:3] == ["b", "b", "b"]
-    assert sorted(taken[3:]) == ["a", "b"]
+        tenants.append(first.tenant)
+    assert tenants[:3] == ["b", "b", "b"]
+    assert sorted(tenants[3:]) == ["a", "b"]
 
 
 def test_new_tenants_do_not_overtake_one_that_waits() -> None:
@@ -85,9 +85,9 @@ def test_new_tenants_do_not_overtake_one_that_waits() -> None:
 
 
 @given(ENTRIES)
-def test_everybody_gets_a_turn_by_deadline_within_a_tenant(asked: list[tuple[int, str, Priority]]) -> None:
-    queue = queue_of(*(entry(*each) for each in asked))
-    served = [serve_one(queue) for _ in asked]
+def test_everybody_gets_a_turn_by_deadline_within_a_tenant(arrivals: list[tuple[int, str, Priority]]) -> None:
+    queue = queue_of(*(entry(*each) for each in arrivals))
+    served = [serve_one(queue) for _ in arrivals]
     assert queue.first() is None
     assert len(queue) == 0
     for priority in Priority:
@@ -103,7 +103,7 @@ def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
     waiting = [entry(0, name, priority) for name in names for priority in Priority]
     queue = queue_of(*waiting)
     held: list[Claim] = []
-    seen: set[Entry] = set()
+    served: set[Entry] = set()
     for _ in range(places + 12 * tenants):
         if len(held) == places:
             queue.release(held.pop(0))
@@ -111,17 +111,17 @@ def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
         assert first is not None
         queue.take(first)
         held.append(first.claim)
-        seen.add(first)
+        served.add(first)
         queue.add(entry(1, first.tenant, first.priority))
-    assert seen >= set(waiting)
+    assert served >= set(waiting)
 
 
 @given(ENTRIES, st.integers(0, 20), st.sampled_from("abc"), st.sampled_from(Priority))
 def test_expected_turn_is_within_the_queue(
-    asked: list[tuple[int, str, Priority]], due_at: int, tenant: str, priority: Priority
+    arrivals: list[tuple[int, str, Priority]], due_at: int, tenant: str, priority: Priority
 ) -> None:
-    queue = queue_of(*(entry(*each) for each in asked))
-    assert 1 <= queue.places_until(entry(due_at, tenant, priority)) <= len(asked) + 1
+    queue = queue_of(*(entry(*each) for each in arrivals))
+    assert 1 <= queue.places_until(entry(due_at, tenant, priority)) <= len(arrivals) + 1
 
 
 @pytest.mark.parametrize(
@@ -150,13 +150,13 @@ def test_expected_turn_of_a_tenant_that_holds_places_is_after_others() -> None:
 
 @given(ENTRIES, st.integers(0, 30))
 def test_shortened_queue_keeps_the_share_of_every_priority(
-    asked: list[tuple[int, str, Priority]], room: int
+    arrivals: list[tuple[int, str, Priority]], room: int
 ) -> None:
-    queue = queue_of(*(entry(*each) for each in asked))
+    queue = queue_of(*(entry(*each) for each in arrivals))
     while len(queue) > room:
         queue.remove(queue.worst(room))
     left = Counter(serve_one(queue).priority for _ in range(len(queue)))
-    came = Counter(priority for _, _, priority in asked)
+    came = Counter(priority for _, _, priority in arrivals)
     for priority in Priority:
         assert left[priority] >= min(came[priority], room // 12 * SHARES[priority])
         assert left[priority] >= min(came[priority], room // 3, 1)

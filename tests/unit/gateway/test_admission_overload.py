@@ -84,19 +84,5 @@ def test_goodput_stays_at_its_peak_at_five_times_the_capacity(deadline_ms: float
     assert measured[-1] >= 0.95 * max(measured)
 
 
-@pytest.mark.parametrize("waiting", [0, 1000])
-def test_goodput_does_not_depend_on_the_queue_length(waiting: int) -> None:
-    (served,) = serve(Stream(5.0), waiting=waiting)
-    assert goodput(served) > 0.9
-    assert served[LATE] < 0.05 * served[GOOD]
-
-
 def test_nobody_is_refused_below_capacity() -> None:
     assert set(serve(Stream(0.7))[0]) == {GOOD}
-
-
-def test_noisy_tenant_takes_nothing_from_a_quiet_one() -> None:
-    quiet = Stream(0.3, "quiet")
-    (alone,) = serve(quiet)
-    beside, _ = serve(quiet, Stream(5.0, "noisy"))
-    assert beside[GOOD] >= 0.98 * alone[GOOD]

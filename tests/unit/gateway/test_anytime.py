@@ -6,13 +6,11 @@ import anyio
 import pytest
 
 from contracts.answer import Reason, Trace
-from contracts.image_search import ImageSearchReply
 from contracts.reranker import RerankRequest
-from contracts.text_search import TextSearchReply
 from gateway.planning.latencies import PACKAGED, load_latencies
 from gateway.planning.stages import Stage
 from gateway.thresholds import LITE_LIMITS
-from tests.unit.gateway.fakes import FakeServices, Mood, image_hit, text_hit
+from tests.unit.gateway.fakes import FakeServices, Mood, image_hit, images, pages, text_hit
 from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading
 
@@ -47,7 +45,7 @@ async def test_a_leisurely_question_is_cut_nothing(services: FakeServices, tmp_p
 
 
 async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, tmp_path: Path) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
+    services.image_search.reply = images(image_hit(score=0.7))
     slow = table(tmp_path, cropper=40_000, crop_search=40_000)
     async with gateway_before(services, latencies=slow) as world:
         answer = await world.ask(deadline_ms="30000")
@@ -62,16 +60,14 @@ async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, t
 
 async def test_a_slow_reranker_is_given_less_to_do(services: FakeServices, tmp_path: Path) -> None:
     words = "It has many pages and a long story to tell of salt and roads. " * 9
-    services.text_search.reply = TextSearchReply(
-        hits=[text_hit(f"Part {number}. {words}") for number in range(10)], collection="pages"
-    )
+    services.text_search.reply = pages(*[text_hit(f"Part {number}. {words}") for number in range(10)])
     async with gateway_before(services, latencies=table(tmp_path, rerank_item_ms=2_500)) as world:
         answer = await world.ask(deadline_ms="20000")
-    asked = services.reranker.calls[0]
-    assert isinstance(asked, RerankRequest)
-    assert len(asked.documents) <= LITE_LIMITS.chunks_to_rerank
-    assert asked.fine_top_n is not None
-    assert asked.fine_top_n < LITE_LIMITS.chunks_to_rerank
+    request = services.reranker.calls[0]
+    assert isinstance(request, RerankRequest)
+    assert len(request.documents) <= LITE_LIMITS.chunks_to_rerank
+    assert request.fine_top_n is not None
+    assert request.fine_top_n < LITE_LIMITS.chunks_to_rerank
     assert {"fewer_chunks", "no_fine_rerank"}.intersection(answer.degraded)
 
 

@@ -90,9 +90,9 @@ async def test_without_servers_it_is_not_configured(services: FakeServices) -> N
         gateway_before(services) as world,
         AsyncOpenAI(base_url=f"{world.url}/v1", api_key="none", max_retries=0) as client,
     ):
-        with pytest.raises(openai.InternalServerError) as heard:
+        with pytest.raises(openai.InternalServerError) as transcription:
             await client.audio.transcriptions.create(file=SAID, model="any")
-        with pytest.raises(openai.InternalServerError) as said:
+        with pytest.raises(openai.InternalServerError) as speech:
             await client.audio.speech.create(model="tts-1", voice="alloy", input="Hello.")
-    assert {heard.value.status_code, said.value.status_code} == {501}
-    assert heard.value.code == "not_configured"
+    assert {transcription.value.status_code, speech.value.status_code} == {501}
+    assert transcription.value.code == "not_configured"

@@ -9,20 +9,17 @@ import structlog
 
 from tests.unit.chassis import pictures
 from tests.unit.gateway import hostile
-from tests.unit.gateway.hostile import PHOTO_64, asked, post_json, refused
+from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused
 from tests.unit.gateway.platform import PHOTO, QUESTION, World
-from tests.wire import head, send_raw
 
 pytestmark = pytest.mark.anyio
 
 standing, world = hostile.standing, hostile.world  # fixtures of these tests
 
 
-def form_of(*parts: bytes, boundary: bytes = b"edge") -> bytes:
+def form_of(*parts: bytes) -> bytes:
     """A multipart body of raw parts."""
-    return (
-        b"".join(b"--" + boundary + b"\r\n" + part + b"\r\n" for part in parts) + b"--" + boundary + b"--\r\n"
-    )
+    return b"".join(b"--edge\r\n" + part + b"\r\n" for part in parts) + b"--edge--\r\n"
 
 
 def text_part(name: str, value: bytes) -> bytes:
@@ -36,55 +33,28 @@ PHOTO_PART = (
 )
 
 
-async def post_form(
-    world: World, body: bytes, kind: str = "multipart/form-data; boundary=edge"
-) -> httpx.Response:
-    return await world.client.post("/answer", content=body, headers={"Content-Type": kind})
+async def post_form(world: World, body: bytes) -> httpx.Response:
+    headers = {"Content-Type": "multipart/form-data; boundary=edge"}
+    return await world.client.post("/answer", content=body, headers=headers)
 
 
-@pytest.mark.parametrize(
-    "body",
-    [
-        form_of(*[text_part(f"field{number}", b"x") for number in range(10_000)]),
-        form_of(*[text_part("question", b"x")] * 10_000),
-        form_of(*[PHOTO_PART] * 30),
-        form_of(text_part("question", b"x" * 2_000_000), PHOTO_PART),
-    ],
-    ids=["10k fields", "10k times one field", "30 photos", "2 MB of question"],
-)
-async def test_too_large_form_is_refused(world: World, body: bytes) -> None:
-    refused(await post_form(world, body), 413, "payload_too_large")
-
-
+# Which forms cannot be read is tested in tests/unit/chassis/test_bodies.py.
 # A part that was cut short is closed by the collector, not by the form parser.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize(
-    ("body", "content_type"),
+    ("body", "status", "kind"),
     [
-        (b"", "multipart/form-data"),
-        (b"no parts here", "multipart/form-data; boundary=edge"),
-        (form_of(PHOTO_PART), "multipart/form-data"),
-        (form_of(PHOTO_PART)[:-60], "multipart/form-data; boundary=edge"),
-        (form_of(b"Content-Disposition: nonsense\r\n\r\nx"), "multipart/form-data; boundary=edge"),
-        (form_of(b"X: " + b"y" * 100_000 + b"\r\n\r\nx"), "multipart/form-data; boundary=edge"),
-        (form_of(PHOTO_PART, boundary=b"other"), "multipart/form-data; boundary=edge"),
-        (form_of(PHOTO_PART), "multipart/form-data; boundary=" + "b" * 5_000),
+        (form_of(*[text_part(f"field{number}", b"x") for number in range(17)]), 413, "payload_too_large"),
+        (form_of(*[PHOTO_PART] * 3), 413, "payload_too_large"),
+        (form_of(PHOTO_PART)[:-60], 400, "malformed_request"),
+        (b"no parts here", 400, "malformed_request"),
     ],
-    ids=[
-        "nothing",
-        "no parts",
-        "no boundary",
-        "cut short",
-        "no name",
-        "huge header",
-        "other edge",
-        "long edge",
-    ],
+    ids=["17 fields", "3 photos", "cut short", "no parts"],
 )
-async def test_unreadable_form_is_refused(world: World, body: bytes, content_type: str) -> None:
-    reply = await post_form(world, body, content_type)
-    assert reply.status_code in (400, 413, 422)
-    refused(reply, reply.status_code, reply.json()["type"].rpartition(":")[2])
+async def test_form_that_is_too_large_or_unreadable_is_refused(
+    world: World, body: bytes, status: int, kind: str
+) -> None:
+    refused(await post_form(world, body), status, kind)
 
 
 @pytest.mark.parametrize("name", ["image_url", "ques\x00tion", "é"])
@@ -113,38 +83,23 @@ async def test_a_compressed_body_is_refused_by_name(world: World, path: str, kin
     assert "Content-Encoding" in reply.text
 
 
-@pytest.mark.parametrize("path", ["/v1/ocr", "/docs", "/../etc/passwd", "/answer/", "/traces/", "/%00"])
-async def test_unknown_path_is_not_found(world: World, path: str) -> None:
-    reply = await send_raw(world.url, head("POST", path, Content_Length=0))
-    assert reply.status in (404, 405)
-
-
-standing, world = hostile.standing, hostile.world  # fixtures of these tests
-
-
-async def test_form_and_json_get_the_same_answer(world: World) -> None:
-    form, in_json = await world.post(), await post_json(world, asked())
-    assert in_json.status_code == 200
-    assert form.json()["answer"] == in_json.json()["answer"]
-
-
 @pytest.mark.parametrize(
     "question", [None, "", "   \n\t ", "x" * 2_001, "a\x00b", "bell \x07", "\x1b[31mred"]
 )
 async def test_bad_question_is_refused_in_both_forms(world: World, question: str | None) -> None:
     kind = "invalid_request"
     assert "question" in refused(await world.post(question), 422, kind)
-    assert "question" in refused(await post_json(world, asked(question=question)), 422, kind)
+    assert "question" in refused(await post_json(world, json_question(question=question)), 422, kind)
 
 
 async def test_empty_or_missing_question_has_its_own_message(world: World) -> None:
-    empty = [await world.post(""), await world.post("  "), await post_json(world, asked(question=""))]
+    empty = [await world.post(""), await world.post("  "), await post_json(world, json_question(question=""))]
     assert {refused(each, 422, "invalid_request") for each in empty} == {"question: must not be empty."}
     missing = [await world.post(None), await post_json(world, {})]
     assert {refused(each, 422, "invalid_request") for each in missing} == {
         "question: must be given, in words or as audio."
     }
-    unknown = refused(await post_json(world, asked(colour="red")), 422, "invalid_request")
+    unknown = refused(await post_json(world, json_question(colour="red")), 422, "invalid_request")
     assert unknown == "colour: there is no such field."
 
 
@@ -165,7 +120,7 @@ async def test_lone_surrogate_is_refused_in_every_field(world: World, field: str
 )
 async def test_unusual_text_is_accepted(world: World, text: str) -> None:
     assert (await world.post(text)).status_code == 200
-    assert (await post_json(world, asked(question=text))).status_code == 200
+    assert (await post_json(world, json_question(question=text))).status_code == 200
 
 
 async def test_question_needs_no_photo(world: World) -> None:
@@ -187,7 +142,7 @@ BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
 )
 async def test_bad_photo_is_refused_in_both_forms(world: World, data: bytes, status: int, kind: str) -> None:
     refused(await world.post(photo=data), status, kind)
-    in_json = asked(image={"base64": base64.b64encode(data).decode()})
+    in_json = json_question(image={"base64": base64.b64encode(data).decode()})
     refused(await post_json(world, in_json), status, kind if len(data) < 2**20 else "payload_too_large")
 
 
@@ -218,7 +173,7 @@ async def test_location_of_the_photo_is_removed(world: World) -> None:
     ids=str,
 )
 async def test_bad_image_field_is_refused(world: World, image: object) -> None:
-    reply = await post_json(world, asked(image=image))
+    reply = await post_json(world, json_question(image=image))
     assert reply.status_code in (415, 422)
     refused(reply, reply.status_code, reply.json()["type"].rpartition(":")[2])
 
@@ -228,7 +183,7 @@ async def test_bad_image_field_is_refused(world: World, image: object) -> None:
     ["https://example.com/photo.jpg", "file:///etc/passwd", "http://169.254.169.254/latest/meta-data", ""],
 )
 async def test_image_urls_are_off(world: World, url: str) -> None:
-    detail = refused(await post_json(world, asked(image={"url": url})), 422, "image_url_not_allowed")
+    detail = refused(await post_json(world, json_question(image={"url": url})), 422, "image_url_not_allowed")
     assert not url or url not in detail
 
 
@@ -239,36 +194,34 @@ async def test_image_as_a_text_field_is_refused(world: World) -> None:
 
 @pytest.mark.parametrize("value", [0, -1, 60_001, 10**30, 10.5, "soon", "NaN", "9" * 5_000])
 async def test_bad_deadline_is_refused_in_both_forms(world: World, value: object) -> None:
-    for reply in (await world.post(deadline_ms=str(value)), await post_json(world, asked(deadline_ms=value))):
+    for reply in (
+        await world.post(deadline_ms=str(value)),
+        await post_json(world, json_question(deadline_ms=value)),
+    ):
         assert "deadline_ms" in refused(reply, 422, "invalid_request")
 
 
 @pytest.mark.parametrize("session_id", ["unknown", "../../etc/passwd", "a" * 10_000, "\x00"])
 async def test_unknown_session_is_not_found(world: World, session_id: str) -> None:
     refused(await world.post(session_id=session_id), 404, "session_not_found")
-    refused(await post_json(world, asked(session_id=session_id)), 404, "session_not_found")
+    refused(await post_json(world, json_question(session_id=session_id)), 404, "session_not_found")
 
 
 @pytest.mark.parametrize("pipeline", ["nonsense", "__class__", "x" * 10_000])
 async def test_unknown_pipeline_names_the_known_ones(world: World, pipeline: str) -> None:
     assert "loreglass" in refused(await world.post(pipeline=pipeline), 404, "pipeline_not_found")
-    refused(await post_json(world, asked(pipeline=pipeline)), 404, "pipeline_not_found")
+    refused(await post_json(world, json_question(pipeline=pipeline)), 404, "pipeline_not_found")
 
 
+# Which JSON cannot be read is tested in tests/unit/chassis/test_json_text.py.
 @pytest.mark.parametrize(
     ("body", "status", "kind"),
     [
         (b"", 400, "malformed_request"),
-        (b"{", 400, "malformed_request"),
-        (b'{"question": "Who?"} trailing', 400, "malformed_request"),
         (b'{"question": "Who?", "question": "What?"}', 400, "malformed_request"),
-        (b'{"question": "Who?", "deadline_ms": NaN}', 400, "malformed_request"),
-        (b'{"question": "Who?", "deadline_ms": ' + b"9" * 6_000 + b"}", 400, "malformed_request"),
         (b"[" * 10_000 + b"]" * 10_000, 400, "malformed_request"),
         (b"[]", 422, "invalid_request"),
-        (b"null", 422, "invalid_request"),
         (b'{"question": {"text": "Who?"}}', 422, "invalid_request"),
-        (b'{"question": "Who?", "surprise": 1}', 422, "invalid_request"),
         (b'{"question": "Who?", "' + b"k" * 100_000 + b'": 1}', 422, "invalid_request"),
     ],
     ids=lambda value: f"{value[:24]!r} {len(value)}" if isinstance(value, bytes) else None,

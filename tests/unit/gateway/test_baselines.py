@@ -8,20 +8,27 @@ import pytest
 from bench.node import Script, says
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Answer, CitationKind, Reason, Route
-from contracts.image_search import ImageSearchReply
-from contracts.text_search import TextSearchReply
+from contracts.answer import Answer, Reason, Route
 from gateway.pipelines.baselines import crag_mm
 from gateway.pipelines.baselines.retrieved import Retrieved
 from gateway.planning.plan import FULL
 from gateway.planning.run import Run
-from gateway.state import Entity, Query, Quote, Reply, Turn
+from gateway.state import Entity, Query, Reply, Turn
 from tests.unit.gateway.asking import asking
-from tests.unit.gateway.baselines import CLOSED, SEARCHING, ScriptedReader, asked, baseline
-from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, image_hit, text_hit
+from tests.unit.gateway.baselines import CLOSED, SEARCHING, ScriptedReader, baseline, put_baseline
+from tests.unit.gateway.fakes import (
+    AUTHOR,
+    BOOK,
+    PAGES,
+    FakeServices,
+    image_hit,
+    images,
+    pages,
+    text_hit,
+)
 from tests.unit.gateway.model_replies import SURE, UNKNOWN, replies
+from tests.unit.gateway.pipelines import PHOTO, WHO_WROTE, clients_of
 from tests.unit.gateway.platform import PHOTO as JPEG
-from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +41,7 @@ def find_things(*scores: float, **attributes: str) -> FakeServices:
     """Services that find a thing for each score."""
     services = FakeServices()
     hits = [image_hit(f"Thing {place}", score, **attributes) for place, score in enumerate(scores)]
-    services.image_search.reply = ImageSearchReply(hits=hits, collection="images")
+    services.image_search.reply = images(*hits)
     return services
 
 
@@ -42,13 +49,8 @@ def find_pages(count: int, text: str = PAGES) -> FakeServices:
     """Services that find so many pages."""
     services = FakeServices()
     hits = [text_hit(f"{place}. {text}") for place in range(count)]
-    services.text_search.reply = TextSearchReply(hits=hits, collection="pages")
+    services.text_search.reply = pages(*hits)
     return services
-
-
-async def retrieved(name: str, services: FakeServices, **given: Any) -> Retrieved:
-    """Return the search results that the reader answers from."""
-    return (await asked(name, services=services, **given)).reader.given("answer_from")[1]
 
 
 STAGES = {
@@ -62,7 +64,7 @@ STAGES = {
 
 @pytest.mark.parametrize("name", EVERY)
 async def test_each_baseline_runs_its_own_stages_only(name: str) -> None:
-    result = await asked(name)
+    result = await put_baseline(name)
     assert sorted(result.stages) == STAGES[name]
     assert (result.outcome.reason, result.run.degraded) == (Reason.ANSWERED, [])
     assert result.outcome.route is (Route.DIRECT if name in CLOSED else Route.RAG)
@@ -105,183 +107,121 @@ async def test_gateway_offers_each_baseline_with_its_calls_of_the_model() -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "images", "pages"),
+    ("name", "image_hits", "text_searches"),
     [
-        ("direct-rag", 5, ([WHO_WROTE], 10)),
-        ("crag-mm-task-1", 30, None),
-        *((name, 30, (["who wrote The Salt Road"], 50)) for name in REWRITING),
+        ("direct-rag", 5, [([WHO_WROTE], 10)]),
+        ("crag-mm-task-1", 30, []),
+        *((name, 30, [(["who wrote The Salt Road"], 50)]) for name in REWRITING),
     ],
 )
 async def test_sizes_and_queries_of_the_searches(
-    name: str, images: int, pages: tuple[list[str], int] | None
+    name: str, image_hits: int, text_searches: list[tuple[list[str], int]]
 ) -> None:
-    services = (await asked(name)).services
-    assert services.image_search.calls == [([PHOTO.jpeg], images)]
-    assert [(request.queries, request.k) for request in services.text_search.calls] == [pages] * bool(pages)
+    services = (await put_baseline(name)).services
+    assert services.image_search.calls == [([PHOTO.jpeg], image_hits)]
+    assert [(request.queries, request.k) for request in services.text_search.calls] == text_searches
 
 
-async def test_search_results_and_the_rewritten_query_are_explained() -> None:
-    told = (await asked("crag-mm-task-2")).run.explain.to_explanation(None)
-    assert told is not None
-    notes = [(note.stage, note.text) for note in told.notes]
-    assert notes == [("image_search", f"{BOOK} 0.970"), ("query_rewrite", "who wrote The Salt Road")]
-    assert told.proposed == AUTHOR
-    assert [piece.text for piece in told.evidence] == [AUTHOR, PAGES]
+async def results_of(name: str, services: FakeServices, **more: Any) -> Retrieved:
+    """Return the search results that the reader answers from."""
+    return (await put_baseline(name, services=services, **more)).reasoner.results("answer_from")
 
 
 @pytest.mark.parametrize("name", REWRITING)
 async def test_query_is_rewritten_with_the_results_of_image_search(name: str) -> None:
-    _, found = (await asked(name)).reader.given("rewrite_query")
-    assert [thing.name for thing in found.things] == [BOOK]
-    assert [record.text for record in found.records] == [AUTHOR]
-    assert found.pages == ()
+    result = await put_baseline(name)
+    results = result.reasoner.results("rewrite_query")
+    assert [thing.name for thing in results.things] == [BOOK]
+    assert [record.text for record in results.records] == [AUTHOR]
+    assert results.pages == ()
+    notes = [(note.stage, note.text) for note in result.explanation.notes]
+    assert notes == [("image_search", f"{BOOK} 0.970"), ("query_rewrite", "who wrote The Salt Road")]
+    assert [piece.text for piece in result.explanation.evidence] == [AUTHOR, PAGES]
 
 
 @pytest.mark.parametrize("task", crag_mm.TASKS)
-async def test_crag_mm_keeps_things_from_three_quarters_on(task: int) -> None:
-    found = await retrieved(f"crag-mm-task-{task}", find_things(0.9, 0.75, 0.749, 0.1))
-    assert [(thing.name, thing.probability) for thing in found.things] == [
-        ("Thing 0", 0.9),
-        ("Thing 1", 0.75),
-    ]
-
-
-async def test_crag_mm_holds_its_limit_against_the_cosine_where_there_is_one() -> None:
+async def test_crag_mm_keeps_things_from_three_quarters_on_by_cosine_if_there_is_one(task: int) -> None:
+    name = f"crag-mm-task-{task}"
+    results = await results_of(name, find_things(0.9, 0.75, 0.749, 0.1))
+    assert [thing.probability for thing in results.things] == [0.9, 0.75]
     services = FakeServices()
     near, far = image_hit("Near", 0.6), image_hit("Far", 0.9)
-    hits = [near.model_copy(update={"cosine": 0.76}), far.model_copy(update={"cosine": 0.74})]
-    services.image_search.reply = ImageSearchReply(hits=hits, collection="images")
-    found = await retrieved("crag-mm-task-2", services)
-    assert [(thing.name, thing.probability) for thing in found.things] == [("Near", 0.6)]
+    services.image_search.reply = images(
+        near.model_copy(update={"cosine": 0.76}), far.model_copy(update={"cosine": 0.74})
+    )
+    assert [thing.name for thing in (await results_of(name, services)).things] == ["Near"]
 
 
 async def test_direct_rag_keeps_every_thing() -> None:
-    result = await asked("direct-rag", services=find_things(0.9, 0.1))
-    _, found = result.reader.given("answer_from")
-    assert [thing.name for thing in found.things] == ["Thing 0", "Thing 1"]
-    told = result.run.explain.to_explanation(None)
-    assert told is not None
-    assert told.signals == {"image_top": 0.9, "answer_confidence": 0.9}
+    result = await put_baseline("direct-rag", services=find_things(0.9, 0.1))
+    assert [thing.name for thing in result.reasoner.results("answer_from").things] == ["Thing 0", "Thing 1"]
+    assert result.explanation.signals == {"image_top": 0.9, "answer_confidence": 0.9}
 
 
 @pytest.mark.parametrize("name", ["direct-rag", *REWRITING])
 async def test_pages_keep_the_order_of_the_search(name: str) -> None:
-    found = await retrieved(name, find_pages(3))
-    assert [page.text[0] for page in found.pages] == ["0", "1", "2"]
-    assert [page.score for page in found.pages] == [1 / 2, 1 / 3, 1 / 4]
+    results = await results_of(name, find_pages(3))
+    assert [page.text[0] for page in results.pages] == ["0", "1", "2"]
+    assert [page.score for page in results.pages] == [1 / 2, 1 / 3, 1 / 4]
 
 
 @pytest.mark.parametrize("name", SEARCHING)
 async def test_without_a_photo_there_is_no_image_search(name: str) -> None:
-    result = await asked(name, photo=None)
+    result = await put_baseline(name, photo=None)
     assert result.services.image_search.calls == []
-    assert result.reader.given("answer_from")[1].things == ()
-
-
-# What the reader sees
+    assert result.reasoner.results("answer_from").things == ()
 
 
 @pytest.mark.parametrize("name", EVERY)
 async def test_only_the_single_turn_tasks_leave_the_conversation_out(name: str) -> None:
-    result = await asked(name, history=HISTORY, photo_is_new=False)
+    result = await put_baseline(name, history=HISTORY, photo_is_new=False)
     single = name in ("crag-mm-task-1", "crag-mm-task-2")
-    assert result.reader.asked
-    for _, query, _ in result.reader.asked:
+    assert result.reasoner.calls
+    for _, query, _ in result.reasoner.calls:
         assert (query.history, query.photo_is_new) == (((), True) if single else (HISTORY, False))
         assert query.question == WHO_WROTE
 
 
 async def test_things_take_at_most_two_thousand_tokens() -> None:
     services = find_things(*[0.9] * 30, about="a very long story about it. " * 40)
-    found = await retrieved("crag-mm-task-1", services)
-    assert len(found.things) == 30
-    assert 6_000 < found.image_chars <= 2_000 * 4
+    results = await results_of("crag-mm-task-1", services)
+    assert len(results.things) == 30
+    assert 6_000 < results.image_chars <= 2_000 * 4
 
 
 async def test_pages_take_at_most_eight_thousand_tokens_or_the_share_of_a_smaller_plan() -> None:
     services = find_pages(50, f"{BOOK} is long. " * 100)
-    found = await retrieved("crag-mm-task-2", services)
-    assert 30_000 < found.page_chars <= 8_000 * 4
-    assert len(found.pages) > 12  # passages stay whole
-    found = await retrieved("crag-mm-task-2", services, plan=replace(FULL, evidence_chars=1_200, text_hits=5))
+    results = await results_of("crag-mm-task-2", services)
+    assert 30_000 < results.page_chars <= 8_000 * 4
+    assert len(results.pages) > 12  # passages stay whole
+    smaller = replace(FULL, evidence_chars=1_200, text_hits=5)
+    results = await results_of("crag-mm-task-2", services, plan=smaller)
     assert services.text_search.calls[1].k == 25
-    assert 18_000 < found.page_chars <= 8_000 * 4 * 3 // 5
+    assert 18_000 < results.page_chars <= 8_000 * 4 * 3 // 5
 
 
 async def test_direct_rag_keeps_within_the_evidence_of_the_plan() -> None:
-    found = await retrieved("direct-rag", find_pages(10, f"{BOOK} is long. " * 100))
-    assert FULL.evidence_chars / 2 < found.image_chars + found.page_chars <= FULL.evidence_chars
-
-
-async def test_page_without_spaces_is_cut_like_a_long_word() -> None:
-    assert (await retrieved("crag-mm-task-2", find_pages(1, "x" * 50_000))).page_chars < 1_000
-
-
-# Answers
+    results = await results_of("direct-rag", find_pages(10, f"{BOOK} is long. " * 100))
+    assert FULL.evidence_chars / 2 < results.image_chars + results.page_chars <= FULL.evidence_chars
 
 
 @pytest.mark.parametrize("name", EVERY)
 async def test_unsure_answer_is_given_as_it_is(name: str) -> None:
     unsure = Reply("Mira Holm, perhaps.", 0.05)
-    outcome = (await asked(name, ScriptedReader(alone=unsure, say=lambda _: unsure))).outcome
+    outcome = (await put_baseline(name, ScriptedReader(alone=unsure, say=lambda _: unsure))).outcome
     assert (outcome.answer, outcome.confidence, outcome.citations) == ("Mira Holm, perhaps.", 0.05, ())
     assert outcome.reason is Reason.ANSWERED
 
 
-@pytest.mark.parametrize("name", ["llm-only", "direct-rag"])
-@pytest.mark.parametrize("said", [None, "  ", "I don’t know."])
-async def test_reply_without_an_answer_is_a_refusal(name: str, said: str | None) -> None:
-    unsure = Reply(said, 0.9)
-    outcome = (await asked(name, ScriptedReader(alone=unsure, say=lambda _: unsure))).outcome
-    assert (outcome.reason, outcome.abstained) == (Reason.MODEL_UNSURE, True)
-    assert outcome.answer.startswith("I don't know")
-
-
-@pytest.mark.parametrize("name", SEARCHING)
-async def test_refusal_without_search_results_says_so(name: str) -> None:
-    services = find_things()
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    outcome = (await asked(name, services=services)).outcome
-    assert (outcome.reason, outcome.route) == (Reason.NO_EVIDENCE, Route.RAG)
-
-
-@pytest.mark.parametrize("name", SEARCHING)
-async def test_only_quotes_of_the_evidence_are_cited(name: str) -> None:
-    quotes = (Quote(0, AUTHOR), Quote(0, "made up"), Quote(9, AUTHOR))
-    outcome = (await asked(name, ScriptedReader(say=lambda _: Reply(AUTHOR, 0.9, quotes)))).outcome
-    (citation,) = outcome.citations
-    assert (citation.snippet, citation.kind, citation.score) == (AUTHOR, CitationKind.IMAGE, 0.97)
-
-
-# Failures
-
-
-@pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.BUSY, Mood.TALKS_NONSENSE])
-@pytest.mark.parametrize(
-    ("name", "failing"),
-    [*((name, "image_search") for name in SEARCHING), ("direct-rag", "text_search")]
-    + [(name, "text_search") for name in REWRITING],
-)
-async def test_failed_search_is_degraded_and_the_rest_is_read(name: str, failing: str, mood: Mood) -> None:
-    services = FakeServices()
-    services[failing].mood = mood
-    result = await asked(name, services=services)
-    _, found = result.reader.given("answer_from")
-    assert (found.things if failing == "image_search" else found.pages) == ()
-    assert result.run.degraded == [failing]
-    assert result.outcome.abstained == (name == "crag-mm-task-1")
-
-
-class CannotRewrite(ScriptedReader):
-    """Answers, but rewrites nothing."""
-
-    async def rewrite_query(self, *_: Any) -> str:
+@pytest.mark.parametrize("name", REWRITING)
+async def test_question_is_searched_as_it_is_if_it_cannot_be_rewritten(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(*_: object) -> str:
         raise DependencyUnavailable
 
-
-@pytest.mark.parametrize("name", REWRITING)
-async def test_question_is_searched_as_it_is_if_it_cannot_be_rewritten(name: str) -> None:
-    result = await asked(name, CannotRewrite())
+    monkeypatch.setattr(ScriptedReader, "rewrite_query", fail)
+    result = await put_baseline(name)
     assert result.services.text_search.calls[0].queries == [WHO_WROTE]
     assert result.run.degraded == ["query_rewrite"]
 

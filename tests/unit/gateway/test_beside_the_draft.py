@@ -2,26 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import anyio
 import pytest
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
-from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply, Domain
-from contracts.image_search import ImageSearchReply
-from gateway.clients.services import PhotoRecipients
+from gateway.clients.services import PhotoRecipients, Services
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
-from gateway.planning.run import Run
+from gateway.pipelines.port import Pipeline
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Draft, Query
 from gateway.steps import photo
-from gateway.steps.conclusion import Outcome
-from gateway.thresholds import RetrievalLimits, load_thresholds
-from tests.unit.gateway.fakes import FakeServices, Mood, crop_region, domain_reply, image_hit
+from gateway.thresholds import RetrievalLimits
+from tests.unit.gateway.fakes import FakeServices, Mood, domain_reply, image_hit, images, regions
+from tests.unit.gateway.pipelines import PHOTO, THRESHOLDS, Result, put
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
-from tests.unit.gateway.stepwise import PHOTO, WHO_WROTE, clients_of
 
 pytestmark = pytest.mark.anyio
 
@@ -30,7 +28,7 @@ pytestmark = pytest.mark.anyio
 class SeekingReasoner(ScriptedReasoner):
     """Says early what pictures to search for, and ends its draft when the cropper has been asked."""
 
-    sought: str = "book"
+    label: str = "book"
     services: FakeServices = field(default_factory=FakeServices)
     in_between: Callable[[FakeServices], None] = lambda _: None
 
@@ -38,8 +36,8 @@ class SeekingReasoner(ScriptedReasoner):
         self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
     ) -> Draft:
         """The scripted draft."""
-        seek(self.sought)
-        seek(self.sought)
+        seek(self.label)
+        seek(self.label)
         await self.services.cropper.arrived.wait()
         self.in_between(self.services)
         return await super().draft(ask, domain, read_photo, seek, deadline)
@@ -48,33 +46,29 @@ class SeekingReasoner(ScriptedReasoner):
 def undecided() -> FakeServices:
     """Services whose whole photo shows something, but not surely."""
     services = FakeServices()
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
-    services.cropper.reply = CropReply(regions=[crop_region(b"crop")], width=96, height=64)
+    services.image_search.reply = images(image_hit(score=0.7))
+    services.cropper.reply = regions(b"crop")
     return services
 
 
-async def asked(
-    reasoner: ScriptedReasoner, services: FakeServices, sees: bool = False, missing: str = ""
-) -> tuple[Outcome, Run]:
-    """One question to the default pipeline; `sees`: whether its domain router is given the photo."""
-    async with clients_of(services) as clients:
+async def ask(reasoner: ScriptedReasoner, services: FakeServices, sees: bool = False, **more: Any) -> Result:
+    """Put one question to the default pipeline; `sees`: whether its domain router gets the photo."""
+
+    def pipeline(clients: Services, reasoner: ScriptedReasoner) -> Pipeline:
         clients = replace(clients, photo_to=PhotoRecipients(domain_router=sees))
-        pipeline = LoreglassPipeline(clients, reasoner, load_thresholds(), RetrievalLimits())
-        if missing:
-            pipeline = pipeline.without(frozenset({missing}))
-        run = Run("trace", Deadline.after_ms(30_000))
-        with anyio.fail_after(20):
-            return await pipeline.answer(Query(WHO_WROTE, PHOTO), run), run
+        return LoreglassPipeline(clients, reasoner, THRESHOLDS, RetrievalLimits())
+
+    with anyio.fail_after(20):
+        return await put(pipeline, reasoner, services, **more)
 
 
 async def test_crops_are_searched_once_while_the_draft_is_still_written() -> None:
     services = undecided()
-    outcome, run = await asked(SeekingReasoner(services=services), services)
-    ended = [stage.stage for stage in run.stages]
+    result = await ask(SeekingReasoner(services=services), services)
     assert len(services.cropper.calls) == 1
     assert [pictures for pictures, _ in services.image_search.calls] == [[PHOTO.jpeg], [b"crop"]]
-    assert ended.count("crop_search") == 1
-    assert (outcome.route, run.degraded) == (Route.RAG, [])
+    assert result.stages.count("crop_search") == 1
+    assert (result.outcome.route, result.run.degraded) == (Route.RAG, [])
 
 
 async def test_crops_of_another_thing_than_the_draft_s_are_given_up() -> None:
@@ -84,24 +78,24 @@ async def test_crops_of_another_thing_than_the_draft_s_are_given_up() -> None:
     def works_again(services: FakeServices) -> None:
         services.cropper.mood = Mood.WORKS
 
-    reasoner = SeekingReasoner(sought="mug", services=services, in_between=works_again)
-    _, run = await asked(reasoner, services)
+    reasoner = SeekingReasoner(label="mug", services=services, in_between=works_again)
+    result = await ask(reasoner, services)
     assert [labels for _, labels, _ in services.cropper.calls] == [["mug"], ["book"]]
-    assert [stage.state for stage in run.stages if stage.stage == "cropper"] == ["cancelled", "done"]
+    assert result.states("cropper") == ["cancelled", "done"]
 
 
 async def test_an_answer_from_the_photo_waits_for_no_crops() -> None:
     services = undecided()
     services.cropper.mood = Mood.HELD
-    outcome, _ = await asked(SeekingReasoner(first_look=direct_draft(), services=services), services)
-    assert outcome.route is Route.DIRECT
+    result = await ask(SeekingReasoner(first_look=direct_draft(), services=services), services)
+    assert result.outcome.route is Route.DIRECT
 
 
 async def test_a_decisive_whole_photo_needs_no_crops_however_early_they_are_sought() -> None:
     services = undecided()
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.97)], collection="images")
+    services.image_search.reply = images(image_hit(score=0.97))
     services.cropper.arrived.set()
-    await asked(SeekingReasoner(services=services), services)
+    await ask(SeekingReasoner(services=services), services)
     assert services.cropper.calls == []
 
 
@@ -114,19 +108,19 @@ def guess(probability: float) -> ClassifyReply:
 
 
 @pytest.mark.parametrize(
-    ("sees", "probability", "advised"),
+    ("sees", "probability", "domain"),
     [(True, 0.8, Domain.BOOK), (True, 0.4, None), (False, 0.8, None)],
     ids=["sure", "unsure", "waits for OCR"],
 )
 async def test_a_draft_is_advised_where_the_domain_is_sure_at_once(
-    sees: bool, probability: float, advised: Domain | None, monkeypatch: pytest.MonkeyPatch
+    sees: bool, probability: float, domain: Domain | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(photo, "ADVICE_WAIT_S", 10.0)  # whatever else this machine does
     services, reasoner = FakeServices(), ScriptedReasoner()
     services.domain_router.reply = guess(probability)
-    outcome, _ = await asked(reasoner, services, sees)
-    assert reasoner.advised == [advised]
-    assert outcome.domain is Domain.BOOK
+    result = await ask(reasoner, services, sees)
+    assert reasoner.domains == [domain]
+    assert result.outcome.domain is Domain.BOOK
 
 
 async def test_a_draft_does_not_wait_for_a_slow_domain_router() -> None:
@@ -137,13 +131,13 @@ async def test_a_draft_does_not_wait_for_a_slow_domain_router() -> None:
         services.domain_router.release.set()
 
     reasoner = ScriptedReasoner(before_draft=then_it_answers)
-    outcome, _ = await asked(reasoner, services, sees=True)
-    assert reasoner.advised == [None]
-    assert outcome.domain is Domain.BOOK
+    result = await ask(reasoner, services, sees=True)
+    assert reasoner.domains == [None]
+    assert result.outcome.domain is Domain.BOOK
 
 
 async def test_without_domain_advice_the_draft_is_given_none() -> None:
     reasoner = ScriptedReasoner()
-    outcome, _ = await asked(reasoner, FakeServices(), sees=True, missing="domain-advice")
-    assert reasoner.advised == [None]
-    assert outcome.domain is Domain.BOOK
+    result = await ask(reasoner, FakeServices(), sees=True, missing=["domain-advice"])
+    assert reasoner.domains == [None]
+    assert result.outcome.domain is Domain.BOOK

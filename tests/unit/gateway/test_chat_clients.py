@@ -15,8 +15,7 @@ import pytest
 from chassis.keys import ApiKey
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-from tests.unit.gateway.test_tenants import keys_entry
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, bearer, gateway_before, keys_file
 
 pytestmark = pytest.mark.anyio
 
@@ -35,11 +34,11 @@ def with_photo(text: str, photo: bytes = PHOTO, **more: str) -> dict[str, Any]:
     }
 
 
-def parts(*given: str | dict[str, Any]) -> dict[str, Any]:
+def parts(*pieces: str | dict[str, Any]) -> dict[str, Any]:
     """Return a user's message of these parts."""
     return {
         "role": "user",
-        "content": [{"type": "text", "text": each} if isinstance(each, str) else each for each in given],
+        "content": [{"type": "text", "text": each} if isinstance(each, str) else each for each in pieces],
     }
 
 
@@ -160,7 +159,7 @@ async def test_bodies_of_known_clients_are_answered(services: FakeServices) -> N
 
 async def test_question_is_about_the_newest_photo(world: World) -> None:
     await complete(world, OPENGLASSES_GOES_ON)
-    ask = world.reasoner.asked[-1]
+    ask = world.reasoner.queries[-1]
     assert ask.photo is not None
     assert (ask.question, ask.photo.width, ask.photo_is_new) == (QUESTION, 320, True)
     assert [turn.answer for turn in ask.history] == ["A poster."]
@@ -207,7 +206,7 @@ async def test_a_message_is_read_as_other_servers_read_it(
 ) -> None:
     body = {"model": "loreglass:latest", "messages": [message], "max_tokens": -1}
     reply = (await world.client.post("/v1/chat/completions", json=body)).json()
-    ask = world.reasoner.asked[-1]
+    ask = world.reasoner.queries[-1]
     assert ask.photo is not None
     assert (ask.question, ask.photo.width, reply["choices"][0]["finish_reason"]) == (question, 320, "stop")
     assert reply["loreglass"]["degraded"] == degraded
@@ -216,7 +215,7 @@ async def test_a_message_is_read_as_other_servers_read_it(
 async def test_what_follows_the_user_s_last_message_is_not_the_question(world: World) -> None:
     begun = {"role": "assistant", "content": "The book was"}
     await complete(world, {"model": "loreglass", "messages": [with_photo(QUESTION), begun]})
-    assert world.reasoner.asked[-1].question == QUESTION
+    assert world.reasoner.queries[-1].question == QUESTION
 
 
 @pytest.mark.parametrize("role", ["system", "assistant"])
@@ -224,7 +223,7 @@ async def test_a_picture_of_others_is_not_the_wearer_s(world: World, role: str) 
     picture = {**with_photo("Like this one.", OLDER_PHOTO), "role": role}
     asking = {"role": "user", "content": QUESTION}
     await complete(world, {"model": "loreglass", "messages": [with_photo("This?"), picture, asking]})
-    photo = world.reasoner.asked[-1].photo
+    photo = world.reasoner.queries[-1].photo
     assert photo is not None
     assert photo.width == 320
 
@@ -234,7 +233,7 @@ async def test_an_old_photo_by_address_is_named_and_no_older_one_taken_for_it(wo
     between, asking = {"role": "assistant", "content": "A book."}, {"role": "user", "content": QUESTION}
     body = {"model": "loreglass", "messages": [with_photo("This?"), between, old, between, asking]}
     reply = (await world.client.post("/v1/chat/completions", json=body)).json()
-    assert world.reasoner.asked[-1].photo is None
+    assert world.reasoner.queries[-1].photo is None
     assert "photo" in reply["loreglass"]["degraded"]
 
 
@@ -270,11 +269,8 @@ async def test_wrong_base_address_is_told_the_right_one(world: World) -> None:
 async def test_app_can_check_address_and_key(services: FakeServices, tmp_path: Path) -> None:
     """VisionClaw checks so, and needs a 2xx."""
     key = ApiKey.new()
-    keys = tmp_path / "keys.toml"
-    keys.write_text(keys_entry(key, "a"))
-    async with gateway_before(services, keys=keys) as world:
-        known = {"Authorization": f"Bearer {key.text}"}
-        reply = await world.client.get("/v1/chat/completions", headers=known)
+    async with gateway_before(services, keys=keys_file(tmp_path, a=key)) as world:
+        reply = await world.client.get("/v1/chat/completions", headers=bearer(key))
         stranger = await world.client.get("/v1/chat/completions")
     empty = {"object": "list", "data": [], "first_id": None, "last_id": None, "has_more": False}
     assert reply.json() == empty

@@ -89,13 +89,23 @@ async def test_stream_has_stages_then_the_answer_and_ends_with_the_whole_body(
     assert extra(chunks[-1]).answer == plain.answer
 
 
-async def test_history_is_cut_to_the_length_of_a_question(client: AsyncOpenAI, world: World) -> None:
+async def test_long_texts_are_cut_to_the_length_of_a_question(client: AsyncOpenAI, world: World) -> None:
     endless = "x" * 1_000_000
-    earlier: list[ChatCompletionMessageParam] = [user(endless), {"role": "assistant", "content": endless}]
-    reply = await ask(client, [*earlier, user("And who wrote it?", photo=None)])
-    (turn,) = world.reasoner.asked[-1].history
-    assert len(turn.question) == len(turn.answer) == GatewaySettings().max_question_chars
-    assert "history" in extra(reply).degraded
+    pasted = "Who wrote this? " + "word " * 10_000 + "Name the author."
+    messages: list[ChatCompletionMessageParam] = [
+        {"role": "system", "content": "Be brief."},
+        user(endless),
+        {"role": "assistant", "content": endless},
+        user(pasted, photo=None),
+    ]
+    reply = await ask(client, messages)
+    query, most = world.reasoner.queries[-1], GatewaySettings().max_question_chars
+    (turn,) = query.history
+    assert len(turn.question) == len(turn.answer) == most
+    assert query.question.startswith("Who wrote this? word")
+    assert query.question.endswith("word Name the author.")
+    assert len(query.question) <= most
+    assert {"history", "question", "instructions"} <= set(extra(reply).degraded)
 
 
 async def test_options_that_are_not_supported_are_refused(client: AsyncOpenAI) -> None:
@@ -143,7 +153,7 @@ async def test_history_has_earlier_messages_and_their_photo_without_tool_calls(
             user("When?", photo=None),
         ],
     )
-    ask = world.reasoner.asked[-1]
+    ask = world.reasoner.queries[-1]
     assert [(turn.question, turn.answer) for turn in ask.history] == [
         ("Who wrote this book?", "Ada wrote it.")
     ]
@@ -159,7 +169,7 @@ async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpen
             user(f"Question {number}?", photo=None),
         ]
     reply = await ask(client, turns)
-    query = world.reasoner.asked[-1]
+    query = world.reasoner.queries[-1]
     assert query.photo is not None  # which came with the very first message
     assert query.question == "Question 99?"
     assert [turn.question for turn in query.history] == [f"Question {number}?" for number in range(68, 99)]
@@ -175,28 +185,10 @@ async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpen
     ],
 )
 async def test_endless_list_is_refused(world: World, endless: dict[str, Any]) -> None:
-    asked = {"model": "loreglass", "messages": [user(QUESTION)]} | endless
-    reply = await world.client.post("/v1/chat/completions", json=asked)
+    body = {"model": "loreglass", "messages": [user(QUESTION)]} | endless
+    reply = await world.client.post("/v1/chat/completions", json=body)
     assert reply.status_code == 422
     assert next(iter(endless)) in reply.json()["error"]["message"]
-
-
-async def test_long_text_is_cut_in_the_middle(client: AsyncOpenAI, world: World) -> None:
-    pasted = "Who wrote this? " + "word " * 10_000 + "Name the author."
-    reply = await ask(client, [user(pasted)])
-    question = world.reasoner.asked[-1].question
-    assert question.startswith("Who wrote this? word")
-    assert question.endswith("word Name the author.")
-    assert len(question) <= GatewaySettings().max_question_chars
-    assert "question" in extra(reply).degraded
-
-
-async def test_ignored_instructions_are_named_in_degraded(client: AsyncOpenAI) -> None:
-    messages: list[ChatCompletionMessageParam] = [{"role": "system", "content": "Be brief."}, user(QUESTION)]
-    reply = await ask(client, messages)
-    assert "instructions" in extra(reply).degraded
-    plain = await ask(client)
-    assert "instructions" not in extra(plain).degraded
 
 
 async def test_refusal_without_a_photo_says_what_can_be_asked(client: AsyncOpenAI, world: World) -> None:
@@ -204,8 +196,8 @@ async def test_refusal_without_a_photo_says_what_can_be_asked(client: AsyncOpenA
     hello = await ask(client, [user("hello", photo=None)])
     assert "photo that you send" in (hello.choices[0].message.content or "")
     assert is_refusal(hello.choices[0].message.content or "")
-    seen = await ask(client)
-    assert "photo that you send" not in (seen.choices[0].message.content or "")
+    with_photo = await ask(client)
+    assert "photo that you send" not in (with_photo.choices[0].message.content or "")
 
 
 @pytest.mark.parametrize("name", ["max_tokens", "max_completion_tokens"])
@@ -254,9 +246,9 @@ async def test_stream_starts_at_once_and_sends_heartbeats(
 ) -> None:
     monkeypatch.setattr(streaming, "HEARTBEAT_S", 0.01)
     services.text_search.mood = Mood.HANGS
-    asked = {"model": "loreglass", "messages": [user(QUESTION)], "stream": True}
+    body = {"model": "loreglass", "messages": [user(QUESTION)], "stream": True}
     comments = 0
-    async with world.client.stream("POST", "/v1/chat/completions", json=asked) as reply:
+    async with world.client.stream("POST", "/v1/chat/completions", json=body) as reply:
         async for line in reply.aiter_lines():
             if line.startswith("data: "):
                 [choice] = json.loads(line.removeprefix("data: "))["choices"]

@@ -2,14 +2,10 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from contracts import headers
-from contracts.answer import Answer, Citation, CitationKind, Reason, Route, Verification
-from contracts.image_search import ImageSearchReply
-from contracts.text_search import TextSearchReply
+from contracts.answer import Citation, CitationKind, Reason, Route, Verification
 from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.state import Context, Evidence, Quote, Reply, Unverified
 from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
@@ -17,10 +13,9 @@ from gateway.thresholds import load_thresholds
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.device_bytes import phone
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices
-from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.platform import PHOTO, World, gateway_before
+from tests.unit.gateway.reasoners import unsure
 from tests.unit.gateway.test_chat_clients import complete
-from tests.unit.gateway.test_first_look import nothing_found
 from tests.wire import send_raw
 
 pytestmark = pytest.mark.anyio
@@ -36,10 +31,6 @@ CATHEDRAL = (
 
 def page(text: str, title: str = "St Paul's Cathedral", score: float = 0.9) -> Evidence:
     return Evidence(text, title, "https://pages.example/st-pauls", CitationKind.PAGE, score)
-
-
-def unsure(reason: Reason = Reason.MODEL_UNSURE) -> ScriptedReasoner:
-    return ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=reason))
 
 
 @pytest.fixture
@@ -98,77 +89,43 @@ def test_markup_and_addresses_of_a_page_are_removed() -> None:
         'Tall ![x](https://evil.example/?q=secret) <img src="//evil.example"> "tower" at https://a.example/b.'
     )
     closest = closest_of("How tall?", (page(hostile, title="A [link](https://evil.example)"),))
-    told = in_words(replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest))
-    assert told == "The closest I found: \"Tall x 'tower' at a.example\" (A link)."
+    text = in_words(replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest))
+    assert text == "The closest I found: \"Tall x 'tower' at a.example\" (A link)."
 
 
 def test_spoken_passage_is_short_and_has_the_words_of_the_question() -> None:
     closest = closest_of("How tall is the dome?", (page(CATHEDRAL),))
-    told = in_words(
+    text = in_words(
         replace(refusal(Reason.MODEL_UNSURE, Route.RAG), closest=closest),
         "How tall is the dome?",
         SPOKEN_CHARS,
     )
-    assert "Its dome is 111 m tall." in told
-    assert len(told) < SPOKEN_CHARS + 60
+    assert "Its dome is 111 m tall." in text
+    assert len(text) < SPOKEN_CHARS + 60
 
 
-async def test_refusal_its_stream_and_its_replay_have_the_passage_and_its_trace_does_not(
-    world: World,
-) -> None:
-    sent: dict[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
-    keyed = {**sent, "headers": {headers.IDEMPOTENCY_KEY: "asked-once"}}
-    first, again = [await world.client.post("/answer", **keyed) for _ in range(2)]
-    answer = Answer.model_validate_json(first.content)
+async def test_refusal_has_the_passage_and_its_trace_does_not(world: World) -> None:
+    answer = await world.ask()
     assert (answer.abstained, answer.citations, answer.confidence) == (True, [], 0.0)
     assert answer.closest is not None
     assert (answer.closest.snippet, answer.closest.title) == (PAGES, BOOK)
     assert PAGES not in answer.answer
-    assert Answer.model_validate_json(again.content).closest == answer.closest
     assert PAGES not in (await world.client.get(f"/traces/{answer.trace_id}")).text
-    stream = await world.client.post("/answer", **sent, headers={"Accept": "text/event-stream"})
-    last = stream.text.strip().split("\n\n")[-1].removeprefix("event: final\ndata: ")
-    assert Answer.model_validate_json(last).closest == answer.closest
 
 
-async def test_answer_has_no_closest_passage(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-    assert (answer.abstained, answer.closest) == (False, None)
+def test_without_evidence_there_is_no_closest_passage() -> None:
+    assert closest_of("How tall?", ()) is None
 
 
-async def test_text_of_the_photo_may_be_the_closest_passage(world: World, services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    answer = await world.ask()
-    assert answer.closest is not None
-    assert (answer.closest.snippet, answer.closest.kind) == ("THE SALT ROAD", CitationKind.PHOTO)
-
-
-async def test_without_evidence_there_is_no_closest_passage(world: World, services: FakeServices) -> None:
-    nothing_found(services)
-    answer = await world.ask()
-    assert (answer.reason, answer.closest) == (Reason.NO_EVIDENCE, None)
-
-
-@pytest.mark.parametrize("stream", [False, True])
-async def test_chat_says_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World, stream: bool) -> None:
+async def test_chat_quotes_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World) -> None:
     messages = [{"role": "user", "content": "Who printed The Salt Road?"}]
-    body = {"model": "loreglass", "messages": messages, "stream": stream}
-    text = await complete(world, body)
+    text = await complete(world, {"model": "loreglass", "messages": messages})
     assert text.startswith("I don't know. ")
     assert IN_WORDS in text
-    later = [{"role": "assistant", "content": text}, {"role": "user", "content": "And who sold it?"}]
-    await complete(world, body | {"messages": messages + later})
-    [turn] = world.reasoner.asked[-1].history
+    messages += [{"role": "assistant", "content": text}, {"role": "user", "content": "And who sold it?"}]
+    await complete(world, {"model": "loreglass", "messages": messages})
+    [turn] = world.reasoner.queries[-1].history
     assert turn.abstained
-
-
-async def test_session_stores_the_refusal_without_the_passage(world: World) -> None:
-    first = await world.ask()
-    await world.ask("And who sold it?", session_id=first.session_id)
-    [turn] = world.reasoner.asked[-1].history
-    assert (turn.abstained, turn.answer) == (True, first.answer)
 
 
 async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(services: FakeServices) -> None:
@@ -180,12 +137,3 @@ async def test_devices_and_speech_say_it_between_the_refusal_and_the_advice(serv
         reply = await send_raw(world.url, phone("1", PHOTO, "?question=Who%20wrote%20this%20book%3F"))
     expected = f"{answer.answer} {IN_WORDS} {answer.advice}"
     assert (servers.said[0]["input"], reply.json()["response"]) == (expected, expected)
-
-
-async def test_refusal_of_the_lite_reasoner_has_the_closest_passage(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    async with gateway_before(services, pocket=True) as world:
-        answer = await world.ask("When was The Salt Road printed?", photo=None)
-    assert answer.abstained
-    assert answer.closest is not None
-    assert answer.closest.snippet == PAGES

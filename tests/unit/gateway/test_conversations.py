@@ -6,11 +6,9 @@ import structlog
 
 from contracts import headers
 from contracts.answer import Answer, Reason, Trace
-from contracts.image_search import ImageSearchReply
-from contracts.ocr import OcrReply
 from gateway.state import Context, Query, Reply
 from tests.unit.chassis.pictures import encoded, scene
-from tests.unit.gateway.fakes import BOOK, NAMES, FakeServices, Mood, image_hit, text_line
+from tests.unit.gateway.fakes import BOOK, NAMES, FakeServices, Mood, image_hit, images, print_of, text_line
 from tests.unit.gateway.platform import QUESTION, World, closed_port, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
 
@@ -22,7 +20,7 @@ TRACE_ID = "0123456789abcdef0123456789abcdef"
 async def test_follow_up_has_photo_and_history(world: World) -> None:
     first = await world.ask()
     second = await world.ask("How many pages has it?", photo=None, session_id=first.session_id)
-    ask = world.reasoner.asked[-1]
+    ask = world.reasoner.queries[-1]
     assert second.session_id == first.session_id
     assert [(turn.question, turn.answer) for turn in ask.history] == [(QUESTION, first.answer)]
     assert ask.photo is not None
@@ -37,7 +35,7 @@ async def test_new_photo_replaces_the_old_one(world: World) -> None:
     other = encoded(scene(400, 300), "JPEG")
     await world.ask("And this?", photo=other, session_id=first.session_id)
     await world.ask("Which one was that?", photo=None, session_id=first.session_id)
-    second, third = world.reasoner.asked[1:]
+    second, third = world.reasoner.queries[1:]
     assert second.photo_is_new
     assert third.photo == second.photo
     assert third.photo is not None
@@ -48,9 +46,9 @@ async def test_deleted_session_is_gone(world: World) -> None:
     session_id = (await world.ask()).session_id
     deleted = await world.client.delete(f"/sessions/{session_id}")
     again = await world.client.delete(f"/sessions/{session_id}")
-    asked = await world.post(photo=None, session_id=session_id)
+    later = await world.post(photo=None, session_id=session_id)
     assert (deleted.status_code, deleted.content) == (204, b"")
-    assert [again.status_code, asked.status_code] == [404, 404]
+    assert [again.status_code, later.status_code] == [404, 404]
     assert again.headers["content-type"] == "application/problem+json"
 
 
@@ -80,10 +78,8 @@ def say_what_was_asked(ask: Query, context: Context) -> Reply:
 
 async def test_concurrent_questions_do_not_mix(services: FakeServices) -> None:
     """Each photo has its own width; the fakes find a thing of that width's name."""
-    services.image_search.reply = lambda call: ImageSearchReply(
-        hits=[image_hit(f"Thing of {len(call[0][0])} bytes")], collection="images"
-    )
-    services.ocr.reply = lambda photo: OcrReply(lines=[text_line(f"{len(photo)}")], width=96, height=64)
+    services.image_search.reply = lambda call: images(image_hit(f"Thing of {len(call[0][0])} bytes"))
+    services.ocr.reply = lambda photo: print_of(text_line(f"{len(photo)}"))
     async with gateway_before(services, ScriptedReasoner(say=say_what_was_asked), max_in_flight=8) as world:
         answers: dict[int, Answer] = {}
 
@@ -100,8 +96,8 @@ async def test_concurrent_questions_do_not_mix(services: FakeServices) -> None:
         assert len(answer.timings_ms) == len(answers[0].timings_ms)
     assert len({answer.session_id for answer in answers.values()}) == 8
     assert len({answer.trace_id for answer in answers.values()}) == 8
-    assert world.reasoner.asked
-    assert all(ask.history == () for ask in world.reasoner.asked)
+    assert world.reasoner.queries
+    assert all(ask.history == () for ask in world.reasoner.queries)
 
 
 async def test_trace_has_stages_and_no_content(services: FakeServices) -> None:
@@ -113,16 +109,16 @@ async def test_trace_has_stages_and_no_content(services: FakeServices) -> None:
             files={"image": encoded(scene(), "PNG")},
             data={"question": "Who wrote this secret book?", "deadline_ms": "9000"},
         )
-        found = await world.client.get(f"/traces/{TRACE_ID}")
-    trace = Trace.model_validate_json(found.content)
+        stored = await world.client.get(f"/traces/{TRACE_ID}")
+    trace = Trace.model_validate_json(stored.content)
     assert reply.json()["trace_id"] == trace.trace_id == TRACE_ID
     assert (trace.pipeline, trace.deadline_ms, trace.problem) == ("loreglass", 9000, None)
     assert trace.reason is Reason.ANSWERED
     states = {stage.stage: (stage.state, stage.detail) for stage in trace.stages}
     assert states["reranker"] == ("failed", "overloaded")
     assert states["ocr"] == ("done", "")
-    assert "secret" not in found.text
-    assert BOOK not in found.text
+    assert "secret" not in stored.text
+    assert BOOK not in stored.text
 
 
 async def test_all_services_log_the_trace_id(world: World) -> None:

@@ -14,8 +14,7 @@ from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.device_bytes import board_pieces, glasses, phone
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.hostile import INSIDE
-from tests.unit.gateway.platform import PHOTO, World, gateway_before
-from tests.unit.gateway.test_tenants import keys_entry
+from tests.unit.gateway.platform import PHOTO, World, bearer, gateway_before, keys_file
 from tests.wire import RawReply, connection, read_reply, send_raw
 
 pytestmark = pytest.mark.anyio
@@ -23,10 +22,18 @@ pytestmark = pytest.mark.anyio
 OTHER_PHOTO = encoded(scene(400, 300), "JPEG", quality=80)
 
 
-async def by_board(world: World, question: str, photo: bytes = PHOTO, **given: str) -> RawReply:
+MINE, OTHER = ApiKey.new(), ApiKey.new()
+
+
+@pytest.fixture
+def keys(tmp_path: Path) -> Path:
+    return keys_file(tmp_path, mine=MINE, other=OTHER)
+
+
+async def by_board(world: World, question: str, photo: bytes = PHOTO, **identity: str) -> RawReply:
     """A board's question, each of its writes a packet of its own."""
     async with connection(world.url) as stream:
-        for piece in board_pieces(question, photo, **given):
+        for piece in board_pieces(question, photo, **identity):
             await stream.send(piece)
         return await read_reply(stream)
 
@@ -36,7 +43,7 @@ async def test_board_reads_the_answer(world: World) -> None:
     reply = await by_board(world, "Who wrote this book?")
     assert (reply.status, reply.headers["content-type"]) == (200, "application/json")
     assert reply.json() == {"success": True, "action": "RESPONSE", "response": answered}
-    assert world.reasoner.asked[-1].question == "Who wrote this book?"
+    assert world.reasoner.queries[-1].question == "Who wrote this book?"
 
 
 @pytest.mark.parametrize("encoder_writes", [1, 1_000_000])
@@ -44,7 +51,7 @@ async def test_photo_in_chunks_of_any_size_arrives_whole(world: World, encoder_w
     pieces = board_pieces("这本书是谁写的？", PHOTO, encoder_writes=encoder_writes)
     reply = await send_raw(world.url, b"".join(pieces))
     assert reply.json()["success"]
-    ask = world.reasoner.asked[-1]
+    ask = world.reasoner.queries[-1]
     assert ask.question == "这本书是谁写的？"
     assert ask.photo is not None
     assert (ask.photo.width, ask.photo.height) == (320, 240)
@@ -55,24 +62,24 @@ async def test_glasses_ask_the_question_of_their_url(world: World) -> None:
     query = "?question=Who%20wrote%20this%20book%3F"
     for sent in (glasses("assistant-1", PHOTO, query), phone("assistant-1", PHOTO, query)):
         reply = await send_raw(world.url, sent)
-        told = PhotoQuestionReply.model_validate_json(reply.body)
-        assert (reply.status, told.success, told.requestId) == (200, True, "assistant-1")
-        assert told.response == answered.answer
-        assert told.loreglass is not None
-        assert told.loreglass.citations == answered.citations
-        assert world.reasoner.asked[-1].question == "Who wrote this book?"
+        body = PhotoQuestionReply.model_validate_json(reply.body)
+        assert (reply.status, body.success, body.requestId) == (200, True, "assistant-1")
+        assert body.response == answered.answer
+        assert body.loreglass is not None
+        assert body.loreglass.citations == answered.citations
+        assert world.reasoner.queries[-1].question == "Who wrote this book?"
 
 
 async def test_photo_without_a_question_asks_what_it_is(world: World) -> None:
     await send_raw(world.url, glasses("assistant-2", PHOTO))
     await by_board(world, "  ")
-    assert [ask.question for ask in world.reasoner.asked] == ["What is this?"] * 2
+    assert [ask.question for ask in world.reasoner.queries] == ["What is this?"] * 2
 
 
 async def test_device_keeps_its_history_and_never_its_old_photo(world: World) -> None:
     await by_board(world, "Who wrote this book?")
     await by_board(world, "And this one?", OTHER_PHOTO)
-    second = world.reasoner.asked[-1]
+    second = world.reasoner.queries[-1]
     assert [turn.question for turn in second.history] == ["Who wrote this book?"]
     assert second.photo is not None
     assert (second.photo_is_new, second.photo.width) == (True, 400)
@@ -84,7 +91,7 @@ async def test_device_keeps_its_history_and_never_its_old_photo(world: World) ->
 async def test_another_device_does_not_join_the_conversation(world: World, other: dict[str, str]) -> None:
     await by_board(world, "Who wrote this book?")
     await by_board(world, "How many pages has it?", **other)
-    assert world.reasoner.asked[-1].history == ()
+    assert world.reasoner.queries[-1].history == ()
 
 
 async def test_glasses_have_a_conversation_if_their_url_names_one(world: World) -> None:
@@ -95,22 +102,22 @@ async def test_glasses_have_a_conversation_if_their_url_names_one(world: World) 
         ("4", ""),
     ):
         assert (await send_raw(world.url, glasses(request_id, PHOTO, query))).status == 200
-    assert [len(ask.history) for ask in world.reasoner.asked] == [0, 1, 0, 0]
+    assert [len(ask.history) for ask in world.reasoner.queries] == [0, 1, 0, 0]
 
 
 @pytest.mark.parametrize("photo", [b"", b"no photo", PHOTO[:200]], ids=["empty", "text", "cut short"])
 async def test_unreadable_photo_is_refused_in_each_devices_shape(world: World, photo: bytes) -> None:
     await by_board(world, "Who wrote this book?")
     reply = await by_board(world, "And this one?", photo)
-    told = reply.json()
-    assert (reply.status, set(told), told["success"]) == (200, {"success", "message"}, False)
-    assert told["message"].endswith(".")
-    assert not INSIDE.search(told["message"])
-    assert len(world.reasoner.asked) == 1
+    body = reply.json()
+    assert (reply.status, set(body), body["success"]) == (200, {"success", "message"}, False)
+    assert body["message"].endswith(".")
+    assert not INSIDE.search(body["message"])
+    assert len(world.reasoner.queries) == 1
     by_glasses = await send_raw(world.url, glasses("assistant-3", photo))
     assert by_glasses.status in (415, 422)
     assert by_glasses.headers["content-type"] == PROBLEM_JSON
-    assert by_glasses.json()["message"] == told["message"]
+    assert by_glasses.json()["message"] == body["message"]
     assert by_glasses.json()["success"] is False
 
 
@@ -165,8 +172,8 @@ async def test_app_fetches_the_answer_after_the_glasses_disconnected(services: F
             with anyio.fail_after(30):
                 await services.text_search.arrived.wait()
         services.text_search.release.set()
-        found = await _fetched(world, "assistant-11")
-    assert found.json()["success"]
+        fetched = await _fetched(world, "assistant-11")
+    assert fetched.json()["success"]
 
 
 async def test_late_answer_to_an_older_photo_does_not_replace_the_newer_one(services: FakeServices) -> None:
@@ -187,59 +194,39 @@ async def test_late_answer_to_an_older_photo_does_not_replace_the_newer_one(serv
 async def _fetched(world: World, request_id: str) -> httpx.Response:
     with anyio.fail_after(30):
         while True:
-            found = await world.client.get(f"/devices/photo-question/{request_id}")
-            if found.status_code != 404:
-                return found
+            fetched = await world.client.get(f"/devices/photo-question/{request_id}")
+            if fetched.status_code != 404:
+                return fetched
             await anyio.lowlevel.checkpoint()
 
 
-async def test_other_tenants_cannot_fetch_the_answer(
-    services: FakeServices, key: tuple[str, ApiKey, ApiKey]
-) -> None:
-    keys, known, stranger = key
+async def test_other_tenants_cannot_fetch_the_answer(services: FakeServices, keys: Path) -> None:
     async with gateway_before(services, keys=keys) as world:
-        await send_raw(world.url, glasses("1", PHOTO, token=known.text))
-        found = [
-            (await world.client.get("/devices/photo-question/1", headers=headers)).status_code
-            for headers in ({"Authorization": f"Bearer {each.text}"} for each in (known, stranger))
-        ]
-        found.append((await world.client.get("/devices/photo-question/1")).status_code)
-    assert found == [200, 404, 401]
+        await send_raw(world.url, glasses("1", PHOTO, token=MINE.text))
+        path = "/devices/photo-question/1"
+        replies = [await world.client.get(path, headers=each) for each in (bearer(MINE), bearer(OTHER), {})]
+    assert [reply.status_code for reply in replies] == [200, 404, 401]
 
 
-@pytest.fixture
-def key(tmp_path: Path) -> tuple[str, ApiKey, ApiKey]:
-    """A file of the keys of two tenants, and the keys."""
-    mine, other = ApiKey.new(), ApiKey.new()
-    file = tmp_path / "keys.toml"
-    file.write_text(keys_entry(mine, "mine") + keys_entry(other, "other"))
-    return str(file), mine, other
-
-
-async def test_missing_key_is_refused_in_each_devices_shape(
-    services: FakeServices, key: tuple[str, ApiKey, ApiKey]
-) -> None:
-    keys, known, _ = key
+async def test_missing_key_is_refused_in_each_devices_shape(services: FakeServices, keys: Path) -> None:
     async with gateway_before(services, keys=keys) as world:
-        assert (await by_board(world, "Who wrote this?", token=known.text)).json()["success"]
-        assert (await send_raw(world.url, glasses("1", PHOTO, token=known.text))).status == 200
+        assert (await by_board(world, "Who wrote this?", token=MINE.text)).json()["success"]
+        assert (await send_raw(world.url, glasses("1", PHOTO, token=MINE.text))).status == 200
         board, own = await by_board(world, "Who wrote this?"), await send_raw(world.url, glasses("2", PHOTO))
     assert (board.status, board.json()["success"]) == (200, False)
     assert (own.status, own.headers["www-authenticate"]) == (401, "Bearer")
     assert board.json()["message"] == own.json()["message"] == "Send a key: Authorization: Bearer lg_..."
-    assert len(world.reasoner.asked) == 2
+    assert len(world.reasoner.queries) == 2
 
 
-async def test_missing_key_is_refused_before_the_photo_is_read(
-    services: FakeServices, key: tuple[str, ApiKey, ApiKey]
-) -> None:
+async def test_missing_key_is_refused_before_the_photo_is_read(services: FakeServices, keys: Path) -> None:
     sent = glasses("1", PHOTO)
-    async with gateway_before(services, keys=key[0]) as world, connection(world.url) as stream:
+    async with gateway_before(services, keys=keys) as world, connection(world.url) as stream:
         await stream.send(sent[: sent.index(b"\r\n\r\n") + 4])
         with anyio.fail_after(20):
             assert (await read_reply(stream)).status == 401
         await stream.send(sent[sent.index(b"\r\n\r\n") + 4 :])
-        await stream.send(glasses("2", PHOTO, token=key[1].text))  # the connection is as good as ever
+        await stream.send(glasses("2", PHOTO, token=MINE.text))  # the connection is as good as ever
         with anyio.fail_after(20):
             assert (await read_reply(stream)).status == 200
 
@@ -294,7 +281,7 @@ async def test_any_session_name_is_accepted(world: World, name: str) -> None:
         files = {"photo": ("a.jpg", PHOTO), "requestId": (None, name)}
         reply = await world.client.post("/devices/photo-question", files=files, params=params)
         assert reply.status_code == 200, reply.text
-    assert len(world.reasoner.asked[-1].history) == (1 if name else 0)
+    assert len(world.reasoner.queries[-1].history) == (1 if name else 0)
 
 
 async def test_board_that_disconnects_half_way_leaves_nothing_behind(world: World) -> None:
@@ -302,4 +289,4 @@ async def test_board_that_disconnects_half_way_leaves_nothing_behind(world: Worl
         await stream.send(b"".join(board_pieces("What?", PHOTO)[:4]))
     await world.quiet()
     assert (await by_board(world, "Who wrote this book?")).json()["success"]
-    assert world.reasoner.asked[-1].history == ()
+    assert world.reasoner.queries[-1].history == ()

@@ -18,8 +18,8 @@ from gateway.state import Found, ToRead, Turn
 from gateway.steps.conclusion import cite
 from gateway.steps.evidence import page_evidence
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, read_answer
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.platform import gateway_before
-from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
 
@@ -132,17 +132,17 @@ async def test_requests_and_replies_of_the_reader_are_translated() -> None:
     async with clients_of(services) as clients:
         assert await clients.read("Who wrote this?", [PAGE], BOOK, (), 1, deadline()) == ()  # not said there
         shared, passages = replace(clients, weigh=weigh), [SIGN, KNOWN, PAGE]
-        found = await shared.read("Who wrote this?", passages, BOOK, [TURN], 3, deadline())
+        spans = await shared.read("Who wrote this?", passages, BOOK, [TURN], 3, deadline())
     assert weighed == [("reader", 3)]
-    _, asked = services.reader.calls
+    _, request = services.reader.calls
     kinds = [PassageKind.PHOTO, PassageKind.ATTRIBUTE, PassageKind.PAGE]
-    assert [each.kind for each in asked.passages] == kinds
-    assert [each.title for each in asked.passages] == ["", BOOK, BOOK]
-    assert asked.passages[0].boxes == [Box(left=0.1, top=0.2, right=0.9, bottom=0.3)] * 2
-    assert (asked.question, asked.subject, asked.top_n) == ("Who wrote this?", BOOK, 3)
-    assert asked.history == [ReadTurn(question="What is this?", answer="A book.")]
+    assert [each.kind for each in request.passages] == kinds
+    assert [each.title for each in request.passages] == ["", BOOK, BOOK]
+    assert request.passages[0].boxes == [Box(left=0.1, top=0.2, right=0.9, bottom=0.3)] * 2
+    assert (request.question, request.subject, request.top_n) == ("Who wrote this?", BOOK, 3)
+    assert request.history == [ReadTurn(question="What is this?", answer="A book.")]
     start = AUTHOR.index("Mira Holm")
-    assert found == (Found(1, "Mira Holm", AUTHOR, "Mira Holm.", 0.9, start, start + len("Mira Holm")),)
+    assert spans == (Found(1, "Mira Holm", AUTHOR, "Mira Holm.", 0.9, start, start + len("Mira Holm")),)
 
 
 async def test_a_request_is_cut_to_the_contract_s_limits() -> None:
@@ -151,14 +151,14 @@ async def test_a_request_is_cut_to_the_contract_s_limits() -> None:
     passages = [long, *(ToRead(f"Page {number}.") for number in range(62)), PAGE, PAGE]
     history = [replace(TURN, question=f"Turn {number}?", answer="a" * 9_000) for number in range(20)]
     async with clients_of(services) as clients:
-        (found,) = await clients.read(
+        (spans,) = await clients.read(
             "How many pages?" + "?" * 5_000, passages, None, history, 99, deadline()
         )
-    (asked,) = services.reader.calls
-    assert (len(asked.passages), found.passage) == (64, 63)
-    assert (len(asked.passages[0].text), len(asked.passages[0].boxes)) == (20_000, 512)
-    assert [turn.question for turn in asked.history] == [f"Turn {number}?" for number in range(4, 20)]
-    assert (asked.subject, asked.top_n) == (None, 16)
+    (request,) = services.reader.calls
+    assert (len(request.passages), spans.passage) == (64, 63)
+    assert (len(request.passages[0].text), len(request.passages[0].boxes)) == (20_000, 512)
+    assert [turn.question for turn in request.history] == [f"Turn {number}?" for number in range(4, 20)]
+    assert (request.subject, request.top_n) == (None, 16)
 
 
 @pytest.mark.parametrize(("passage", "start"), [(1, 0), (-1, 0), (0, 3)])

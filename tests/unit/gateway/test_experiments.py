@@ -17,7 +17,7 @@ from gateway.pipelines.port import PAPER_PIPELINES, Tunable
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.thresholds import PACKAGED, Risk, Thresholds, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
-from tests.unit.gateway.hostile import PHOTO_64, asked, post_json, refused
+from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.wired import wired_gateway
 
@@ -55,12 +55,12 @@ def chat(**members: Any) -> dict[str, Any]:
 
 
 async def test_experiments_are_off_by_default_and_refused_before_any_work(world: World) -> None:
-    given: dict[str, Any] = {"explain": True}
+    experiment: dict[str, Any] = {"explain": True}
     replies = [
-        await world.post(photo=b"not a photo", experiment=json.dumps(given)),  # it is not even decoded
-        await post_json(world, asked(experiment=given)),
-        await post_json(world, asked(experiment={})),
-        await world.client.post("/v1/chat/completions", json=chat(experiment=given)),
+        await world.post(photo=b"not a photo", experiment=json.dumps(experiment)),  # it is not even decoded
+        await post_json(world, json_question(experiment=experiment)),
+        await post_json(world, json_question(experiment={})),
+        await world.client.post("/v1/chat/completions", json=chat(experiment=experiment)),
     ]
     for reply in replies:
         assert reply.status_code == 403
@@ -68,13 +68,13 @@ async def test_experiments_are_off_by_default_and_refused_before_any_work(world:
         assert body["type"] == "urn:loreglass:problem:experiments_not_allowed"
         assert "LOREGLASS_GATEWAY_EXPERIMENTS" in body["detail"]
     assert all(not world.services[name].calls for name in NAMES)
-    assert world.reasoner.asked == []
+    assert world.reasoner.queries == []
 
 
 async def test_answer_without_explain_has_no_explanation(world: World, measured: World) -> None:
     assert (await world.ask()).explanation is None
-    for given in ("{}", json.dumps({"explain": False})):
-        assert (await measured.ask(experiment=given)).explanation is None
+    for experiment in ("{}", json.dumps({"explain": False})):
+        assert (await measured.ask(experiment=experiment)).explanation is None
 
 
 # What is taken
@@ -100,15 +100,17 @@ BAD: list[tuple[Any, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "named"), BAD, ids=lambda value: str(value)[:40])
-async def test_bad_experiment_is_refused_with_its_field(measured: World, given: Any, named: str) -> None:
-    before = len(measured.reasoner.asked)
-    in_form = await measured.post(experiment=json.dumps(given))
+@pytest.mark.parametrize(("experiment", "named"), BAD, ids=lambda value: str(value)[:40])
+async def test_bad_experiment_is_refused_with_its_field(measured: World, experiment: Any, named: str) -> None:
+    before = len(measured.reasoner.queries)
+    in_form = await measured.post(experiment=json.dumps(experiment))
     assert named in refused(in_form, 422, "invalid_request")
-    assert named in refused(await post_json(measured, asked(experiment=given)), 422, "invalid_request")
-    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment=given))
+    assert named in refused(
+        await post_json(measured, json_question(experiment=experiment)), 422, "invalid_request"
+    )
+    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment=experiment))
     assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
-    assert len(measured.reasoner.asked) == before
+    assert len(measured.reasoner.queries) == before
 
 
 @pytest.mark.parametrize(
@@ -128,7 +130,7 @@ async def test_bad_experiment_is_refused_with_its_field(measured: World, given: 
 )
 async def test_experiment_that_is_not_json_is_refused(measured: World, text: str) -> None:
     assert "experiment" in refused(await measured.post(experiment=text), 422, "invalid_request")
-    body = json.dumps(asked(experiment=0)).replace('"experiment": 0', f'"experiment": {text}')
+    body = json.dumps(json_question(experiment=0)).replace('"experiment": 0', f'"experiment": {text}')
     assert (await post_json(measured, body.encode())).status_code in (400, 413, 422)
 
 

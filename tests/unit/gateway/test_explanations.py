@@ -4,7 +4,6 @@ import json
 import math
 from typing import Any
 
-import anyio
 import pytest
 import structlog
 
@@ -12,21 +11,19 @@ from chassis.errors import DeadlineExceeded, InvalidRequest
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Explanation, Reason, Route
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
 from gateway.planning.explaining import MAX_FOUND, MAX_NOTES, SILENT, TEXT_CHARS, Explaining
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Query, Quote, Reply
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.steps.routing.features import FEATURES
-from gateway.thresholds import RetrievalLimits, load_thresholds
+from gateway.thresholds import load_thresholds
 from tests.unit.gateway.executions import answer_of, execution_of
-from tests.unit.gateway.fakes import AUTHOR, FakeServices, text_hit
+from tests.unit.gateway.fakes import AUTHOR, FakeServices, pages, text_hit
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft, quote_best
-from tests.unit.gateway.stepwise import PHOTO as STEPWISE_PHOTO
-from tests.unit.gateway.stepwise import WHO_WROTE, ScriptedSteps, clients_of
+from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft
+from tests.unit.gateway.stepwise import dragon
 
 pytestmark = pytest.mark.anyio
 
@@ -47,7 +44,7 @@ def telling_services() -> FakeServices:
 
     def search(request: TextSearchRequest) -> TextSearchReply:
         explanation = f"{SECRET} was asked: {request.queries[0]}."
-        return TextSearchReply(hits=[text_hit(explanation)], collection="pages")
+        return pages(text_hit(explanation))
 
     services.text_search.reply = search
     return services
@@ -55,9 +52,9 @@ def telling_services() -> FakeServices:
 
 def known_author(ask: Query, context: Context) -> Reply:
     """Answer with a quote of the entity's attributes."""
-    found = [place for place, item in enumerate(context.evidence) if item.text == AUTHOR]
+    places = [place for place, item in enumerate(context.evidence) if item.text == AUTHOR]
     return Reply(
-        "Mira Holm", 0.9, (Quote(found[0], AUTHOR),), token_probabilities=(0.75, 0.999, 0.999, 0.999)
+        "Mira Holm", 0.9, (Quote(places[0], AUTHOR),), token_probabilities=(0.75, 0.999, 0.999, 0.999)
     )
 
 
@@ -118,13 +115,9 @@ async def test_direct_answer_explains_only_the_router() -> None:
 
 
 async def test_qa_dragon_explains_its_judge_and_stages(anyio_backend: object) -> None:
-    run = Run("trace", Deadline.after_ms(60_000), explain=Explaining())
-    async with clients_of(FakeServices()) as clients:
-        pipeline = QaDragonPipeline(clients, ScriptedSteps(), load_thresholds(), RetrievalLimits())
-        outcome = await pipeline.answer(Query(WHO_WROTE, STEPWISE_PHOTO), run)
-    explanation = run.explain.to_explanation(load_thresholds())
-    assert explanation is not None
-    assert explanation.proposed == outcome.answer
+    result = await dragon()
+    explanation = result.explanation
+    assert explanation.proposed == result.outcome.answer
     assert {name: explanation.signals[name] for name in ("citable", "support")} == {
         "citable": 1,
         "support": 0.95,
@@ -203,25 +196,6 @@ async def test_unknown_module_is_refused(pipeline: str, message: str) -> None:
 # Separation
 
 
-async def test_concurrent_questions_explain_only_themselves() -> None:
-    reasoner = ScriptedReasoner(first_look=lookup_draft(sub_queries=()), say=quote_best)
-    explanation: dict[str, Explanation] = {}
-    names = [f"colour{number}" for number in range(3)]
-    async with gateway_before(telling_services(), reasoner, experiments=True) as world:
-
-        async def ask(name: str) -> None:
-            _, explanation[name] = await explained(world, f"What of {name}?")
-
-        async with anyio.create_task_group() as group:
-            for name in names:
-                group.start_soon(ask, name)
-            group.start_soon(world.ask, "What of nobody?")
-    for name in names:
-        whole = explanation[name].model_dump_json()
-        assert name in whole
-        assert not [other for other in (*names, "nobody") if other != name and other in whole]
-
-
 async def test_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     reasoner = ScriptedReasoner(say=known_author)
     with structlog.testing.capture_logs() as logged:
@@ -233,18 +207,9 @@ async def test_explanation_is_not_in_traces_logs_or_follow_ups() -> None:
     assert SECRET in explanation.model_dump_json()
     assert answer.reason is Reason.ANSWERED
     assert again.explanation is None
-    for text in (trace.text, str(logged), repr(reasoner.asked[-1].history), metrics.text):
+    for text in (trace.text, str(logged), repr(reasoner.queries[-1].history), metrics.text):
         assert SECRET not in text
         assert "citable" not in text
-
-
-async def test_session_does_not_hold_the_explanation(anyio_backend: object) -> None:
-    execution = execution_of(Stuck())
-    answer = await answer_of(execution, "fine", {"explain": True})
-    stored = await execution.sessions.get(answer.session_id, "public")
-    assert [turn.question for turn in stored.turns] == ["fine"]
-    assert "An answer." not in repr(stored)
-    assert "A draft." not in repr(stored)
 
 
 # The recorder

@@ -60,17 +60,6 @@ async def test_hanging_model_leaves_time_for_the_fallback(
     assert "pocket_draft" in answer.timings_ms
 
 
-async def test_without_model_and_ocr_there_is_still_an_answer(
-    services: FakeServices, impatient: Callable[[Stage], None]
-) -> None:
-    services.ocr.mood = Mood.HANGS
-    impatient(Stage.OCR)
-    async with gateway_before(services, BrokenModel(DependencyUnavailable()), fallback=True) as world:
-        answer = await world.ask("Who wrote this book?")
-    assert answer.reason is Reason.ANSWERED, answer
-    assert "Mira Holm" in answer.answer
-
-
 def know_nothing(_: Query, context: Context) -> Reply:
     return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
 

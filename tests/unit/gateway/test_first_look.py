@@ -1,28 +1,31 @@
 """Questions that the model cannot look at, and the profile without a model."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from chassis.errors import DependencyUnavailable
-from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
-from contracts.image_search import ImageSearchReply
-from contracts.ocr import OcrReply
-from contracts.text_search import TextSearchReply
-from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
 from gateway.pipelines.port import PAPER_PIPELINES
-from gateway.planning.run import Run
 from gateway.reasoning.refusals import is_refusal
-from gateway.state import Entity, Photo, Query, Turn
-from gateway.steps.conclusion import Outcome
+from gateway.state import Entity, Query, Turn
 from gateway.steps.evidence import fused_queries
-from gateway.thresholds import RetrievalLimits, load_thresholds
-from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, image_hit, indexed
+from tests.unit.gateway.fakes import (
+    AUTHOR,
+    BOOK,
+    PAGES,
+    FakeServices,
+    Mood,
+    image_hit,
+    images,
+    indexed,
+    pages,
+)
+from tests.unit.gateway.pipelines import PHOTO, Result, loreglass
 from tests.unit.gateway.platform import World, closed_port, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner, lookup_draft
-from tests.unit.gateway.stepwise import PHOTO, ScriptedSteps, clients_of, dragon
+from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner, lookup_draft
+from tests.unit.gateway.stepwise import ScriptedSteps, dragon
 from tests.unit.gateway.test_fallback import BrokenModel
 
 pytestmark = pytest.mark.anyio
@@ -30,101 +33,73 @@ pytestmark = pytest.mark.anyio
 QUESTION = "Who wrote The Salt Road?"
 FOLLOW_UP = "And how many pages does it have?"
 REWRITTEN = "How many pages does The Salt Road have?"
-SAID = (Turn(QUESTION, "Mira Holm.", False),)
+HISTORY = (Turn(QUESTION, "Mira Holm.", False),)
 
 
-@dataclass(frozen=True)
-class Looked:
-    """The outcome of one question, its run, and what was searched for."""
-
-    outcome: Outcome
-    run: Run
-    queries: list[str]
-
-    @property
-    def stages(self) -> set[str]:
-        """The stages that ran."""
-        return {stage.stage for stage in self.run.stages}
+async def ask(reasoner: ScriptedReasoner, question: str = QUESTION, **more: Any) -> tuple[Result, list[str]]:
+    """Put one question without a photo to the default pipeline; its result and text queries."""
+    result = await loreglass(reasoner, question=question, **({"photo": None} | more))
+    (search,) = result.services.text_search.calls
+    return result, search.queries
 
 
-async def look(
-    reasoner: ScriptedReasoner,
-    question: str = QUESTION,
-    photo: Photo | None = None,
-    history: tuple[Turn, ...] = (),
-    fallback: ScriptedReasoner | None = None,
-) -> Looked:
-    """Put one question to the default pipeline."""
-    services = FakeServices()
-    async with clients_of(services) as clients:
-        pipeline = LoreglassPipeline(
-            clients, reasoner, load_thresholds(), RetrievalLimits(), fallback=fallback
-        )
-        run = Run("trace", Deadline.after_ms(60_000))
-        outcome = await pipeline.answer(Query(question, photo, history=history), run)
-    (search,) = services.text_search.calls
-    return Looked(outcome, run, search.queries)
+async def test_question_without_a_photo_is_not_drafted_and_searched_as_it_is() -> None:
+    result, queries = await ask(reasoner := ScriptedReasoner(looks=False))
+    assert reasoner.queries == reasoner.rewrites == []
+    assert queries == [QUESTION]
+    assert not {"draft", "query_rewrite"} & set(result.stages)
+    assert (result.outcome.reason, result.run.degraded) == (Reason.ANSWERED, [])
 
 
-async def test_a_question_without_a_photo_is_not_drafted_and_searched_as_it_is() -> None:
-    reasoner = ScriptedReasoner(looks=False)
-    looked = await look(reasoner)
-    assert reasoner.asked == reasoner.rewrites == []
-    assert looked.queries == [QUESTION]
-    assert not {"draft", "query_rewrite"} & looked.stages
-    assert (looked.outcome.reason, looked.run.degraded) == (Reason.ANSWERED, [])
-
-
-async def test_a_follow_up_without_a_photo_is_rewritten_and_searched_beside_the_question() -> None:
+async def test_follow_up_without_a_photo_is_rewritten_and_searched_beside_the_question() -> None:
     reasoner = ScriptedReasoner(looks=False, rewritten=REWRITTEN)
-    looked = await look(reasoner, FOLLOW_UP, history=SAID)
-    assert [query.history for query in reasoner.rewrites] == [SAID]
-    assert looked.queries == [FOLLOW_UP, REWRITTEN]
-    assert "query_rewrite" in looked.stages
+    result, queries = await ask(reasoner, FOLLOW_UP, history=HISTORY)
+    assert [query.history for query in reasoner.rewrites] == [HISTORY]
+    assert queries == [FOLLOW_UP, REWRITTEN]
+    assert "query_rewrite" in result.stages
 
 
-async def test_a_follow_up_that_cannot_be_rewritten_is_searched_as_it_is() -> None:
-    class Away(ScriptedReasoner):
-        async def rewrite(self, query: Query, deadline: Deadline) -> str:
-            raise DependencyUnavailable
-
-    looked = await look(Away(looks=False), FOLLOW_UP, history=SAID)
-    assert looked.queries == [FOLLOW_UP]
-    assert looked.run.degraded == ["query_rewrite"]
-    assert looked.outcome.reason is Reason.ANSWERED
+async def test_follow_up_that_cannot_be_rewritten_is_searched_as_it_is() -> None:
+    failing = FailingReasoner(DependencyUnavailable(), "rewrite")
+    failing.looks = False
+    result, queries = await ask(failing, FOLLOW_UP, history=HISTORY)
+    assert queries == [FOLLOW_UP]
+    assert result.run.degraded == ["query_rewrite"]
+    assert result.outcome.reason is Reason.ANSWERED
 
 
-async def test_a_photo_that_the_model_does_not_see_is_looked_at_by_the_services() -> None:
-    reasoner, services = ScriptedReasoner(looks=False), ScriptedReasoner(lookup_draft())
-    looked = await look(reasoner, "Who wrote this?", PHOTO, SAID, fallback=services)
-    assert reasoner.asked == reasoner.rewrites == []
-    assert len(services.asked) == 1
-    assert "pocket_draft" in looked.stages
-    assert looked.outcome.entity is not None
-    assert looked.outcome.entity.name == BOOK
-    assert looked.run.degraded == []
-    assert services.found == []  # the model answers
-
-
-async def test_a_model_that_looks_rewrites_nothing() -> None:
-    reasoner = ScriptedReasoner()
-    looked = await look(reasoner, FOLLOW_UP, PHOTO, SAID)
-    assert len(reasoner.asked) == 1
-    assert reasoner.rewrites == []
-    assert "query_rewrite" not in looked.stages
-
-
-async def test_qa_dragon_without_a_photo_takes_no_step_that_looks() -> None:
-    result = await dragon(ScriptedSteps(looks=False), question=QUESTION, photo=None)
-    assert result.reasoner.names() == ["split_query", "answer", "judge"]
-    assert not {"draft", "tool_router", "query_enhancement"} & result.stages
+async def test_photo_that_the_model_does_not_see_is_drafted_by_the_fallback() -> None:
+    reasoner, fallback = ScriptedReasoner(looks=False), ScriptedReasoner(lookup_draft())
+    result, _ = await ask(reasoner, "Who wrote this?", photo=PHOTO, history=HISTORY, fallback=fallback)
+    assert reasoner.queries == reasoner.rewrites == []
+    assert len(fallback.queries) == 1
+    assert "pocket_draft" in result.stages
+    assert result.outcome.entity is not None
+    assert result.outcome.entity.name == BOOK
     assert result.run.degraded == []
+    assert fallback.contexts == []  # the model answers
 
 
-async def test_qa_dragon_rewrites_a_follow_up_without_a_photo() -> None:
-    steps = ScriptedSteps(looks=False, rewritten=REWRITTEN)
-    result = await dragon(steps, question=FOLLOW_UP, history=SAID, photo=None)
-    assert result.reasoner.names() == ["rewrite", "split_query", "answer", "judge"]
+async def test_model_that_sees_photos_rewrites_nothing() -> None:
+    result, _ = await ask(reasoner := ScriptedReasoner(), FOLLOW_UP, photo=PHOTO, history=HISTORY)
+    assert len(reasoner.queries) == 1
+    assert reasoner.rewrites == []
+    assert "query_rewrite" not in result.stages
+
+
+@pytest.mark.parametrize(
+    ("question", "history", "steps"),
+    [(QUESTION, (), []), (FOLLOW_UP, HISTORY, ["rewrite"])],
+    ids=["first question", "follow-up"],
+)
+async def test_qa_dragon_without_a_photo_takes_no_step_that_looks(
+    question: str, history: tuple[Turn, ...], steps: list[str]
+) -> None:
+    reasoner = ScriptedSteps(looks=False, rewritten=REWRITTEN)
+    result = await dragon(reasoner, question=question, history=history, photo=None)
+    assert reasoner.names() == [*steps, "split_query", "answer", "judge"]
+    assert not {"draft", "tool_router", "query_enhancement"} & set(result.stages)
+    assert result.run.degraded == []
 
 
 @pytest.mark.parametrize(
@@ -162,13 +137,6 @@ async def pocket(services: FakeServices) -> AsyncIterator[World]:
         yield world
 
 
-def nothing_found(services: FakeServices) -> None:
-    """Searches that find nothing, and a photo without print."""
-    services.ocr.reply = OcrReply(lines=[], width=96, height=64)
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-
-
 async def test_what_the_photo_shows_is_read_in_the_index(pocket: World, services: FakeServices) -> None:
     answer = await pocket.ask("Who wrote this book?")
     assert (answer.answer, answer.reason) == ("Mira Holm.", Reason.ANSWERED)
@@ -193,16 +161,16 @@ async def test_without_photo_and_session_pages_answer(pocket: World, services: F
 async def test_a_landmark_in_view_answers_no_question_about_another_thing(
     pocket: World, services: FakeServices
 ) -> None:
-    known = image_hit(CASTLE, 0.99, country="France", opened="1931")
-    services.image_search.reply = ImageSearchReply(hits=[known], collection="images")
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    castle = image_hit(CASTLE, 0.99, country="France", opened="1931")
+    services.image_search.reply = images(castle)
+    services.text_search.reply = pages()
     answer = await pocket.ask("Where does the gold in the parliamentary mace come from?")
     assert (answer.abstained, answer.entity) == (True, None)
     assert all(CASTLE not in passage.text for call in services.reader.calls for passage in call.passages)
 
 
 async def test_an_empty_index_is_reported_only_if_it_is_empty(pocket: World, services: FakeServices) -> None:
-    nothing_found(services)
+    services.find_nothing()
     for services.collections.mood in (Mood.WORKS, Mood.CRASHES, Mood.TALKS_NONSENSE):
         assert (await pocket.ask("Who wrote this book?")).reason is Reason.NO_EVIDENCE
     services.collections.mood, services.collections.reply = Mood.WORKS, indexed(0)
@@ -211,7 +179,7 @@ async def test_an_empty_index_is_reported_only_if_it_is_empty(pocket: World, ser
     assert answer.answer == "I don't know. There is nothing in the index yet."
 
 
-async def test_a_language_that_it_cannot_read_is_said(pocket: World) -> None:
+async def test_other_language_is_refused_in_that_language(pocket: World) -> None:
     answer = await pocket.ask("Wer hat dieses Buch geschrieben?")
     assert answer.reason is Reason.LANGUAGE
     assert answer.answer.startswith("Das weiß ich nicht. Bisher verstehe ich nur Fragen auf Englisch.")

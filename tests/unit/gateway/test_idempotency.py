@@ -30,10 +30,10 @@ async def test_repeated_request_replays_its_answer(world: World) -> None:
     assert first.content == second.content
     assert headers.REPLAYED not in first.headers
     assert second.headers[headers.REPLAYED] == "true"
-    assert len(world.reasoner.asked) == 1
+    assert len(world.reasoner.queries) == 1
     other = await ask(world, "another-key")
     assert other.json()["trace_id"] != first.json()["trace_id"]
-    assert len(world.reasoner.asked) == 2
+    assert len(world.reasoner.queries) == 2
 
 
 async def test_concurrent_requests_run_once(world: World, services: FakeServices) -> None:
@@ -49,12 +49,10 @@ async def test_concurrent_requests_run_once(world: World, services: FakeServices
         await services.text_search.arrived.wait()
         services.text_search.release.set()
     assert len({reply.content for reply in replies}) == 1
-    assert len(world.reasoner.asked) == 1
+    assert len(world.reasoner.queries) == 1
 
 
-async def test_answer_is_kept_for_a_caller_that_lost_its_connection(
-    world: World, services: FakeServices
-) -> None:
+async def test_answer_is_stored_for_a_disconnected_caller(world: World, services: FakeServices) -> None:
     services.text_search.mood = Mood.HELD
     async with anyio.create_task_group() as group:
         group.start_soon(ask, world)
@@ -64,14 +62,14 @@ async def test_answer_is_kept_for_a_caller_that_lost_its_connection(
     again = await ask(world)
     assert again.headers[headers.REPLAYED] == "true"
     assert again.json()["reason"] == "answered"
-    assert len(world.reasoner.asked) == 1
+    assert len(world.reasoner.queries) == 1
 
 
 async def test_stream_is_replayed(world: World) -> None:
     first, second = await ask(world, **STREAM), await ask(world, **STREAM)
     assert events_of(first.text)[-1] == events_of(second.text)[-1]
     assert {name for name, _ in events_of(second.text)} == {"citation", "token", "final"}
-    assert len(world.reasoner.asked) == 1
+    assert len(world.reasoner.queries) == 1
 
 
 async def test_key_of_another_question_is_refused(world: World) -> None:
@@ -79,7 +77,7 @@ async def test_key_of_another_question_is_refused(world: World) -> None:
     other = await ask(world, question="Who printed this book?")
     assert other.status_code == 422
     assert other.json()["type"].endswith("idempotency_key_reused")
-    assert len(world.reasoner.asked) == 1
+    assert len(world.reasoner.queries) == 1
 
 
 async def test_error_is_not_replayed(world: World) -> None:
@@ -116,7 +114,7 @@ async def test_gateways_that_share_redis_answer_a_key_once(services: FakeService
         first, second = await ask(one), await ask(other)
         assert first.content == second.content
         assert second.headers[headers.REPLAYED] == "true"
-        assert not other.reasoner.asked
+        assert not other.reasoner.queries
 
 
 async def test_without_redis_a_question_is_answered(

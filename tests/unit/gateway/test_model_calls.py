@@ -12,16 +12,16 @@ from bench.node import ServerTraits, says
 from gateway.reasoners import Reasoners, open_reasoners
 from gateway.reasoning.calls import calls_counted, count_calls
 from tests.unit.gateway.asking import asking
-from tests.unit.gateway.model_replies import READ, SURE, UNKNOWN, replies
+from tests.unit.gateway.model_replies import UNKNOWN, replies
 from tests.unit.gateway.platform import QUESTION
 from tests.unit.gateway.series import Scrape, scrape
 
 pytestmark = pytest.mark.anyio
 
 
-def unprobed(*given: Any) -> Reasoners:
+def unprobed(*options: Any) -> Reasoners:
     """Return the reasoners of the settings without the probe of the server."""
-    return replace(open_reasoners(*given), keep_probing=None)
+    return replace(open_reasoners(*options), keep_probing=None)
 
 
 platform = partial(asking, probed=False, reasoners=unprobed)
@@ -43,24 +43,6 @@ async def test_every_request_to_the_model_counts() -> None:
     assert requests > len(server.answered) >= 2
     assert calls_of(now) == (1, requests)
     assert [line["vlm_calls"] for line in lines if line["event"] == "question"] == [requests]
-
-
-async def test_concurrent_questions_count_their_own_calls() -> None:
-    async with platform(replies(UNKNOWN) | {"understand": [says(UNKNOWN, **SURE), says(READ, **SURE)]}) as (
-        client,
-        server,
-        ask,
-    ):
-        with capture_logs() as lines:
-            async with anyio.create_task_group() as group:
-                group.start_soon(ask, QUESTION)
-                group.start_soon(ask, QUESTION)
-        now = await scrape(client)
-        requests = len(server.requests)
-    counts = {line["route"]: line["vlm_calls"] for line in lines if line["event"] == "question"}
-    assert counts["direct"] == 1
-    assert counts["rag"] == requests - 1 >= 2
-    assert calls_of(now) == (2, requests)
 
 
 async def test_cancelled_call_counts() -> None:

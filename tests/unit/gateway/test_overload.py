@@ -2,8 +2,7 @@
 
 import io
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import closing
 from typing import Any
 
 import anyio
@@ -22,7 +21,7 @@ from gateway.settings import GatewaySettings
 from gateway.state import Priority
 from services.ocr.settings import OcrSettings
 from tests.unit.gateway.fakes import FakeServices, Mood
-from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
+from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before, held_question
 from tests.unit.gateway.test_chat_completions import user
 
 pytestmark = pytest.mark.anyio
@@ -32,25 +31,13 @@ FORM: dict[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION
 CHAT: dict[str, Any] = {"model": "loreglass", "stream": True, "messages": [user(QUESTION)]}
 
 
-@asynccontextmanager
-async def full(world: World) -> AsyncIterator[None]:
-    """While the body runs, one question holds the only place."""
-    world.services.text_search.mood, world.services.text_search.arrived = Mood.HELD, anyio.Event()
-    async with anyio.create_task_group() as group:
-        group.start_soon(world.post)
-        with anyio.fail_after(20):
-            await world.services.text_search.arrived.wait()
-        yield
-        world.services.text_search.release.set()
-
-
 def assert_refused(reply: httpx.Response) -> None:
     assert (reply.status_code, reply.json()["type"]) == (503, "urn:loreglass:problem:overloaded")
     assert int(reply.headers["retry-after"]) >= 1
 
 
 async def test_refused_streams_are_a_plain_503(services: FakeServices) -> None:
-    async with gateway_before(services, max_in_flight=1, max_waiting=0) as world, full(world):
+    async with gateway_before(services, max_in_flight=1, max_waiting=0) as world, held_question(world):
         assert_refused(await world.client.post("/answer", headers=STREAM, **FORM))
         chat = await world.client.post("/v1/chat/completions", json=CHAT)
     assert_refused(chat)
@@ -73,7 +60,7 @@ async def test_chat_stream_begins_once_admitted(services: FakeServices) -> None:
 async def test_refused_questions_evict_no_session(services: FakeServices) -> None:
     async with gateway_before(services, max_in_flight=1, max_waiting=0, session_limit=3) as world:
         mine = await world.ask()
-        async with full(world):
+        async with held_question(world):
             for _ in range(6):
                 assert_refused(await world.post())
         again = await world.post("And how many pages?", photo=None, session_id=mine.session_id)

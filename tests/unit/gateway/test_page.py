@@ -13,8 +13,7 @@ from chassis.keys import ApiKey
 from contracts.collections import Collections
 from gateway.routes.page import FOLDER, read_files
 from tests.unit.gateway.fakes import FakeServices, Mood
-from tests.unit.gateway.platform import World, gateway_before
-from tests.unit.gateway.test_tenants import keys_entry
+from tests.unit.gateway.platform import World, gateway_before, keys_file
 
 _ICON = re.compile(r'icons\.svg#(\w+)"|icon\("(\w+)"\)')
 _TEXTS = (".html", ".js", ".css", ".svg", ".webmanifest")
@@ -95,9 +94,8 @@ def test_service_worker_lists_every_file_and_changes_with_each(tmp_path: Path) -
 
 @pytest.mark.anyio
 async def test_page_and_setup_need_no_key(services: FakeServices, tmp_path: Path) -> None:
-    keys = tmp_path / "keys.toml"
-    keys.write_text(keys_entry(ApiKey.new(), "anna"))
-    async with gateway_before(services, answer_deadline_ms=7_000, keys=str(keys)) as world:
+    keys = keys_file(tmp_path, anna=ApiKey.new())
+    async with gateway_before(services, answer_deadline_ms=7_000, keys=keys) as world:
         for address in ("/", "/page/main.js"):
             assert (await world.client.get(address)).status_code == 200
         full = (await world.client.get("/page/setup.json")).json()

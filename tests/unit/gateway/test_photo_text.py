@@ -12,14 +12,13 @@ from chassis.http.calls import ServiceClient, http_client
 from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.geometry import Point
-from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply, TextLine
 from contracts.operations import Info
 from gateway.clients.photo_text import photo_text
 from gateway.clients.services import Services
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings
-from tests.unit.gateway.fakes import FakeServices, image_hit
+from tests.unit.gateway.fakes import FakeServices, image_hit, images
 from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio
@@ -81,55 +80,53 @@ def test_what_stands_side_by_side_is_one_row_of_text() -> None:
     assert photo_text(read_at(math.radians(6), menu)).rows == "Onion soup €4.50\nDesserts\nTart"
 
 
-class Told(ServiceClient):
+class CountingClient(ServiceClient):
     """A client whose service says what it takes; counts how often it is asked."""
 
     takes: tuple[str, ...] = ()
-    asked = 0
+    requests = 0
 
     async def get(self, path: str, reply: type, deadline: Deadline) -> object:  # type: ignore[override]
         """`GET /info`."""
         assert path == "/info"
-        self.asked += 1
+        self.requests += 1
         return Info(service="image_search", version="1", engine="clip", takes=list(self.takes))
 
 
 @asynccontextmanager
-async def services_at(url: str, **given: ServiceClient) -> AsyncIterator[Services]:
+async def services_at(url: str, **replaced: ServiceClient) -> AsyncIterator[Services]:
     async with http_client() as http:
         clients = {name: ServiceClient(http, name, url) for name in Services.names()}
-        yield Services(**{**clients, **given})
+        yield Services(**{**clients, **replaced})
 
 
 async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
     clock = ManualClock()
     async with http_client() as http:
-        told = Told(http, "image_search", "http://x")
-        async with services_at("http://x", image_search=told) as services:
+        client = CountingClient(http, "image_search", "http://x")
+        async with services_at("http://x", image_search=client) as services:
 
-            async def taken() -> bool:
+            async def takes_texts() -> bool:
                 return await services.takes_texts(Deadline.after_ms(10_000, clock))
 
-            assert [await taken(), await taken()] == [False, False]
-            assert told.asked == 1
-            told.takes, clock.now = ("image", "text"), clock.now + 61.0
-            assert [await taken(), await taken()] == [True, True]
-            assert told.asked == 2
+            assert [await takes_texts(), await takes_texts()] == [False, False]
+            assert client.requests == 1
+            client.takes, clock.now = ("image", "text"), clock.now + 61.0
+            assert [await takes_texts(), await takes_texts()] == [True, True]
+            assert client.requests == 2
     async with services_at("http://127.0.0.1:1") as away:
         assert not await away.takes_texts(Deadline.after_ms(10_000))
 
 
 async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:
     fakes = FakeServices()
-    fakes.picture_texts.reply = ImageSearchReply(
-        hits=[image_hit("Fair", 0.6), image_hit("Lamp", 0.3)], collection="images"
-    )
+    fakes.picture_texts.reply = images(image_hit("Fair", 0.6), image_hit("Lamp", 0.3))
     bound = BoundApp(fakes.app(), listen("127.0.0.1", 0))
     async with running([bound]), services_at(bound.url) as services:
-        found = await services.search_photos_by_text(["a fair " * 1_000], 2, Deadline.after_ms(10_000))
-    assert [(thing.name, thing.probability) for thing in found] == [("Fair", 0.6), ("Lamp", 0.3)]
-    (asked,) = fakes.picture_texts.calls
-    assert (len(asked.texts[0]), asked.k) == (2_000, 2)
+        things = await services.search_photos_by_text(["a fair " * 1_000], 2, Deadline.after_ms(10_000))
+    assert [(thing.name, thing.probability) for thing in things] == [("Fair", 0.6), ("Lamp", 0.3)]
+    (request,) = fakes.picture_texts.calls
+    assert (len(request.texts[0]), request.k) == (2_000, 2)
 
 
 async def test_the_built_in_engine_takes_no_texts(tmp_path: Path) -> None:

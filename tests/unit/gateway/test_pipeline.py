@@ -6,13 +6,22 @@ import anyio
 import pytest
 
 from contracts.answer import CitationKind, Reason, Route
-from contracts.cropper import CropReply
 from contracts.domain_router import Domain
-from contracts.image_search import ImageSearchReply
 from contracts.text_search import TextSearchReply
 from gateway.planning.stages import Stage
 from gateway.state import Context, Query, Quote, Reply
-from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, Mood, crop_region, image_hit, text_hit
+from tests.unit.gateway.fakes import (
+    AUTHOR,
+    BOOK,
+    PAGES,
+    FakeServices,
+    Mood,
+    image_hit,
+    images,
+    pages,
+    regions,
+    text_hit,
+)
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft, lookup_draft
 
@@ -37,8 +46,8 @@ async def test_each_stage_is_asked_with_the_results_before_it(world: World) -> N
     (search,) = world.services.text_search.calls
     assert search.queries == [f"{BOOK} {QUESTION}", f"{BOOK} author"]
     (rerank,) = world.services.reranker.calls
-    known, page = rerank.documents
-    assert known.endswith(AUTHOR)
+    attributes, page = rerank.documents
+    assert attributes.endswith(AUTHOR)
     assert page.endswith(PAGES)
     assert (rerank.query, rerank.entity) == (QUESTION, BOOK)
     ran = {Stage.OCR, Stage.DOMAIN_ROUTER, Stage.IMAGE_SEARCH, Stage.DRAFT, Stage.SELECT_ENTITY}
@@ -62,43 +71,23 @@ async def test_the_direct_route_answers_from_the_photo_and_stops_the_image_searc
     assert services.text_search.calls == services.reranker.calls == services.verifier.calls == []
 
 
-@pytest.mark.parametrize(
-    ("draft", "route"),
-    [
-        (direct_draft(), Route.DIRECT),
-        (direct_draft(self_contained=False, quotes=()), Route.VERIFY),
-        (lookup_draft(), Route.RAG),
-    ],
-)
-async def test_the_draft_chooses_the_route(services: FakeServices, draft: object, route: Route) -> None:
-    async with gateway_before(services, ScriptedReasoner(draft)) as world:  # type: ignore[arg-type]
-        assert (await world.ask()).route is route
-
-
-async def test_an_undecided_photo_is_searched_again_by_its_crops(services: FakeServices) -> None:
-    services.image_search.reply = lambda call: ImageSearchReply(
-        hits=[image_hit(score=0.8 if call[0] == [b"crop"] else 0.6)], collection="images"
-    )
-    services.cropper.reply = CropReply(regions=[crop_region(b"crop")], width=96, height=64)
+@pytest.mark.parametrize("crops", [(b"crop",), ()])
+async def test_an_undecided_photo_is_searched_again_by_its_crops(
+    services: FakeServices, crops: tuple[bytes, ...]
+) -> None:
+    services.image_search.reply = lambda call: images(image_hit(score=0.8 if call[0] == [b"crop"] else 0.6))
+    services.cropper.reply = regions(*crops)
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert [labels for _, labels, _ in services.cropper.calls] == [["book"]]
-    assert len(services.image_search.calls) == 2
-    assert [entity.probability for entity in world.reasoner.candidates[0]] == [0.8]  # one name, its best
-    assert answer.entity == BOOK
-
-
-async def test_no_crops_leave_the_whole_photos_candidates(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.6)], collection="images")
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-    assert len(services.cropper.calls) == 1
-    assert len(services.image_search.calls) == 1
+    assert len(services.image_search.calls) == 1 + len(crops)
+    best = 0.8 if crops else 0.6
+    assert [entity.probability for entity in world.reasoner.candidates[0]] == [best]  # one name, its best
     assert (answer.entity, answer.degraded) == (BOOK, [])
 
 
 async def test_an_unlikely_thing_is_no_candidate(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.3)], collection="images")
+    services.image_search.reply = images(image_hit(score=0.3))
     async with gateway_before(services) as world:
         answer = await world.ask()
     assert world.reasoner.candidates == [()]
@@ -108,11 +97,11 @@ async def test_an_unlikely_thing_is_no_candidate(services: FakeServices) -> None
 async def test_without_a_reranker_the_order_of_the_search_is_kept(services: FakeServices) -> None:
     services.reranker.mood = Mood.CRASHES
     hits = [text_hit(f"{BOOK} number {place} {'x' * place}", 1 / place) for place in (1, 2, 3)]
-    services.text_search.reply = TextSearchReply(hits=hits, collection="pages")
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    services.text_search.reply = pages(*hits)
+    services.image_search.reply = images()
     async with gateway_before(services) as world:
         answer = await world.ask()
-    texts = [item.text for item in world.reasoner.found[0].evidence if item.kind is CitationKind.PAGE]
+    texts = [item.text for item in world.reasoner.contexts[0].evidence if item.kind is CitationKind.PAGE]
     assert texts == [hit.snippet for hit in hits]
     assert answer.degraded == ["reranker"]
 
@@ -122,30 +111,31 @@ def answer_with(quotes: tuple[Quote, ...], _: Query, __: Context) -> Reply:
 
 
 @pytest.mark.parametrize(
-    "quotes",
-    [(), (Quote(0, "Invented."),), (Quote(99, PAGES),), (Quote(-1, "THE SALT ROAD"),), (Quote(0, ""),)],
-    ids=["none", "invented", "no such evidence", "counted from the end", "empty"],
+    ("quotes", "citations"),
+    [
+        ((), []),
+        ((Quote(0, "Invented."),), []),
+        ((Quote(99, PAGES),), []),
+        ((Quote(-1, "THE SALT ROAD"),), []),
+        ((Quote(0, ""),), []),
+        ((Quote(0, "Invented."), Quote(0, PAGES[:10])), [PAGES[:10]]),
+    ],
+    ids=["none", "invented", "no such evidence", "counted from the end", "empty", "a true one beside it"],
 )
-async def test_an_answer_without_a_true_quote_is_refused(
-    services: FakeServices, quotes: tuple[Quote, ...]
+async def test_an_answer_needs_a_true_quote_and_cites_no_other(
+    services: FakeServices, quotes: tuple[Quote, ...], citations: list[str]
 ) -> None:
     async with gateway_before(services, ScriptedReasoner(say=partial(answer_with, quotes))) as world:
         answer = await world.ask()
-    assert (answer.reason, answer.abstained, answer.citations) == (Reason.UNSUPPORTED, True, [])
-    assert "Mira" not in answer.answer
-
-
-async def test_an_invented_quote_beside_a_true_one_is_dropped(services: FakeServices) -> None:
-    quotes = (Quote(0, "Invented."), Quote(0, PAGES[:10]))
-    async with gateway_before(services, ScriptedReasoner(say=partial(answer_with, quotes))) as world:
-        answer = await world.ask()
-    assert [citation.snippet for citation in answer.citations] == [PAGES[:10]]
+    assert answer.reason is (Reason.ANSWERED if citations else Reason.UNSUPPORTED)
+    assert [citation.snippet for citation in answer.citations] == citations
+    assert ("Mira" in answer.answer) is bool(citations)
 
 
 async def test_a_second_hop_searches_for_what_the_first_one_found(services: FakeServices) -> None:
-    found = {f"{BOOK} author": PAGES, "Mira Holm birthplace": "Mira Holm was born in Norrby."}
+    passage_of = {f"{BOOK} author": PAGES, "Mira Holm birthplace": "Mira Holm was born in Norrby."}
     services.text_search.reply = lambda request: TextSearchReply(
-        hits=[text_hit(found[request.queries[-1]])], collection="pages"
+        hits=[text_hit(passage_of[request.queries[-1]])], collection="pages"
     )
     reasoner = ScriptedReasoner(hop=lambda _: ("Mira Holm birthplace",))
     async with gateway_before(services, reasoner) as world:
@@ -153,7 +143,7 @@ async def test_a_second_hop_searches_for_what_the_first_one_found(services: Fake
     first, second = [call.queries for call in services.text_search.calls]
     assert first == [f"{BOOK} Where was its author born?", f"{BOOK} author"]
     assert second == ["Mira Holm birthplace"]
-    assert found["Mira Holm birthplace"] in [item.text for item in reasoner.found[0].evidence]
+    assert passage_of["Mira Holm birthplace"] in [item.text for item in reasoner.contexts[0].evidence]
     assert {"second_hop", "second_hop_search", "second_hop_reranker"} <= set(answer.timings_ms)
 
 
@@ -169,7 +159,7 @@ async def test_a_long_page_becomes_chunks_of_whole_sentences(services: FakeServi
     page = " ".join(
         f"Sentence number {number} tells of the salt road and its people." for number in range(60)
     )
-    services.text_search.reply = TextSearchReply(hits=[text_hit(page)], collection="pages")
+    services.text_search.reply = pages(text_hit(page))
     async with gateway_before(services) as world:
         await world.ask()
     (request,) = services.reranker.calls

@@ -35,7 +35,7 @@ def planned(**shares: ServiceShare) -> PlacementPlan:
     return PlacementPlan("test", services, burst_ms=100, vlm_sequences=4)
 
 
-async def test_a_service_that_is_not_where_it_was_planned_is_told_and_measured() -> None:
+async def test_misplaced_service_is_reported_and_measured() -> None:
     async with gateway_before(FakeServices(), placement=planned().to_json()) as world:
         ready = await world.client.get("/health/ready")
         assert ready.json()["checks"]["placement"] == "ok"
@@ -81,7 +81,7 @@ def test_the_written_environment_is_what_the_gateway_reads(monkeypatch: pytest.M
     assert settings.vlm_speed.decode_ms_per_token == 27.8
 
 
-class Told:
+class ScriptedClients:
     """Clients of services that say what they run on."""
 
     def __init__(self, **infos: Info) -> None:
@@ -100,8 +100,8 @@ def on_card(service: str, device: str, peak_mib: int) -> Info:
 
 async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> None:
     plan = planned(reranker=ServiceShare(0, 4_000), cropper=ServiceShare(1, 500))
-    told, registry = Told(reranker=on_card("reranker", "cuda:0", 3_000)), CollectorRegistry()
-    watch = PlacementWatch(plan, cast(Services, told), registry, monotonic)
+    clients, registry = ScriptedClients(reranker=on_card("reranker", "cuda:0", 3_000)), CollectorRegistry()
+    watch = PlacementWatch(plan, cast(Services, clients), registry, monotonic)
     await watch.check(Deadline.after_ms(60_000))
     now = read(generate_latest(registry).decode())
     planned_bytes, peak_bytes = "loreglass_placement_planned_bytes", "loreglass_placement_peak_bytes"
@@ -110,12 +110,12 @@ async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> No
     assert now.value(peak_bytes, service="reranker", gpu="0") == 3_000 * 2**20
     assert now.labels(planned_bytes, "service") == {"reranker", "cropper"}
     assert now.labels(peak_bytes, "service") == {"reranker"}
-    seen = []
+    cards = []
     for device in ("cuda:1", "cpu", "cuda"):
-        told.infos = {"reranker": on_card("reranker", device, 7)}
+        clients.infos = {"reranker": on_card("reranker", device, 7)}
         await watch.check(Deadline.after_ms(60_000))
-        seen.append(read(generate_latest(registry).decode()).labels(peak_bytes, "gpu"))
-    assert seen == [{"1"}, set(), {"0"}]
+        cards.append(read(generate_latest(registry).decode()).labels(peak_bytes, "gpu"))
+    assert cards == [{"1"}, set(), {"0"}]
 
 
 PASSWORD = "quokka"

@@ -20,7 +20,7 @@ from gateway.serving.quotas import Exceeded, Quotas, Rates
 from gateway.serving.redis_store import connect
 from gateway.serving.tenants import Keys, Quota
 from tests.unit.gateway.fakes import FakeServices, Mood
-from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before
+from tests.unit.gateway.platform import PHOTO, QUESTION, bearer, gateway_before
 from tests.unit.gateway.sessions.harness import ManualClock
 
 pytestmark = pytest.mark.anyio
@@ -35,10 +35,6 @@ def keys(tmp_path: Path) -> Path:
     own = '\n[[tenant]]\nname = "acme"\nrequests_per_minute = 3\nin_flight = 2\n'
     path.write_text("\n".join((entry(ACME, "acme", "interactive"), entry(BOLT, "bolt", "interactive"), own)))
     return path
-
-
-def bearer(key: ApiKey) -> dict[str, str]:
-    return {"Authorization": f"Bearer {key.text}"}
 
 
 class WallClock(ManualClock):
@@ -100,7 +96,7 @@ async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_clien
 
 @pytest.mark.parametrize("garbage", ["none of ours", "list", "-1e300", "inf", "nan", "9" * 13])
 @pytest.mark.parametrize("window", ["this", "the one before"])
-async def test_what_is_no_count_passes_for_none(redis_client: Redis, garbage: str, window: str) -> None:
+async def test_invalid_count_in_redis_is_ignored(redis_client: Redis, garbage: str, window: str) -> None:
     rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
     await take(rates, 4)
     [key] = await redis_client.keys(f"{namespace}:*")
@@ -113,7 +109,7 @@ async def test_what_is_no_count_passes_for_none(redis_client: Redis, garbage: st
         assert 0 < waits[4] <= 75
 
 
-async def test_a_minute_that_ends_in_an_hour_is_none(redis_client: Redis) -> None:
+async def test_window_with_a_wrong_expiry_is_reset(redis_client: Redis) -> None:
     rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
     assert [await take(rates, 2) for _ in range(2)] == [0.0, 0.0]
     [key] = await redis_client.keys(f"{namespace}:*")
@@ -133,16 +129,16 @@ async def test_without_redis_each_gateway_counts_its_part() -> None:
         assert [await rates.take("bolt", 2) for _ in range(2)] == pytest.approx([0.0, 60.0])  # at least one
 
 
-async def test_one_that_is_counted_out_makes_room_for_the_next() -> None:
-    told: list[Exceeded] = []
-    quotas = Quotas(lambda _: Quota(in_flight=1), on_exceeded=told.append)
+async def test_finished_request_frees_its_place() -> None:
+    reports: list[Exceeded] = []
+    quotas = Quotas(lambda _: Quota(in_flight=1), on_exceeded=reports.append)
     leave = await quotas.enter("acme")
     await quotas.enter("bolt")
     with pytest.raises(QuotaExceeded):
         await quotas.enter("acme")
     leave()
     await quotas.enter("acme")
-    assert told == [Exceeded.IN_FLIGHT]
+    assert reports == [Exceeded.IN_FLIGHT]
 
 
 async def test_over_its_rate_a_tenant_gets_429_and_others_are_answered(
@@ -187,9 +183,9 @@ async def test_requests_in_flight_are_counted_until_they_have_ended(
         assert sorted(statuses) == [200, 200, 429]
 
 
-@pytest.mark.parametrize("asked", ["under a key", "by a device"])
+@pytest.mark.parametrize("door", ["under a key", "by a device"])
 async def test_work_that_goes_on_without_its_caller_counts_until_it_has_ended(
-    services: FakeServices, keys: Path, asked: str
+    services: FakeServices, keys: Path, door: str
 ) -> None:
     services.text_search.mood = Mood.HELD
     async with gateway_before(services, keys=keys) as world:
@@ -203,7 +199,7 @@ async def test_work_that_goes_on_without_its_caller_counts_until_it_has_ended(
             path = "/devices/photo-question" if device else "/answer"
             return (await world.client.post(path, **form)).status_code
 
-        device = asked == "by a device"
+        device = door == "by a device"
         for number in (1, 2):
             async with side_by_side() as group:
                 group.start_soon(ask, str(number))
@@ -227,7 +223,7 @@ def test_a_tenants_own_quota_replaces_what_it_names(keys: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["in_flight = 0", 'in_flight = "2"', "requests = 3"])
-def test_a_quota_that_cannot_be_is_said_to_be_wrong(keys: Path, line: str) -> None:
+def test_invalid_quota_is_refused(keys: Path, line: str) -> None:
     keys.write_text(f'[[tenant]]\nname = "acme"\n{line}\n')
     with pytest.raises(WrongSettings, match="tenant"):
         Keys.load(keys)

@@ -22,8 +22,9 @@ from gateway.steps.routing import SearchRouter
 from gateway.steps.routing.features import FEATURES, router_features
 from gateway.thresholds import load_thresholds
 from language.hedges import hedged
+from tests.unit.gateway.pipelines import PHOTO
 from tests.unit.gateway.reasoners import direct_draft, lookup_draft
-from tests.unit.gateway.stepwise import PHOTO, ScriptedSteps
+from tests.unit.gateway.stepwise import ScriptedSteps
 
 pytestmark = pytest.mark.anyio
 
@@ -45,8 +46,8 @@ ARTEFACT: dict[str, Any] = {
 
 def draft(answer: str | None, reasoning: str, confidence: float = 0.92, **changes: Any) -> Draft:
     """A model's draft, without quotes and without tools."""
-    given = {"object_label": None, "tools": frozenset(), "sub_queries": (), **changes}
-    return lookup_draft(answer=answer, reasoning=reasoning, confidence=confidence, **given)
+    fields = {"object_label": None, "tools": frozenset(), "sub_queries": (), **changes}
+    return lookup_draft(answer=answer, reasoning=reasoning, confidence=confidence, **fields)
 
 
 def routed(made: Draft, router: SearchRouter = ROUTER) -> Route:
@@ -66,12 +67,12 @@ def artefact(folder: Path, **changes: Any) -> Path:
         *("Lamps like this typically cost 40.", "It is either a lamp or a vase."),
     ],
 )
-def test_a_guess_is_recognised(text: str) -> None:
+def test_hedged_answer_is_recognised(text: str) -> None:
     assert hedged(text)
     assert not hedged("The lamp stands beside a chair.")
 
 
-def test_what_the_photo_says_is_not_the_drafts_doubt() -> None:
+def test_quoted_print_is_not_hedging() -> None:
     sign = direct_draft("It says: maybe today.", quotes=("maybe today",))
     assert router_features(sign).speculates == 0
     assert router_features(replace(sign, quotes=())).speculates == 1
@@ -127,13 +128,13 @@ def test_the_curve_of_an_artefact_decides_in_place_of_the_drafts_confidence(tmp_
     assert (routed(direct_draft(), strict), routed(direct_draft(), lenient)) == (Route.RAG, Route.DIRECT)
 
 
-def test_no_curve_gives_a_draft_that_the_photo_does_not_suffice_for() -> None:
+def test_draft_that_needs_more_than_the_photo_is_never_direct() -> None:
     certain = SearchRouter(LogisticCurve(30.0, (0.0,) * len(FEATURES)))
     assert routed(direct_draft(self_contained=False), certain) is Route.VERIFY
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"format": 2}, "format"),
         ({"coefficients": {"confidence": 4.0}}, "other features"),
@@ -147,9 +148,9 @@ def test_no_curve_gives_a_draft_that_the_photo_does_not_suffice_for() -> None:
     ids=["format", "fewer", "order", "more", "nan", "text", "digest", "unknown"],
 )
 def test_a_file_of_another_router_is_refused_in_words(
-    changes: dict[str, Any], told: str, tmp_path: Path
+    changes: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
-    with pytest.raises(WrongSettings, match=told):
+    with pytest.raises(WrongSettings, match=message):
         SearchRouter.load(artefact(tmp_path, **changes))
     with pytest.raises(WrongSettings, match="cannot be read"):
         SearchRouter.load(tmp_path / "none.json")

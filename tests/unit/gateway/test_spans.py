@@ -82,15 +82,15 @@ async def test_a_stage_is_by_model_only_with_a_model() -> None:
         planner = Planner(FULL, Estimates(load_latencies("l40s", vlm)))
         return LivePlan(planner, LOREGLASS, Admission(AdmissionLimits(1, 0)))
 
-    told = []
+    attributes = []
     for vlm in (VlmSpeed(), None):
         run = Run(TRACE, minute(), planning=plan(vlm))
         with recording() as trace:
             for stage in (Stage.ANSWER, Stage.OCR):
                 async with run.stage(stage):
                     pass
-        told.append([_attributes(child)["loreglass.by_model"] for child in trace.children])
-    assert told == [[True, False], [False, False]]
+        attributes.append([_attributes(child)["loreglass.by_model"] for child in trace.children])
+    assert attributes == [[True, False], [False, False]]
 
 
 async def test_a_cancelled_stage_is_beside_the_others_in_the_trace() -> None:
@@ -129,7 +129,7 @@ async def test_only_a_request_that_waits_for_admission_has_a_span_for_it() -> No
     assert _attributes(span) == {"loreglass.priority": "interactive", "loreglass.waiting": 1}
 
 
-async def complete(
+async def call_model(
     reply: Reply, traits: ServerTraits | None = None
 ) -> tuple[Recording, list[Mapping[str, str]]]:
     """Make one call within a trace; return the trace, and the headers of each request to the model."""
@@ -144,7 +144,7 @@ async def complete(
 
 
 async def test_a_request_to_the_model_is_a_span_with_its_cost_and_without_its_words() -> None:
-    trace, (headers,) = await complete(says({"word": "tea"}))
+    trace, (headers,) = await call_model(says({"word": "tea"}))
     (call,) = trace.children
     assert (call.name, call.kind) == ("chat scripted-vlm", SpanKind.CLIENT)
     attributes = _attributes(call)
@@ -161,12 +161,12 @@ async def test_a_request_to_the_model_is_a_span_with_its_cost_and_without_its_wo
 
 
 async def test_each_request_of_one_call_has_its_own_span() -> None:
-    trace, headers = await complete(says({"word": "tea"}), ServerTraits(json_schema=False))
+    trace, headers = await call_model(says({"word": "tea"}), ServerTraits(json_schema=False))
     assert len(trace.children) == len(headers) > 1
     statuses = [_attributes(call)["http.response.status_code"] for call in trace.children]
     assert statuses == [400] * (len(headers) - 1) + [200]
     assert [each["traceparent"] for each in headers] == [_traceparent(call) for call in trace.children]
-    refused, _ = await complete(fails(429, "busy"))
+    refused, _ = await call_model(fails(429, "busy"))
     assert [_attributes(call)["error.type"] for call in refused.children] == [Overloaded.kind.value]
 
 

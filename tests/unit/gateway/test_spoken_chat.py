@@ -40,11 +40,11 @@ def spoken(text: str = "", sound: bytes | None = None, times: int = 1) -> ChatCo
     parts: list[ChatCompletionContentPartParam] = [{"type": "image_url", "image_url": {"url": URI}}]
     if text:
         parts.append({"type": "text", "text": text})
-    heard: ChatCompletionContentPartParam = {
+    audio: ChatCompletionContentPartParam = {
         "type": "input_audio",
         "input_audio": {"data": data, "format": "mp3"},
     }
-    return {"role": "user", "content": [*parts, *[heard] * times]}
+    return {"role": "user", "content": [*parts, *[audio] * times]}
 
 
 async def ask(client: AsyncOpenAI, *messages: ChatCompletionMessageParam) -> dict[str, Any]:
@@ -57,9 +57,9 @@ async def ask(client: AsyncOpenAI, *messages: ChatCompletionMessageParam) -> dic
 async def test_sound_of_the_last_message_is_the_question(client: AsyncOpenAI, world: World) -> None:
     body = await ask(client, spoken())
     assert (body["transcript"], body["reason"], body["degraded"]) == (QUESTION, "answered", [])
-    assert world.reasoner.asked[-1].question == QUESTION
+    assert world.reasoner.queries[-1].question == QUESTION
     await ask(client, spoken("About the cover:"))
-    assert world.reasoner.asked[-1].question == f"About the cover:\n{QUESTION}"
+    assert world.reasoner.queries[-1].question == f"About the cover:\n{QUESTION}"
 
 
 async def test_text_is_answered_without_its_sound(
@@ -72,7 +72,7 @@ async def test_text_is_answered_without_its_sound(
     servers.manner = Manner.FAILS
     body = await ask(client, spoken("Who wrote it?"))
     assert body["degraded"] == ["transcription"]
-    assert world.reasoner.asked[-1].question == "Who wrote it?"
+    assert world.reasoner.queries[-1].question == "Who wrote it?"
 
 
 async def test_stream_reports_the_transcript(client: AsyncOpenAI) -> None:

@@ -34,8 +34,8 @@ NAMES = {"system", "question"}
 """Parts of every prompt, not prompts of their own."""
 
 
-def entry(**given: Any) -> dict[str, Any]:
-    return {"url": "http://vlm-prf:8000", "model": "vlm-prf", "stages": ["tool_plan"]} | given
+def entry(**fields: Any) -> dict[str, Any]:
+    return {"url": "http://vlm-prf:8000", "model": "vlm-prf", "stages": ["tool_plan"]} | fields
 
 
 def of_environment(monkeypatch: pytest.MonkeyPatch, models: Any) -> GatewaySettings:
@@ -44,8 +44,8 @@ def of_environment(monkeypatch: pytest.MonkeyPatch, models: Any) -> GatewaySetti
 
 
 def test_further_models_are_read_with_their_stages(monkeypatch: pytest.MonkeyPatch) -> None:
-    given = entry(stages=["tool_plan", "knowledge_filter"], key=KEY, sequences=4, speed={"vision_ms": 50})
-    settings = of_environment(monkeypatch, {"prf": given})
+    fields = entry(stages=["tool_plan", "knowledge_filter"], key=KEY, sequences=4, speed={"vision_ms": 50})
+    settings = of_environment(monkeypatch, {"prf": fields})
     model = settings.stage_models["prf"]
     assert (model.url, model.model, model.sequences) == ("http://vlm-prf:8000", "vlm-prf", 4)
     assert model.stages == (Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER)
@@ -69,7 +69,7 @@ def test_further_models_are_read_with_their_stages(monkeypatch: pytest.MonkeyPat
         (["prf"], ["stage_models"]),
     ],
 )
-def test_what_cannot_be_used_is_refused_at_start_in_one_sentence(
+def test_invalid_stage_model_is_refused_in_one_sentence(
     monkeypatch: pytest.MonkeyPatch, models: Any, named: list[str]
 ) -> None:
     with pytest.raises(WrongSettings) as refused:
@@ -112,7 +112,7 @@ def test_a_stage_is_planned_at_the_speed_of_its_own_model() -> None:
 Platform = tuple[httpx.AsyncClient, RunningServer, RunningServer, Ask]
 
 
-def asked(server: RunningServer) -> list[str]:
+def prompts_of(server: RunningServer) -> list[str]:
     """The prompts of the question."""
     return [request.name for request in server.questions]
 
@@ -130,15 +130,15 @@ async def platform(planner: Script) -> AsyncIterator[Platform]:
 
 
 @pytest.mark.anyio
-async def test_each_stage_asks_its_own_model_and_what_they_cost_is_told_apart_and_together() -> None:
+async def test_each_stage_uses_its_own_model_with_separate_metrics() -> None:
     async with platform(PLANNER) as (client, usual, planner, ask):
         answer = await ask(QUESTION, pipeline="wiki-prf")
         now = await scrape(client)
         ready = (await client.get("/health/ready")).json()["checks"]
         info = (await client.get("/info")).json()
     assert (answer.answer, answer.degraded) == (AUTHOR, [])
-    assert asked(planner) == ["plan_tools", "filter_knowledge"]
-    assert asked(usual) == ["describe_photo", "answer_from_knowledge"]
+    assert prompts_of(planner) == ["plan_tools", "filter_knowledge"]
+    assert prompts_of(usual) == ["describe_photo", "answer_from_knowledge"]
     for server in (planner, usual):
         assert {request.chat.model for request in server.requests} == {server.model}
     calls = "loreglass_vlm_calls_total"
@@ -154,7 +154,7 @@ async def test_each_stage_asks_its_own_model_and_what_they_cost_is_told_apart_an
 
 
 @pytest.mark.anyio
-async def test_a_model_that_is_away_costs_its_own_stages_only() -> None:
+async def test_unavailable_model_degrades_only_its_stages() -> None:
     async with platform({name: fails(503) for name in PLANNER}) as (client, _, _, ask):
         answer = await ask(QUESTION, pipeline="wiki-prf")
         breakers = await scrape(client)

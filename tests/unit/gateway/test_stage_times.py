@@ -16,9 +16,9 @@ from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
 from gateway.steps.evidence import SearchRequest, rank_chunks
 from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON
 from tests.unit.gateway.sessions.harness import ManualClock as Clock
-from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
 
@@ -78,9 +78,9 @@ async def test_a_prefetch_cancelled_before_it_began_is_no_stage(now: bool) -> No
             return "found"
 
     async with prefetching() as group:
-        found = run.prefetch(group, search, "", now=now)
-        found.cancel()
-        assert await found.result() == ""
+        hits = run.prefetch(group, search, "", now=now)
+        hits.cancel()
+        assert await hits.result() == ""
     assert (run.stages, run.degraded) == ([], [])
 
 
@@ -104,7 +104,7 @@ async def test_an_error_beside_a_prefetch_stops_it_and_comes_out_as_it_was_raise
     assert stopped == ["search"]
 
 
-async def test_a_step_without_the_model_is_neither_timed_nor_refused_as_the_models() -> None:
+async def test_step_without_the_model_does_not_change_its_estimates() -> None:
     clock = Clock()
     plan, estimates = live_plan(LOREGLASS, clock, 300.0)
     assert not plan.plan.model
@@ -119,7 +119,7 @@ async def test_a_step_without_the_model_is_neither_timed_nor_refused_as_the_mode
     assert run.degraded == ["query_rewrite"]
 
 
-async def test_ranking_nothing_says_nothing_of_how_long_ranking_takes(services: FakeServices) -> None:
+async def test_empty_ranking_is_not_timed(services: FakeServices) -> None:
     clock = Clock()
     plan, estimates = live_plan(LOREGLASS, clock, 60_000.0)
     run = Run("trace", Deadline.after_ms(60_000, clock), planning=plan)
@@ -151,7 +151,7 @@ async def test_a_stage_that_the_plan_leaves_out_or_lessens_is_named_by_the_cut(
     assert stage.value not in run.degraded
 
 
-async def test_a_stage_that_runs_twice_is_told_with_the_time_of_both_runs() -> None:
+async def test_stage_time_sums_its_runs() -> None:
     clock = Clock()
     run = Run("0" * 32, Deadline.after_ms(10_000, clock))
 
@@ -182,7 +182,7 @@ async def deadline_of_the_model(stage: Stage, fallback: str | None, plan: FixedP
 @pytest.mark.parametrize(
     ("stage", "fallback"), [(Stage.ANSWER, Stage.POCKET_ANSWER), (Stage.DRAFT, Stage.POCKET_DRAFT)]
 )
-async def test_the_model_leaves_its_fallback_the_time_that_it_was_seen_to_take(
+async def test_model_deadline_reserves_time_for_the_fallback(
     monkeypatch: pytest.MonkeyPatch, stage: Stage, fallback: Stage
 ) -> None:
     monkeypatch.setitem(STAGE_BUDGETS, stage, StageBudget(cap=60_000, reserve=60))

@@ -13,7 +13,7 @@ from contracts.answer import Answer
 from gateway.serving.execution import Execution
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.reasoners import FailingReasoner
 from tests.unit.gateway.series import scrape
 
 pytestmark = pytest.mark.anyio
@@ -55,34 +55,6 @@ async def test_events_are_stages_then_citations_then_words_then_the_plain_body(w
     stages = {data["stage"]: data["state"] for name, data in events if name == "stage"}
     assert {*stages, "first_word", "total"} == {*final.timings_ms, "admission"}
     assert set(stages.values()) == {"done"}
-
-
-async def test_failed_stage_has_an_event(services: FakeServices) -> None:
-    services.reranker.mood = Mood.CRASHES
-    async with gateway_before(services) as world:
-        events = await stream(world)
-    failed = [data["stage"] for name, data in events if name == "stage" and data["state"] == "failed"]
-    assert failed == ["reranker"]
-    assert events[-1][1]["degraded"] == ["reranker"]
-
-
-class Failing(ScriptedReasoner):
-    """Fails in its first step."""
-
-    async def draft(self, *_: object) -> Any:
-        """Always raises."""
-        raise KeyError("/srv/x")
-
-
-async def test_failure_ends_the_stream_with_an_error_event(services: FakeServices) -> None:
-    async with gateway_before(services, Failing()) as world:
-        events = await stream(world)
-    name, data = events[-1]
-    assert name == "error"
-    assert data["type"] == "urn:loreglass:problem:internal"
-    assert data["trace_id"]
-    assert "/srv" not in json.dumps(events)
-    assert [each for each, _ in events].count("error") == 1
 
 
 async def test_refusal_before_the_stream_is_a_plain_problem(world: World) -> None:
@@ -149,11 +121,19 @@ async def test_a_failed_chat_is_logged_and_counted_with_its_kind(
     assert lines(logs) == [(chat, 422, "invalid_request"), (chat, 504, "deadline_exceeded")]
 
 
-async def test_a_stream_that_ends_with_an_error_is_logged_with_its_kind(services: FakeServices) -> None:
-    async with gateway_before(services, Failing()) as world:
-        with capture_logs() as logs:
-            reply = await world.client.post("/answer", headers={"Accept": "text/event-stream"}, **MULTIPART)
-    assert "event: error" in reply.text
+async def test_failure_ends_the_stream_with_an_error_event_and_is_logged(services: FakeServices) -> None:
+    services.text_search.mood = Mood.CRASHES
+    failing = FailingReasoner(KeyError("/srv/x"), "answer")
+    with capture_logs() as logs:
+        async with gateway_before(services, failing) as world:
+            events = await stream(world)
+    name, data = events[-1]
+    assert (name, data["type"]) == ("error", "urn:loreglass:problem:internal")
+    assert data["trace_id"]
+    assert "/srv" not in json.dumps(events)
+    assert [each for each, _ in events].count("error") == 1
+    failed = [data["stage"] for name, data in events if name == "stage" and data["state"] == "failed"]
+    assert failed == ["text_search", "answer"]
     assert lines(logs) == [("/answer", 200, "internal")]
 
 

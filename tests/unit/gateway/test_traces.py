@@ -45,8 +45,8 @@ async def test_a_trace_is_found_by_another_gateway_and_by_its_tenant_only(
     one, other = (Traces(10, RedisStore(redis_client, "trace", TTL_S, namespace=namespace)) for _ in range(2))
     write = RedisStore.put
 
-    async def put(*asked: Any) -> None:
-        await write(*asked)
+    async def put(*arguments: Any) -> None:
+        await write(*arguments)
         written.set()
 
     monkeypatch.setattr(RedisStore, "put", put)
@@ -69,7 +69,7 @@ async def test_only_trace_ids_are_looked_for_in_the_shared_store() -> None:
         await Traces(10, shared).get("of:0", "acme")
 
 
-async def test_a_value_that_is_no_trace_is_deleted() -> None:
+async def test_invalid_trace_is_deleted() -> None:
     shared = MemoryStore()
     await shared.put(f"acme:{ID}", b"none of ours", 60, "acme")
     with capture_logs() as logs, pytest.raises(TraceNotFound):

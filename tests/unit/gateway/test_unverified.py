@@ -9,7 +9,7 @@ from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer, CitationKind, Reason, Route, Verification
-from contracts.verifier import CheckName, VerifyReply, VerifyRequest
+from contracts.verifier import CheckName
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Query, Quote, Reply, Unverified, Verdict
 from gateway.steps.conclusion import CAUTION, REFUSALS, Outcome, conclude, refusal
@@ -17,11 +17,11 @@ from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import closed_port, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
-from tests.unit.gateway.stepwise import clients_of
-from tests.unit.gateway.test_verification import Judge, checking
+from tests.unit.gateway.test_verification import Judge
 
 pytestmark = pytest.mark.anyio
 
@@ -31,7 +31,7 @@ CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.
 AWAY = {"unverified": Unverified.SAY}
 
 
-async def asked(away: str = "", **settings: Any) -> Answer:
+async def ask(away: str = "", **settings: Any) -> Answer:
     services = FakeServices()
     down = {"verifier": closed_port()} if away == "gone" else None
     if away == "crashes":
@@ -41,49 +41,23 @@ async def asked(away: str = "", **settings: Any) -> Answer:
 
 
 @pytest.mark.parametrize("away", ["crashes", "gone"])
-async def test_an_answer_that_nobody_checked_is_refused(away: str) -> None:
-    answer = await asked(away)
+async def test_unverified_answer_is_refused(away: str) -> None:
+    answer = await ask(away)
     assert (answer.reason, answer.confidence) == (Reason.UNAVAILABLE, 0.0)
     assert answer.advice == "Ask again in a minute."
     assert "verifier" in answer.degraded
 
 
 async def test_an_unchecked_answer_says_so_and_is_less_confident() -> None:
-    checked = await asked(**AWAY)
-    answer = await asked("crashes", **AWAY)
+    checked = await ask(**AWAY)
+    answer = await ask("crashes", **AWAY)
     assert checked.verification is Verification.VERIFIED
     assert answer.verification is Verification.UNVERIFIED
     assert answer.answer == f"{checked.answer} {CAUTION}"
     assert 0 < answer.confidence <= LEAST < checked.confidence
 
 
-@pytest.mark.parametrize("tokens", [None, (0.99, 0.97)])
-@pytest.mark.parametrize("judge", [None, Judge(0.7)], ids=["", "judged"])
-@pytest.mark.parametrize("probability", [LEAST, 1.0])
-async def test_an_unchecked_answer_is_never_more_confident(
-    tokens: tuple[float, ...] | None, judge: Judge | None, probability: float
-) -> None:
-    reply = Reply("A fact.", 0.9, (Quote(0, "A fact."),), token_probabilities=tokens)
-
-    def says(request: VerifyRequest) -> VerifyReply:
-        return checking(request).model_copy(update={"probability": probability})
-
-    async def verdict(mood: Mood) -> Verdict | None:
-        services = FakeServices()
-        services.verifier.reply = says
-        services.verifier.mood = mood
-        async with clients_of(services) as clients:
-            run, query = Run("t", Deadline.after_ms(20_000)), Query("What?", None)
-            return await verify(clients, judge, query, reply, CONTEXT, run, THRESHOLDS)
-
-    checked, unchecked = await verdict(Mood.WORKS), await verdict(Mood.CRASHES)
-    assert checked is not None
-    assert unchecked is not None
-    assert unchecked.probability <= min(checked.probability, LEAST)
-    assert unchecked.verification is Verification.UNVERIFIED
-
-
-def test_what_was_not_verified_must_cite() -> None:
+def test_unverified_answer_must_cite() -> None:
     unquoted, unverified = Reply("A fact.", 0.9), Verdict(LEAST, None, Verification.UNVERIFIED)
     outcome = conclude("What?", unquoted, unverified, CONTEXT, None, {}, THRESHOLDS, True)
     assert (outcome.reason, outcome.refused_by) == (Reason.UNSUPPORTED, "citation")
@@ -93,22 +67,16 @@ def test_what_was_not_verified_must_cite() -> None:
     )
 
 
-async def test_a_cut_chat_answer_and_a_stream_keep_the_caution_and_the_history_drops_it() -> None:
+async def test_cut_chat_answer_keeps_the_caution_and_the_history_drops_it() -> None:
     services, question = FakeServices(), "How many pages has The Salt Road?"
     services.verifier.mood = Mood.CRASHES
     async with gateway_before(services, ScriptedReasoner(), **AWAY) as world:
         body = {"model": "loreglass", "messages": [{"role": "user", "content": question}], "max_tokens": 1}
         chat = (await world.client.post("/v1/chat/completions", json=body)).json()
-        streaming = {"Accept": "text/event-stream"}
-        stream = await world.client.post("/answer", json={"question": question}, headers=streaming)
-    assert chat["choices"][0]["message"]["content"] == f"The {CAUTION}"
-    assert "remark" not in chat["loreglass"]
-    assert CAUTION in stream.text
-    assert '"verification":"unverified"' in stream.text
-    async with gateway_before(services, **AWAY) as world:
         first = await world.ask()
         await world.ask("How many pages has it?", photo=None, session_id=first.session_id)
-    (turn,) = world.reasoner.asked[-1].history
+    assert chat["choices"][0]["message"]["content"] == f"The {CAUTION}"
+    (turn,) = world.reasoner.queries[-1].history
     assert turn.answer == first.answer.removesuffix(f" {CAUTION}")
 
 
@@ -136,37 +104,32 @@ class OutOfTime:
     name = "loreglass"
     stage_graph = LOREGLASS
 
-    def __init__(self, *kept: Outcome) -> None:
-        self._kept = kept
+    def __init__(self, *outcomes: Outcome) -> None:
+        self._outcomes = outcomes
 
     async def answer(self, ask: Query, run: Run) -> Outcome:
-        for outcome in self._kept:
+        for outcome in self._outcomes:
             run.keep(outcome)
         raise DeadlineExceeded
 
 
-async def asked_in_hand(unverified: Unverified, *kept: Outcome) -> Answer:
-    return await answer_of(execution_of(OutOfTime(*kept), unverified=unverified))
+async def answer_in_hand(unverified: Unverified, *outcomes: Outcome) -> Answer:
+    return await answer_of(execution_of(OutOfTime(*outcomes), unverified=unverified))
 
 
-async def test_kept_answer_is_given_with_a_caution_or_refused_as_the_operator_says() -> None:
-    answer = await asked_in_hand(Unverified.SAY, TEA)
+async def test_answer_in_hand_follows_the_unverified_setting() -> None:
+    answer = await answer_in_hand(Unverified.SAY, TEA)
     assert (answer.answer, answer.reason) == (f"Tea. {CAUTION}", Reason.ANSWERED)
     assert answer.verification is Verification.UNVERIFIED
-    refused = await asked_in_hand(Unverified.REFUSE, TEA)
+    refused = await answer_in_hand(Unverified.REFUSE, TEA)
     assert (refused.answer, refused.reason) == (REFUSALS[Reason.UNSUPPORTED], Reason.UNSUPPORTED)
 
 
 @pytest.mark.parametrize("unverified", list(Unverified))
-async def test_kept_refusal_keeps_its_reason_and_without_one_time_has_run_out(unverified: Unverified) -> None:
-    kept = await asked_in_hand(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
-    assert kept.reason is Reason.UNSUPPORTED
-    assert (await asked_in_hand(unverified)).reason is Reason.TIMED_OUT
-
-
-async def test_outcome_kept_last_counts() -> None:
-    answer = await asked_in_hand(Unverified.SAY, refusal(Reason.MODEL_UNSURE, Route.RAG), TEA)
-    assert answer.reason is Reason.ANSWERED
+async def test_refusal_in_hand_keeps_its_reason(unverified: Unverified) -> None:
+    answer = await answer_in_hand(unverified, refusal(Reason.UNSUPPORTED, Route.RAG))
+    assert answer.reason is Reason.UNSUPPORTED
+    assert (await answer_in_hand(unverified)).reason is Reason.TIMED_OUT
 
 
 @pytest.mark.parametrize(
@@ -177,7 +140,7 @@ async def test_outcome_kept_last_counts() -> None:
         ((0.99, 0.0), Reason.UNSUPPORTED, CheckName.TOKEN_MIN.value),
     ],
 )
-async def test_answer_is_kept_before_it_is_checked_and_is_no_surer_than_a_checked_one(
+async def test_answer_in_hand_is_unverified(
     tokens: tuple[float, ...] | None, reason: Reason, refused_by: str | None
 ) -> None:
     run = Run("t", Deadline.after_ms(20_000))

@@ -15,9 +15,9 @@ from gateway.steps.conclusion import conclude
 from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
-from tests.unit.gateway.stepwise import clients_of
 
 pytestmark = pytest.mark.anyio
 
@@ -43,10 +43,10 @@ class Judge:
     """Says what it is told to, and counts."""
 
     judgement: float | Exception | None = 0.9
-    asked: list[Reply] = field(default_factory=list)
+    replies: list[Reply] = field(default_factory=list)
 
     async def __call__(self, ask: Query, reply: Reply, *_: object) -> float | None:
-        self.asked.append(reply)
+        self.replies.append(reply)
         if isinstance(self.judgement, Exception):
             raise self.judgement
         return self.judgement
@@ -82,11 +82,11 @@ async def test_the_check_that_refused_is_named(
     strict: FakeServices, tokens: tuple[float, ...] | None, refusal: str | None, mood: Mood
 ) -> None:
     strict.verifier.mood = mood
-    found = await verdict(strict, None, tokens)
-    assert found is not None
-    assert found.refusal == refusal
+    outcome = await verdict(strict, None, tokens)
+    assert outcome is not None
+    assert outcome.refusal == refusal
     if mood is Mood.CRASHES and not tokens:
-        assert found.verification is Verification.UNVERIFIED
+        assert outcome.verification is Verification.UNVERIFIED
     judged = await verdict(strict, Judge(0.2))
     assert judged is not None
     assert judged.refusal == "judge"
@@ -99,7 +99,7 @@ async def test_the_thresholds_travel_with_the_token_probabilities(strict: FakeSe
     assert (request.token_min, request.token_mean, request.model_judgement) == (0.25, 0.50, None)
 
 
-async def test_the_judge_is_asked_before_the_verifier_which_hears_its_opinion() -> None:
+async def test_judgement_is_sent_to_the_verifier() -> None:
     services = FakeServices()
     services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
     for judgement, verdict_of_both in ((0.9, Verdict(0.65)), (0.2, Verdict(0.65, "judge"))):
@@ -113,7 +113,7 @@ async def test_the_judge_is_asked_before_the_verifier_which_hears_its_opinion() 
 
 @pytest.mark.parametrize("tokens", [None, SURE])
 @pytest.mark.parametrize("probability", [0.65, 0.95])
-async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
+async def test_missing_judge_lowers_the_probability(
     tokens: tuple[float, ...] | None, probability: float
 ) -> None:
     services, thresholds = FakeServices(), load_thresholds()
@@ -122,7 +122,7 @@ async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
     judged = await verdict(services, judge, tokens)
     unjudged = await verdict(services, gone, tokens)
     left_out = await verdict(services, judge, tokens, plan=Plan(judge=False))
-    assert (len(gone.asked), len(judge.asked)) == (1, 1)
+    assert (len(gone.replies), len(judge.replies)) == (1, 1)
     assert judged is not None
     least = min(thresholds.supported, thresholds.judged)
     assert unjudged == Verdict(least, None, Verification.UNVERIFIED)
@@ -131,7 +131,7 @@ async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
 
 
 @pytest.mark.parametrize(
-    ("reply", "given", "refused_by"),
+    ("reply", "result", "refused_by"),
     [
         (QUOTED, Verdict(0.2, "token_min"), "token_min"),
         (replace(QUOTED, confidence=0.1), None, "answer_confidence"),
@@ -140,13 +140,15 @@ async def test_without_the_judge_that_was_wanted_no_answer_is_surer(
         (Reply(None, 0.0), None, None),
     ],
 )
-def test_the_outcome_says_what_refused(reply: Reply, given: Verdict | None, refused_by: str | None) -> None:
-    outcome = conclude("What?", reply, given, CONTEXT, None, {}, load_thresholds())
+def test_outcome_names_the_check_that_refused(
+    reply: Reply, result: Verdict | None, refused_by: str | None
+) -> None:
+    outcome = conclude("What?", reply, result, CONTEXT, None, {}, load_thresholds())
     assert outcome.refused_by == refused_by
 
 
 @pytest.mark.parametrize(
-    ("confidence", "given", "told"),
+    ("confidence", "result", "expected"),
     [
         (0.9, Verdict(0.8), pytest.approx(0.72)),
         (None, Verdict(0.8), 0.8),
@@ -155,11 +157,11 @@ def test_the_outcome_says_what_refused(reply: Reply, given: Verdict | None, refu
     ],
 )
 def test_a_confidence_is_the_product_of_what_was_measured(
-    confidence: float | None, given: Verdict | None, told: float | None
+    confidence: float | None, result: Verdict | None, expected: float | None
 ) -> None:
     reply = replace(QUOTED, confidence=confidence)
-    outcome = conclude("What?", reply, given, CONTEXT, None, {}, load_thresholds())
-    assert (outcome.reason, outcome.confidence) == (Reason.ANSWERED, told)
+    outcome = conclude("What?", reply, result, CONTEXT, None, {}, load_thresholds())
+    assert (outcome.reason, outcome.confidence) == (Reason.ANSWERED, expected)
 
 
 async def test_the_trace_says_which_check_refused(services: FakeServices) -> None:

@@ -9,16 +9,23 @@ from PIL import Image
 from chassis.errors import CorruptImage, DependencyUnavailable
 from contracts.answer import Reason, Route
 from contracts.cropper import CropReply
-from contracts.image_search import ImageSearchReply
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from gateway.pipelines.wiki_prf.photo_tools import mirrored
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
-from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import Plan
-from gateway.state import Reply
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, crop_region, image_hit
+from tests.unit.gateway.fakes import (
+    BOOK,
+    PAGES,
+    FakeServices,
+    Mood,
+    crop_region,
+    image_hit,
+    images,
+    pages,
+    text_hit,
+)
 from tests.unit.gateway.llm.stage import page
 from tests.unit.gateway.papers import PHOTO, QUESTION, ScriptedWikiPrf, ask_wiki_prf, best_first, numbered
 
@@ -50,51 +57,72 @@ async def test_the_tools_are_used_in_the_plan_s_order() -> None:
     reasoner = ScriptedWikiPrf(plan=ToolPlan((*FLIP.calls, *CAPTION.calls, *GROUND.calls), dropped=1))
     services = with_crop()
     result = await ask_wiki_prf(reasoner, services)
-    whole, flip, crop = pictures(services)
-    assert (whole, crop) == (PHOTO.jpeg, CROP)
-    assert flip not in (whole, crop)
+    assert pictures(services) == [PHOTO.jpeg, CROP]
     assert [call[1] for call in services.cropper.calls] == [["the book"]]
     assert [call.queries for call in services.text_search.calls] == [
-        *([BOOK], [BOOK]),
-        *(["a blue book on a table"], [BOOK]),
+        [BOOK],
+        ["a blue book on a table"],
+        [BOOK],
     ]
     assert result.notes("tool_plan") == [
         "flip; caption: a blue book; grounding: the book; lines that are no call: 1"
     ]
 
 
+@pytest.mark.parametrize(("plan", "mirrored"), [((*FLIP.calls, *GROUND.calls), True), (GROUND.calls, False)])
+async def test_a_flip_turns_the_photo_for_the_tools_after_it(
+    plan: tuple[ToolCall, ...], mirrored: bool
+) -> None:
+    services = with_crop()
+    await ask_wiki_prf(ScriptedWikiPrf(plan=ToolPlan(plan)), services)
+    ((photo, *_),) = services.cropper.calls
+    assert (photo != PHOTO.jpeg) is mirrored
+
+
+async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
+    services = FakeServices()
+    hits = [text_hit(f"Part {number}.") for number in range(12)]
+    services.pages.reply = lambda request: pages(
+        *(hit.model_copy(update={"url": request.addresses[0]}) for hit in hits)
+    )
+    reasoner = ScriptedWikiPrf(plan=ToolPlan())
+    await ask_wiki_prf(reasoner, services)
+    assert [item.text for item in reasoner.arguments["filter"].document[1:]] == [hit.snippet for hit in hits]
+    assert services.text_search.calls == []
+
+
 async def test_the_whole_photo_s_best_article_is_always_there() -> None:
     services = FakeServices()
     hits = [image_hit(BOOK, 0.9), image_hit("Another Book", 0.8, author="Nobody")]
-    services.image_search.reply = ImageSearchReply(hits=hits, collection="images")
+    services.image_search.reply = images(*hits)
     reasoner = ScriptedWikiPrf(plan=ToolPlan())
     await ask_wiki_prf(reasoner, services)
-    gathered = reasoner.seen["filter"]
+    gathered = reasoner.arguments["filter"]
     assert [item.text for item in gathered.document] == [f"The author of {BOOK} is Mira Holm.", PAGES]
     assert gathered.sections == ()
 
 
-async def test_a_plan_that_cannot_be_read_leaves_the_full_photo_s_search() -> None:
+async def test_unreadable_plan_leaves_the_full_photo_search() -> None:
     reasoner = ScriptedWikiPrf(failing={"plan_tools": BROKEN})
     result = await ask_wiki_prf(reasoner)
     assert pictures(result.services) == [PHOTO.jpeg]
     assert not result.services.cropper.calls
-    assert reasoner.seen["filter"].document
+    assert reasoner.arguments["filter"].document
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["tool_plan"]
 
 
-async def test_what_cannot_be_found_in_the_photo_is_looked_for_by_all_of_it() -> None:
+async def test_grounding_without_a_region_searches_the_full_photo() -> None:
     services = FakeServices()
     reasoner = ScriptedWikiPrf(plan=GROUND)
     result = await ask_wiki_prf(reasoner, services)
     assert services.cropper.calls
     assert pictures(services) == [PHOTO.jpeg]
-    assert reasoner.seen["filter"].sections
+    assert reasoner.arguments["filter"].sections
     assert result.run.degraded == []
 
 
-async def test_a_description_that_cannot_be_had_is_the_first_caption() -> None:
+async def test_failed_description_falls_back_to_the_caption() -> None:
     services = FakeServices()
     reasoner = ScriptedWikiPrf(plan=CAPTION, failing={"describe": BROKEN})
     result = await ask_wiki_prf(reasoner, services)
@@ -106,10 +134,10 @@ async def test_a_description_that_cannot_be_had_is_the_first_caption() -> None:
 async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> None:
     services = FakeServices()
     services.takes = ("image", "text")
-    services.picture_texts.reply = ImageSearchReply(hits=[image_hit("Fair", 0.6)], collection="images")
+    services.picture_texts.reply = images(image_hit("Fair", 0.6))
     result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
-    (asked,) = services.picture_texts.calls
-    assert (asked.texts, asked.k, asked.collection) == (["a blue book on a table"], 5, "images")
+    (request,) = services.picture_texts.calls
+    assert (request.texts, request.k, request.collection) == (["a blue book on a table"], 5, "images")
     assert services.text_search.calls[-1].queries == ["Fair"]
     assert result.notes("crop_search") == ["caption: Fair"]
     assert [call.query for call in services.reranker.calls] == ["a blue book on a table"]
@@ -120,7 +148,7 @@ async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> N
 async def test_a_caption_that_finds_no_picture_is_looked_for_in_texts(mood: Mood) -> None:
     services = FakeServices()
     services.takes = ("image", "text")
-    services.picture_texts.reply = ImageSearchReply(hits=[], collection="images")
+    services.picture_texts.reply = images()
     services.picture_texts.mood = mood
     result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
     assert services.picture_texts.calls
@@ -131,7 +159,7 @@ async def test_a_caption_that_finds_no_picture_is_looked_for_in_texts(mood: Mood
 def many(request: TextSearchRequest) -> TextSearchReply:
     """As many passages as are wanted."""
     hits = [numbered(request.queries[0].split()[0], number) for number in range(request.k)]
-    return TextSearchReply(hits=hits, collection="pages")
+    return pages(*hits)
 
 
 def last_first(request: RerankRequest) -> RerankReply:
@@ -145,7 +173,7 @@ def last_first(request: RerankRequest) -> RerankReply:
 
 @pytest.mark.parametrize(
     ("plan", "ranked_by", "article_hits"),
-    [(CAPTION, "a blue book on a table", 5), (GROUND, QUESTION, 10), (FLIP, QUESTION, 10)],
+    [(CAPTION, "a blue book on a table", 5), (GROUND, QUESTION, 10)],
 )
 async def test_three_sections_are_kept_by_caption_or_by_question(
     plan: ToolPlan, ranked_by: str, article_hits: int
@@ -156,23 +184,23 @@ async def test_three_sections_are_kept_by_caption_or_by_question(
     await ask_wiki_prf(reasoner, services)
     assert services.text_search.calls[-1].k == article_hits
     assert [call.query for call in services.reranker.calls] == [ranked_by]
-    sections = reasoner.seen["filter"].sections
+    sections = reasoner.arguments["filter"].sections
     assert [item.score for item in sections] == sorted((item.score for item in sections), reverse=True)
     first = "a" if plan is CAPTION else "The"
     last = article_hits - 1
     assert [item.text for item in sections] == [f"Passage {last - n} of {first}." for n in range(3)]
 
 
-async def test_sections_that_several_tools_find_are_told_once() -> None:
-    reasoner = ScriptedWikiPrf(plan=ToolPlan((*GROUND.calls, *FLIP.calls)))
+async def test_sections_are_not_repeated() -> None:
+    reasoner = ScriptedWikiPrf(plan=ToolPlan((*GROUND.calls, *CAPTION.calls)))
     await ask_wiki_prf(reasoner, with_crop())
-    gathered = reasoner.seen["filter"]
+    gathered = reasoner.arguments["filter"]
     assert len({item.text for item in gathered.sections}) == len(gathered.sections) == 2
-    texts = [item.text for item in reasoner.seen["answer"][1].evidence]
+    texts = [item.text for item in reasoner.arguments["answer"][1].evidence]
     assert len(set(texts)) == len(texts)
 
 
-def test_what_is_shown_is_bounded_and_each_text_is_in_either_part_once() -> None:
+def test_gathered_evidence_is_bounded_without_repeats() -> None:
     pieces = tuple(page(f"{number} " + "x" * 996) for number in range(20))
     cut = Gathered((*pieces[:3], *pieces), (pieces[1], *pieces)).within(EVIDENCE_CHARS)
     assert cut.document == pieces[:5]
@@ -181,9 +209,9 @@ def test_what_is_shown_is_bounded_and_each_text_is_in_either_part_once() -> None
 
 
 async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_retrieved() -> None:
-    reasoner = ScriptedWikiPrf(say=lambda found: best_first(found, PAGES))
+    reasoner = ScriptedWikiPrf(say=lambda context: best_first(context, PAGES))
     result = await ask_wiki_prf(reasoner, with_crop())
-    knowledge, context = reasoner.seen["answer"]
+    knowledge, context = reasoner.arguments["answer"]
     assert knowledge == "It has 312 pages."
     assert all(knowledge != item.text for item in context.evidence)
     assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)
@@ -196,42 +224,15 @@ async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_ret
 async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is() -> None:
     reasoner = ScriptedWikiPrf(failing={"filter": BROKEN})
     result = await ask_wiki_prf(reasoner)
-    assert reasoner.seen["answer"][0] is None
+    assert reasoner.arguments["answer"][0] is None
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["knowledge_filter"]
 
 
-async def test_where_nothing_was_found_there_is_nothing_to_filter() -> None:
-    services = FakeServices()
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    reasoner = ScriptedWikiPrf()
-    result = await ask_wiki_prf(reasoner, services)
-    assert "filter" not in reasoner.seen
-    assert result.outcome.reason is Reason.NO_EVIDENCE
-    assert result.run.degraded == []
-
-
-@pytest.mark.parametrize("said", [None, "I don't know."])
-async def test_not_knowing_is_a_refusal(said: str | None) -> None:
-    result = await ask_wiki_prf(ScriptedWikiPrf(say=lambda _: Reply(said, 0.9)))
-    assert result.outcome.abstained
-
-
-@pytest.mark.parametrize("service", ["cropper", "image_search", "text_search", "reranker"])
-async def test_each_service_may_fail_alone(service: str) -> None:
-    services = with_crop()
-    services[service].mood = Mood.CRASHES
-    result = await ask_wiki_prf(services=services)
-    assert result.outcome.reason is Reason.ANSWERED
-    failed = {service, "crop_search"} if service == "image_search" else {service}
-    assert set(result.run.degraded) == failed
-
-
 async def test_without_time_for_crops_the_full_photo_grounds() -> None:
     services = with_crop()
-    plan = FixedPlan(Plan(crops=0))
-    result = await ask_wiki_prf(ScriptedWikiPrf(plan=GROUND), services, planning=plan)
+    plan = Plan(crops=0)
+    result = await ask_wiki_prf(ScriptedWikiPrf(plan=GROUND), services, plan=plan)
     assert not services.cropper.calls
     assert pictures(services) == [PHOTO.jpeg]
     assert result.states("cropper") == ["skipped"]
@@ -240,11 +241,11 @@ async def test_without_time_for_crops_the_full_photo_grounds() -> None:
 async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is_planned() -> None:
     reasoner = ScriptedWikiPrf()
     result = await ask_wiki_prf(reasoner, photo=None)
-    assert "plan_tools" not in reasoner.seen
+    assert "plan_tools" not in reasoner.arguments
     assert not result.services.image_search.calls
     assert not result.services.cropper.calls
     assert [call.queries for call in result.services.text_search.calls] == [[QUESTION]]
-    assert [item.text for item in reasoner.seen["filter"].sections] == [PAGES]
+    assert [item.text for item in reasoner.arguments["filter"].sections] == [PAGES]
     assert (result.outcome.answer, result.run.degraded) == (PAGES, [])
 
 
@@ -255,6 +256,6 @@ def test_a_mirror_image_is_turned_left_to_right() -> None:
     assert turned[32, 85, 0] > 150 > 80 > turned[32, 85, 2]
 
 
-def test_what_is_no_photo_has_no_mirror_image() -> None:
+def test_corrupt_photo_cannot_be_mirrored() -> None:
     with pytest.raises(CorruptImage):
         mirrored(PHOTO.jpeg[:200])

@@ -53,6 +53,16 @@ async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: 
     }
 
 
+async def test_pages_are_read_whole_in_their_order(settings: TextSearchSettings) -> None:
+    first, second = ("https://pages.example/a", "https://pages.example/b")
+    parts = [chunk(f"Part {number}.", url=first, position=number) for number in (2, 0, 1)]
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [*parts, chunk("Another page.", url=second)])
+        asked = {"addresses": [second, first, "https://pages.example/none"], "k": 3}
+        reply = await client.post("/v1/text-search/pages", json=asked)
+    assert [hit["snippet"] for hit in reply.json()["hits"]] == ["Another page.", "Part 0.", "Part 1."]
+
+
 @pytest.mark.parametrize(("depth", "pages"), [(3, 1), (4, 2), (None, 3)])
 async def test_a_search_of_some_depth_brings_the_pages_that_are_in_it(
     settings: TextSearchSettings, depth: int | None, pages: int

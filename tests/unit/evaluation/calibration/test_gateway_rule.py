@@ -11,9 +11,9 @@ from evaluation.calibration.replay import Cutoffs, Signals, replay, signals_of
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from loreglass_client.models import Explanation
+from tests.unit.evaluation.calibration.generated_answers import ask, drawn, thresholds_of
 from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
 from tests.unit.evaluation.records import answered, turn_of
-from tests.unit.gateway.generated_answers import asked, drawn, thresholds_of
 
 pytestmark = pytest.mark.anyio
 
@@ -35,8 +35,8 @@ async def test_replay_equals_the_gateway(anyio_backend: object) -> None:
     random, certain, changed = Random(11), 0, 0
     for _ in range(CASES):
         case, before, after = drawn(random), thresholds_of(random), thresholds_of(random)
-        done, explanation = await asked(case, before)
-        otherwise, retold = await asked(case, after)
+        done, explanation = await ask(case, before)
+        otherwise, retold = await ask(case, after)
         signals = arrays(done, explanation)
         assert replay(signals, signals.in_force).given[0] == done
         assert replay(signals, signals.in_force).exact[0]

@@ -38,21 +38,21 @@ async def put(
     call: str,
     script: Any = None,
     ask: Query = ASK,
-    found: Retrieved = FOUND,
+    results: Retrieved = FOUND,
     traits: ServerTraits | None = None,
     options: VlmOptions = OPTIONS,
 ) -> tuple[Any, RunningServer]:
     """The outcome of one call, and the server with what it was asked."""
     async with vlm_server(SCRIPT | (script or {}), traits) as server, http_client() as http:
         reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), options)
-        return await getattr(reader, call)(*given(call, ask, found), deadline()), server
+        return await getattr(reader, call)(*arguments(call, ask, results), deadline()), server
 
 
-def given(call: str, ask: Query, found: Retrieved) -> tuple[Any, ...]:
+def arguments(call: str, ask: Query, results: Retrieved) -> tuple[Any, ...]:
     """What goes into a call before its deadline."""
     if call == "answer_from":
-        return (ask, found, GenerationBudget())
-    return (ask, found) if call == "rewrite_query" else (ask,)
+        return (ask, results, GenerationBudget())
+    return (ask, results) if call == "rewrite_query" else (ask,)
 
 
 PROMPT = {
@@ -81,19 +81,6 @@ async def test_the_prompt_has_the_whole_conversation() -> None:
 
 
 @pytest.mark.parametrize(
-    ("call", "fields"), [("rewrite_query", ["query"]), ("answer_in_steps", ["reasoning", "answer"])]
-)
-async def test_a_task_for_an_object_has_no_examples_and_lists_its_fields(
-    call: str, fields: list[str]
-) -> None:
-    _, server = await put(call)
-    task = server.requests[0].text
-    assert "Reply: {" not in task
-    lines = task.split("nothing else:\n")[1].splitlines()
-    assert [line[2:].partition(":")[0] for line in lines if line.startswith("- ")] == fields
-
-
-@pytest.mark.parametrize(
     "traits",
     [None, ServerTraits(json_schema=False, json_object=False, logprobs=False)],
     ids=["able", "neither schema nor logprobs"],
@@ -107,10 +94,10 @@ async def test_the_answer_is_what_the_model_said(call: str, traits: ServerTraits
     assert (reply.token_probabilities is None) is (traits is not None)
 
 
-@pytest.mark.parametrize("said", [None, "I don’t know."])
+@pytest.mark.parametrize("text", [None, "I don’t know."])
 @pytest.mark.parametrize("call", ANSWERING)
-async def test_a_model_that_does_not_know_has_no_answer(call: str, said: str | None) -> None:
-    reply, _ = await put(call, {PROMPT[call]: says(STEPS | {"answer": said})})
+async def test_a_model_that_does_not_know_has_no_answer(call: str, text: str | None) -> None:
+    reply, _ = await put(call, {PROMPT[call]: says(STEPS | {"answer": text})})
     assert reply == Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
 
 
@@ -118,16 +105,9 @@ async def test_a_model_that_does_not_know_has_no_answer(call: str, said: str | N
 async def test_a_declined_or_cut_reply_is_no_answer(call: str) -> None:
     value = STEPS if call == "answer_in_steps" else SAYS_TURIN
     cut = says(value, max_tokens=len(says(value).tokens) - 3)
-    for said in (says("", refusal="I will not."), cut):
-        reply, _ = await put(call, {PROMPT[call]: said})
+    for declined in (says("", refusal="I will not."), cut):
+        reply, _ = await put(call, {PROMPT[call]: declined})
         assert reply.answer is None
-
-
-async def test_an_answer_in_steps_has_no_address_and_no_markup() -> None:
-    said = "It is **[Turin](https://evil.example/x?photo=1)**, see https://evil.example/y."
-    reply, _ = await put("answer_in_steps", {"answer_in_steps": says(STEPS | {"answer": said})})
-    assert "evil.example/" not in reply.answer
-    assert "Turin" in reply.answer
 
 
 async def test_an_answer_from_search_quotes_its_source_sentence() -> None:
@@ -153,7 +133,7 @@ async def test_query_rewriting_reads_no_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "searched"),
+    ("text", "searched"),
     [
         ("1. price of {entity} today", "price of today"),
         ("what is <|eot_id|> this\nnow", "what is eot_id this now"),
@@ -161,13 +141,13 @@ async def test_query_rewriting_reads_no_page() -> None:
         ("word " * 60, ("word " * 40).strip()),
     ],
 )
-async def test_a_rewritten_query_is_one_clean_line(said: str, searched: str) -> None:
-    query, _ = await put("rewrite_query", {"rewrite_query": says({"query": said})})
+async def test_a_rewritten_query_is_one_clean_line(text: str, searched: str) -> None:
+    query, _ = await put("rewrite_query", {"rewrite_query": says({"query": text})})
     assert query == searched
 
 
 async def test_an_empty_retrieval_is_named_in_the_prompt() -> None:
-    _, server = await put("answer_from", found=Retrieved())
+    _, server = await put("answer_from", results=Retrieved())
     assert "nothing like it was found" in server.requests[0].text
 
 
@@ -187,7 +167,7 @@ def much() -> Retrieved:
 
 @pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
 async def test_evidence_is_cut_to_the_context_window(call: str) -> None:
-    reply, server = await put(call, found=much(), options=replace(OPTIONS, window=Window(NARROW[call])))
+    reply, server = await put(call, results=much(), options=replace(OPTIONS, window=Window(NARROW[call])))
     (request,) = server.requests
     assert "size of Thing 0" in request.text
     assert "size of Thing 9" not in request.text
@@ -199,11 +179,11 @@ async def test_evidence_is_cut_to_the_context_window(call: str) -> None:
 @pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
 async def test_control_tokens_in_evidence_are_removed(call: str, special: str) -> None:
     mark: Callable[[str], str] = lambda text: f"{text} {special} {text}"  # noqa: E731
-    found = Retrieved(
+    results = Retrieved(
         (Entity(mark("a"), 0.9),),
         (Evidence(mark("b"), mark("c"), "", CitationKind.IMAGE),),
         (page(mark("d"), mark("e")),),
     )
-    _, server = await put(call, found=found)
+    _, server = await put(call, results=results)
     plain = "\n".join(line for line in server.requests[0].text.splitlines() if line != "<<<end>>>")
     assert special not in plain

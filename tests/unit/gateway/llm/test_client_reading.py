@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
@@ -31,12 +31,12 @@ def test_valid_json_is_read_and_each_field_located(
     value: dict[str, Any], ascii_only: bool, indent: int | None
 ) -> None:
     text = json.dumps(value, ensure_ascii=ascii_only, indent=indent)
-    found = read_object(text)
-    assert found is not None
-    assert found.value == value
-    assert found.complete
+    read_back = read_object(text)
+    assert read_back is not None
+    assert read_back.value == value
+    assert read_back.complete
     for name, inner in value.items():
-        start, end = found.spans[name]
+        start, end = read_back.spans[name]
         spelled = text[start:end]
         assert json.loads(f'"{spelled}"' if isinstance(inner, str) and inner else spelled) == inner
 
@@ -45,22 +45,23 @@ def test_valid_json_is_read_and_each_field_located(
 def test_a_cut_text_keeps_what_is_whole(value: dict[str, Any], data: st.DataObject) -> None:
     text = json.dumps(value)
     cut = data.draw(st.integers(0, len(text) - 1))
-    found = read_object(text[:cut])
-    if found is not None:
-        assert not found.complete
-        names = list(found.value)
+    read_back = read_object(text[:cut])
+    if read_back is not None:
+        assert not read_back.complete
+        names = list(read_back.value)
         assert names == list(value)[: len(names)]
-        assert all(found.value[name] == value[name] for name in names[:-1])
+        assert all(read_back.value[name] == value[name] for name in names[:-1])
 
 
 @given(st.text(alphabet="{}[]\"':,\\truefalsn0123u ", max_size=60))
 def test_reading_never_raises(text: str) -> None:
-    found = read_object(text)
-    assert found is None or found.value
+    read_back = read_object(text)
+    assert read_back is None or read_back.value
 
 
+@settings(max_examples=30)
 @given(st.text(min_size=1, max_size=40), st.data())
-def test_tokens_told_byte_by_byte_align_exactly(text: str, data: st.DataObject) -> None:
+def test_tokens_given_as_bytes_align_exactly(text: str, data: st.DataObject) -> None:
     spelled = text.encode("utf-8", "replace")
     cuts = sorted(data.draw(st.sets(st.integers(1, max(1, len(spelled) - 1)), max_size=12)))
     edges = [0, *(cut for cut in cuts if cut < len(spelled)), len(spelled)]
@@ -87,14 +88,14 @@ LOST = "\ufffd".encode()
         ("", [], []),
     ],
 )
-def test_tokens_told_in_other_ways_align_too(
+def test_tokens_in_other_spellings_align_too(
     text: str, tokens: list[bytes], spans: list[tuple[int, int]]
 ) -> None:
-    found = align(text.encode(), tokens)
-    assert found is not None
-    plain = [span for span, token in zip(found, tokens, strict=True) if LOST not in token]
+    aligned = align(text.encode(), tokens)
+    assert aligned is not None
+    plain = [span for span, token in zip(aligned, tokens, strict=True) if LOST not in token]
     assert plain == [span for span, token in zip(spans, tokens, strict=True) if LOST not in token]
-    assert [start for start, _ in found[1:]] == [end for _, end in found[:-1]]
+    assert [start for start, _ in aligned[1:]] == [end for _, end in aligned[:-1]]
 
 
 @pytest.mark.parametrize("tokens", [[b"o", b"n"], [b"two"], [b"on", b"ex"], [b"on", b"e and"]])
@@ -105,8 +106,8 @@ def test_tokens_of_another_text_do_not_align(tokens: list[bytes]) -> None:
 def completion(text: str, pieces: list[str]) -> Completion[Any]:
     """A completion whose tokens have the probabilities 1, 1/2, 1/3, …; its value does not matter here."""
     tokens = tuple(Token(piece, 1 / (i + 1), piece.encode()) for i, piece in enumerate(pieces))
-    found = read_object(text)
-    return Completion(Inner(tone=Tone.WARM), text, tokens, "stop", spans=found.spans if found else {})
+    read_back = read_object(text)
+    return Completion(Inner(tone=Tone.WARM), text, tokens, "stop", spans=read_back.spans if read_back else {})
 
 
 PIECES = {
@@ -176,10 +177,10 @@ def test_a_complaint_says_what_to_leave_out(complaint: str, confirmed: bool, les
 
 
 def test_asking_for_less_comes_to_an_end() -> None:
-    asked: Abilities | None = EVERYTHING
+    abilities: Abilities | None = EVERYTHING
     steps = 0
-    while asked is not None:
-        asked = without(asked, "logprobs stream_options seed response_format", confirmed=False)
+    while abilities is not None:
+        abilities = without(abilities, "logprobs stream_options seed response_format", confirmed=False)
         steps += 1
     assert steps == 5
 
@@ -256,24 +257,24 @@ class Parts(BaseModel):
     sure: bool = False
 
 
-def heard(text: str) -> list[tuple[str, Parts]]:
+def reports(text: str) -> list[tuple[str, Parts]]:
     """What is told of a reply that comes letter by letter, and the text by then."""
-    told: list[tuple[str, Parts]] = []
-    assembly = Assembly(Parts, hear=lambda so_far: told.append((assembly.text, so_far)))
+    reported: list[tuple[str, Parts]] = []
+    assembly = Assembly(Parts, hear=lambda so_far: reported.append((assembly.text, so_far)))
     for letter in text:
         assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=letter))]))
-    return told
+    return reported
 
 
 def test_a_field_is_reported_as_soon_as_it_is_complete() -> None:
-    first, *_, last = heard('{"why": "a, \\"b\\": {[", "parts": ["x, y", "z"], "sure": true}')
+    first, *_, last = reports('{"why": "a, \\"b\\": {[", "parts": ["x, y", "z"], "sure": true}')
     assert first == ('{"why": "a, \\"b\\": {["', Parts(why='a, "b": {['))
     assert last[1] == Parts(why='a, "b": {[', parts=["x, y", "z"], sure=True)
-    lines = [so_far for _, so_far in heard("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
+    lines = [so_far for _, so_far in reports("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
     assert lines[0] == Parts(why="a: b", sure=True)
     assert lines[-1] == Parts(why="a: b", parts=["x, y", "z"], sure=True)
 
 
 @pytest.mark.parametrize("text", ["{'why': 'a', 'sure': 1}", 'Sure: {"why": "b", "sure": 1}', "[1, 2]"])
 def test_nothing_is_reported_of_other_text(text: str) -> None:
-    assert heard(text) == []
+    assert reports(text) == []

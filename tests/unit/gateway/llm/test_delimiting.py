@@ -21,17 +21,17 @@ def test_pieces_are_numbered_from_one_in_order() -> None:
     assert shown.places == (0, 1)
 
 
-def test_what_the_photo_says_is_told_apart_from_pages() -> None:
+def test_print_in_the_photo_is_labelled_apart_from_pages() -> None:
     shown = evidence_blocks([Evidence("OPEN", "The photo", "", CitationKind.PHOTO)], WIDE)
     assert "piece 1, print in the photo>>>" in shown.text
 
 
-def test_no_evidence_is_said_in_words() -> None:
+def test_prompt_says_that_no_evidence_was_found() -> None:
     assert evidence_blocks([], WIDE).text == "Evidence: none was found."
     assert evidence_blocks([page("  ")], WIDE).places == ()
 
 
-def test_cited_numbers_lead_back_to_the_evidence_and_others_nowhere() -> None:
+def test_only_valid_numbers_resolve_to_evidence() -> None:
     shown = evidence_blocks([page("  "), page("One."), page("Two.")], WIDE)
     assert shown.indices([2, 1, 2, 0, 3, -1]) == (2, 1)
 
@@ -43,7 +43,7 @@ def test_evidence_is_cut_at_a_sentence_to_its_budget() -> None:
     assert block[2] == (sentence * 4).strip()
 
 
-def test_what_no_longer_fits_gives_way_to_what_does() -> None:
+def test_pieces_that_do_not_fit_are_skipped() -> None:
     pieces = [page("a" * 90 + "."), page("b" * 400 + "."), page("Short.")]
     shown = evidence_blocks(pieces, Budget(100, 100))
     assert shown.places == (0, 2)
@@ -65,7 +65,7 @@ def test_no_text_can_close_its_fence(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["3 < 5 and 7 > 2", "x<=4", "5<7", "a > b", "1 -> 2", "I ♥ NY"])
-def test_mathematics_stays_as_it_is(text: str) -> None:
+def test_mathematical_signs_are_unchanged(text: str) -> None:
     assert harmless(text) == text
 
 
@@ -96,11 +96,11 @@ CASES: dict[str, tuple[str, str, list[int], list[int], list[Quote]]] = {
 }
 
 
-@pytest.mark.parametrize(("answer", "reason", "cited", "shown", "found"), CASES.values(), ids=CASES)
+@pytest.mark.parametrize(("answer", "reason", "cited", "shown", "expected"), CASES.values(), ids=CASES)
 def test_the_answer_s_source_sentence_is_quoted(
-    answer: str, reason: str, cited: list[int], shown: list[int], found: list[Quote]
+    answer: str, reason: str, cited: list[int], shown: list[int], expected: list[Quote]
 ) -> None:
-    assert list(quotes(answer, reason, [OTHER, TOWER], cited, shown)) == found
+    assert list(quotes(answer, reason, [OTHER, TOWER], cited, shown)) == expected
 
 
 @given(st.text(max_size=200), st.text(max_size=200), st.lists(st.text(max_size=900), max_size=4))

@@ -67,7 +67,7 @@ def minute() -> Deadline:
     ],
     ids=["unreadable", "context", "refused", "busy"],
 )
-async def test_what_is_wrong_with_a_prompt_or_a_reply_does_not_open_the_breaker(
+async def test_request_and_reply_errors_do_not_open_the_breaker(
     reply: Reply, error: type[LoreglassError]
 ) -> None:
     watched = Watched(retries=RetryBudget(1.0))
@@ -80,7 +80,7 @@ async def test_what_is_wrong_with_a_prompt_or_a_reply_does_not_open_the_breaker(
     assert {event.attempts for event in watched.events} == {1}
 
 
-async def test_a_server_that_keeps_failing_is_left_alone() -> None:
+async def test_failing_server_opens_the_breaker() -> None:
     watched, calls = Watched(), list[VlmCall]()
     async with (
         vlm_server({"word": fails(500, {"error": {"message": "out of memory"}})}) as server,
@@ -95,7 +95,7 @@ async def test_a_server_that_keeps_failing_is_left_alone() -> None:
     assert [call.requests for call in calls] == [1, 1, 0, 0]
 
 
-async def test_a_connection_lost_in_mid_reply_is_asked_again_within_the_budget() -> None:
+async def test_lost_connection_is_retried_within_the_budget() -> None:
     watched, calls = Watched(retries=RetryBudget()), list[VlmCall]()
     script = {"word": [says({"word": "tea"}, drop_after=2), GOOD]}
     async with vlm_server(script) as server, http_client() as http:
@@ -104,17 +104,17 @@ async def test_a_connection_lost_in_mid_reply_is_asked_again_within_the_budget()
     assert [call.requests for call in calls] == [2]
 
 
-async def test_the_remaining_time_goes_along() -> None:
-    told: list[int] = []
+async def test_remaining_time_is_sent_to_the_server() -> None:
+    remaining_ms: list[int] = []
 
     async def handle(_: str, sent: Mapping[str, str]) -> Scripted:
-        told.append(int(sent[headers.DEADLINE]))
+        remaining_ms.append(int(sent[headers.DEADLINE]))
         raise ExchangeError
 
     client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm", "m"))
     with pytest.raises(DependencyUnavailable):
         await client.complete(PROMPT, minute())
-    assert 0 < told[0] <= MINUTE
+    assert 0 < remaining_ms[0] <= MINUTE
 
 
 SHORT_PROMPT = TextPrompt("probe", "You count.", (TextPart("Count."),), 8)
@@ -129,11 +129,11 @@ class Closing:
 
     def __init__(self, reply: bytes) -> None:
         self._reply = reply
-        self.asked = 0
+        self.requests = 0
 
     async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
-        self.asked += 1
+        self.requests += 1
         length = next(line for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:"))
         await reader.readexactly(int(length.partition(b":")[2]))
         writer.write(self._reply)
@@ -150,17 +150,17 @@ async def client_of(server: Closing) -> AsyncIterator[VlmClient]:
         yield VlmClient(http, VlmEndpoint(f"http://127.0.0.1:{port}", "tiny"))
 
 
-async def test_a_call_on_a_connection_that_was_closed_meanwhile_goes_out_on_a_new_one() -> None:
+async def test_stale_connection_is_replaced() -> None:
     server = Closing(REPLY)
     async with client_of(server) as client:
         for _ in range(20):
             assert (await client.write(SHORT_PROMPT, Deadline.after_ms(10_000))).text == "one"
-    assert server.asked == 20
+    assert server.requests == 20
 
 
-async def test_a_server_that_closes_a_new_connection_without_a_word_is_not_asked_again() -> None:
+async def test_empty_reply_on_a_new_connection_is_not_retried() -> None:
     server = Closing(b"")
     async with client_of(server) as client:
         with pytest.raises(DependencyUnavailable):
             await client.write(SHORT_PROMPT, Deadline.after_ms(10_000))
-    assert server.asked == 1
+    assert server.requests == 1

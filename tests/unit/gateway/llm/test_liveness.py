@@ -45,14 +45,14 @@ async def is_ready(client: VlmClient) -> bool:
     return True
 
 
-async def test_readiness_follows_the_model_within_a_minute_without_any_question() -> None:
-    now, seen = [0.0], list[tuple[float, bool, int]]()
+async def test_readiness_follows_the_model_within_a_minute() -> None:
+    now, history = [0.0], list[tuple[float, bool, int]]()
     model = Server()
     async with vlm_server(model.reply) as server, http_client() as http:
         client = VlmClient(http, VlmEndpoint(server.url, server.model), clock=lambda: now[0])
 
         async def wait(seconds: float) -> None:
-            seen.append((now[0], await is_ready(client), len(server.requests)))
+            history.append((now[0], await is_ready(client), len(server.requests)))
             now[0] += seconds
             if now[0] == 40:
                 model.works = False
@@ -67,18 +67,18 @@ async def test_readiness_follows_the_model_within_a_minute_without_any_question(
         except* Stop:
             pass
         checks = [request for request in server.requests if request.body["max_tokens"] == 1]
-    ready = {at: is_ready for at, is_ready, _ in seen}
+    ready = {at: is_ready for at, is_ready, _ in history}
     assert ready[35.0]
     assert not ready[95.0]
     assert next(at for at, is_ready in ready.items() if not is_ready) <= 40 + 30
     assert ready[100.0]
-    asked = {at: requests for at, _, requests in seen}
-    assert asked[25.0] == asked[0.0]  # no check while the last reply is fresh
-    assert asked[30.0] == asked[0.0] + 1
+    requests = {at: requests for at, _, requests in history}
+    assert requests[25.0] == requests[0.0]  # no check while the last reply is fresh
+    assert requests[30.0] == requests[0.0] + 1
     assert {request.system for request in checks} == {server.requests[0].system}  # one cached beginning
 
 
-def test_a_model_is_checked_when_it_is_quiet_and_no_call_is_under_way() -> None:
+def test_idle_model_is_checked_only_between_calls() -> None:
     now = [0.0]
     liveness = Liveness(lambda: now[0])
     assert not liveness.check_due
@@ -93,7 +93,7 @@ def test_a_model_is_checked_when_it_is_quiet_and_no_call_is_under_way() -> None:
     assert not liveness.failing
 
 
-async def test_a_question_s_failure_has_the_model_checked_and_one_about_a_photo_does_not() -> None:
+async def test_failed_text_call_triggers_a_check_and_failed_photo_does_not() -> None:
     model = Server(works=False)
     async with bench(model.reply) as it:
         client = it.client

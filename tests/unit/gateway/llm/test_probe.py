@@ -30,7 +30,7 @@ class Stop(Exception):
 
 
 @pytest.mark.parametrize(
-    ("traits", "found"),
+    ("traits", "abilities"),
     [
         (ServerTraits(), Abilities(masked=True, photos=Photos.SEVERAL)),
         (
@@ -50,13 +50,13 @@ class Stop(Exception):
         ),
     ],
 )
-async def test_a_probe_finds_what_the_server_does(traits: ServerTraits, found: Abilities) -> None:
+async def test_probe_detects_the_server_s_features(traits: ServerTraits, abilities: Abilities) -> None:
     async with bench(replies(UNKNOWN), traits) as it:
         client = it.client
-        assert await probe(client, deadline()) == found
-        assert client.abilities == found
+        assert await probe(client, deadline()) == abilities
+        assert client.abilities == abilities
         assert not client.probe_due
-        assert client.described == {"name": "scripted-vlm"} | found.described
+        assert client.described == {"name": "scripted-vlm"} | abilities.described
 
 
 @pytest.mark.parametrize(("fitted_to", "logged"), [(8_192, []), (16_384, [(8_192, 16_384)])])
@@ -64,11 +64,11 @@ async def test_a_too_small_context_window_is_logged(fitted_to: int, logged: list
     async with bench(replies(UNKNOWN), LLAMA_ON_VLLM_0_10_2, context=fitted_to) as it:
         with capture_logs() as logs:
             await probe(it.client, deadline())
-    found = [(each["has"], each["told"]) for each in logs if each["event"] == "vlm.context_too_small"]
-    assert found == logged
+    windows = [(each["has"], each["told"]) for each in logs if each["event"] == "vlm.context_too_small"]
+    assert windows == logged
 
 
-async def test_without_a_probe_a_template_s_refusal_costs_one_request_and_not_the_schema() -> None:
+async def test_refused_system_message_costs_one_request_and_keeps_the_schema() -> None:
     async with bench(replies(UNKNOWN), ServerTraits(system_beside_photo=False)) as it:
         for _ in range(2):
             await it.client.complete(asking.understand(ASK, None, OPTIONS), deadline())
@@ -90,18 +90,16 @@ async def test_without_a_probe_a_template_s_refusal_costs_one_request_and_not_th
         ("cannot identify image file", None),
     ],
 )
-def test_a_refusal_of_template_or_photo_is_not_blamed_on_the_schema(
-    complaint: str, less: Abilities | None
-) -> None:
+def test_template_and_photo_errors_do_not_disable_the_schema(complaint: str, less: Abilities | None) -> None:
     assert without(Abilities(), complaint, confirmed=False) == less
 
 
-async def test_a_server_that_writes_json_of_its_own_accord_holds_no_schema() -> None:
+async def test_json_without_the_schema_s_fields_means_no_schema() -> None:
     async with bench(lambda _: says({"word": "ready"})) as it:
         assert (await probe(it.client, deadline())).form is SchemaForm.WORDS
 
 
-async def test_a_server_that_refuses_everything_is_an_error_and_leaves_the_abilities_alone() -> None:
+async def test_failed_probe_keeps_the_features() -> None:
     refusal = Fails(400, vllm_error(400, "This model takes no images."))
     async with bench(lambda _: refusal) as it:
         with pytest.raises(DependencyUnavailable):
@@ -110,7 +108,7 @@ async def test_a_server_that_refuses_everything_is_an_error_and_leaves_the_abili
         assert it.client.described == {"name": it.server.model}
 
 
-async def test_probing_goes_on_until_the_server_answers_and_begins_anew_when_it_was_away() -> None:
+async def test_probing_repeats_until_the_server_answers() -> None:
     waits: list[float] = []
     up = anyio.Event()
 

@@ -94,15 +94,6 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
         assert second.startswith(first[:end])
 
 
-def test_the_judge_goes_on_from_the_answer_s_call() -> None:
-    by_name = {prompt.name: prompt for prompt in all_prompts(ASK)}
-    answer, judge = by_name["answer"], by_name["judge"]
-    assert isinstance(judge, TextPrompt)
-    assert judge.earlier is not None
-    assert (judge.earlier.user, judge.earlier.reply) == (answer.user, "It is 3.5 m long.")
-    assert judge.user == (TextPart(prompt_text("judge").text),)
-
-
 def test_the_answer_has_no_examples_and_no_schema() -> None:
     shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
     prompt = asking.answer(ASK, Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
@@ -113,18 +104,7 @@ def test_the_answer_has_no_examples_and_no_schema() -> None:
     assert "<<<the thing asked about>>>\nFiat 500\n<<<end>>>" in first_text(prompt)
 
 
-def test_a_conversation_s_prompts_begin_with_the_same_photo_whatever_has_been_said_since() -> None:
-    """What a router that goes by content finds them by (k8s/components/inference-pool)."""
-    first = replace(ASK, photo_is_new=True)
-    said = Turn(question=ASK.question, answer="A Fiat 500.", abstained=False)
-    later = replace(ASK, question="Who built it?", photo_is_new=False, history=(said,))
-    one, other = (sent(asking.understand(each, None, OPTIONS)) for each in (first, later))
-    photo = one.index("data:image/jpeg;base64,")
-    assert one.index('"system"') < photo
-    assert other.startswith(one[: one.index("Question: ")])
-
-
-def test_wishes_about_wording_stand_before_the_question_in_every_prompt() -> None:
+def test_instructions_precede_the_question_in_every_prompt() -> None:
     wished = replace(ASK, instructions="Answer in Latin. <|im_end|>")
     for text in map(first_text, all_prompts(wished)):
         assert text.index("Answer in Latin.") < text.rindex(ASK.question)
@@ -150,7 +130,7 @@ def test_no_slot_is_left_open() -> None:
 
 
 @pytest.mark.parametrize("schema", [*STAGES.values(), schemas.ChainOfThought])
-def test_reasons_are_written_before_what_they_lead_to(schema: type[schemas.Structured]) -> None:
+def test_schemas_begin_with_the_reasoning(schema: type[schemas.Structured]) -> None:
     first = next(iter(schema.model_fields))
     assert first in {"reasoning", "reason", "objects", "queries", "query", "relevant"}
     assert all(field.description for field in schema.model_fields.values())
@@ -168,9 +148,7 @@ def cases_of(name: str) -> Sequence[Case]:
     ],
     ids=lambda value: value.question[:40] if isinstance(value, Case) else value.__name__,
 )
-def test_a_worked_case_is_a_reply_that_its_own_schema_would_give_back(
-    case: Case, schema: type[schemas.Structured]
-) -> None:
+def test_example_replies_match_their_schema(case: Case, schema: type[schemas.Structured]) -> None:
     shown = schema.model_validate(case.reply).model_dump(mode="json", exclude_unset=True)
     assert shown == dict(case.reply)
     assert set(case.reply) <= set(schema.model_fields)
@@ -186,7 +164,7 @@ def test_every_domain_has_advice_and_two_or_three_cases_of_its_own(domain: Domai
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_a_domain_s_cases_practise_what_the_task_asks(domain: Domain | None) -> None:
+def test_domain_examples_follow_the_task(domain: Domain | None) -> None:
     for case in domain_text(domain).cases:
         reply = schemas.ChainOfThought.model_validate(case.reply)
         assert len(reply.reasoning) <= schemas.MAX_STEPS
@@ -196,7 +174,7 @@ def test_a_domain_s_cases_practise_what_the_task_asks(domain: Domain | None) -> 
         assert reply.answer is None or not is_refusal(reply.answer)
 
 
-def test_slots_are_filled_once_and_what_is_filled_in_is_no_slot() -> None:
+def test_slots_are_filled_once() -> None:
     text = PromptText("a <<one>> b <<two>>, <<<end>>>")
     assert text.slots == {"one", "two"}
     assert text.fill(one="<<two>>", two="2") == "a <<two>> b 2, <<<end>>>"
@@ -212,11 +190,11 @@ def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:
     assert "question 45" not in text
 
 
-def test_no_history_can_be_asked_for() -> None:
+def test_history_can_be_switched_off() -> None:
     assert "Fiat" not in question_text(FOLLOW_UP, VlmOptions(history_turns=0))
 
 
-def test_a_follow_up_tells_what_was_said_and_what_it_was_about() -> None:
+def test_follow_up_prompt_has_history_and_entity() -> None:
     text = question_text(FOLLOW_UP, OPTIONS)
     assert "Wearer: What car is this?\nYou: It is a Fiat 500." in text
     assert "last about: Fiat 500" in text
@@ -227,7 +205,7 @@ def test_a_follow_up_tells_what_was_said_and_what_it_was_about() -> None:
     "special",
     ["<|eot_id|>", "<|image|>", "</s>", "<<<end>>>", "[INST]", "<image>", "[AUDIO]", "[gMASK]", "[ /INST ]"],
 )
-def test_control_tokens_in_a_question_reach_no_tokenizer(special: str) -> None:
+def test_control_tokens_are_removed_from_prompts(special: str) -> None:
     ask = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))
     shown = evidence_blocks([page(f"x {special} y", special)], OPTIONS.evidence)
     thing = Entity(f"n {special}", 0.9, ((special, special),))

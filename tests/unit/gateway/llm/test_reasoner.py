@@ -77,9 +77,9 @@ async def test_one_call_gives_the_whole_draft() -> None:
     assert made.sub_queries == ("In which city was the maker of the {entity} founded?",)
 
 
-@pytest.mark.parametrize("said", [None, "", "I cannot determine the maker."])
-async def test_a_refusing_draft_has_no_answer_and_looks_it_up(said: str | None) -> None:
-    made = await drafted(says(READ | {"answer": said}))
+@pytest.mark.parametrize("text", [None, "", "I cannot determine the maker."])
+async def test_refusing_draft_is_looked_up(text: str | None) -> None:
+    made = await drafted(says(READ | {"answer": text}))
     assert (made.answer, made.confidence) == (None, None)
     assert not made.self_contained
     assert Tool.TEXT_SEARCH in made.tools
@@ -103,7 +103,7 @@ async def test_a_draft_does_not_wait_for_ocr_beyond_its_time() -> None:
     assert made.quotes == ()
 
 
-async def test_an_answer_that_repeats_an_example_of_the_prompt_is_none() -> None:
+async def test_answer_copied_from_an_example_is_dropped() -> None:
     for case in prompt_text("understand").cases:
         made = await drafted(says(READ | {"answer": case.reply.get("answer")}))
         assert (made.answer, made.self_contained, made.confidence) == (None, False, None)
@@ -123,7 +123,7 @@ async def test_search_queries_of_the_model_are_cleaned() -> None:
     assert (made.object_label, made.sub_queries) == ("car", ("vehicle {entity}", "a"))
 
 
-async def test_an_answer_comes_with_the_sentence_that_says_it() -> None:
+async def test_answer_quotes_its_source_sentence() -> None:
     made = await answered(says(ANSWER, probability=0.8), page("Nothing here."), TURIN)
     assert made.answer == "Fiat was founded in Turin."
     assert made.quotes == (Quote(1, "Fiat was founded in Turin in 1899."),)
@@ -141,18 +141,18 @@ async def test_without_log_probabilities_confidence_is_not_measured() -> None:
     assert (made.token_probabilities, made.confidence) == (None, None)
 
 
-@pytest.mark.parametrize("said", ["I don't know.", "Unknown"])
-async def test_i_do_not_know_is_no_answer(said: str) -> None:
-    made = await answered(says(said), TURIN)
+@pytest.mark.parametrize("text", ["I don't know.", "Unknown"])
+async def test_unknown_answer_is_a_refusal(text: str) -> None:
+    made = await answered(says(text), TURIN)
     assert (made.answer, made.confidence, made.reason) == (None, 0, Reason.MODEL_UNSURE)
 
 
-async def test_without_evidence_the_photo_is_asked_about() -> None:
+async def test_without_evidence_the_model_answers_from_the_photo() -> None:
     assert (await answered(says("It is red."))).answer == "It is red."
     assert (await answered(says("I don't know."))).reason is Reason.NO_EVIDENCE
 
 
-async def test_without_evidence_and_photo_nothing_is_asked() -> None:
+async def test_without_evidence_and_photo_no_request_is_sent() -> None:
     ask = Query("Who founded Fiat?", None)
     async with bench({}) as it:
         made = await it.reasoner.answer(ask, draft(), context(), GenerationBudget(), deadline())
@@ -160,29 +160,29 @@ async def test_without_evidence_and_photo_nothing_is_asked() -> None:
     assert (made.answer, made.reason) == (None, Reason.NO_EVIDENCE)
 
 
-async def test_evidence_that_is_too_much_for_the_model_is_cut_before_it_is_asked() -> None:
+async def test_evidence_is_cut_to_the_context_window() -> None:
     long = [page(f"Sentence {n} says little. " * 40) for n in range(12)]
-    asked: dict[int, str] = {}
+    prompts: dict[int, str] = {}
     for window in (4_000, 60_000):
         async with bench({"answer": says(ANSWER)}, options=VlmOptions(window=Window(window))) as it:
-            known, enough = context(TURIN, *long), GenerationBudget(evidence_chars=8_000)
-            made = await it.reasoner.answer(ASK, draft(), known, enough, deadline())
+            shown, enough = context(TURIN, *long), GenerationBudget(evidence_chars=8_000)
+            made = await it.reasoner.answer(ASK, draft(), shown, enough, deadline())
             (request,) = it.server.requests
-        asked[window] = request.text
+        prompts[window] = request.text
         assert made.quotes
-    assert 1_000 < len(asked[4_000]) < len(asked[60_000]) - 2_000
+    assert 1_000 < len(prompts[4_000]) < len(prompts[60_000]) - 2_000
 
 
 async def judge_of(judged: Any, **traits: Any) -> float | None:
     """The judge's probability for one answer."""
     async with bench({"answer": says(ANSWER), "judge": judged}, ServerTraits(**traits)) as it:
-        known, budget = context(TURIN), GenerationBudget()
-        made = await it.reasoner.answer(ASK, draft(), known, budget, deadline())
-        return await it.reasoner.judge(ASK, made, known, budget, deadline())
+        shown, budget = context(TURIN), GenerationBudget()
+        made = await it.reasoner.answer(ASK, draft(), shown, budget, deadline())
+        return await it.reasoner.judge(ASK, made, shown, budget, deadline())
 
 
 @pytest.mark.parametrize(
-    ("said", "rivals", "worth"),
+    ("text", "rivals", "worth"),
     [
         ("yes", {"yes": 0.6, "no": 0.2, "the": 0.1}, 0.75),
         ("No", {"No": 0.5, "Yes": 0.3}, 0.375),
@@ -191,55 +191,53 @@ async def judge_of(judged: Any, **traits: Any) -> float | None:
         ("The answer is right.", {"The": 0.7, "Yes": 0.2, "No": 0.1}, 2 / 3),
     ],
 )
-async def test_yes_is_weighed_against_no_at_the_first_word(
-    said: str, rivals: dict[str, float], worth: float
-) -> None:
-    assert await judge_of(says(said, rivals=rivals)) == pytest.approx(worth)
+async def test_judgement_weighs_yes_against_no(text: str, rivals: dict[str, float], worth: float) -> None:
+    assert await judge_of(says(text, rivals=rivals)) == pytest.approx(worth)
 
 
 @pytest.mark.parametrize(
-    ("said", "worth"),
+    ("text", "worth"),
     [("Yes.", YES), (" yes", YES), ("**No**", NO), ("Not quite.", NO), ("Perhaps", None), ("42", None)],
 )
-async def test_a_verdict_without_log_probabilities_has_a_fixed_worth(said: str, worth: float | None) -> None:
-    assert await judge_of(says(said), logprobs=False) == worth
+async def test_judgement_without_log_probabilities_is_fixed(text: str, worth: float | None) -> None:
+    assert await judge_of(says(text), logprobs=False) == worth
 
 
-async def test_the_judge_goes_on_from_the_answer_with_the_evidence_that_it_read() -> None:
+async def test_judge_continues_the_answer_s_conversation() -> None:
     script = {"answer": says(ANSWER), "judge": says("yes")}
     async with bench(script) as it:
-        known = context(TURIN, *(page(f"Piece {n} is long. " * 100) for n in range(9)))
+        shown = context(TURIN, *(page(f"Piece {n} is long. " * 100) for n in range(9)))
         budget = GenerationBudget(answer_tokens=50, evidence_chars=1_000)
-        made = await it.reasoner.answer(ASK, draft(), known, budget, deadline())
-        await it.reasoner.judge(ASK, made, known, budget, deadline())
-        asked, judged = (request.body["messages"] for request in it.server.requests)
-    assert judged[: len(asked)] == asked
-    assert [each["role"] for each in judged[len(asked) :]] == ["assistant", "user"]
+        made = await it.reasoner.answer(ASK, draft(), shown, budget, deadline())
+        await it.reasoner.judge(ASK, made, shown, budget, deadline())
+        prompts, judged = (request.body["messages"] for request in it.server.requests)
+    assert judged[: len(prompts)] == prompts
+    assert [each["role"] for each in judged[len(prompts) :]] == ["assistant", "user"]
     assert judged[-2]["content"] == made.answer
 
 
 @pytest.mark.parametrize(
-    ("said", "question"),
+    ("text", "question"),
     [
         ("How long is the Fiat 500?", "How long is the Fiat 500?"),
         ("<think>It is a car.</think>\nHow long is the Fiat 500?", "How long is the Fiat 500?"),
         ("{}", FOLLOW_UP.question),
     ],
 )
-async def test_a_follow_up_is_rewritten_or_stays_as_it_is(said: str, question: str) -> None:
-    async with bench({"rewrite": says(said)}) as it:
+async def test_a_follow_up_is_rewritten_or_stays_as_it_is(text: str, question: str) -> None:
+    async with bench({"rewrite": says(text)}) as it:
         assert await it.reasoner.rewrite(replace(FOLLOW_UP, photo=None), deadline()) == question
         (request,) = it.server.requests
     assert "You: It is a Fiat 500." in request.text
 
 
 @pytest.mark.parametrize(("ask", "drafts"), [(ASK, True), (Query("Who founded Fiat?", None), False)])
-async def test_a_model_that_sees_drafts_for_a_photo_alone(ask: Query, drafts: bool) -> None:
+async def test_only_questions_with_a_photo_are_drafted(ask: Query, drafts: bool) -> None:
     async with bench({}) as it:
         assert it.reasoner.drafts(ask) == it.stepwise.drafts(ask) == drafts
 
 
-async def test_the_domain_s_advice_follows_the_words_of_the_task() -> None:
+async def test_domain_advice_follows_the_task() -> None:
     async with bench({"understand": says(LOOK)}) as it:
         for domain in (None, Domain.BOOK):
             await it.reasoner.draft(ASK, domain, nothing_printed, unheard, deadline())
@@ -250,8 +248,8 @@ async def test_the_domain_s_advice_follows_the_words_of_the_task() -> None:
     assert advised.startswith(plain[: plain.index("Question: ")].rstrip())
 
 
-@pytest.mark.parametrize("said", [{"text_search": ["Where is it made?"]}, {"image_search": "car"}])
-async def test_an_answer_from_the_photo_that_still_wants_a_search_says_so(said: dict[str, Any]) -> None:
-    made = await drafted(says(READ | said))
+@pytest.mark.parametrize("search", [{"text_search": ["Where is it made?"]}, {"image_search": "car"}])
+async def test_photo_answer_keeps_the_searches_it_asks_for(search: dict[str, Any]) -> None:
+    made = await drafted(says(READ | search))
     assert made.self_contained
-    assert {f"{tool}" for tool in made.tools} == set(said)
+    assert {f"{tool}" for tool in made.tools} == set(search)

@@ -86,16 +86,11 @@ def test_space_and_capitals_change_nothing(text: str) -> None:
     assert is_refusal(text.lower())
 
 
-@given(st.text(alphabet="I dontkw'\"“”‘’.,!nNaA/cant tell the image ", max_size=400))
-def test_any_text_is_one_or_the_other(text: str) -> None:
-    assert is_refusal(text) in (True, False)
-
-
 @pytest.mark.parametrize(
     "unit",
     ["'", "'a", "based on the ", "the image ", "i ", "no idea ", "“", "as an ai so so so ", "as an ai so, "],
 )
-def test_long_hostile_text_is_read_only_so_far(unit: str) -> None:
+def test_long_hostile_text_is_read_in_bounded_time(unit: str) -> None:
     assert is_refusal(unit * 100_000) in (True, False)
 
 
@@ -186,12 +181,12 @@ def test_only_what_was_listed_is_chosen(written: str | None, chosen: str | None)
         (None, None),
     ],
 )
-def test_a_mere_kind_is_no_name(written: str | None, name: str | None) -> None:
+def test_general_kind_is_not_an_entity_name(written: str | None, name: str | None) -> None:
     assert cleaning.entity_name(written, "car") == name
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "plain"),
     [
         ("It is ![x](https://evil.example/?q=secret) here.", "It is x here."),
         ("See [the site](http://a.example/b).", "See the site."),
@@ -202,5 +197,5 @@ def test_a_mere_kind_is_no_name(written: str | None, name: str | None) -> None:
         ("x < 5 and y > 2", "x < 5 and y > 2"),
     ],
 )
-def test_an_answer_carries_no_links_or_markup(written: str, said: str) -> None:
-    assert cleaning.spoken(written) == said
+def test_an_answer_carries_no_links_or_markup(written: str, plain: str) -> None:
+    assert cleaning.spoken(written) == plain

@@ -32,14 +32,14 @@ SCHEMAS: list[type[Structured]] = [
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_what_is_asked_is_closed_and_bounded(schema: type[Structured]) -> None:
-    asked = json_schema_of(schema)
-    assert list(asked["properties"]) == list(schema.model_fields)
+def test_schemas_are_closed_and_bounded(schema: type[Structured]) -> None:
+    closed = json_schema_of(schema)
+    assert list(closed["properties"]) == list(schema.model_fields)
     omitted = {name for name, field in schema.model_fields.items() if not field.is_required()}
     may_be_missing = omitted if schema.omits_defaults else set()
-    assert set(asked["properties"]) - set(asked["required"]) == may_be_missing
-    assert asked["additionalProperties"] is False
-    assert not {"maxLength", "maxItems"} & {key for node in nodes(asked) for key in node}
+    assert set(closed["properties"]) - set(closed["required"]) == may_be_missing
+    assert closed["additionalProperties"] is False
+    assert not {"maxLength", "maxItems"} & {key for node in nodes(closed) for key in node}
     for node in nodes(schema.model_json_schema()):
         if node.get("type") == "string" and "enum" not in node:
             assert node["maxLength"] <= 400
@@ -50,13 +50,13 @@ def test_what_is_asked_is_closed_and_bounded(schema: type[Structured]) -> None:
 def nodes(node: Any) -> list[dict[str, Any]]:
     """Every object in a JSON schema."""
     if isinstance(node, list):
-        return [found for item in node for found in nodes(item)]
+        return [inside for item in node for inside in nodes(item)]
     if not isinstance(node, dict):
         return []
-    return [node, *(found for inner in node.values() for found in nodes(inner))]
+    return [node, *(inside for inner in node.values() for inside in nodes(inner))]
 
 
-def test_what_is_too_long_is_cut() -> None:
+def test_long_values_are_cut() -> None:
     read = Understanding.model_validate(
         {
             "reasoning": ["s" * 999] * 99,
@@ -86,7 +86,7 @@ def test_another_kind_of_object_is_not_taken_for_a_reply(schema: type[Structured
         (None, Answerability.LOOK_UP),
     ],
 )
-def test_an_answerability_that_is_unknown_claims_least(written: Any, flag: Answerability) -> None:
+def test_unknown_answerability_means_look_up(written: Any, flag: Answerability) -> None:
     assert ChainOfThought.model_validate({"reasoning": [], "answerability": written}).answerability is flag
 
 
@@ -107,7 +107,7 @@ def test_only_known_tools_are_read(written: Any, tools: list[Tool]) -> None:
 @pytest.mark.parametrize(
     ("written", "number"),
     [
-        *((2, 2), ("2", 2), ("none", None), (None, None), ("", None), ([], None)),
+        *((2, 2), ("2", 2), ("none", None), (None, None), ("", None), ([], None), (-1, None), ("-1", None)),
         *((["2", "piece 4"], 2), ("piece 4", 4), ("[3, 1]", 3), ([{"a": 1}], 1)),
     ],
 )
@@ -116,17 +116,17 @@ def test_a_candidate_is_a_number_or_none(written: Any, number: int | None) -> No
 
 
 @pytest.mark.parametrize("written", ["null", "None", "n/a", "unknown", " ", None])
-def test_a_name_that_means_nothing_is_null(written: str | None) -> None:
+def test_empty_entity_name_is_null(written: str | None) -> None:
     assert ChainOfThought.model_validate({"reasoning": [], "entity": written}).entity is None
 
 
-def test_numbers_and_lines_are_taken_for_the_text_they_are() -> None:
+def test_numbers_and_lines_are_read_as_text() -> None:
     read = Understanding.model_validate_json(json.dumps({"reasoning": "one\ntwo", "answer": 42}))
     assert read.reasoning == ["one", "two"]
     assert read.answer == "42"
 
 
-def test_a_first_look_spells_only_the_fields_that_hold_something() -> None:
+def test_draft_omits_default_fields() -> None:
     read = Understanding(reasoning=["A sign."], answer="Exit.", answerability=Answerability.IN_PHOTO)
     assert json.loads(read.spelled()) == {
         "reasoning": ["A sign."],
@@ -143,12 +143,12 @@ def test_a_first_look_spells_only_the_fields_that_hold_something() -> None:
     ("written", "sought"),
     [("car", "car"), (["car", "van"], "car"), ([], None), ("null", None), (False, None), (True, "thing")],
 )
-def test_what_pictures_are_searched_for_is_read_in_any_spelling(written: Any, sought: str | None) -> None:
+def test_image_search_label_is_read_in_any_spelling(written: Any, sought: str | None) -> None:
     assert Understanding.model_validate({"reasoning": [], "image_search": written}).image_search == sought
 
 
 @pytest.mark.parametrize("written", [True, False, None, []])
-def test_a_text_search_for_nothing_is_none(written: Any) -> None:
+def test_empty_text_search_has_no_queries(written: Any) -> None:
     assert Understanding.model_validate({"reasoning": [], "text_search": written}).text_search == []
 
 

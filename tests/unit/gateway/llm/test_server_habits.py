@@ -86,14 +86,14 @@ async def test_a_reply_that_is_not_streamed_is_read(content: object) -> None:
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": None}, None, {"detail": "no"}, {"choices": []}])
-async def test_a_body_without_a_reply_is_an_outage_and_not_an_empty_reply(body: object) -> None:
+async def test_body_without_a_reply_is_an_outage(body: object) -> None:
     async with client_of(whole(body)) as client:
         with pytest.raises(DependencyUnavailable) as raised:
             await client.write(PROMPT, deadline())
     assert not isinstance(raised.value, VlmReplyUnusable)
 
 
-async def test_the_first_token_of_a_model_that_thinks_is_that_of_its_thoughts() -> None:
+async def test_first_token_includes_thoughts() -> None:
     thoughts = delta(reasoning_content="Hm.") * 3
     async with client_of(STREAM + thoughts + event(STOP) + DONE) as client:
         trial = await client.trial(PROMPT, Abilities(), deadline())
@@ -121,8 +121,8 @@ def thinker(heeds: bool, refusal: Fails | None = None) -> Any:
         if asks_not_to and refusal is not None:
             return refusal
         thoughts = "" if asks_not_to and heeds else "<think>Hm.</think>"
-        said = json.dumps(PROBED) if request.body.get("response_format") else "In 1840."
-        return says(thoughts + said)
+        text = json.dumps(PROBED) if request.body.get("response_format") else "In 1840."
+        return says(thoughts + text)
 
     return reply
 
@@ -131,7 +131,7 @@ UNKNOWN_FIELD = Fails(400, vllm_error(400, "Unrecognized request argument: chat_
 
 
 @pytest.mark.parametrize(
-    ("heeds", "refusal", "found", "most"),
+    ("heeds", "refusal", "thinking", "most"),
     [
         (True, None, Thinking.SWITCHED_OFF, 20),
         (False, None, Thinking.ON, 20 + 1_024),
@@ -139,18 +139,18 @@ UNKNOWN_FIELD = Fails(400, vllm_error(400, "Unrecognized request argument: chat_
         (False, Fails(400, vllm_error(400, "Bad Request")), Thinking.ON, 20 + 1_024),
     ],
 )
-async def test_a_probe_asks_a_model_not_to_think_and_learns_whether_it_heeds(
-    heeds: bool, refusal: Fails | None, found: Thinking, most: int
+async def test_probe_switches_thinking_off_where_possible(
+    heeds: bool, refusal: Fails | None, thinking: Thinking, most: int
 ) -> None:
     async with bench(thinker(heeds, refusal)) as it:
-        assert (await probe(it.client, deadline())).thinking is found
+        assert (await probe(it.client, deadline())).thinking is thinking
         await it.client.write(PROMPT, deadline())
     last = it.server.requests[-1].body
     assert last["max_tokens"] == most
-    assert ("chat_template_kwargs" in last) is (found is Thinking.SWITCHED_OFF)
+    assert ("chat_template_kwargs" in last) is (thinking is Thinking.SWITCHED_OFF)
 
 
-def test_a_request_not_to_think_that_is_refused_later_is_left_out() -> None:
+def test_refused_thinking_switch_is_left_out() -> None:
     quiet = Abilities(thinking=Thinking.SWITCHED_OFF)
     less = without(quiet, "unknown field chat_template_kwargs", confirmed=True)
     assert less is not None

@@ -52,15 +52,6 @@ async def test_a_chain_of_thought_has_its_domain_s_advice() -> None:
     assert "grille" in request.text
 
 
-async def test_a_question_of_no_domain_gets_the_generic_advice() -> None:
-    _, request = await one_call(
-        "chain_of_thought",
-        {"reasoning": ["x"]},
-        lambda it: it.chain_of_thought(ASK, None, nothing_printed, deadline()),
-    )
-    assert "Golden Gate Bridge" in request.text
-
-
 @pytest.mark.parametrize(
     ("ask", "tools", "chosen"),
     [
@@ -71,10 +62,10 @@ async def test_a_question_of_no_domain_gets_the_generic_advice() -> None:
     ids=["none", "both", "no photo to search by"],
 )
 async def test_the_model_chooses_the_tools(ask: Query, tools: list[str], chosen: set[Tool]) -> None:
-    found, _ = await one_call(
+    tool_set, _ = await one_call(
         "choose_tools", {"reason": "", "tools": tools}, lambda it: it.choose_tools(ask, draft(), deadline())
     )
-    assert found == chosen
+    assert tool_set == chosen
 
 
 async def test_listed_objects_are_short_few_and_different() -> None:
@@ -118,7 +109,7 @@ async def test_split_queries_keep_the_entity_slot() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "written", "entity", "searched"),
+    ("parts", "written", "entity", "searched"),
     [
         (["price"], ["How long is the 2010 Fiat 500?", "price of {entity}"], FIAT, None),
         (["length of {entity}"], ["", "{}"], FIAT, ("length of Fiat 500",)),
@@ -132,16 +123,16 @@ async def test_split_queries_keep_the_entity_slot() -> None:
     ids=["named", "lost by the model", "about an unknown entity"],
 )
 async def test_enhanced_queries_name_the_entity(
-    given: list[str], written: list[str], entity: Entity | None, searched: tuple[str, ...] | None
+    parts: list[str], written: list[str], entity: Entity | None, searched: tuple[str, ...] | None
 ) -> None:
     queries, request = await one_call(
-        "enhance_queries", {"queries": written}, lambda it: it.enhance_queries(ASK, given, entity, deadline())
+        "enhance_queries", {"queries": written}, lambda it: it.enhance_queries(ASK, parts, entity, deadline())
     )
     assert queries == (searched or ("How long is the 2010 Fiat 500?", "price of Fiat 500"))
-    assert f"1. {given[0]}\n" in request.text
+    assert f"1. {parts[0]}\n" in request.text
 
 
-async def test_what_cannot_be_asked_costs_no_call() -> None:
+async def test_empty_steps_send_no_request() -> None:
     async with bench({}) as it:
         step = it.stepwise
         assert await step.list_objects(Query("Who?", None), deadline()) == ()

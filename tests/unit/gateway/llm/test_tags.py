@@ -1,8 +1,5 @@
 """Tool plans and knowledge in Wiki-PRF's form, and however else a model spells them."""
 
-import random
-from dataclasses import dataclass
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,7 +25,7 @@ def test_a_plan_in_form_has_the_calls_in_the_model_s_own_order() -> None:
 
 
 @pytest.mark.parametrize("line", ["1. Flip: Flip left.", "4. flip:", "1. flip", "12) FLIP: right"])
-def test_a_flip_needs_no_words(line: str) -> None:
+def test_flip_needs_no_argument(line: str) -> None:
     assert plan_in_form(plan(line)) == (ToolCall(FLIP),)
 
 
@@ -41,11 +38,11 @@ def test_a_flip_needs_no_words(line: str) -> None:
         *(f"1. caption: {'x' * (CONTENT_CHARS + 1)}", "grounding: 1. the panda"),
     ],
 )
-def test_one_line_that_is_no_call_costs_the_whole_plan_its_reward(line: str) -> None:
+def test_plan_with_an_invalid_line_is_not_in_form(line: str) -> None:
     assert plan_in_form(plan("1. flip", line)) is None
 
 
-def test_a_fifth_call_costs_the_plan_its_reward() -> None:
+def test_plan_with_five_calls_is_not_in_form() -> None:
     lines = [f"{n}. caption: panda {n}" for n in range(1, MOST_CALLS + 2)]
     assert plan_in_form(plan(*lines)) is None
     assert len(plan_in_form(plan(*lines[:MOST_CALLS])) or ()) == MOST_CALLS
@@ -68,11 +65,11 @@ def test_a_fifth_call_costs_the_plan_its_reward() -> None:
         ),
     ],
 )
-def test_a_plan_that_does_not_keep_to_its_form_is_none(text: str) -> None:
+def test_plan_outside_its_tags_is_not_in_form(text: str) -> None:
     assert plan_in_form(text) is None
 
 
-def test_knowledge_in_form_is_what_stands_between_its_tags() -> None:
+def test_knowledge_in_form_is_read_from_its_tags() -> None:
     text = "<think>Piece 2 counts.</think>\n<answer>\n 31 metres < 40 metres\n</answer>\n"
     assert knowledge_in_form(text) == "31 metres < 40 metres"
     assert plan_in_form(text) is None
@@ -93,7 +90,7 @@ TEXTS = st.one_of(
 
 
 @given(TEXTS)
-def test_what_is_in_form_is_read_the_same_by_those_who_serve(text: str) -> None:
+def test_strict_and_lenient_readers_agree(text: str) -> None:
     strict, served = plan_in_form(text), read_plan(text)
     assert (served is not None and served.in_form) == (strict is not None)
     if strict is not None and served is not None:
@@ -105,59 +102,23 @@ def test_a_caption_comes_back_as_it_was_written(text: str) -> None:
     assert plan_in_form(plan(f"1. caption: {text}")) == (ToolCall(CAPTION, " ".join(text.split())),)
 
 
-CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
-SPELLINGS = 300
-
-NAMES = {
-    CAPTION: ("caption", "captioning", "image captioning", "description", "caption tool"),
-    GROUNDING: ("grounding", "ground", "visual grounding", "locate", "detection"),
-    FLIP: ("flip", "flipping", "mirror", "image flipping"),
-}
-CONTENTS = ("the bronze statue", "A seated man, with a book (open).", "St. Paul's dome", "door no. 3: left")
-PREAMBLES = ("", "Sure! Here is the plan:", "I would use these tools.\n", "To find the statue, look closer.")
-THOUGHTS = ("", "<think>Maybe caption it.\n1. caption: no plan yet</think>", "<THINK>flip\nflip</THINK>\n")
-FRAMES = (
-    *("{}", "<tool>{}</tool>", "<tool>\n{}\n</tool>\nDone.", "<Tools>\n{}\n</Tools>", "<tool_call>{}"),
-    *("{}\n</tool>", "```\n{}\n```", "<answer>\n{}\n</answer>", "<think>What first?\n<tool>\n{}\n</tool>"),
+SPELLINGS = (
+    "<think>Maybe caption it.\n1. caption: no plan yet</think>\n{}",
+    "<THINK>flip\nflip</THINK>\nSure! Here is the plan:\n<Tools>\n{}\n</Tools>",
+    "<tool_call>{}",
+    "{}\n</tool>\nDone.",
+    "```\n{}\n```",
+    "<answer>\n{}\n</answer>",
+    "<think>What first?\n<tool>\n{}\n</tool>",
 )
-MARKS = ("", "- ", "* ", "• ", "{}. ", "{}) ", "({}) ", "Step {}: ", "- {}. ", "Tool: ", "**{}.** ", "{}.")
-ARGUMENTS = (
-    *(": {}", ":{}", " - {}", "({})", '("{}")', ': "{}"', ": [{}]", " = {}", "**: {}", " → {}", " (“{}”)"),
-    *('(object="{}")', ": `{}`", ": ({})"),
-)
-CASES = (str, str.upper, str.title, str.capitalize)
 
 
-@dataclass(frozen=True)
-class Spelled:
-    """A plan as some model might write it, and what it means."""
-
-    text: str
-    calls: tuple[ToolCall, ...]
-
-
-def spelled(seed: int) -> Spelled:
-    """One of all the spellings that the lists above make."""
-    chance = random.Random(seed)
-    tools = [chance.choice(list(PhotoTool)) for _ in range(chance.randint(1, MOST_CALLS))]
-    calls = [ToolCall(tool, "" if tool is FLIP else chance.choice(CONTENTS)) for tool in tools]
-    mark, argument, in_case = chance.choice(MARKS), chance.choice(ARGUMENTS), chance.choice(CASES)
-    lines = []
-    for number, call in enumerate(calls, 1):
-        name = in_case(chance.choice(NAMES[call.tool]))
-        rest = chance.choice(("", ".", " the image", ": left to right")) if call.tool is FLIP else argument
-        lines.append(mark.format(number) + name + rest.format(call.content))
-    gap = chance.choice(("\n", "\n\n", " \r\n"))
-    said = chance.choice(PREAMBLES) + "\n" + chance.choice(FRAMES).format(gap.join(lines))
-    return Spelled(chance.choice(THOUGHTS) + said, tuple(dict.fromkeys(calls)))
-
-
-def test_every_spelling_of_a_plan_is_read_as_the_plan_that_it_is() -> None:
-    for seed in range(SPELLINGS):
-        written = spelled(seed)
-        read = read_plan(written.text)
-        assert read is not None, written
-        assert read.calls == written.calls, written
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("gap", ["\n", "\n\n", " \r\n"])
+def test_plan_is_read_in_any_frame(spelling: str, gap: str) -> None:
+    read = read_plan(spelling.format(gap.join(("- Flip", "(2) CAPTION: a seated man"))))
+    assert read is not None
+    assert read.calls == (ToolCall(FLIP), ToolCall(CAPTION, "a seated man"))
 
 
 @pytest.mark.parametrize(
@@ -170,10 +131,18 @@ def test_every_spelling_of_a_plan_is_read_as_the_plan_that_it_is() -> None:
         ("1. caption: a <b>panda</b><|im_end|>", ToolCall(CAPTION, "a panda")),
         ("caption: " + "panda " * 90, ToolCall(CAPTION, ("panda " * 50).strip())),
         ("3. Flip: Flip left.", ToolCall(FLIP)),
+        ("**2.** Mirror the image", ToolCall(FLIP)),
+        ("* image captioning(St. Paul's dome)", ToolCall(CAPTION, "St. Paul's dome")),
+        ("Step 2: DESCRIPTION - door no. 3: left", ToolCall(CAPTION, "door no. 3: left")),
+        ('Tool: visual grounding("the dome")', ToolCall(GROUNDING, "the dome")),
+        ("• locate = the dome", ToolCall(GROUNDING, "the dome")),
+        ("- 2. Detection → the dome", ToolCall(GROUNDING, "the dome")),
+        ('2) ground(object="the dome")', ToolCall(GROUNDING, "the dome")),
+        ("Caption tool (“a dome”)", ToolCall(CAPTION, "a dome")),
         ("Flip the image left or right", ToolCall(FLIP)),
     ],
 )
-def test_a_line_is_the_call_that_it_spells(line: str, call: ToolCall) -> None:
+def test_line_is_read_as_its_call(line: str, call: ToolCall) -> None:
     assert read_call(line) == call
 
 
@@ -190,7 +159,7 @@ def test_a_line_is_the_call_that_it_spells(line: str, call: ToolCall) -> None:
         *("the question says: grounding: the panda", "1. 描述: 一只熊猫", '{"tool": "flip"}'),
     ],
 )
-def test_prose_and_tools_that_are_not_wanted_are_no_calls(line: str) -> None:
+def test_prose_and_unwanted_tools_are_not_calls(line: str) -> None:
     assert read_call(line) is None
 
 
@@ -206,12 +175,12 @@ def test_what_is_not_a_plan_gives_none(text: str) -> None:
     assert read_plan(text) is None
 
 
-def test_lines_that_are_no_calls_repetitions_and_calls_beyond_the_fourth_are_counted() -> None:
+def test_dropped_lines_are_counted() -> None:
     read = read_plan("<tool>\n1. zoom: in\n2. flip\n3. flip\nand so on\n</tool>")
     assert read == ToolPlan((ToolCall(FLIP),), 3, in_form=False)
-    read = read_plan("\n".join(f"- caption: panda {n}" for n in range(7)))
+    read = read_plan("\n".join(f"- caption: panda {n}" for n in range(MOST_CALLS + 3)))
     assert read is not None
-    assert [call.content for call in read.calls] == ["panda 0", "panda 1", "panda 2", "panda 3"]
+    assert [call.content for call in read.calls] == [f"panda {n}" for n in range(MOST_CALLS)]
     assert read.dropped == 3
 
 
@@ -224,7 +193,7 @@ def test_lines_that_are_no_calls_repetitions_and_calls_beyond_the_fourth_are_cou
         "<answer>Rome.</answer> No: <answer>Turin.</answer>",
     ],
 )
-def test_knowledge_is_what_the_last_answer_tags_hold(text: str) -> None:
+def test_knowledge_is_read_from_the_last_answer_tags(text: str) -> None:
     assert read_knowledge(text) == "Turin."
 
 
@@ -236,16 +205,8 @@ def test_knowledge_without_its_tags_is_none(text: str) -> None:
     assert read_knowledge(text) is None
 
 
-ANY_PIECES = (
-    *("<think>", "</think>", "<tool>", "</tool>", "<answer>", "</answer>", "1. flip", "- captioning: a b"),
-    *("grounding: x", "\n", " ", "<", ">", '"', "99", "caption:", "\u200b", "<|im_end|>", "é", "not needed"),
-    *("(", ")"),
-)
-ANY_TEXTS = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(ANY_PIECES), max_size=24).map("".join))
-
-
-@given(ANY_TEXTS)
-def test_reading_never_raises_is_bounded_and_invents_nothing(text: str) -> None:
+@given(TEXTS)
+def test_reading_never_raises_and_is_bounded(text: str) -> None:
     inside = read_knowledge(text)
     assert inside is None or (inside and inside.strip() == inside)
     read = read_plan(text)
@@ -254,20 +215,7 @@ def test_reading_never_raises_is_bounded_and_invents_nothing(text: str) -> None:
     assert 1 <= len(read.calls) <= MOST_CALLS
     assert read.dropped >= 0
     assert len(set(read.calls)) == len(read.calls)
-    lines = text.splitlines()
     for call in read.calls:
         assert call.tool is FLIP or call.content
         assert len(call.content) <= CONTENT_CHARS
         assert not set("\r\n\x00\u200b\u202e") & set(call.content)
-        assert any(is_written(call, line) for line in lines)
-
-
-def is_written(call: ToolCall, line: str) -> bool:
-    """Whether the line has the tool's name and, after it, every letter of the content in its order."""
-    lowered = line.lower()
-    for name in (call.tool.value, *NAMES[call.tool]):
-        _, found, rest = lowered.partition(name.split()[-1] if name != "caption tool" else "caption")
-        letters = iter(rest)
-        if found and all(letter in letters for letter in "".join(call.content.lower().split())):
-            return True
-    return False

@@ -4,15 +4,14 @@ from dataclasses import replace
 
 import anyio
 import pytest
-from pydantic import BaseModel, Field
 
-from bench.node import ServerTraits, says
+from bench.node import says
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.assembly import TextAssembly
 from gateway.llm.capabilities import EVERYTHING, ServerFeatures
 from gateway.llm.completion import Token, Written
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.prompt import Prompt, TextPart, TextPrompt
+from gateway.llm.prompt import TextPart, TextPrompt
 from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.text import answer_of, reply_of_text
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
@@ -21,15 +20,8 @@ from tests.unit.gateway.llm.stage import Bench, bench, page
 pytestmark = pytest.mark.anyio
 
 
-class Sign(BaseModel):
-    """A form."""
-
-    words: str = Field(description="what it says")
-
-
 TEXT = TextPrompt("note", "You look at photos.", (TextPart('Write the form "note".'),), 40)
 TAGGED = replace(TEXT, ends_with="</tool>")
-OBJECT = Prompt("sign", "You look at photos.", (TextPart("What does it say?"),), Sign, 40)
 
 
 async def write(it: Bench, prompt: TextPrompt = TEXT) -> Written:
@@ -56,15 +48,6 @@ async def test_measured_text_tells_how_sure_the_model_was_of_each_token() -> Non
     assert {round(token.probability, 3) for token in written.tokens} == {0.8}
 
 
-async def test_a_draw_has_a_temperature_and_a_seed_of_its_own() -> None:
-    prompt = replace(OBJECT, temperature=0.8, seed=3)
-    async with bench({"sign": says({"words": "OPEN"}), "note": says("OPEN")}) as it:
-        await it.client.complete(prompt, Deadline.after_ms(60_000))
-        await write(it, replace(TEXT, temperature=0.5, seed=0))
-    drawn = [(request.body["temperature"], request.body["seed"]) for request in it.server.requests]
-    assert drawn == [(0.8, 3), (0.5, 0)]
-
-
 async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() -> None:
     text = "<tool>\n1. flip\n</tool> and so on"
     before = [token.data for token in says("<tool>\n1. flip\n</tool>").tokens]
@@ -78,17 +61,7 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
     assert written.finish_reason == "complete"
 
 
-async def test_text_teaches_nothing_of_the_forms_that_a_server_takes() -> None:
-    traits = ServerTraits(json_schema=False, terse=True)
-    async with bench({"note": says("x"), "sign": says({"words": "OPEN"})}, traits) as it:
-        await write(it)
-        await it.client.complete(OBJECT, Deadline.after_ms(60_000))
-        await write(it)
-    assert [call.requests for call in it.calls] == [1, 2, 1]
-    assert it.calls[1].outcome == "ok"
-
-
-def test_a_memory_of_text_keeps_the_form_that_was_believed() -> None:
+def test_text_replies_do_not_change_the_schema_form() -> None:
     memory = ServerFeatures(60.0)
     assert not memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
     assert not memory.confirmed
@@ -99,14 +72,14 @@ def test_a_memory_of_text_keeps_the_form_that_was_believed() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
-async def test_nothing_written_is_no_reply(text: str) -> None:
+async def test_empty_text_is_an_error(text: str) -> None:
     async with bench({"note": says(text)}) as it:
         with pytest.raises(VlmReplyUnusable):
             await write(it)
     assert it.calls[0].outcome == "dependency_unavailable"
 
 
-def test_text_without_end_is_broken_off() -> None:
+def test_endless_text_is_stopped() -> None:
     assembly = TextAssembly(ends_with="</tool>")
     chunk = ChunkWire(choices=[ChoiceWire(delta=MessageWire(content="x" * 10_000))])
     for _ in range(6):
@@ -116,7 +89,7 @@ def test_text_without_end_is_broken_off() -> None:
 
 
 @pytest.mark.parametrize("cut", range(1, 8))
-def test_a_closing_tag_is_seen_however_it_is_cut(cut: int) -> None:
+def test_closing_tag_is_detected_across_chunks(cut: int) -> None:
     assembly = TextAssembly(ends_with="</tool>")
     text = "a</to</tool>"
     for start in range(0, len(text), cut):
@@ -150,16 +123,14 @@ def written(text: str, reason: str = "stop", tokens: tuple[Token, ...] | None = 
         ("```\nIt is 31 m tall.\n```", "stop", "It is 31 m tall."),
     ],
 )
-def test_an_answer_is_what_was_said_without_markup_and_without_half_a_number(
-    text: str, reason: str, answer: str | None
-) -> None:
+def test_answer_has_no_markup_and_no_cut_number(text: str, reason: str, answer: str | None) -> None:
     assert answer_of(written(text, reason)) == answer
 
 
-def test_an_answer_is_traced_to_what_was_shown_and_only_to_that() -> None:
-    known = (page("The tower is 31 metres tall."), page("Cats sleep all day."))
-    said = written("The tower is 31 metres tall.")
-    both, second = (reply_of_text(said, known, shown) for shown in ((0, 1), (1,)))
+def test_answer_quotes_only_evidence_of_the_prompt() -> None:
+    pieces = (page("The tower is 31 metres tall."), page("Cats sleep all day."))
+    reply = written("The tower is 31 metres tall.")
+    both, second = (reply_of_text(reply, pieces, shown) for shown in ((0, 1), (1,)))
     assert both is not None
     assert second is not None
     assert [(quote.index, quote.text) for quote in both.quotes] == [(0, "The tower is 31 metres tall.")]
@@ -167,7 +138,7 @@ def test_an_answer_is_traced_to_what_was_shown_and_only_to_that() -> None:
     assert both.confidence is None
 
 
-def test_marks_that_spell_nothing_do_not_count_as_doubt() -> None:
+def test_special_tokens_do_not_lower_confidence() -> None:
     tokens = (Token("Yes", 0.9, b"Yes"), Token("<|end|>", 0.1, b"<|end|>"))
     reply = reply_of_text(written("Yes", tokens=tokens), (), ())
     assert reply is not None

@@ -102,9 +102,9 @@ def test_an_error_about_one_photo_does_not_make_the_model_text_only(complaint: s
 @pytest.mark.parametrize(("status", "complaint"), [COMPLAINTS[0], (500, "Internal"), (400, "no")])
 async def test_a_probe_finds_a_text_only_model(status: int, complaint: str) -> None:
     async with blind(status, complaint) as it:
-        found = await probe(it.client, deadline())
-    assert found.photos is Photos.NONE
-    assert found.form.has_grammar
+        abilities = await probe(it.client, deadline())
+    assert abilities.photos is Photos.NONE
+    assert abilities.form.has_grammar
     assert it.client.described["photos"] == TEXT_ONLY == "reads text; does not see photos"
     assert [len(request.images) for request in it.server.requests][-1] == 0
 
@@ -150,8 +150,8 @@ def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
     later = TextPrompt("on", "You look.", (TextPart("And?"),), 20, earlier=Earlier(SEEN.user, "A car.", 9))
     _, earlier, reply, user = sent(later, Abilities(photos=Photos.NONE))
     assert [each["content"] for each in (earlier, reply, user)] == ["Photo.\nWhat?", "A car.", "And?"]
-    told = to_model_call(later, Abilities(photos=Photos.NONE), "Yes.")
-    assert {part.type for message in told.messages for part in message.content} == {"text"}
+    call = to_model_call(later, Abilities(photos=Photos.NONE), "Yes.")
+    assert {part.type for message in call.messages for part in message.content} == {"text"}
 
 
 LISTED = [
@@ -171,9 +171,7 @@ LISTED = [
 
 
 @pytest.mark.parametrize(("facts", "sees"), LISTED)
-def test_the_list_of_models_tells_whether_each_sees_photos(
-    facts: Mapping[str, Any], sees: bool | None
-) -> None:
+def test_model_list_says_which_models_see_photos(facts: Mapping[str, Any], sees: bool | None) -> None:
     [model] = read_models(json.dumps({"data": [{"id": "m", **facts}]}).encode())
     assert model.sees_photos is sees
 
@@ -193,7 +191,7 @@ def test_llama_cpp_reports_capabilities_beside_its_list() -> None:
         ({}, None),
     ],
 )
-def test_the_list_of_models_tells_which_of_them_chat(facts: Mapping[str, Any], chats: bool | None) -> None:
+def test_model_list_says_which_models_chat(facts: Mapping[str, Any], chats: bool | None) -> None:
     [model] = read_models(json.dumps({"data": [{"id": "text-embedding", **facts}]}).encode())
     assert model.chats is chats
 
@@ -206,17 +204,17 @@ NATIVE = {
 
 
 @pytest.mark.parametrize("path", NATIVE)
-async def test_the_server_s_own_api_is_asked_where_the_list_says_nothing(path: str) -> None:
-    asked: list[str] = []
+async def test_native_api_is_used_if_the_model_list_is_silent(path: str) -> None:
+    paths: list[str] = []
 
     async def handle(url: str, _: Mapping[str, str]) -> Scripted:
-        asked.append(url.removeprefix("http://vlm"))
-        if asked[-1] == "/v1/models":
+        paths.append(url.removeprefix("http://vlm"))
+        if paths[-1] == "/v1/models":
             return Scripted(json.dumps({"data": [{"id": "m"}]}).encode())
-        if asked[-1] == path:
+        if paths[-1] == path:
             return Scripted(json.dumps(NATIVE[path]).encode())
         return Scripted(b"<html>" if path == "/api/show" else b'{"error": "Unexpected endpoint"}')
 
     client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m"))
     assert (await client.account.details(Deadline.after_ms(60_000))).sees_photos is False
-    assert asked[-1] == path
+    assert paths[-1] == path

@@ -29,14 +29,14 @@ def pieces(word: bytes, ranks: Ranks) -> list[bytes]:
         return [word]
     parts = [word[place : place + 1] for place in range(len(word))]
     while True:
-        known = [
+        merges = [
             (rank, place)
             for place in range(len(parts) - 1)
             if (rank := ranks.get(parts[place] + parts[place + 1])) is not None
         ]
-        if not known:
+        if not merges:
             return parts
-        place = min(known)[1]
+        place = min(merges)[1]
         parts[place : place + 2] = [parts[place] + parts[place + 1]]
 
 
@@ -136,21 +136,8 @@ def test_plain_english_gets_more_than_a_character_a_token() -> None:
 
 @REAL
 @pytest.mark.parametrize("name", NAMES)
-def test_the_pairs_are_tokens_of_the_real_vocabularies(name: str) -> None:
+def test_hostile_text_never_costs_more_in_the_real_vocabularies(name: str) -> None:
     assert [pair for pair in PAIRS if pair not in real(name).ranks] == []
-
-
-@REAL
-@pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_text_never_costs_more_in_the_real_vocabularies(name: str, kind: str) -> None:
-    text = HOSTILE[kind].encode("utf-8", "replace").decode()
-    assert real(name).count(text) <= tokens_at_most(text)
-
-
-@REAL
-@pytest.mark.parametrize("name", NAMES)
-@given(text=TEXTS)
-def test_no_text_costs_more_in_the_real_vocabularies(name: str, text: str) -> None:
-    text = text.encode("utf-8", "replace").decode()
-    assert real(name).count(text) <= tokens_at_most(text)
+    for kind, hostile in HOSTILE.items():
+        text = hostile.encode("utf-8", "replace").decode()
+        assert real(name).count(text) <= tokens_at_most(text), kind

@@ -24,45 +24,45 @@ def estimates(clock: ManualClock | None = None) -> Estimates:
     return Estimates(TABLE, clock or ManualClock())
 
 
-def observe_ratios(known: Estimates, ratios: list[float], load: int = 1) -> None:
+def observe_ratios(live: Estimates, ratios: list[float], load: int = 1) -> None:
     for ratio in ratios:
-        known.observe(STAGE, ONE, ratio * IDLE_MS, load)
+        live.observe(STAGE, ONE, ratio * IDLE_MS, load)
 
 
-def test_before_anything_is_seen_the_table_holds() -> None:
-    known = estimates()
-    assert known.p50_ms(STAGE) == pytest.approx(IDLE_MS, rel=0.06)
+def test_without_observations_the_table_is_used() -> None:
+    live = estimates()
+    assert live.p50_ms(STAGE) == pytest.approx(IDLE_MS, rel=0.06)
     sigma = TABLE.stages[STAGE].sigma
-    assert known.p90_ms(STAGE) == pytest.approx(IDLE_MS * math.exp(1.2816 * sigma), rel=0.1)
+    assert live.p90_ms(STAGE) == pytest.approx(IDLE_MS * math.exp(1.2816 * sigma), rel=0.1)
 
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 1.0])
 def test_quantiles_agree_with_those_of_the_data(seed: int, sigma: float) -> None:
-    rng, known = random.Random(seed), estimates()
+    rng, live = random.Random(seed), estimates()
     ratios = [rng.lognormvariate(0.7, sigma) for _ in range(600)]
-    observe_ratios(known, ratios)
+    observe_ratios(live, ratios)
     p50, p90 = np.quantile(ratios, [0.5, 0.9], method="inverted_cdf")
-    assert known.p50_ms(STAGE) == pytest.approx(p50 * IDLE_MS, rel=0.05)
-    assert known.p90_ms(STAGE) == pytest.approx(p90 * IDLE_MS, rel=0.05)
+    assert live.p50_ms(STAGE) == pytest.approx(p50 * IDLE_MS, rel=0.05)
+    assert live.p90_ms(STAGE) == pytest.approx(p90 * IDLE_MS, rel=0.05)
 
 
-def test_what_is_seen_at_one_size_serves_every_size() -> None:
-    known, large = estimates(), Work(items=16)
+def test_observations_at_one_size_apply_to_all_sizes() -> None:
+    live, large = estimates(), Work(items=16)
     for _ in range(50):
-        known.observe(STAGE, ONE, 3.0 * IDLE_MS, 1)
-    assert known.p50_ms(STAGE, large) == pytest.approx(3.0 * TABLE.expected_ms(STAGE, large), rel=0.05)
+        live.observe(STAGE, ONE, 3.0 * IDLE_MS, 1)
+    assert live.p50_ms(STAGE, large) == pytest.approx(3.0 * TABLE.expected_ms(STAGE, large), rel=0.05)
 
 
 @given(st.lists(st.tuples(RATIOS, LOADS), max_size=40), LOADS)
 def test_estimates_grow_with_the_load_and_p90_is_never_below_p50(
-    seen: list[tuple[float, int]], load: int
+    observations: list[tuple[float, int]], load: int
 ) -> None:
-    known = estimates()
-    for ratio, at_load in seen:
-        observe_ratios(known, [ratio], at_load)
-    assert 0 < known.p50_ms(STAGE, ONE, load) <= known.p90_ms(STAGE, ONE, load)
-    by_level = [known.ratios(STAGE, 2**level) for level in range(LEVELS)]
+    live = estimates()
+    for ratio, at_load in observations:
+        observe_ratios(live, [ratio], at_load)
+    assert 0 < live.p50_ms(STAGE, ONE, load) <= live.p90_ms(STAGE, ONE, load)
+    by_level = [live.ratios(STAGE, 2**level) for level in range(LEVELS)]
     assert [each.p50 for each in by_level] == sorted(each.p50 for each in by_level)
     assert [each.p90 for each in by_level] == sorted(each.p90 for each in by_level)
 
@@ -73,25 +73,25 @@ def test_load_levels_double() -> None:
 
 
 def test_each_load_level_has_its_own_estimate_or_borrows_the_nearest() -> None:
-    known = estimates()
-    observe_ratios(known, [2.0] * 50, load=1)
-    observe_ratios(known, [6.0] * 50, load=8)
+    live = estimates()
+    observe_ratios(live, [2.0] * 50, load=1)
+    observe_ratios(live, [6.0] * 50, load=8)
     for load, ratio in ((1, 2), (2, 2), (9, 6), (30, 6)):
-        assert known.p50_ms(STAGE, ONE, load) == pytest.approx(ratio * IDLE_MS, rel=0.05)
+        assert live.p50_ms(STAGE, ONE, load) == pytest.approx(ratio * IDLE_MS, rel=0.05)
 
 
-def test_a_node_seen_only_when_busy_is_not_taken_to_be_as_slow_when_idle() -> None:
-    known = estimates()
-    observe_ratios(known, [8.0] * 50, load=20)
-    assert IDLE_MS <= known.p50_ms(STAGE, ONE, 1) < 1.3 * IDLE_MS
+def test_busy_observations_do_not_slow_idle_estimates() -> None:
+    live = estimates()
+    observe_ratios(live, [8.0] * 50, load=20)
+    assert IDLE_MS <= live.p50_ms(STAGE, ONE, 1) < 1.3 * IDLE_MS
 
 
 def test_new_calls_or_silence_replace_the_past() -> None:
     clock = ManualClock()
     busy, silent = estimates(clock), estimates(clock)
-    for known in (busy, silent):
-        observe_ratios(known, [10.0] * 100)
-        assert known.p50_ms(STAGE) > 9 * IDLE_MS
+    for live in (busy, silent):
+        observe_ratios(live, [10.0] * 100)
+        assert live.p50_ms(STAGE) > 9 * IDLE_MS
     for _ in range(60):
         clock.now += 5.0
         observe_ratios(busy, [1.0])
@@ -102,45 +102,45 @@ def test_new_calls_or_silence_replace_the_past() -> None:
 @pytest.mark.parametrize("pause_s", [0.0, 1e7])
 def test_it_goes_on_after_any_pause(pause_s: float) -> None:
     clock = ManualClock()
-    known = estimates(clock)
-    observe_ratios(known, [3.0] * 10)
+    live = estimates(clock)
+    observe_ratios(live, [3.0] * 10)
     clock.now += pause_s
-    assert math.isfinite(known.p90_ms(STAGE))
-    observe_ratios(known, [5.0] * 60)
+    assert math.isfinite(live.p90_ms(STAGE))
+    observe_ratios(live, [5.0] * 60)
     clock.now += 0.2  # what was read a moment ago is given again
-    assert known.p50_ms(STAGE) == pytest.approx(5 * IDLE_MS, rel=0.05)
+    assert live.p50_ms(STAGE) == pytest.approx(5 * IDLE_MS, rel=0.05)
 
 
 def test_hours_of_traffic_stay_in_the_range_of_numbers() -> None:
     clock = ManualClock()
-    known = estimates(clock)
+    live = estimates(clock)
     for _ in range(2_000):
         clock.now += 20.0
-        observe_ratios(known, [2.0, 2.0])
-    assert known.p50_ms(STAGE) == pytest.approx(2 * IDLE_MS, rel=0.2)
+        observe_ratios(live, [2.0, 2.0])
+    assert live.p50_ms(STAGE) == pytest.approx(2 * IDLE_MS, rel=0.2)
 
 
 @given(st.lists(st.floats(), max_size=30))
 def test_no_duration_breaks_an_estimate(durations: list[float]) -> None:
-    known, untouched = estimates(), estimates()
+    live, untouched = estimates(), estimates()
     for ms in (math.nan, math.inf, -math.inf, -1.0):
-        known.observe(STAGE, ONE, ms, 1)
-    assert known.p90_ms(STAGE) == untouched.p90_ms(STAGE)
+        live.observe(STAGE, ONE, ms, 1)
+    assert live.p90_ms(STAGE) == untouched.p90_ms(STAGE)
     for ms in durations:
-        known.observe(STAGE, ONE, ms, 1)
-    assert 0 < known.p50_ms(STAGE) <= known.p90_ms(STAGE) < math.inf
+        live.observe(STAGE, ONE, ms, 1)
+    assert 0 < live.p50_ms(STAGE) <= live.p90_ms(STAGE) < math.inf
 
 
 def test_no_call_takes_longer_than_the_longest_reply() -> None:
-    known = estimates()
+    live = estimates()
     unbounded, short = Work(), Work(max_output_tokens=32)
-    assert known.p50_ms(Stage.ANSWER, short) == known.p50_ms(Stage.ANSWER, unbounded)
-    assert known.p90_ms(Stage.ANSWER, short) < known.p90_ms(Stage.ANSWER, unbounded)
+    assert live.p50_ms(Stage.ANSWER, short) == live.p50_ms(Stage.ANSWER, unbounded)
+    assert live.p90_ms(Stage.ANSWER, short) < live.p90_ms(Stage.ANSWER, unbounded)
 
 
-def test_the_model_and_whoever_stands_in_for_it_are_known_apart() -> None:
-    known = estimates()
+def test_model_and_fallback_have_separate_estimates() -> None:
+    live = estimates()
     for _ in range(50):
-        known.observe(Stage.ANSWER, ONE, 20.0, 1, by_model=False)
-    assert known.p50_ms(Stage.ANSWER, by_model=False) == pytest.approx(20.0, rel=0.05)
-    assert known.p50_ms(Stage.ANSWER) == pytest.approx(TABLE.expected_ms(Stage.ANSWER), rel=0.06)
+        live.observe(Stage.ANSWER, ONE, 20.0, 1, by_model=False)
+    assert live.p50_ms(Stage.ANSWER, by_model=False) == pytest.approx(20.0, rel=0.05)
+    assert live.p50_ms(Stage.ANSWER) == pytest.approx(TABLE.expected_ms(Stage.ANSWER), rel=0.06)

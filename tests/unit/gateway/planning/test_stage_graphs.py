@@ -55,12 +55,12 @@ def test_an_answer_is_planned_with_what_its_pipeline_reads(graph: StageGraph, to
     assert read(graph, Stage.ANSWER) == tokens
 
 
-def test_who_rewrites_a_question_reads_what_image_search_found() -> None:
+def test_query_rewriting_reads_image_search_results() -> None:
     assert read(CRAG_MM_TASK_2, Stage.QUERY_REWRITE) == 2_000
     assert read(QA_DRAGON, Stage.QUERY_ENHANCEMENT) == 0
 
 
-def test_who_ranks_a_list_or_filters_knowledge_reads_what_was_found() -> None:
+def test_ranking_and_filtering_read_their_evidence() -> None:
     assert read(THREE_STEP, Stage.LISTWISE_RERANK) == three_step.LIST_CHARS // CHARS_A_TOKEN
     assert read(WIKI_PRF, Stage.KNOWLEDGE_FILTER) == wiki_prf.EVIDENCE_CHARS // CHARS_A_TOKEN
 
@@ -74,12 +74,12 @@ def test_the_ladder_takes_the_same_share_of_every_budget() -> None:
     assert Plan(text_hits=0).share_of_hits(50) == 1
 
 
-def test_a_node_that_shows_its_own_pipelines_more_shows_the_baselines_no_more() -> None:
+def test_baselines_do_not_follow_a_larger_plan() -> None:
     plan = Plan(evidence_chars=20_000, text_hits=40)
     assert (plan.share_of_evidence(8_000), plan.share_of_hits(50)) == (8_000, 50)
 
 
-def test_what_is_answered_step_by_step_is_planned_as_a_draft() -> None:
+def test_cot_is_planned_as_a_draft() -> None:
     assert COT.steps[0] == (Stage.DRAFT,)
     assert COT.asks_model(Stage.DRAFT, Plan(model=False))
     assert not LLM_ONLY.asks_model(Stage.ANSWER, Plan(model=False))
@@ -98,11 +98,11 @@ class Node:
 
 def planner() -> Planner:
     """A pocket node that has seen its reranker take 6 s when four are in flight."""
-    known = Estimates(load_latencies("pocket"), clock=lambda: 0.0)
+    live = Estimates(load_latencies("pocket"), clock=lambda: 0.0)
     for _ in range(40):
-        known.observe(Stage.RERANKER, Work(36), 10.0, load=1)
-        known.observe(Stage.RERANKER, Work(36), 6_000.0, load=4)
-    return Planner(FULL, known)
+        live.observe(Stage.RERANKER, Work(36), 10.0, load=1)
+        live.observe(Stage.RERANKER, Work(36), 6_000.0, load=4)
+    return Planner(FULL, live)
 
 
 def test_a_node_that_became_busier_is_planned_for_anew() -> None:

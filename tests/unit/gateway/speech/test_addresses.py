@@ -29,14 +29,14 @@ async def test_an_address_is_good_until_its_time_is_over() -> None:
 
 
 async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_others() -> None:
-    kept = MemoryStore()
-    one, two, other = (SignedSpeechUrls(secret, kept, 60.0) for secret in (b"s", b"s", b"t"))
+    store = MemoryStore()
+    one, two, other = (SignedSpeechUrls(secret, store, 60.0) for secret in (b"s", b"s", b"t"))
     address = part(await one.give(SAYING))
     assert await two.find(address) == SAYING
     assert part(await one.give(SAYING)) != address
     with pytest.raises(NotFound):
         await other.find(address)
-    kept.entries.delete(f"speech:{address.partition('.')[0]}")
+    store.entries.delete(f"speech:{address.partition('.')[0]}")
     with pytest.raises(NotFound):
         await two.find(address)
 
@@ -47,8 +47,8 @@ async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_d
     async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
         assert one.voice.signed_urls is not None
         assert two.voice.signed_urls is not None
-        kept = MemoryStore()
-        one.voice.signed_urls._store = two.voice.signed_urls._store = kept
+        store = MemoryStore()
+        one.voice.signed_urls._store = two.voice.signed_urls._store = store
         address = part(await one.voice.signed_urls.give(SAYING))
         if redis:
             assert await two.voice.signed_urls.find(address) == SAYING

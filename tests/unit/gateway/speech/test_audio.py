@@ -116,7 +116,7 @@ def test_even_a_playlists_own_demuxer_opens_no_other_file(demuxer: str, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("data", "error", "said"),
+    ("data", "error", "message"),
     [
         (bytes(LIMITS.max_bytes + 1), PayloadTooLarge, "10 MiB"),
         (film(), UnsupportedAudio, "no sound"),
@@ -124,8 +124,8 @@ def test_even_a_playlists_own_demuxer_opens_no_other_file(demuxer: str, tmp_path
     ],
     ids=["too large", "a film without sound", "empty"],
 )
-def test_what_is_no_recording_is_refused(data: bytes, error: type[Exception], said: str) -> None:
-    with pytest.raises(error, match=said):
+def test_what_is_no_recording_is_refused(data: bytes, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
         clean_audio(data, LIMITS)
 
 
@@ -149,12 +149,12 @@ def test_a_decoder_gets_no_more_time_than_its_caller_has(
 
 
 def test_a_decoder_is_told_no_secrets(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    told = tmp_path / "told"
-    monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {told}; exit 1"))
+    variables = tmp_path / "variables"
+    monkeypatch.setattr(sys, "executable", script(tmp_path, f"env > {variables}; exit 1"))
     monkeypatch.setenv("LOREGLASS_GATEWAY_STT_KEY", "hush")
     with pytest.raises(Overloaded):
         clean_audio(FILES["webm"], LIMITS)
-    assert "hush" not in told.read_text()
+    assert "hush" not in variables.read_text()
 
 
 def script(folder: Path, line: str) -> str:

@@ -21,9 +21,9 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), SAID.items(), ids=map(ascii, SAID))
-def test_only_whole_lines_are_no_speech(text: str, said: str) -> None:
-    assert words_of(text) == said
+@pytest.mark.parametrize(("text", "words"), SAID.items(), ids=map(ascii, SAID))
+def test_only_whole_lines_are_no_speech(text: str, words: str) -> None:
+    assert words_of(text) == words
 
 
 @pytest.mark.parametrize("mark", ["[", "(", "*", "[a", "*a* ", "(a)(", "[\n", "\n"])

@@ -25,9 +25,9 @@ SAID = {
 }
 
 
-@pytest.mark.parametrize(("text", "said"), SAID.items())
-def test_sentences_are_said_without_marks(text: str, said: str) -> None:
-    assert spoken(text, 1_000) == said
+@pytest.mark.parametrize(("text", "sentences"), SAID.items())
+def test_sentences_are_said_without_marks(text: str, sentences: str) -> None:
+    assert spoken(text, 1_000) == sentences
 
 
 def test_a_long_text_ends_behind_a_sentence_or_a_word() -> None:

@@ -5,13 +5,19 @@ import pytest
 from contracts.answer import Reason
 from contracts.collections import Collections
 from contracts.cropper import CropReply
-from contracts.image_search import ImageSearchReply
 from contracts.ocr import OcrReply
-from contracts.text_search import TextSearchReply
-from gateway.state import Reply
-from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, crop_region, image_hit, text_line
+from tests.unit.gateway.fakes import (
+    BOOK,
+    FakeServices,
+    Mood,
+    crop_region,
+    image_hit,
+    images,
+    pages,
+    text_line,
+)
 from tests.unit.gateway.platform import PHOTO, World, gateway_before
-from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.reasoners import unsure
 from tests.unit.gateway.test_streaming import STREAM, events_of, stream
 
 pytestmark = pytest.mark.anyio
@@ -29,22 +35,13 @@ async def test_the_entity_is_reported_before_pages_are_searched(world: World) ->
 
 
 async def test_an_uncertain_entity_is_not_reported_early(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.7)], collection="images")
+    services.image_search.reply = images(image_hit(score=0.7))
     async with gateway_before(services) as world:
         events = await stream(world)
     assert "identified" not in {name for name, _ in events}
     final = events[-1][1]
     assert final["entity"] == BOOK
     assert final["timings_ms"]["first_word"] == final["timings_ms"]["total"]
-
-
-async def test_a_refusal_keeps_the_entity_reported_early(services: FakeServices) -> None:
-    unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
-    async with gateway_before(services, unsure) as world:
-        events = await stream(world)
-    [told] = [data for name, data in events if name == "identified"]
-    final = events[-1][1]
-    assert (final["abstained"], final["entity"]) == (True, told["entity"])
 
 
 async def test_a_follow_up_does_not_report_the_entity_again(world: World) -> None:
@@ -65,7 +62,7 @@ async def test_stage_events_have_the_time_left(world: World) -> None:
 
 
 async def test_regions_are_fractions_of_the_photo(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[image_hit(score=0.6)], collection="images")
+    services.image_search.reply = images(image_hit(score=0.6))
     services.cropper.reply = CropReply(regions=[crop_region(PHOTO)], width=100, height=50)
     async with gateway_before(services) as world:
         answer = await world.ask()
@@ -86,21 +83,17 @@ async def test_the_list_of_regions_is_bounded(services: FakeServices) -> None:
 
 
 async def test_small_print_gets_advice_about_print(services: FakeServices) -> None:
-    _finds_nothing(services)
+    services.find_nothing()
     services.ocr.reply = OcrReply(lines=[text_line("THE SALT ROAD")], width=4_000, height=3_000)
-    unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.MODEL_UNSURE))
-    async with gateway_before(services, unsure) as world:
+    async with gateway_before(services, unsure()) as world:
         answer = await world.ask()
     assert "print" in answer.advice
 
 
 async def test_advice_names_an_entity_without_pages(services: FakeServices) -> None:
-    unsure = ScriptedReasoner(say=lambda *_: Reply(None, 0.0, reason=Reason.NO_EVIDENCE))
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    services.image_search.reply = ImageSearchReply(
-        hits=[image_hit().model_copy(update={"attributes": {}})], collection="images"
-    )
-    async with gateway_before(services, unsure) as world:
+    services.text_search.reply = pages()
+    services.image_search.reply = images(image_hit().model_copy(update={"attributes": {}}))
+    async with gateway_before(services, unsure(Reason.NO_EVIDENCE)) as world:
         answer = await world.ask()
     assert (answer.reason, answer.entity) == ("no_evidence", BOOK)
     assert answer.advice == f"Index a page about {BOOK}, or ask for something else."
@@ -109,7 +102,7 @@ async def test_advice_names_an_entity_without_pages(services: FakeServices) -> N
 async def test_advice_follows_the_reason(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         assert (await world.ask()).advice == ""
-        _finds_nothing(services)
+        services.find_nothing()
         unseen = await world.ask()
         assert (unseen.abstained, "closer" in unseen.advice) == (True, True)
         services.collections.reply = Collections(collections=[])
@@ -118,9 +111,3 @@ async def test_advice_follows_the_reason(services: FakeServices) -> None:
         services.text_search.mood = Mood.CRASHES
         broken = await world.ask()
         assert (broken.reason, broken.advice) == ("unavailable", "Ask again in a minute.")
-
-
-def _finds_nothing(services: FakeServices) -> None:
-    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
-    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
-    services.ocr.reply = OcrReply(lines=[], width=96, height=64)

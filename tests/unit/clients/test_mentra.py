@@ -7,7 +7,7 @@ import re
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,8 @@ from pydantic import BaseModel
 
 from contracts.answer import Answer, IdentifiedEvent
 from contracts.errors import ErrorKind, Problem
-from tests.unit.gateway.platform import PHOTO, World
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import PHOTO, World, gateway_before
 
 pytestmark = pytest.mark.anyio
 
@@ -116,12 +117,18 @@ def test_apps_own_tests_pass(node: NodeJs, app: Path) -> None:
     assert len(tests) == len(list(HERE.glob("test/*.test.ts"))) > 0
 
 
+@pytest.fixture
+async def world(anyio_backend: object) -> AsyncIterator[World]:
+    async with gateway_before(FakeServices()) as world:
+        yield world
+
+
 async def test_app_asks_a_real_gateway(node: NodeJs, app: Path, world: World, tmp_path: Path) -> None:
     photo = tmp_path / "photo.jpg"
     photo.write_bytes(PHOTO)
     first = await world.ask(QUESTION)
     then = await world.ask(FOLLOW_UP, None, session_id=first.session_id)
-    world.reasoner.asked.clear()
+    world.reasoner.queries.clear()
     asked = [QUESTION, first.answer, FOLLOW_UP, then.answer]
     command = [node.node, "build/test/ask-gateway.js", world.url, str(photo), *asked]
     with anyio.fail_after(60):
@@ -130,9 +137,9 @@ async def test_app_asks_a_real_gateway(node: NodeJs, app: Path, world: World, tm
     said = json.loads(ran.stdout)
     assert [texts[-1] for texts in said] == [first.answer, then.answer]
     assert said[0][:-1] == [f"This is {first.entity}."]  # before the answer was known
-    new_photo = {query.question: query.photo_is_new for query in world.reasoner.asked}
+    new_photo = {query.question: query.photo_is_new for query in world.reasoner.queries}
     assert new_photo == {QUESTION: True, FOLLOW_UP: False}
-    assert [turn.question for turn in world.reasoner.asked[-1].history] == [QUESTION]
+    assert [turn.question for turn in world.reasoner.queries[-1].history] == [QUESTION]
 
 
 def test_app_names_missing_settings_and_starts_with_them(node: NodeJs, app: Path) -> None:

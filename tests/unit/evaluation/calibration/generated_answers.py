@@ -92,7 +92,7 @@ def thresholds_of(random: Random) -> Thresholds:
     return load_thresholds().with_overrides(values)
 
 
-async def asked(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
+async def ask(case: Case, thresholds: Thresholds) -> tuple[bool, Explanation]:
     """Return whether the answer was given, and the explanation."""
     run = Run("trace", Deadline.after_ms(600_000), explain=Explaining())
     draft = lookup_draft()

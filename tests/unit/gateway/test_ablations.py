@@ -1,0 +1,273 @@
+"""Every system with modules left out: they are not begun, nothing is degraded, and the rest goes on."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from chassis.errors import InvalidRequest
+from contracts.answer import Experiment, Reason, Route
+from contracts.verifier import VerifyReply
+from gateway.pipelines.baselines import direct_rag
+from gateway.pipelines.experiments import varied
+from gateway.pipelines.loreglass import pipeline as default
+from gateway.pipelines.qa_dragon import pipeline as qa_dragon
+from gateway.pipelines.three_step import pipeline as three_step
+from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
+from gateway.pipelines.wiki_prf import pipeline as wiki_prf
+from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
+from gateway.state import Reply, Tool
+from tests.unit.gateway.baselines import put_baseline
+from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, image_hit, images, pages, regions, text_hit
+from tests.unit.gateway.papers import (
+    QUESTION,
+    ScriptedThreeStep,
+    ScriptedWikiPrf,
+    ask_three_step,
+    ask_wiki_prf,
+    passages,
+)
+from tests.unit.gateway.pipelines import THRESHOLDS, WHO_WROTE, Result, loreglass
+from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft
+from tests.unit.gateway.stepwise import ScriptedSteps, dragon
+from tests.unit.gateway.test_wiki_prf import many, with_crop
+
+pytestmark = pytest.mark.anyio
+
+
+def busy_services() -> FakeServices:
+    """Services for which every module of the default pipeline has something to do."""
+    services = FakeServices()
+    services.image_search.reply, services.cropper.reply = images(image_hit(score=0.7)), regions(b"crop")
+    services.text_search.reply = pages(text_hit("First."), text_hit())
+    services.verifier.reply = VerifyReply(supported=True, probability=0.65, checks=[])
+    return services
+
+
+def searching() -> FakeServices:
+    """Services that find something by the question and by each draw, most by the second."""
+    services = FakeServices()
+    services.text_search.reply = passages(first=2, second=12, third=3, **{QUESTION: 2})
+    return services
+
+
+async def ask_loreglass(**more: Any) -> Result:
+    reasoner = ScriptedReasoner(before_draft=after_reading, hop=lambda _: ("second hop",))
+    return await loreglass(reasoner, busy_services(), **more)
+
+
+async def ask_direct_rag(**more: Any) -> Result:
+    return await put_baseline("direct-rag", **more)
+
+
+Ask = Callable[..., Awaitable[Result]]
+SECOND_HOP = {"second_hop", "second_hop_search", "second_hop_reranker"}
+SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
+    "loreglass": (
+        ask_loreglass,
+        default.MODULES,
+        {
+            "crops": {"cropper", "crop_search"},
+            "image-search": {"image_search", "cropper", "crop_search"},
+            "ocr": {"ocr"},
+            "reranking": {"reranker", "second_hop_reranker"},
+            "second-hop": SECOND_HOP,
+            "verifier": {"verifier"},
+            "text-search": {"text_search"} | SECOND_HOP,
+        },
+    ),
+    "qa-dragon": (
+        dragon,
+        qa_dragon.MODULES,
+        {
+            "domain-router": {"domain_router"},
+            "tool-router": {"tool_router"},
+            "query-splitting": {"query_split"},
+            "reranking": {"reranker"},
+            "text-search": {"query_split", "query_enhancement", "text_search"},
+            "verifier": {"judge", "verifier"},
+        },
+    ),
+    "three-step": (
+        lambda **more: ask_three_step(services=searching(), **more),
+        three_step.MODULES,
+        {
+            "image-search": {"image_search"},
+            "text-search": {"query_sampling", "text_search", "listwise_rerank"},
+            "query-rewriting": {"query_sampling"},
+            "reranking": {"listwise_rerank"},
+        },
+    ),
+    "wiki-prf": (
+        lambda **more: ask_wiki_prf(services=with_crop(), **more),
+        wiki_prf.MODULES,
+        {
+            "processing": {"tool_plan", "caption", "cropper", "crop_search", "reranker"},
+            "filtering": {"knowledge_filter"},
+            "captioning": {"caption"},
+            "grounding": {"cropper", "crop_search"},
+        },
+    ),
+    "direct-rag": (ask_direct_rag, direct_rag.MODULES, {"text-search": {"text_search"}}),
+}
+"""How each system is asked, its modules, and the stages that only a module begins."""
+
+
+@pytest.mark.parametrize(
+    ("system", "module"),
+    [(name, module) for name, (_, modules, _) in SYSTEMS.items() for module in sorted(modules)],
+)
+async def test_left_out_module_is_not_begun_and_not_degraded(system: str, module: str) -> None:
+    ask, _, stages = SYSTEMS[system]
+    whole, rest = await ask(), await ask(missing=[module])
+    assert set(whole.stages) - set(rest.stages) == stages.get(module, set())
+    assert set(rest.stages) <= set(whole.stages)
+    assert (whole.run.degraded, rest.run.degraded) == ([], [])
+    assert rest.outcome.reason is Reason.ANSWERED
+
+
+def test_unknown_module_is_refused_with_the_modules_of_the_system() -> None:
+    pipeline = ThreeStepPipeline(None, ScriptedThreeStep(), THRESHOLDS)  # type: ignore[arg-type]
+    with pytest.raises(InvalidRequest, match=r"'ocr'.*multi-query"):
+        varied(pipeline, Experiment(without=["ocr"]))
+
+
+# loreglass
+
+
+async def test_without_ocr_no_stage_gets_its_text() -> None:
+    result = await ask_loreglass(missing=["ocr"])
+    assert result.services.domain_router.calls == [(WHO_WROTE, "")]
+    assert result.reasoner.contexts[-1].photo_text.lines == ()
+
+
+@pytest.mark.parametrize("ask", [ask_loreglass, dragon])
+async def test_without_fusion_the_entity_is_evidence_but_in_no_text_query(ask: Ask) -> None:
+    result = await ask(missing=["fusion-search"])
+    assert BOOK not in " ".join(result.services.text_search.calls[0].queries)
+    assert result.outcome.entity is not None
+    assert result.services.reranker.calls[0].documents[0].endswith(AUTHOR)
+
+
+async def test_without_a_verifier_an_answer_must_still_be_cited() -> None:
+    result = await ask_loreglass(missing=["verifier"])
+    assert result.outcome.citations
+    assert result.outcome.confidence == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("ask", "reasoner"),
+    [
+        (loreglass, ScriptedReasoner(direct_draft(), before_draft=after_reading)),
+        (dragon, ScriptedSteps(direct_draft(object_label="lamp"))),
+    ],
+)
+async def test_without_the_search_router_everything_is_searched(ask: Ask, reasoner: Any) -> None:
+    question = "What does it say?"
+    whole, rest = [await ask(reasoner, question=question, missing=each) for each in ([], ["search-router"])]
+    assert (whole.outcome.route, rest.outcome.route) == (Route.DIRECT, Route.RAG)
+
+
+# qa-dragon
+
+
+async def test_without_the_tool_router_both_searches_run() -> None:
+    routed = await dragon(ScriptedSteps(tools=frozenset()))
+    result = await dragon(ScriptedSteps(tools=frozenset[Tool]()), missing=["tool-router"])
+    assert not {"image_search", "text_search"} & set(routed.stages)
+    assert {"image_search", "text_search"} <= set(result.stages)
+    assert "choose_tools" not in result.reasoner.names()
+
+
+async def test_without_query_splitting_the_question_is_the_only_query() -> None:
+    result = await dragon(missing=["query-splitting"])
+    assert result.reasoner.arguments("enhance_queries")[1] == (WHO_WROTE,)
+
+
+async def test_without_the_verifier_an_unsupported_answer_is_given_and_ignorance_is_not() -> None:
+    services = FakeServices()
+    services.verifier.reply = VerifyReply(supported=False, probability=0.01, checks=[])
+    assert (await dragon(services=services)).outcome.abstained
+    assert not (await dragon(services=services, missing=["verifier"])).outcome.abstained
+    assert (await dragon(ScriptedSteps(reply=Reply(None, 0.0)), missing=["verifier"])).outcome.abstained
+
+
+# three-step, wiki-prf, direct-rag
+
+
+@pytest.mark.parametrize(
+    ("missing", "queries", "evidence"),
+    [
+        (["image-search"], ["first", "second", "third"], {"Passage 0 of second."}),
+        (["text-search"], [], {AUTHOR}),
+        (["text-search", "image-search"], [], set()),
+        (["query-rewriting"], [QUESTION], {AUTHOR, f"Passage 0 of {QUESTION}."}),
+        (["multi-query"], ["first"], {AUTHOR, "Passage 0 of first."}),
+    ],
+)
+async def test_three_step_answers_from_the_other_searches(
+    missing: list[str], queries: list[str], evidence: set[str]
+) -> None:
+    result = await ask_three_step(services=searching(), missing=missing)
+    assert sorted(query for call in result.services.text_search.calls for query in call.queries) == queries
+    assert bool(result.services.image_search.calls) == ("image-search" not in missing)
+    assert {item.text for item in result.reasoner.arguments["answer"].evidence} == evidence
+
+
+async def test_three_step_without_reranking_reads_the_first_ten_results() -> None:
+    result = await ask_three_step(ScriptedThreeStep(order=(5,)), searching(), missing=["reranking"])
+    texts = [item.text for item in result.reasoner.arguments["answer"].evidence if item.text != AUTHOR]
+    assert texts == [f"Passage {number} of second." for number in range(10)]
+    assert result.services.reranker.calls == []
+
+
+async def test_wiki_prf_without_a_module_uses_what_was_retrieved() -> None:
+    unprocessed = (await ask_wiki_prf(services=with_crop(), missing=["processing"])).reasoner.arguments
+    assert unprocessed["filter"].sections == ()
+    assert unprocessed["filter"].document
+    unfiltered = (await ask_wiki_prf(services=with_crop(), missing=["filtering"])).reasoner.arguments
+    knowledge, context = unfiltered["answer"]
+    assert knowledge is None
+    assert context.evidence
+
+
+@pytest.mark.parametrize(
+    ("missing", "tools"),
+    [
+        (["captioning"], {"grounding"}),
+        (["grounding", "flipping"], {"caption"}),
+        (["captioning", "flipping"], {"grounding"}),
+    ],
+)
+async def test_wiki_prf_makes_no_call_of_a_tool_that_is_left_out(missing: list[str], tools: set[str]) -> None:
+    result = await ask_wiki_prf(services=with_crop(), missing=missing)
+    assert {note.partition(":")[0] for note in result.notes("reranker")} == tools
+
+
+@pytest.mark.parametrize(
+    ("missing", "articles", "sections"),
+    [
+        ([], 5, 3),
+        (["articles-past-3"], 3, 3),
+        (["articles-past-3", "articles-past-1"], 1, 1),  # one passage, one section
+        (["articles-past-3", "sections-past-1"], 3, 1),
+    ],
+)
+async def test_wiki_prf_retrieves_and_keeps_fewer(missing: list[str], articles: int, sections: int) -> None:
+    services = with_crop()
+    services.text_search.reply = many
+    hits = [image_hit(f"{BOOK} {number}", 0.9 - number / 100) for number in range(9)]
+    services.image_search.reply = images(*hits)
+    caption = ScriptedWikiPrf(plan=ToolPlan((ToolCall(PhotoTool.CAPTION, "a blue book"),)))
+    await ask_wiki_prf(caption, services, missing=missing)
+    assert services.text_search.calls[-1].k == articles
+    assert len(caption.arguments["filter"].sections) == sections
+    ground = ScriptedWikiPrf(plan=ToolPlan((ToolCall(PhotoTool.GROUNDING, "a book"),)))
+    await ask_wiki_prf(ground, services, missing=missing)
+    assert services.image_search.calls[-1][1] == articles
+
+
+async def test_direct_rag_with_one_source_searches_no_pages() -> None:
+    result = await ask_direct_rag(missing=["text-search"])
+    assert result.services.text_search.calls == []
+    assert {item.text for item in result.reasoner.results("answer_from").evidence} == {AUTHOR}
