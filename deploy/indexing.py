@@ -1,5 +1,6 @@
 """Index what was uploaded, or the sample: one job at a time, which anyone may watch."""
 
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -26,12 +27,13 @@ from contracts.errors import Problem
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from corpus.pipeline import Outcome
 from corpus.versions import Patience
+from deploy.photographs import PAGES, are_installed, write_photographs
 from deploy.sample import SAMPLE
 from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0
-UPLOADS, SAMPLE_NAME = "uploads", "sample"
-"""Names of the sources of uploaded files and of the sample, on every machine."""
+UPLOADS, SAMPLE_NAME, PHOTOGRAPHS_NAME = "uploads", "sample", "photographs"
+"""Names of the sources of uploaded files and of the sample's two parts, on every machine."""
 
 log = structlog.get_logger()
 
@@ -119,7 +121,7 @@ class Indexing:
         self.uploads = uploads
         self.searches = searches
         self._group = group
-        self._sample = sample
+        self.sample = sample
         self._most_s = most_s
         self._job: Job | None = None
         self._changes = 0
@@ -206,10 +208,15 @@ class Indexing:
                 await anyio.to_thread.run_sync(self.uploads.clear, folder)
 
     async def _index_sample(self, job: Job) -> None:
-        if not await anyio.Path(self._sample).is_dir():
+        if not await anyio.Path(self.sample).is_dir():
             raise NotConfigured("The sample is not installed here. Use a checkout or the wheel of Loreglass.")
-        await self._ingest(job, "photos", self._sample / "images.jsonl", SAMPLE_NAME)
-        await self._ingest(job, "pages", self._sample / "pages.jsonl", SAMPLE_NAME)
+        await self._ingest(job, "photos", self.sample / "images.jsonl", SAMPLE_NAME)
+        await self._ingest(job, "pages", self.sample / "pages.jsonl", SAMPLE_NAME)
+        if self.sample == SAMPLE and are_installed():
+            with tempfile.TemporaryDirectory() as folder:
+                photos, _ = await anyio.to_thread.run_sync(write_photographs, Path(folder))
+                await self._ingest(job, "photos", photos, PHOTOGRAPHS_NAME)
+                await self._ingest(job, "pages", PAGES, PHOTOGRAPHS_NAME)
 
     async def _ingest(self, job: Job, step: str, source: Path, name: str) -> None:
         options = IngestOptions(

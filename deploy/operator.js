@@ -5,6 +5,8 @@ import { byId, h, icon } from "/page/dom.js";
 import { remember, remembered } from "/page/store.js";
 import { events, refusal } from "/page/wire.js";
 import { adviceWords, stageWords } from "/page/words.js";
+import { Administration } from "/operator/administration.js";
+import { why } from "/operator/why.js";
 
 const LONG_MS = "600000"; // an upload or a job may take longer than a question
 const PAGE = 12;
@@ -303,16 +305,18 @@ byId("ask").addEventListener("submit", (event) => {
 
 async function ask() {
   const [photo] = byId("ask-photo").files;
-  const body = form({ question: [byId("ask-question").value], ...(photo && { image: [photo] }) });
+  const explain = administration.explains && { experiment: ['{"explain": true}'] };
+  const body = form({ question: [byId("ask-question").value], ...(photo && { image: [photo] }), ...explain });
   byId("answer").replaceChildren(h("p", { class: "progress" }, h("span", { class: "spinner" }), "Asking"));
   try {
     const answer = await read("/answer", { method: "POST", body });
     const source = ({ title, snippet }) =>
-      h("p", { class: "source" }, h("b", {}, title || "Without a title"), h("small", {}, snippet));
+      h("p", { class: "source" }, h("b", {}, title || "Untitled"), h("small", {}, snippet));
     const refusal = [
       answer.closest && h("p", {}, "The closest I found:"),
       answer.closest && source(answer.closest),
       h("p", {}, adviceWords(answer)),
+      ...why(answer),
     ].filter(Boolean);
     const told = answer.abstained ? refusal : answer.citations.map(source);
     byId("answer").replaceChildren(h("p", { class: "answer" }, answer.answer), ...told);
@@ -382,9 +386,26 @@ function planned({ at_ms: at, after, cuts, expected_ms: expected, remaining_ms: 
   return h("li", {}, `At ${seconds(at)}${after && `, after ${after}`}: ${given} (${why})`);
 }
 
+// ---- a phone joins ----
+
+async function invite() {
+  const { url, code, fingerprint } = await read("/operator/invitations", { method: "POST" });
+  byId("invitation").replaceChildren(
+    h("p", {}, h("img", { src: code, alt: "QR code of the address", width: 240, height: 240 })),
+    h("p", {}, "Scan it with the phone’s camera, or open ", h("code", {}, url), ". It works once, within an hour."),
+    h("p", { class: "soft" }, "The phone warns about the certificate once. Its SHA-256: ", h("code", {}, fingerprint)),
+  );
+}
+
+byId("invite").addEventListener("click", () =>
+  invite().catch((error) => byId("invitation").replaceChildren(h("p", { class: "fault" }, error.message))),
+);
+
 // ---- who may see it ----
 
-/** Tell what went wrong with this; who is not let in is asked for a key. */
+const administration = new Administration({ read, show, say });
+
+/** Show what went wrong; ask for a key if it is missing. */
 async function show(work) {
   try {
     await work;
@@ -392,7 +413,7 @@ async function show(work) {
     if (error.status === 401) {
       byId("shut").hidden = false;
       byId("shut-words").textContent = error.message;
-      for (const id of ["indexed", "add"]) byId(id).hidden = true;
+      for (const id of ["indexed", "add", "manage"]) byId(id).hidden = true;
     } else {
       byId("job").hidden = false;
       byId("job-words").textContent = error.status ? error.message : "The gateway cannot be reached.";
@@ -404,8 +425,8 @@ async function show(work) {
 
 function open() {
   byId("shut").hidden = true;
-  for (const id of ["indexed", "add"]) byId(id).hidden = false;
-  show(Promise.all([list(), uploads()]));
+  for (const id of ["indexed", "add", "manage"]) byId(id).hidden = false;
+  show(Promise.all([list(), uploads(), administration.load()]));
   trace();
 }
 

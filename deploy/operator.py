@@ -19,7 +19,7 @@ from starlette.datastructures import Headers, UploadFile
 from starlette.responses import Response
 
 from chassis.errors import InvalidRequest, Unauthorized, problem_of
-from chassis.http.access import is_loopback
+from chassis.http.access import is_loopback, is_sent_from_here
 from chassis.http.bodies import Router
 from chassis.http.forms import read_form
 from chassis.http.problems import problem_response
@@ -27,7 +27,9 @@ from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in
 from corpus.manifests import PHOTO_SUFFIXES
 from corpus.sources import SourceName
+from deploy.administration import RiskChoice, administration_router
 from deploy.contents import Contents, Entry
+from deploy.examples import Example, examples_of
 from deploy.indexing import UPLOADS, Indexing, Job
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.page import PageFile
@@ -37,7 +39,7 @@ from services.image_search.thumbnails import Thumbnails
 MOST_LISTED = 48
 MOST_ADDRESSES = 100
 _OF_THE_TIME = 0.9
-_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
+_FILES = ("operator.css", "operator.js", "administration.js", "why.js")
 
 
 class Listed(BaseModel):
@@ -106,14 +108,19 @@ class Operator:
     pages: Contents
     thumbnails: Thumbnails
     indexing: Indexing
+    risk: RiskChoice
 
 
 async def require_operator(request: Request, gateway: GatewayDep) -> None:
-    """Let an operator's key in or, where there are no keys, this machine. Raises `Unauthorized`."""
-    if gateway.settings.keys is None:
+    """Let an operator's key in or, where this machine needs none, a browser on it. Raises `Unauthorized`."""
+    settings, key = gateway.settings, request.headers.get("authorization")
+    holder = gateway.keys.holder(key)
+    if holder is not None and holder.operator:
+        return
+    if settings.keys is None or settings.local_without_key:
         if not is_of_this_machine(request):
-            raise Unauthorized("Without keys this is for a browser on the platform's own machine only.")
-    elif not gateway.keys.caller(request.headers.get("authorization"), None).operator:
+            raise Unauthorized("Without an operator's key this is for the platform's own machine only.")
+    elif not gateway.keys.caller(key, None).operator:
         raise Unauthorized("This key is not an operator's; loreglass key new --operator makes one.")
 
 
@@ -124,10 +131,8 @@ def is_of_this_machine(request: Request) -> bool:
     `Sec-Fetch-Site`, a proxy in the headers that it adds.
     """
     sent: Headers = request.headers
-    if any(name in sent for name in _OF_PROXIES):
-        return False
     host = sent.get("host", "")
-    if request.client is None or not is_loopback(request.client.host) or not is_loopback(_name_of(host)):
+    if not is_sent_from_here(request.scope) or not is_loopback(_name_of(host)):
         return False
     if sent.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False
@@ -145,16 +150,15 @@ def operator_router(operator: Operator) -> APIRouter:
     """`/operator`, a page without data that anybody may have, and the routes below it."""
     router = Router(include_in_schema=False)
     router.include_router(_page_router())
-    router.include_router(
-        _data_router(operator), prefix="/operator", dependencies=[Depends(require_operator)]
-    )
+    for routes in (_data_router(operator), administration_router(operator.risk)):
+        router.include_router(routes, prefix="/operator", dependencies=[Depends(require_operator)])
     return router
 
 
 def _page_router() -> APIRouter:
     router = Router()
     folder = Path(__file__).parent
-    names = {"": "operator.html", "/operator.css": "operator.css", "/operator.js": "operator.js"}
+    names = {"": "operator.html", **{f"/{name}": name for name in _FILES}}
     files = {
         f"/operator{path}": PageFile.of(name, (folder / name).read_bytes()) for path, name in names.items()
     }
@@ -211,6 +215,11 @@ def _data_router(operator: Operator) -> APIRouter:
         """Begin to index."""
         await indexing.start(sample=wanted.sample)
         return await uploads()
+
+    @router.get("/examples")
+    async def examples() -> list[Example]:
+        """Photos of the sample to ask about; none where it is not installed."""
+        return await anyio.to_thread.run_sync(examples_of, indexing.sample)
 
     @router.get("/job")
     async def follow(request: Request) -> Response:

@@ -83,6 +83,11 @@ def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
     )
 
 
+def are_installed() -> bool:
+    """Return whether the package that has the photographs is installed."""
+    return find_spec("skimage") is not None
+
+
 def _source() -> Path:
     """Return the folder of the package's pictures. Exits with instructions if it is not installed."""
     found = find_spec("skimage")

@@ -76,7 +76,7 @@ class Entity:
     """A thing with a name. `probability` that it is what the photo shows (1.0: the asker named it).
 
     `title`: of its record in the image index, empty for a thing that is only named. `cosine`: of the two
-    photos' vectors, where image search compared vectors.
+    photos' vectors, where image search compared vectors. `place`: of the crop that it was found in.
     """
 
     name: str
@@ -85,6 +85,7 @@ class Entity:
     title: str = ""
     url: str = ""
     cosine: float | None = None
+    place: Box | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -179,7 +179,10 @@ class ModelUsage(Body):
 
 
 class LookedAt(Body):
-    """A region of the photo, in 0..1 of its width and height. `text`: what was read there."""
+    """A region of the photo, in 0..1 of its width and height. `text`: what was read there.
+
+    `shows_entity`: the answer's `entity` was found there.
+    """
 
     kind: LookedAtKind
     left: float
@@ -187,6 +190,7 @@ class LookedAt(Body):
     right: float
     bottom: float
     text: str = ""
+    shows_entity: bool = False
 
 
 class Answer(Body):

@@ -25,7 +25,7 @@ from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchR
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.photo_text import photo_text
 from gateway.clients.reading import answers_found, read_request
-from gateway.state import Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
+from gateway.state import Box, Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
 from language.words import visible
 
 
@@ -124,11 +124,12 @@ class Services:
         return DomainGuess(best.label, best.probs[best.index])
 
     async def search_photos(
-        self, jpegs: Sequence[bytes], count: int, deadline: Deadline
+        self, jpegs: Sequence[bytes], count: int, deadline: Deadline, places: Sequence[Box] = ()
     ) -> tuple[Entity, ...]:
         """Return the entities in the photo or its crops, each once, most probable first.
 
-        Empty if no photos are indexed, which is an installation's choice and not an error.
+        Empty if no photos are indexed, which is an installation's choice and not an error. `places`: of the
+        first pictures, if these are crops.
         """
         try:
             reply = await self.image_search.send_multipart(
@@ -141,7 +142,7 @@ class Services:
             )
         except CollectionNotFound:
             return ()
-        return _entities(reply)
+        return _entities(reply, places)
 
     async def takes_texts(self, deadline: Deadline) -> bool:
         """Return whether image search takes texts, by its cached `/info`; False if it does not answer."""
@@ -348,11 +349,16 @@ def _passages(reply: TextSearchReply) -> tuple[Passage, ...]:
     )
 
 
-def _entities(reply: ImageSearchReply) -> tuple[Entity, ...]:
-    return tuple(_entity(hit) for hit in reply.hits if not hit.url or is_source_address(hit.url))
+def _entities(reply: ImageSearchReply, places: Sequence[Box] = ()) -> tuple[Entity, ...]:
+    place_of = dict(enumerate(places))
+    return tuple(
+        _entity(hit, place_of.get(hit.image_index))
+        for hit in reply.hits
+        if not hit.url or is_source_address(hit.url)
+    )
 
 
-def _entity(hit: ImageHit) -> Entity:
+def _entity(hit: ImageHit, place: Box | None) -> Entity:
     return Entity(
         name=visible(hit.entity),
         probability=hit.score,
@@ -360,4 +366,5 @@ def _entity(hit: ImageHit) -> Entity:
         title=visible(hit.title or hit.entity),
         url=hit.url,
         cosine=hit.cosine,
+        place=place,
     )

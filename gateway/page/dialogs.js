@@ -15,7 +15,7 @@ export function setUpDialogs({ onKey, onNew }) {
   }
   setUpThemes();
   byId("more").addEventListener("click", () => {
-    byId("key-words").textContent = apiKey() ? "One is kept in this browser" : "None is kept";
+    byId("key-words").textContent = apiKey() ? "Saved in this browser" : "No key saved";
     byId("menu").showModal();
   });
   byId("new").addEventListener("click", () => {

@@ -7,11 +7,14 @@ import { apiKey, openKeyDialog, setUpDialogs } from "./dialogs.js";
 import { byId } from "./dom.js";
 import { isPhoto, setUpFiles } from "./files.js";
 import { setUpHold } from "./hold.js";
+import { History } from "./history.js";
+import { join } from "./join.js";
 import { Microphone } from "./microphone.js";
 import { Outbox } from "./outbox.js";
+import { nothingIndexed, sampleQuestions } from "./sample.js";
 import { Stage } from "./stage.js";
 import { freshId, nextMoment, openStore, remember, remembered } from "./store.js";
-import { nothingIndexed, textOnly, TurnView } from "./turns.js";
+import { textOnly, TurnView } from "./turns.js";
 import { Voice } from "./voice.js";
 import * as words from "./words.js";
 
@@ -132,8 +135,8 @@ function showLevel(level) {
 /** The button's name, and what it is for where there is no voice: look, then type. */
 function showHold() {
   document.body.dataset.voice = setup.voice ? "yes" : "no";
-  byId("hold-name").textContent = setup.voice ? "Hold to talk" : "Take the photo and type";
-  byId("hold-words").textContent = setup.voice ? "Hold and speak" : "Press, then type";
+  byId("hold-name").textContent = setup.voice ? "Hold to talk" : "Type a question";
+  byId("hold-words").textContent = setup.voice ? "Hold and speak" : "Type a question";
   byId("hold-help").textContent = setup.voice ? "Hold the button and speak, or type." : "Type your question.";
 }
 
@@ -178,7 +181,7 @@ function soon(photo) {
 }
 
 async function arrive(file) {
-  if (!isPhoto(file)) return hint("That is no photo.");
+  if (!isPhoto(file)) return hint("This file is not a photo.");
   stage.show({ id: freshId(), ...(await photoOfFile(file)) });
   announce("The photo is there. Ask about it.");
   return byId("question").focus({ preventScroll: true });
@@ -187,7 +190,7 @@ async function arrive(file) {
 function stageChanged(showing) {
   document.body.dataset.showing = showing;
   document.body.removeAttribute("data-large");
-  byId("again-words").textContent = showing === "live" ? "Freeze" : "Look";
+  byId("again-words").textContent = showing === "live" ? "Freeze" : "New photo";
   byId("again").disabled = showing !== "live" && !stage.isLive && !stage.shown;
   byId("hint").textContent = showing === "live" ? "Point at a thing and ask" : "";
 }
@@ -210,7 +213,7 @@ function add(turn) {
     voice.stop();
     speak(spoken);
   };
-  const view = new TurnView(turn, { show, cancel: (one) => outbox.cancel(one), again, say });
+  const view = new TurnView(turn, { show, cancel: (one) => outbox.cancel(one), again, say, indexed });
   views.get(turn.id)?.element.remove();
   views.set(turn.id, view);
   byId("turns").append(view.element);
@@ -231,7 +234,7 @@ function begun(turn) {
 }
 
 function heard(turn, event, data) {
-  offline("");
+  offline(false);
   const view = viewOf(turn);
   if (event === "stage") {
     view.stage(data);
@@ -250,7 +253,7 @@ function heard(turn, event, data) {
 
 function answered(turn) {
   countdown.stop();
-  offline("");
+  offline(false);
   const view = viewOf(turn);
   view.answered();
   announce(spoken(turn.answer));
@@ -263,7 +266,7 @@ function answered(turn) {
 
 function failed(turn) {
   countdown.stop();
-  offline("");
+  offline(false);
   viewOf(turn).failed();
   announce(words.problemWords(turn.problem));
   if (turn.problem.kind !== "not_configured") return;
@@ -274,7 +277,7 @@ function failed(turn) {
 
 function delayed(turn, why, wait) {
   countdown.stop();
-  offline(why.kind === "offline" ? "No connection" : "");
+  offline(why.kind === "offline");
   viewOf(turn).waiting(words.waitWords(why, wait));
   announce(words.waitWords(why, wait));
 }
@@ -334,13 +337,15 @@ function announce(text) {
   byId("status").textContent = text;
 }
 
-function offline(text) {
-  byId("offline").hidden = !text;
-  byId("offline-words").textContent = text;
+function offline(isOffline) {
+  byId("offline").hidden = !isOffline;
 }
 
+/** "Stop" takes the place of "Voice" while something is said. */
 function showVoice() {
+  if (!voice.speaking && document.activeElement === byId("stop")) queueMicrotask(() => byId("sound").focus());
   byId("speaking").hidden = !voice.speaking;
+  byId("sound").hidden = voice.speaking;
   byId("sound").setAttribute("aria-pressed", String(!voice.muted));
 }
 
@@ -351,15 +356,18 @@ byId("sound").addEventListener("click", () => {
 });
 document.addEventListener("keydown", (event) => event.key === "Escape" && voice.stop());
 
+async function forget(turn) {
+  if (turn.status === "waiting") return outbox.cancel(turn);
+  await store.remove(turn.id);
+  takeAway(turn.id);
+  document.body.dataset.talk = views.size ? "some" : "none";
+  return null;
+}
+
 async function newConversation() {
-  for (const turn of await store.all()) {
-    if (turn.status === "waiting") continue;
-    await store.remove(turn.id);
-    takeAway(turn.id);
-  }
+  for (const turn of await store.all()) if (turn.status !== "waiting") await forget(turn);
   const { session } = conversation.known();
   conversation.forget();
-  document.body.dataset.talk = views.size ? "some" : "none";
   stage.look();
   announce("A new conversation.");
   if (!session) return;
@@ -378,14 +386,34 @@ async function askSetup() {
     return;
   }
   byId("operator").hidden = !setup.operator;
-  byId("notice").replaceChildren(
-    ...(setup.empty ? [nothingIndexed()] : []),
-    ...(setup.sees_photos === false ? [textOnly()] : []),
-  );
-  document.body.dataset.empty = setup.empty ? "yes" : "no";
+  notice(setup.empty && nothingIndexed(indexed), setup.sees_photos === false && textOnly());
   showHold();
 }
 
+function notice(...elements) {
+  byId("notice").replaceChildren(...elements.filter(Boolean));
+  document.body.dataset.notice = byId("notice").childElementCount ? "yes" : "no";
+}
+
+/** The sample was indexed: what can be asked about it. */
+async function indexed() {
+  await askSetup();
+  const ask = (file, question) => {
+    soon(arrive(file));
+    return put({ question });
+  };
+  notice(await sampleQuestions(ask));
+  announce("The sample is indexed.");
+}
+
+new History(store, {
+  show: ({ id }) => views.get(id)?.element.scrollIntoView({ block: "start" }),
+  remove: forget,
+  clear: async () => {
+    for (const turn of await store.all()) await forget(turn);
+    await newConversation();
+  },
+});
 setUpDialogs({ onKey: () => outbox.wake(), onNew: newConversation });
 window.addEventListener("online", () => outbox.wake());
 document.addEventListener("visibilitychange", () => document.hidden || outbox.wake());
@@ -394,6 +422,8 @@ navigator.serviceWorker?.register("/page/sw.js", { scope: "/" }).catch(() => {})
 showHold();
 showVoice();
 stage.look();
+const fault = await join();
+if (fault) openKeyDialog(fault);
 const turns = await store.all();
 for (const turn of turns.slice(-MOST_TURNS)) add(turn);
 for (const turn of turns.slice(0, -MOST_TURNS)) if (turn.status !== "waiting") store.remove(turn.id);

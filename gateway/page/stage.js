@@ -49,7 +49,7 @@ export class Stage {
       const { picture, width, height } = photo;
       paint(byId("photo"), picture, width, height);
       paint(byId("backdrop"), picture, BACKDROP_PX, Math.round((BACKDROP_PX * height) / width));
-      this.mark(turn?.answer?.looked_at ?? []);
+      this.mark(turn?.answer ? marksOf(turn.answer) : []);
     }
     this.set(photo.picture ? "photo" : "unseen");
   }
@@ -80,6 +80,16 @@ export class Stage {
     this.onChange(showing);
   }
 }
+
+/** The regions that an answer rests on: where its thing was found, and the print that it cites or that names the thing. */
+function marksOf({ looked_at: regions, citations, entity }) {
+  const cited = [...citations.filter(({ kind }) => kind === "photo").map(({ snippet }) => snippet), entity ?? ""];
+  const texts = cited.map(letters).filter(Boolean);
+  const isCited = (text) => text && texts.some((each) => each.includes(text) || text.includes(each));
+  return regions.filter(({ kind, text, shows_entity: shows }) => (kind === "crop" ? shows : isCited(letters(text))));
+}
+
+const letters = (text) => text.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
 function paint(canvas, picture, width, height) {
   Object.assign(canvas, { width, height });

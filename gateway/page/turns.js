@@ -1,10 +1,11 @@
 // One turn of the conversation as it is seen: asked, on its way, answered with sources, refused, or failed.
 
 import { byId, h, icon } from "./dom.js";
+import { nothingIndexed } from "./sample.js";
 import * as words from "./words.js";
 
 export class TurnView {
-  /** `act`: what the buttons do with a turn: show, cancel, again, say. */
+  /** `act`: what the buttons do with a turn: show, cancel, again, say; `indexed`: the sample was indexed. */
   constructor(turn, act) {
     this.turn = turn;
     this.act = act;
@@ -87,7 +88,7 @@ export class TurnView {
     if (answer.entity) this.identified({ entity: answer.entity });
     this.body.replaceChildren(
       ...[
-        h("p", { class: "answer" }, answer.answer),
+        h("p", { class: "answer" }, words.answerLines(answer)),
         ...(answer.abstained ? this.refusal(answer) : []),
         h("div", { class: "verdict" }, !answer.abstained && sureness(answer), this.actions()),
         note(words.cautionWords(answer)),
@@ -100,7 +101,7 @@ export class TurnView {
 
   refusal(answer) {
     const told = [closest(answer), h("p", { class: "advice" }, icon("lamp"), words.adviceWords(answer))];
-    if (answer.reason === "nothing_indexed") told.push(nothingIndexed());
+    if (answer.reason === "nothing_indexed") told.push(nothingIndexed(this.act.indexed));
     return told;
   }
 
@@ -119,7 +120,7 @@ export class TurnView {
     return h(
       "p",
       { class: "actions" },
-      this.turn.answer && h("button", { type: "button", onclick: say }, icon("sound"), "Say it"),
+      this.turn.answer && h("button", { type: "button", onclick: say }, icon("sound"), "Read aloud"),
       (!this.turn.answer || this.turn.answer.abstained) &&
         h("button", { type: "button", onclick: again }, icon("again"), "Ask again"),
     );
@@ -144,7 +145,7 @@ export class TurnView {
       { class: "how" },
       h("summary", {}, "How I found it", total && h("span", { class: "took" }, words.seconds(total))),
       this.stages,
-      read.length > 0 && h("p", { class: "read" }, h("b", {}, "Read in the photo: "), read.join(" · ")),
+      read.length > 0 && h("p", { class: "read" }, h("b", {}, "Read in the photo\n"), read.join("\n")),
     );
   }
 }
@@ -182,7 +183,7 @@ function source({ title, url, snippet, kind }) {
       "summary",
       {},
       icon(name),
-      h("span", {}, h("b", {}, title || "Without a title"), h("small", {}, words.SOURCE_KINDS[kind] ?? "")),
+      h("span", {}, h("b", {}, title || "Untitled"), h("small", {}, words.SOURCE_KINDS[kind] ?? "")),
     ),
     h("blockquote", {}, snippet),
     page && h("p", {}, h("a", link, `Open ${page.host}`, icon("out"))),
@@ -203,17 +204,4 @@ function webAddress(url) {
 export function textOnly() {
   const services = "photos are answered by what the services read and recognise";
   return h("p", { class: "text-only" }, `The model reads text; does not see photos: ${services}.`);
-}
-
-/** What to do about an index in which there is nothing. */
-export function nothingIndexed() {
-  const operator = !byId("operator").hidden; // this deployment has one
-  return h(
-    "div",
-    { class: "empty-index" },
-    h("p", {}, "Nothing is indexed here yet, so there is nothing to answer from but the photo itself."),
-    h("p", {}, "Index your own photos and pages, or the sample, where the platform runs:"),
-    h("pre", { tabindex: "0" }, "loreglass index images my-photos/\nloreglass index pages my-pages/\nmake demo"),
-    operator && h("p", {}, h("a", { href: "/operator" }, "The operator's view"), " does it too: drop them there."),
-  );
 }

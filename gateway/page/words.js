@@ -64,6 +64,19 @@ export function degradedWords(names) {
   return told.length ? `Answered without ${told.join(", ").replace(/, ([^,]*)$/, " and $1")}.` : "";
 }
 
+/** An answer's text. Print of the photo, which is sent as one line to be spoken, gets its lines back. */
+export function answerLines({ answer, citations }) {
+  if (!citations.every(({ kind }) => kind === "photo")) return answer;
+  const lines = [];
+  let rest = answer;
+  for (const { snippet } of citations) {
+    if (!rest.startsWith(`${snippet} `)) break;
+    lines.push(snippet);
+    rest = rest.slice(snippet.length).trimStart();
+  }
+  return [...lines, rest].join("\n");
+}
+
 /** How sure the answer is, and how many of three dots to fill; null if confidence was not measured. */
 export function sureness(confidence) {
   if (confidence === null) return { words: "Confidence not measured", dots: 0 };
@@ -77,7 +90,7 @@ export function cautionWords(answer) {
   return answer.verification === "unverified" ? "Not checked against its sources." : "";
 }
 
-export const SOURCE_KINDS = { photo: "Read in your photo", image: "What is known of it", page: "From a page" };
+export const SOURCE_KINDS = { photo: "Read in your photo", image: "From your index", page: "From a page" };
 
 const ADVICE = {
   model_unsure: "Come closer, hold still, or ask about one thing by its name.",
@@ -107,14 +120,14 @@ const PROBLEMS = {
   deadline_exceeded: "There was not enough time to answer. Ask again.",
   payload_too_large: "This is too large to send. Choose a smaller photo or say less.",
   image_too_large: "This photo has too many pixels. Choose a smaller one.",
-  unsupported_image: "This file is no photo that can be read here. Choose a JPEG, PNG or WebP.",
+  unsupported_image: "This file cannot be read as a photo. Choose a JPEG, PNG or WebP.",
   corrupt_image: "This photo is damaged. Take it again, or choose another.",
   not_configured: "Voice is not set up here. Type the question instead.",
   unsupported_audio: "The sound could not be read. Type the question instead.",
   corrupt_audio: "The sound could not be read. Say it again, or type it.",
   unauthorized: "A key is needed to ask here.",
   internal: "Something went wrong on our side. Ask again.",
-  offline: "No connection.",
+  offline: "You are offline.",
 };
 
 /** A failure as a plain sentence. `refused`: its kind, and the detail that the gateway sent with it. */
@@ -134,7 +147,7 @@ export function cameraWords(name) {
 
 /** Why a question waits, and for how long. */
 export function waitWords(why, wait) {
-  if (why.kind === "offline") return "No connection. This is asked as soon as there is one.";
+  if (why.kind === "offline") return "You are offline. The question will be sent when you reconnect.";
   const when = why.until === "woken" ? "" : ` Trying again in ${Math.ceil(wait)} s.`;
   return problemWords(why) + when;
 }

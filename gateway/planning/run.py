@@ -206,7 +206,7 @@ class Run:
     def look_at(self, kind: LookedAtKind, place: Box, text: str = "") -> None:
         """Note a region of the photo that was looked at; only so many are told."""
         if len(self.looked_at) < _MOST_LOOKED_AT:
-            left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), 4) for edge in place)
+            left, top, right, bottom = in_shares(place)
             self.looked_at.append(
                 LookedAt(
                     kind=kind, left=left, top=top, right=right, bottom=bottom, text=text[:_LOOKED_AT_CHARS]
@@ -374,3 +374,9 @@ class _Staged:
             self._work.__exit__(
                 type(raised) if raised else None, raised, raised.__traceback__ if raised else None
             )
+
+
+def in_shares(place: Box) -> Box:
+    """Return a region's edges, each in 0..1, as they are sent."""
+    left, top, right, bottom = (round(min(max(edge, 0.0), 1.0), 4) for edge in place)
+    return left, top, right, bottom

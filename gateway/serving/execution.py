@@ -22,7 +22,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 from contracts.answer import Experiment, Reason, Route, Verification
 from gateway.pipelines.experiments import varied
-from gateway.pipelines.port import PAPER_PIPELINES, Pipeline
+from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, Tunable
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import LivePlan
 from gateway.planning.run import OnEvent, Run
@@ -45,6 +45,7 @@ from gateway.steps.conclusion import (
     with_caution,
     withheld,
 )
+from gateway.thresholds import Thresholds
 
 LEAST_SHARE = 0.5
 """A question that waits may keep at least this share of its time waiting; it may be short of time anyway."""
@@ -123,6 +124,13 @@ class Execution:
                 raise
             finally:
                 self._end(progress)
+
+    def use_thresholds(self, thresholds: Thresholds) -> None:
+        """Answer with other thresholds from now on; a question on its way keeps those that it began with."""
+        self.pipelines = {
+            name: pipeline.using(thresholds) if isinstance(pipeline, Tunable) else pipeline
+            for name, pipeline in self.pipelines.items()
+        }
 
     def _pipeline(self, name: str) -> Pipeline:
         if name in self.pipelines:
@@ -234,7 +242,8 @@ class Execution:
         question, session = admitted.question, admitted.session
         if question.carried is not None:
             return
-        turn = Turn(query.question, outcome.answer, outcome.abstained, outcome.entity)
+        entity = outcome.entity and replace(outcome.entity, place=None)  # a later photo has other places
+        turn = Turn(query.question, outcome.answer, outcome.abstained, entity)
         async with run.optional(Stage.SESSION), run.stage(Stage.SESSION):
             await self.sessions.append_turn(
                 session.session_id, turn, question.photo, question.caller.tenant, create=not session.turns

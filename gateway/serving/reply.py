@@ -1,16 +1,18 @@
 """Make the body of an answer, its trace, and its record for metrics."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
 
-from contracts.answer import Answer, ModelUsage, Trace
+from contracts.answer import Answer, LookedAt, LookedAtKind, ModelUsage, Trace
 from contracts.errors import Problem
 from gateway.pipelines.port import Tunable
-from gateway.planning.run import Run
+from gateway.planning.run import Run, in_shares
 from gateway.reasoning.calls import ModelCalls
 from gateway.serving.metrics import QuestionRecord
 from gateway.serving.question import Admitted
+from gateway.state import Entity
 from gateway.steps.conclusion import Outcome
 
 _STOPPED_WITHIN_MS = 1.0
@@ -68,13 +70,25 @@ def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | N
             prompt_tokens=calls.prompt_tokens,
             completion_tokens=calls.completion_tokens,
         ),
-        looked_at=run.looked_at,
+        looked_at=_regions(run.looked_at, outcome.entity),
         advice=advice,
         transcript=run.transcript,
         speech=speech,
         verification=outcome.verification,
         closest=outcome.closest,
     )
+
+
+def _regions(looked_at: Sequence[LookedAt], entity: Entity | None) -> list[LookedAt]:
+    """Return the regions, with `shows_entity` on the crop that the entity was found in."""
+    place = in_shares(entity.place) if entity and entity.place else None
+    return [
+        region.model_copy(update={"shows_entity": True})
+        if region.kind is LookedAtKind.CROP
+        and (region.left, region.top, region.right, region.bottom) == place
+        else region
+        for region in looked_at
+    ]
 
 
 def to_record(progress: Progress) -> QuestionRecord:

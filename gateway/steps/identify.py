@@ -36,19 +36,20 @@ async def search_crops(
 
 
 async def search_pictures(
-    services: Services, pictures: Sequence[bytes], count: int, run: Run
+    services: Services, crops: Sequence[Crop], count: int, run: Run
 ) -> tuple[Entity, ...]:
     """Candidates for what pieces of the photo show; none for no pieces."""
-    if not pictures:
+    if not crops:
         return ()
-    size, found = Work(len(pictures)), tuple[Entity, ...]()
+    pictures, places = [crop.jpeg for crop in crops], [crop.place for crop in crops]
+    size, found = Work(len(crops)), tuple[Entity, ...]()
     async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, size) as deadline:
-        found = await services.search_photos(pictures, count, deadline)
+        found = await services.search_photos(pictures, count, deadline, places)
     run.explain.found(Stage.CROP_SEARCH, found)
     return found
 
 
-async def find_crops(services: Services, photo: Photo, labels: Sequence[str], run: Run) -> tuple[bytes, ...]:
+async def find_crops(services: Services, photo: Photo, labels: Sequence[str], run: Run) -> tuple[Crop, ...]:
     """Regions of the photo, as many as the plan still allows."""
     if not run.plan.crops:
         await run.skip(Stage.CROPPER)
@@ -58,7 +59,7 @@ async def find_crops(services: Services, photo: Photo, labels: Sequence[str], ru
         crops = await services.crop(photo.jpeg, labels, run.plan.crops, deadline)
     for crop in crops:
         run.look_at(LookedAtKind.CROP, crop.place)
-    return tuple(crop.jpeg for crop in crops)
+    return crops
 
 
 async def identify(

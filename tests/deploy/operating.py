@@ -13,9 +13,11 @@ from fastapi import FastAPI
 from chassis.http.serving import BoundApp, listen, running
 from corpus.ingest import IMAGES, PAGES
 from corpus.versions import Patience
+from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
+from deploy.lookup import lookup_router
 from deploy.operator import Operator, operator_router
 from deploy.sample import SAMPLE
 from deploy.uploads import Uploads
@@ -91,6 +93,9 @@ async def operated(
     bound = [BoundApp(app, listen("127.0.0.1", 0)) for app in (image_search, text_search)]
     searches = Searches(bound[0].url, text_search_url or bound[1].url, Patience(pauses_s=()))
     async with side_by_side() as group, running(bound):
+        settings = GatewaySettings(
+            keys=keys, image_search_url=searches.image_search_url, text_search_url=bound[1].url
+        )
         uploads = Uploads(folder / "uploads", limits.most_files, limits.most_bytes)
         indexing = Indexing(uploads, searches, group, sample=sample, most_s=limits.most_s)
         operator = Operator(
@@ -98,11 +103,9 @@ async def operated(
             Contents(lambda: text_search.state.pool.engine.store, PAGES, page_of),
             Thumbnails(folder / "image_search"),
             indexing,
+            RiskChoice.of(settings, folder),
         )
-        settings = GatewaySettings(
-            keys=keys, image_search_url=searches.image_search_url, text_search_url=bound[1].url
-        )
-        further = [operator_router(operator), documents_router(operator.indexing)]
+        further = [operator_router(operator), documents_router(indexing), lookup_router(indexing)]
         app = create_gateway(settings, tell_start=_nobody_is_told, further=further)
         async with live(app) as client:
             yield Operated(client, app, indexing)

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from bench import __main__ as command
-from bench.arrivals import Outcome, Reply, closed_loop, open_loop
-from bench.deployment import fate_of, fates
+from bench.arrivals import Outcome, closed_loop, open_loop
 from bench.figures import Table, percentile
-from bench.generator import reply_of
-from bench.peers import FASTAPI, HAYSTACK, OPEA, ask, installed, peer, peer_bodies
+from bench.overhead import NODE
+from bench.peers import FASTAPI, HAYSTACK, OPEA, ask, installed, peer
 from bench.ports import free_ports
-from bench.processes import running
-from bench.report import About, section, write
+from bench.processes import serving
+from bench.replies import Reply, fate_of, reply_of
+from bench.report import About, page, write
 
 pytestmark = pytest.mark.anyio
 
-ABOUT = About("one", "1. One", "Shows something.", "be quick.")
+ABOUT = About("one", "One", "Shows something.", "be quick.")
 TABLE = Table(("what", "ms"), (("a", "1.0"), ("b", "2.0")), "It is quick.", ("Measured twice.",))
 
 
@@ -109,9 +109,9 @@ def test_a_percentile_is_not_exceeded_by_its_share(values: list[float], wanted: 
 
 
 def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:
-    answered = b'{"reason": "answered", "abstained": false, "route": "rag", "degraded": ["ocr"]}'
-    assert reply_of(200, answered) == Reply(200, "answered", "rag", True, ("ocr",), confidence=None)
-    problem = b'{"type": "https://loreglass.dev/problems/overloaded"}'
+    answered = b'{"reason": "answered", "abstained": false, "degraded": ["ocr"]}'
+    assert reply_of(200, answered) == Reply(200, "answered", True, ("ocr",))
+    problem = b'{"type": "urn:loreglass:problem:overloaded"}'
     assert reply_of(503, problem) == Reply(503, "overloaded")
     assert reply_of(502, b"<html>") == Reply(502, "unreadable")
 
@@ -119,11 +119,12 @@ def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:
 @pytest.mark.parametrize(
     ("reply", "ms", "fate"),
     [
-        (Reply(200, "answered", "rag", True), 9_000, "full"),
-        (Reply(200, "answered", "rag", True, ("reranker",)), 9_000, "degraded"),
-        (Reply(200, "timed_out"), 9_000, "refused"),
-        (Reply(503, "overloaded"), 5, "refused"),
-        (Reply(200, "answered", "rag", True), 10_001, "late"),
+        (Reply(200, "answered", True), 9_000, "full"),
+        (Reply(200, "answered", True, ("reranker",)), 9_000, "degraded"),
+        (Reply(200, "timed_out"), 9_000, "timed out"),
+        (Reply(200, "no_evidence"), 9_000, "refused"),
+        (Reply(503, "overloaded"), 5, "turned away"),
+        (Reply(200, "answered", True), 10_001, "late"),
         (Reply(503, "overloaded"), 10_001, "late"),
         (Reply(0, "no reply"), 15_000, "late"),
         (Reply(500, "internal"), 5, "failed"),
@@ -131,20 +132,16 @@ def test_a_reply_is_told_by_its_reason_or_its_problem() -> None:
     ],
 )
 def test_every_request_ends_in_exactly_one_way(reply: Reply, ms: float, fate: str) -> None:
-    outcome = Outcome(0.0, 0.0, ms, reply)
-    assert fate_of(outcome) == fate
-    assert getattr(fates([outcome]), fate) == fates([outcome]).all == 1
+    assert fate_of(reply, ms, deadline_ms=10_000) == fate
 
 
-def test_only_the_sections_that_ran_are_written_anew(tmp_path: Path) -> None:
-    page, order = tmp_path / "benchmarks.md", ["one", "two"]
-    first = {"one": section(ABOUT, [TABLE], "a", "m"), "two": "<!-- bench:two -->\n## 2. Two\n\nOld.\n"}
-    write(order, first, page)
-    before = page.read_text("utf-8")
-    write(order, {}, page)
-    assert page.read_text("utf-8") == before
-    write(order, {"two": "<!-- bench:two -->\n## 2. Two\n\nNew.\n"}, page)
-    assert page.read_text("utf-8") == before.replace("Old.", "New.")
+def test_a_benchmark_writes_its_own_page_only(tmp_path: Path) -> None:
+    (tmp_path / "two.md").write_text("Old.", "utf-8")
+    write("one", page(ABOUT, [TABLE], "make one", "a machine"), tmp_path)
+    assert (tmp_path / "two.md").read_text("utf-8") == "Old."
+    text = (tmp_path / "one.md").read_text("utf-8")
+    assert text.startswith("# One\n\nShows something.\n\n**Goal:** be quick.\n\n| what | ms |")
+    assert text.endswith("It is quick.\n\n- Measured twice.\n\n`make one` on a machine.\n")
 
 
 def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:
@@ -154,7 +151,7 @@ def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:
 
 @pytest.fixture(scope="module")
 def services_url() -> Iterator[str]:
-    with running("bench.node") as services:
+    with serving(*NODE) as services:
         yield services.url
 
 
@@ -171,7 +168,7 @@ def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: st
     with peer(name, services_url) as subject:
         for kind in ("upload", "follow-up"):
             before = _calls(services_url)
-            said = ask(subject.url, peer_bodies(name)[kind])
+            said = ask(subject.url, subject.bodies[kind])
             for told in ("Direct line every 12 minutes", "local", "Marrow Quay Bridge"):
                 assert told in said
             after = _calls(services_url)
@@ -184,7 +181,7 @@ def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: st
 )
 def test_several_benchmarks_are_named_at_once(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    monkeypatch.setattr(command, "_measured", lambda benchmark, *_: ran.append(benchmark.about.name) or [])
+    monkeypatch.setattr(command, "_page", lambda benchmark, _: ran.append(benchmark.about.name) or "")
     app = typer.Typer()
     app.command()(command.main)
     ended = CliRunner().invoke(app, [*words, "--quick"])

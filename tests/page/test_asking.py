@@ -9,13 +9,24 @@ from playwright.sync_api import Route, expect
 
 from chassis.keys import ApiKey
 from contracts.answer import CitationKind, Reason
+from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
+from contracts.ocr import OcrReply
 from contracts.text_search import TextHit, TextSearchReply
 from gateway.state import Context, Query, Quote, Reply
 from tests.page.browser import Wearer
 from tests.page.conftest import Open
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit
-from tests.unit.gateway.platform import keys_file
+from tests.unit.gateway.fakes import (
+    BOOK,
+    PAGES,
+    FakeServices,
+    Mood,
+    crop_region,
+    found_in_second_crop,
+    image_hit,
+    text_line,
+)
+from tests.unit.gateway.platform import PHOTO, keys_file
 from tests.unit.gateway.reasoners import ScriptedReasoner
 
 HOSTILE = '<img src=x onerror="document.title=1"><b>bold</b>'
@@ -64,6 +75,24 @@ def test_camera_question_is_answered_aloud_with_its_source_and_stays(open_page: 
     assert (asked.photo.width, asked.photo.height) == (960, 1280)
 
 
+def test_only_regions_that_show_the_thing_or_are_cited_are_marked(
+    services: FakeServices, open_page: Open
+) -> None:
+    services.image_search.reply = found_in_second_crop
+    regions = [crop_region(PHOTO), crop_region(PHOTO, left=40)]
+    services.cropper.reply = CropReply(regions=regions, width=100, height=50)
+    lines = [text_line("THE SALT ROAD"), text_line("price 9.99", 1)]
+    services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
+    with open_page(services) as (wearer, _):
+        wearer.look()
+        turn = wearer.answer("Who wrote this?")
+        expect(wearer.page.locator("#regions rect.crop")).to_have_count(1)
+        expect(wearer.page.locator("#regions rect.crop")).to_have_attribute("x", "384")
+        expect(wearer.page.locator("#regions rect.text title")).to_have_text(["THE SALT ROAD"])
+        turn.locator(".how summary").click()
+        assert turn.locator(".read").inner_text() == "Read in the photo\nTHE SALT ROAD\nprice 9.99"
+
+
 def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open) -> None:
     said = ["It costs $4.99 and is 3.5 m long.", "It is red!"]
     text = " ".join(said)
@@ -77,6 +106,20 @@ def test_decimal_point_ends_no_sentence(services: FakeServices, open_page: Open)
     with open_page(services, ScriptedReasoner(say=quote_page)) as (wearer, _):
         wearer.answer("What does the rope cost?")
         assert wearer.spoken() == said
+
+
+def test_print_keeps_its_lines(services: FakeServices, open_page: Open) -> None:
+    said = ["MENU", "Plum cake 4.00", "Tea 2.50"]
+    lines = [text_line(text, row) for row, text in enumerate(said)]
+    services.ocr.reply = OcrReply(lines=lines, width=96, height=64)
+
+    def quote_print(_: Query, context: Context) -> Reply:
+        place = next(n for n, each in enumerate(context.evidence) if each.kind is CitationKind.PHOTO)
+        return Reply(" ".join(said), 0.9, tuple(Quote(place, text) for text in said))
+
+    with open_page(services, ScriptedReasoner(say=quote_print)) as (wearer, _):
+        wearer.look()
+        assert wearer.answer("What does it say?").locator(".answer").inner_text().split("\n") == said
 
 
 def test_muted_page_is_silent_and_stays_muted(open_page: Open) -> None:
@@ -97,7 +140,7 @@ def test_follow_up_keeps_the_photo_until_a_new_one_is_taken(open_page: Open) -> 
         wearer.look()
         wearer.answer("Who wrote this?")
         wearer.answer("How many pages does it have?")
-        wearer.page.get_by_role("button", name="Look").click()
+        wearer.page.get_by_role("button", name="New photo").click()
         wearer.answer("And this one?")
     assert [new for _, new in sent(reasoner)] == [True, False, True]
     assert len(reasoner.queries[2].history) == 2
@@ -107,7 +150,7 @@ def test_removed_photo_is_not_asked_about(open_page: Open, photo: Path) -> None:
     reasoner = ScriptedReasoner()
     with open_page(reasoner=reasoner) as (wearer, _):
         for leave in (
-            lambda: wearer.page.get_by_role("button", name="Look").click(),
+            lambda: wearer.page.get_by_role("button", name="New photo").click(),
             lambda: wearer.open("/"),
         ):
             wearer.page.locator("#file").set_input_files(photo)
@@ -147,6 +190,27 @@ def test_new_conversation_deletes_turns_and_session(open_page: Open) -> None:
         expect(wearer.page.locator(".turn")).to_have_count(0)
         wearer.open("/")
         expect(wearer.page.locator(".turn")).to_have_count(0)
+
+
+def test_history_is_deleted_entry_by_entry_and_as_a_whole(open_page: Open) -> None:
+    with open_page() as (wearer, _):
+        for question in ("Who wrote The Salt Road?", "How many pages has it?", "When?"):
+            wearer.answer(question)
+        entries = wearer.page.locator("#history-list li")
+        wearer.page.get_by_role("button", name="More").click()
+        wearer.page.get_by_role("button", name="History").click()
+        expect(entries).to_have_count(3)
+        expect(entries.first).to_contain_text("When?")
+        entries.nth(1).get_by_role("button", name="Delete").click()
+        expect(entries).to_have_count(2)
+        expect(wearer.page.locator(".turn .question")).to_have_text(["Who wrote The Salt Road?", "When?"])
+        with wearer.page.expect_response(lambda reply: "/sessions/" in reply.url):
+            wearer.page.get_by_role("button", name="Delete all").click()
+        wearer.open("/")
+        expect(wearer.page.locator(".turn")).to_have_count(0)
+        wearer.page.get_by_role("button", name="More").click()
+        wearer.page.get_by_role("button", name="History").click()
+        expect(wearer.page.get_by_text("No questions yet.")).to_be_visible()
 
 
 def test_late_answer_does_not_join_a_new_conversation(open_page: Open) -> None:
@@ -208,7 +272,7 @@ def test_photo_can_be_pasted_or_dropped(open_page: Open, photo: Path) -> None:
             wearer.page.evaluate(ARRIVE, [way, base64.b64encode(photo.read_bytes()).decode()])
             wearer.page.locator("#stage[data-showing=photo]").wait_for()
             wearer.answer("Who wrote this?")
-            wearer.page.get_by_role("button", name="Look").click()
+            wearer.page.get_by_role("button", name="New photo").click()
             wearer.page.locator("#stage[data-showing=nothing]").wait_for()
     assert sent(reasoner) == [("Who wrote this?", True)] * 2
 
@@ -235,7 +299,7 @@ def test_file_that_is_not_a_photo_is_refused(open_page: Open, tmp_path: Path) ->
     text.write_text("notes")
     with open_page() as (wearer, _):
         wearer.page.locator("#file").set_input_files(text)
-        expect(wearer.page.locator("#hint")).to_have_text("That is no photo.")
+        expect(wearer.page.locator("#hint")).to_have_text("This file is not a photo.")
         wearer.page.locator("#file").set_input_files(broken)
         wearer.page.locator("#stage[data-showing=unseen]").wait_for()
         wearer.ask("Who wrote this?")
@@ -249,16 +313,16 @@ def test_key_is_entered_once_and_can_be_removed(open_page: Open, tmp_path: Path)
         dialog = wearer.page.get_by_role("dialog")
         wearer.ask("Who wrote The Salt Road?")
         dialog.get_by_label("Key").fill(ApiKey.new().text)
-        dialog.get_by_role("button", name="Keep it").click()
+        dialog.get_by_role("button", name="Save").click()
         expect(dialog.get_by_role("alert")).to_contain_text("not known")
         dialog.get_by_label("Key").fill(key.text)
-        dialog.get_by_role("button", name="Keep it").click()
+        dialog.get_by_role("button", name="Save").click()
         expect(wearer.turn()).to_have_attribute("data-status", "done")
         wearer.open("/")
         wearer.answer("Who wrote The Salt Road?")
         wearer.page.get_by_role("button", name="More").click()
         wearer.page.get_by_role("button", name="Key").click()
-        dialog.get_by_role("button", name="Forget the key").click()
+        dialog.get_by_role("button", name="Remove the key").click()
         wearer.ask("Who wrote The Salt Road?")
         expect(dialog.get_by_label("Key")).to_be_visible()
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from anyio.from_thread import BlockingPortal
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, ConsoleMessage, Page
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect
 
 from chassis.keys import ApiKey
 from clients.keys import entry
@@ -15,7 +16,8 @@ from deploy.indexing import Indexing
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from tests.deploy.operating import cover, tiny_world
-from tests.page.browser import DESK, PHONE
+from tests.page.browser import DESK, PHONE, wearer
+from tests.page.geometry import all_faults
 
 NARROW = {"width": 320, "height": 568}
 MILL = b"# The Old Mill\n\nThe Old Mill was built in 1887. The Old Mill was built by Ada Brook.\n"
@@ -79,6 +81,7 @@ def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Pag
     page.goto(f"{address}/operator")
     page.get_by_text("Nothing is indexed yet.").wait_for()
     assert violations(page) == []
+    assert all_faults(page) == []
     page.get_by_role("button", name="Index the sample").click()
     page.locator("#job-words", has_text="Done: ").wait_for()
     page.wait_for_selector("#things img")
@@ -89,6 +92,21 @@ def test_empty_index_offers_the_sample_and_then_shows_it(address: str, page: Pag
     page.get_by_role("button", name="Pages").click()
     page.wait_for_selector("#things[data-kind=pages] li")
     assert violations(page) == []
+    assert all_faults(page) == []
+
+
+def test_wearers_page_indexes_the_sample_and_then_answers(address: str, browser: Browser) -> None:
+    with wearer(browser, address) as somebody:
+        somebody.page.get_by_role("button", name="Index the sample").click()
+        expect(somebody.page.locator(".sample")).to_contain_text("The sample is indexed.", timeout=WITHIN_MS)
+        assert all_faults(somebody.page) == []
+        expect(somebody.answer("When is the fair?").locator(".answer")).to_contain_text("June")
+
+
+def test_wearers_page_tells_who_may_index(key: ApiKey, address: str, browser: Browser) -> None:
+    with wearer(browser, address) as somebody:
+        somebody.page.get_by_role("button", name="Index the sample").click()
+        expect(somebody.page.locator(".empty-index")).to_contain_text("Only the operator can index.")
 
 
 def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> None:
@@ -99,6 +117,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     page.set_input_files("#files", {"name": "IMG_1.jpg", "mimeType": "image/jpeg", "buffer": cover(4)})
     page.get_by_label("What IMG_1.jpg shows").fill("Salt Road")
     assert violations(page) == []
+    assert all_faults(page) == []
     page.get_by_role("button", name="Name it").click()
     page.get_by_role("button", name="Index 4 files").click()
     page.locator("#job-words", has_text="Done: 3 added, 1 rejected.").wait_for()
@@ -110,6 +129,7 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
     page.get_by_role("button", name="Details of Salt Road").click()
     page.wait_for_selector("#documents[open] article")
     assert violations(page) == []
+    assert all_faults(page) == []
     page.get_by_label("What it shows").first.fill("The Salt Road")
     page.get_by_role("button", name="Rename").first.click()
     page.locator("#status", has_text="Renamed.").wait_for()
@@ -133,11 +153,15 @@ def test_files_are_named_indexed_and_asked_about(address: str, page: Page) -> No
 
     page.fill("#ask-question", "How many windows does the Old Mill have?")
     page.get_by_role("button", name="Ask").click()
-    closest = page.locator("#answer .source", has_text="The Old Mill was built")
+    closest = page.locator("#answer .source", has_text="The Old Mill was built").first
     closest.wait_for()
     assert "The closest I found:" in page.locator("#answer").inner_text()
+    assert "Why it was refused" in page.locator("#answer").inner_text()
+    page.locator(".evidence summary").click()
+    expect(page.locator(".evidence")).to_contain_text("built in 1887")
     assert bars[-1] > bars[0]
     assert violations(page) == []
+    assert all_faults(page) == []
     page.reload()
     page.wait_for_selector(".timeline")
     assert page.locator(".timeline tbody th small").all_inner_texts() == rows
@@ -182,6 +206,47 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     assert violations(page) == []
     page.get_by_role("button", name="Enter a key").click()
     page.get_by_label("Key", exact=True).fill(key.text)
-    page.get_by_role("button", name="Keep it").click()
+    page.get_by_role("button", name="Save").click()
     page.get_by_text("Nothing is indexed yet.").wait_for()
     assert not page.locator("#shut").is_visible()
+    page.get_by_placeholder("Name", exact=True).fill("anna")
+    page.get_by_role("button", name="Make a key").click()
+    made = page.locator("#made-key code").inner_text()
+    assert ApiKey.parse(made) is not None
+    expect(page.locator("#keys-list li")).to_have_count(2)
+    assert violations(page) == []
+    assert all_faults(page) == []
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Revoke the key of anna").click()
+    expect(page.locator("#keys-list li")).to_have_count(1)
+    page.get_by_label("Careful").check()
+    expect(page.locator("#status")).to_have_text("Thresholds: careful.")
+    page.reload()
+    expect(page.get_by_label("Careful")).to_be_checked()
+    assert made not in page.content()
+
+
+def test_without_lan_the_view_says_how_a_phone_is_added(address: str, page: Page) -> None:
+    page.goto(f"{address}/operator")
+    page.get_by_role("button", name="Show a code").click()
+    page.get_by_text("Start it with: loreglass serve --lan").wait_for()
+
+
+def test_a_phone_joins_by_the_code_of_the_view(
+    tmp_path: Path, portal: BlockingPortal, browser: Browser, page: Page
+) -> None:
+    settings = PocketSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path)
+    with portal.wrap_async_context_manager(platform(settings)) as running:
+        page.goto(f"{running.gateway_url}/operator")
+        page.get_by_role("button", name="Show a code").click()
+        page.get_by_alt_text("QR code of the address").wait_for()
+        assert violations(page) == []
+        joining = urlsplit(page.locator("#invitation code").first.inner_text())
+        phone = browser.new_context(ignore_https_errors=True)  # as after "visit this site anyway"
+        seen = phone.new_page()
+        seen.goto(joining._replace(netloc=f"127.0.0.1:{joining.port}").geturl())
+        seen.locator("body[data-ready=yes]").wait_for(state="attached")
+        key = seen.evaluate("() => Object.values(localStorage).find((value) => value.includes('lg_'))")
+        phone.close()
+    assert key
+    assert seen.url.endswith("/")

@@ -124,7 +124,7 @@ def test_recording_made_offline_is_sent_later(talk_to: Open, servers: SpeechServ
 def test_without_speech_servers_the_button_takes_the_photo(open_page: Open) -> None:
     with open_page() as (wearer, _):
         wearer.look()
-        wearer.page.get_by_role("button", name="Take the photo and type").click()
+        wearer.page.get_by_role("button", name="Type a question").click()
         wearer.page.locator("#stage[data-showing=photo]").wait_for()
         expect(wearer.page.get_by_label("Your question")).to_be_focused()
 

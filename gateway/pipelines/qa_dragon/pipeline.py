@@ -192,10 +192,12 @@ class QaDragonPipeline:
         if query.photo is None:
             return ()
         crops = await find_crops(self.services, query.photo, labels, run) if labels else ()
-        pictures = (*crops, query.photo.jpeg)
+        pictures = (*(crop.jpeg for crop in crops), query.photo.jpeg)
         size, found = Work(len(pictures)), tuple[Entity, ...]()
         async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH, size) as deadline:
-            found = await self.services.search_photos(pictures, self.retrieval.image_hits, deadline)
+            found = await self.services.search_photos(
+                pictures, self.retrieval.image_hits, deadline, [crop.place for crop in crops]
+            )
         run.explain.found(Stage.IMAGE_SEARCH, found)
         return found
 

@@ -132,12 +132,18 @@ def print_of(*lines: TextLine) -> OcrReply:
     return OcrReply(lines=list(lines), width=96, height=64)
 
 
-def crop_region(image: bytes) -> Region:
+def found_in_second_crop(sent: tuple[list[bytes], int]) -> ImageSearchReply:
+    """The book, in the second of several pictures; nothing in the whole photo."""
+    hits = [image_hit(score=0.9).model_copy(update={"image_index": 1})] if len(sent[0]) > 1 else []
+    return ImageSearchReply(hits=hits, collection="images")
+
+
+def crop_region(image: bytes, left: float = 0) -> Region:
     """A region with a picture of its own."""
     return Region(
         kind=RegionKind.QUADRILATERAL,
         score=0.9,
-        box=Box(left=0, top=0, right=10, bottom=10),
+        box=Box(left=left, top=0, right=left + 10, bottom=10),
         quadrilateral=[Point(x=0, y=0), Point(x=10, y=0), Point(x=10, y=10), Point(x=0, y=10)],
         image=base64.b64encode(image),
     )

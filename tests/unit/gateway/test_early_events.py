@@ -11,6 +11,7 @@ from tests.unit.gateway.fakes import (
     FakeServices,
     Mood,
     crop_region,
+    found_in_second_crop,
     image_hit,
     images,
     pages,
@@ -62,12 +63,16 @@ async def test_stage_events_have_the_time_left(world: World) -> None:
 
 
 async def test_regions_are_fractions_of_the_photo(services: FakeServices) -> None:
-    services.image_search.reply = images(image_hit(score=0.6))
-    services.cropper.reply = CropReply(regions=[crop_region(PHOTO)], width=100, height=50)
+    services.image_search.reply = found_in_second_crop
+    regions = [crop_region(PHOTO), crop_region(PHOTO, left=40)]
+    services.cropper.reply = CropReply(regions=regions, width=100, height=50)
     async with gateway_before(services) as world:
         answer = await world.ask()
     crops = [each for each in answer.looked_at if each.kind == "crop"]
-    assert [(each.left, each.top, each.right, each.bottom) for each in crops] == [(0.0, 0.0, 0.1, 0.2)]
+    places = [(each.left, each.top, each.right, each.bottom) for each in crops]
+    assert places == [(0.0, 0.0, 0.1, 0.2), (0.4, 0.0, 0.5, 0.2)]
+    assert [each.shows_entity for each in crops] == [False, True]
+    assert answer.entity == BOOK
     [text] = [each for each in answer.looked_at if each.kind == "text"]
     assert (text.text, text.left, text.bottom) == ("THE SALT ROAD", pytest.approx(10 / 96, abs=1e-3), 0.25)
 
