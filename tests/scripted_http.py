@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from chassis.http.client import Body, HttpClient, Response
+from chassis.http.client import HttpClient, Response
 
 Handle = Callable[[str, Mapping[str, str]], Awaitable["Scripted"]]
 """The address and the headers of a request -> its reply. May raise `ExchangeError`s."""
@@ -31,7 +31,7 @@ class ScriptedHttp:
 
     @asynccontextmanager
     async def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: Body = ()
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AsyncIterator[Response]:
         """As `HttpClient` has it."""
         yield await self._handle(url, headers)
@@ -46,7 +46,7 @@ class Sent:
 
     @asynccontextmanager
     async def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: Body = ()
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AsyncIterator[Response]:
         """As `HttpClient` has it."""
         self.headers.append(headers)

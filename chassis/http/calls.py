@@ -3,13 +3,14 @@
 import asyncio
 import math
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
+from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, error_from_problem
 from chassis.http.client import (
-    Body,
     ConnectTimeoutError,
     ExchangeError,
     HttpClient,
@@ -19,7 +20,7 @@ from chassis.http.client import (
     whole,
 )
 from chassis.http.multipart import Fields, FilePart, form
-from chassis.http.pool import ConnectionPool
+from chassis.http.pool import connection_pool
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -43,9 +44,9 @@ _IDLE_S = 3.0
 """Ready-made servers (uvicorn, so vLLM) close a connection after five idle seconds; we do it first."""
 
 
-def http_client() -> ConnectionPool:
-    """The client of a process; one connection pool for all services. To be made in an event loop."""
-    return ConnectionPool(_CONNECTIONS, _IDLE_S, CONNECT_S)
+def http_client() -> AbstractAsyncContextManager[HttpClient]:
+    """Open the client of a process; one connection pool for all services."""
+    return connection_pool(_CONNECTIONS, _IDLE_S, CONNECT_S)
 
 
 class ServiceClient:
@@ -89,7 +90,7 @@ class ServiceClient:
         weight_ms: float = 0.0,
     ) -> Reply:
         """Send `body` as JSON. `weight_ms`: how long the work is expected to keep a shared card busy."""
-        content = [body.model_dump_json(exclude_none=True).encode()]
+        content = body.model_dump_json(exclude_none=True).encode()
         return await self._guarded(method, path, reply, deadline, weight_ms, _JSON, content)
 
     async def send_multipart(
@@ -115,7 +116,7 @@ class ServiceClient:
         deadline: Deadline,
         weight_ms: float,
         media_type: str,
-        body: Body,
+        body: bytes,
     ) -> Reply:
         if self._guard is None:
             return await self._call(method, path, reply, deadline, media_type, body)
@@ -130,19 +131,19 @@ class ServiceClient:
         reply: type[Reply],
         deadline: Deadline,
         media_type: str = "",
-        body: Body = (),
+        body: bytes = b"",
     ) -> Reply:
         deadline.require()
-        with span(f"{method} {self._name}", "client") as call:
-            if call.recorded:
-                call.set(**self._described(method))
+        with span(f"{method} {self._name}", kind=SpanKind.CLIENT) as call:
+            if call.is_recording():
+                call.set_attributes(self._described(method))
             sent = self._headers(deadline, media_type)
             try:
                 async with (
                     asyncio.timeout(deadline.remaining_s()),
                     self._http.exchange(method, self._base_url + path, sent, body) as response,
                 ):
-                    call.set(**{_STATUS: response.status})
+                    call.set_attribute(_STATUS, response.status)
                     content = await whole(response, MAX_REPLY_BYTES)
             except ConnectTimeoutError as error:
                 raise DependencyUnavailable(f"{self._name} does not accept connections.") from error

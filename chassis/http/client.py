@@ -1,36 +1,33 @@
-"""What our clients want of HTTP, and how it fails; `chassis.http.pool` speaks it."""
+"""The HTTP client that our clients use, and its errors. `chassis.http.pool` implements it."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 import httpx
 
-PORTS = {"http": 80, "https": 443}
-"""Where an address names none."""
-
-Body = Sequence[bytes]
-"""A request's body in pieces, which are sent one after the other and never joined."""
+_PORTS = {"http": 80, "https": 443}
+"""Default ports."""
 
 
 class ExchangeError(Exception):
-    """The exchange broke; whether the server did what it was asked is not known."""
+    """The exchange failed. The server may have executed the request."""
 
 
 class ConnectTimeoutError(ExchangeError):
-    """The server does not accept connections: it was never asked."""
+    """The server does not accept connections: the request was not sent."""
 
 
 class DisconnectedError(ExchangeError):
-    """The server closed a connection that was kept, and did not reply; it may have taken the request."""
+    """The server closed an idle connection and did not reply. It may have executed the request."""
 
 
 class ResponseTooLargeError(Exception):
-    """The body has more bytes than the caller takes."""
+    """The body has more bytes than the caller accepts."""
 
 
 class Response(Protocol):
-    """The head of a reply. `headers`: asked for by lower-case names."""
+    """A reply whose headers have arrived; their names are looked up in lower case."""
 
     @property
     def status(self) -> int: ...
@@ -39,7 +36,7 @@ class Response(Protocol):
     def headers(self) -> Mapping[str, str]: ...
 
     def pieces(self) -> AsyncIterator[bytes]:
-        """The body as it comes. Raises `ExchangeError`."""
+        """Yield the body as it arrives. Raises `ExchangeError`."""
         ...
 
 
@@ -47,17 +44,17 @@ class HttpClient(Protocol):
     """The seam between us and the network."""
 
     def exchange(
-        self, method: str, url: str, headers: Mapping[str, str], body: Body = ()
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
     ) -> AbstractAsyncContextManager[Response]:
-        """Send the request and wait for the reply's head; leaving early closes the connection.
+        """Send the request and yield the reply once its headers arrived. Leaving early closes the connection.
 
-        Raises `ExchangeError`. Keeps no time but that of connecting: that is the caller's to do.
+        Raises `ExchangeError`. Only connecting has a time limit here; callers set their own for the rest.
         """
         ...
 
 
 async def whole(response: Response, most: int) -> bytes:
-    """The body. Raises `ResponseTooLargeError` once it is longer than `most` bytes, and `ExchangeError`."""
+    """Return the body. Raises `ResponseTooLargeError` above `most` bytes, and `ExchangeError`."""
     first, read = b"", bytearray()  # and no list: pieces may be of two bytes each
     async for piece in response.pieces():
         if len(first) + len(read) + len(piece) > most:
@@ -70,6 +67,6 @@ async def whole(response: Response, most: int) -> bytes:
 
 
 def server_attributes(url: str) -> dict[str, str | int]:
-    """Whom a span says was called. Raises `httpx.InvalidURL` for what is no address."""
+    """Return a span's attributes for the server. Raises `httpx.InvalidURL`."""
     address = httpx.URL(url)
-    return {"server.address": address.host, "server.port": address.port or PORTS.get(address.scheme, 0)}
+    return {"server.address": address.host, "server.port": address.port or _PORTS.get(address.scheme, 0)}

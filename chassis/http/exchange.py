@@ -7,12 +7,13 @@ import asyncio
 import time
 import uuid
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from contextlib import ExitStack, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
 import structlog
+from opentelemetry.trace import INVALID_SPAN, Span, SpanContext, TraceFlags, format_trace_id
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.errors import (
@@ -29,8 +30,8 @@ from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
 from chassis.telemetry.metrics import Metrics, known_method
-from chassis.telemetry.spans import UNRECORDED, Span, exchange_span
-from chassis.telemetry.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
+from chassis.telemetry.spans import exchange_span, mark_failed
+from chassis.telemetry.tracing import TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
 from contracts import headers
 
 _DEADLINE, _TRACE = headers.DEADLINE.lower().encode(), headers.TRACE.lower().encode()
@@ -73,7 +74,8 @@ class _Exchange:
     trace_id: str
     started: float
     headers: Mapping[bytes, bytes]
-    span: Span = UNRECORDED
+    caller: SpanContext | None = None
+    span: Span = INVALID_SPAN
     deadline: Deadline | None = None
     status: int = 0
     failure: LoreglassError | None = None
@@ -106,12 +108,9 @@ class ExchangeMiddleware:
             return
         exchange = _begin(scope, self._limits.trust_remote_sampling)
         self._metrics.begin()
-        if scope["path"] not in _UNTRACED:
-            at_the_edge = not self._limits.trust_remote_sampling
-            exchange.span = exchange_span(
-                self._metrics.service, known_method(scope["method"]), at_the_edge=at_the_edge
-            )
-        with exchange.span:
+        method, at_the_edge = known_method(scope["method"]), not self._limits.trust_remote_sampling
+        traced = exchange_span(self._metrics.service, method, exchange.caller, at_the_edge=at_the_edge)
+        with nullcontext(INVALID_SPAN) if scope["path"] in _UNTRACED else traced as exchange.span:
             try:
                 await self._run(scope, receive, _Sender(send, exchange), exchange)
             finally:
@@ -202,7 +201,7 @@ class ExchangeMiddleware:
         seconds = time.monotonic() - exchange.started
         problem = exchange.failure.kind.value if exchange.failure else noted_problem(scope)
         self._metrics.observe(route, scope["method"], status, seconds, problem)
-        if exchange.span.recorded:
+        if exchange.span.is_recording():
             _tell(exchange.span, scope, route, status, problem)
         fields: dict[str, str | float] = {"problem": problem} if problem else {}
         if exchange.deadline is not None and _DEADLINE in exchange.headers:
@@ -224,8 +223,8 @@ class ExchangeMiddleware:
 def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> None:
     """Set OpenTelemetry's attributes. No path and no query: they may hold a session's id or a question."""
     method = known_method(scope["method"])
-    span.set(
-        **{
+    span.set_attributes(
+        {
             "http.request.method": method,
             "http.response.status_code": status,
             "url.scheme": scope["scheme"],
@@ -233,10 +232,10 @@ def _tell(span: Span, scope: Scope, route: str, status: int, problem: str) -> No
         }
     )
     if route != _UNMATCHED:
-        span.rename(f"{method} {route}")
-        span.set(**{"http.route": route})
+        span.update_name(f"{method} {route}")
+        span.set_attribute("http.route", route)
     if status >= _SERVER_ERROR:
-        span.failed(problem or str(status))
+        mark_failed(span, problem or str(status))
 
 
 class _Sender:
@@ -260,12 +259,12 @@ def _begin(scope: Scope, trust_remote_sampling: bool) -> _Exchange:
     for name, value in scope["headers"]:
         if name in _READ:  # one that comes twice is one list, which no header but tracestate may be
             given[name] = given[name] + b"," + value if name in given else value
-    caller = read_caller(_text(given, _PARENT), _text(given, _STATE)) if _PARENT in given else None
+    caller = read_caller(_text(given, _PARENT) or "", _text(given, _STATE) or "")
     if caller and not trust_remote_sampling:
-        caller = replace(caller, sampled=False)
-    CALLER.set(caller)
-    trace_id = caller.trace_id if caller else _text(given, _TRACE) or ""
-    exchange = _Exchange(trace_id if is_trace_id(trace_id) else uuid.uuid4().hex, time.monotonic(), given)
+        caller = SpanContext(caller.trace_id, caller.span_id, True, TraceFlags(0), caller.trace_state)
+    trace_id = format_trace_id(caller.trace_id) if caller else _text(given, _TRACE) or ""
+    trace_id = trace_id if is_trace_id(trace_id) else uuid.uuid4().hex
+    exchange = _Exchange(trace_id, time.monotonic(), given, caller)
     TRACE_ID.set(exchange.trace_id)
     return exchange
 

@@ -1,4 +1,4 @@
-"""Forms as browsers send them (RFC 7578), in pieces: a photo in one is not copied."""
+"""Forms as browsers send them (RFC 7578)."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +14,13 @@ _ESCAPED = str.maketrans({'"': "%22", "\r": "%0D", "\n": "%0A"})
 """In names: WHATWG HTML, 4.10.21.8."""
 
 
-def form(files: Sequence[FilePart], fields: Fields) -> tuple[str, list[bytes]]:
-    """Media type and body, its pieces in order; without files there is no boundary to it."""
+def form(files: Sequence[FilePart], fields: Fields) -> tuple[str, bytes]:
+    """Return the media type and the body; without files there is no boundary in it."""
     if not files:
-        return "application/x-www-form-urlencoded", [urlencode(fields, doseq=True).encode()]
+        return "application/x-www-form-urlencoded", urlencode(fields, doseq=True).encode()
     boundary = os.urandom(16).hex()  # that nobody who writes a part can foresee
-    pieces = list(_pieces(f"--{boundary}\r\n", files, fields))
-    pieces.append(f"--{boundary}--\r\n".encode())
-    return f"multipart/form-data; boundary={boundary}", pieces
+    pieces = _pieces(f"--{boundary}\r\n", files, fields)
+    return f"multipart/form-data; boundary={boundary}", b"".join([*pieces, f"--{boundary}--\r\n".encode()])
 
 
 def _pieces(opening: str, files: Sequence[FilePart], fields: Fields) -> Iterator[bytes]:

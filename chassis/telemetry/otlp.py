@@ -4,15 +4,11 @@ The SDK reads the rest of its usual variables itself: sampler, endpoint, headers
 Names and attributes are those of its semantic conventions for HTTP.
 """
 
-import contextlib
-import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextvars import Token
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import structlog
 from opentelemetry import trace
@@ -27,70 +23,15 @@ from opentelemetry.sdk.trace.export import (
 )
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, SamplingResult
-from opentelemetry.trace import SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
-from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Clock
-from chassis.telemetry.spans import CURRENT, UNRECORDED, Attribute, Kind, Span
-from chassis.telemetry.tracing import CALLER, TRACE_ID, Caller, traceparent
+from chassis.telemetry.tracing import TRACE_ID
 
 _SCOPE = "loreglass"
-_KINDS: dict[Kind, SpanKind] = {"internal": SpanKind.INTERNAL, "client": SpanKind.CLIENT}
 _FLUSH_S = 2.0
 _SAY_EVERY_S = 300.0
 
 log = structlog.get_logger()
-
-
-class _RecordedSpan(Span):
-    """A span of the SDK, and the current one inside its `with` block."""
-
-    __slots__ = ("_span", "_token", "_tracer")
-    recorded = True
-
-    def __init__(self, tracer: trace.Tracer, started: trace.Span) -> None:
-        self._tracer = tracer
-        self._span = started
-        self._token: Token[Span] | None = None
-
-    def set(self, **attributes: Attribute) -> None:
-        self._span.set_attributes(attributes)
-
-    def rename(self, name: str) -> None:
-        self._span.update_name(name)
-
-    def failed(self, kind: str) -> None:
-        self._span.set_attribute("error.type", kind)
-        self._span.set_status(Status(StatusCode.ERROR))
-
-    def child(self, name: str, kind: Kind, attributes: Mapping[str, Attribute]) -> Span:
-        within = trace.set_span_in_context(self._span, Context())
-        return _RecordedSpan(
-            self._tracer, self._tracer.start_span(name, within, _KINDS[kind], dict(attributes))
-        )
-
-    def traceparent(self, trace_id: str) -> str:
-        context = self._span.get_span_context()
-        return traceparent(trace_id, f"{context.span_id:016x}", sampled=context.trace_flags.sampled)
-
-    def __enter__(self) -> Self:
-        self._token = CURRENT.set(self)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._token is not None:
-            # An iterator may be finished by another task, where this was never the current one.
-            with contextlib.suppress(ValueError):
-                CURRENT.reset(self._token)
-        if isinstance(error, LoreglassError):
-            self.failed(error.kind.value)
-        elif isinstance(error, Exception):
-            self.failed(type(error).__qualname__)
-        elif error is not None:
-            self._span.set_attribute("loreglass.cancelled", True)
-        self._span.end()
 
 
 class OpenTelemetry:
@@ -104,14 +45,7 @@ class OpenTelemetry:
         self._processors = [_processor(name) for name in exporters]
         self._tracers: dict[tuple[str, bool], trace.Tracer] = {}
         self._lock = threading.Lock()
-        self._tracer("gateway")  # what is wrong with the variables is said now
-        logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)  # a line an attempt; ours is enough
-
-    def exchange(self, service: str, name: str, *, at_the_edge: bool) -> Span:
-        """See `chassis.telemetry.spans.exchange_span`."""
-        tracer = self._tracer(service, at_the_edge)
-        started = tracer.start_span(name, _remote(CALLER.get()), SpanKind.SERVER)
-        return _RecordedSpan(tracer, started) if started.is_recording() else UNRECORDED
+        self.tracer("gateway")  # what is wrong with the variables is said now
 
     def close(self) -> None:
         """Send what waits."""
@@ -121,7 +55,8 @@ class OpenTelemetry:
             flushing.join(_FLUSH_S)
             exporter.shutdown()
 
-    def _tracer(self, service: str, at_the_edge: bool = False) -> trace.Tracer:
+    def tracer(self, service: str, at_the_edge: bool = False) -> trace.Tracer:
+        """Return the tracer of an app; `at_the_edge` as in `chassis.telemetry.spans.exchange_span`."""
         key = service, at_the_edge
         with self._lock:
             if key not in self._tracers:
@@ -155,7 +90,8 @@ class _EdgeSampler(Sampler):
             settled = ALWAYS_ON if parent.trace_flags.sampled else ALWAYS_OFF
             return settled.should_sample(parent_context, trace_id, name, *arguments, **more)
         drawn = RandomIdGenerator().generate_trace_id()
-        return self._sampler.should_sample(Context(), drawn, name, *arguments, **more)
+        result = self._sampler.should_sample(Context(), drawn, name, *arguments, **more)
+        return SamplingResult(result.decision, result.attributes, parent.trace_state)
 
     def get_description(self) -> str:
         return f"Edge{{{self._sampler.get_description()}}}"
@@ -167,6 +103,10 @@ class _RequestsIds(RandomIdGenerator):
     def generate_trace_id(self) -> int:
         given = TRACE_ID.get()
         return int(given, 16) if given else super().generate_trace_id()
+
+    def is_trace_id_random(self) -> bool:
+        """Return False: a caller may have chosen the id."""
+        return False
 
 
 class ReportingExporter(SpanExporter):
@@ -218,13 +158,3 @@ def _resource(service: str) -> Resource:
     if named and not named.startswith("unknown_service"):
         return resource
     return resource.merge(Resource({SERVICE_NAME: f"loreglass-{service.replace('_', '-')}"}))
-
-
-def _remote(caller: Caller | None) -> Context:
-    """A context in which the caller's span is the current one; an empty one where there is none."""
-    if caller is None:
-        return Context()
-    flags = TraceFlags(TraceFlags.SAMPLED if caller.sampled else TraceFlags.DEFAULT)
-    state = TraceState.from_header([caller.state]) if caller.state else None
-    parent = SpanContext(int(caller.trace_id, 16), int(caller.span_id, 16), True, flags, state)
-    return trace.set_span_in_context(trace.NonRecordingSpan(parent), Context())

@@ -1,69 +1,95 @@
-"""Spans of the request in hand; nothing but a call or two while telemetry is off.
+"""Spans of the current request, by OpenTelemetry's API.
 
-`span` is for everyone. Only work within an exchange is recorded, so that probes, scrapes and what runs in
-the background make no traces.
+Without an exporter nothing is recorded, and the caller's trace is passed on. Only work within a request is
+recorded: probes, scrapes and background work make no traces.
 """
 
-import contextlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextvars import ContextVar
-from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
 
+from opentelemetry.context import Context, attach, detach, get_value, set_value
+from opentelemetry.trace import (
+    INVALID_SPAN,
+    NonRecordingSpan,
+    NoOpTracer,
+    Span,
+    SpanContext,
+    SpanKind,
+    StatusCode,
+    Tracer,
+    set_span_in_context,
+)
+
+from chassis.errors import LoreglassError
 from chassis.startup import CannotStart, sentence_of
-from chassis.telemetry.tracing import CALLER, TRACE_ID, TRACEPARENT, TRACESTATE, new_span_id, traceparent
+from chassis.telemetry.tracing import PROPAGATOR, TRACE_ID
 from contracts import headers
 
 if TYPE_CHECKING:
     from chassis.telemetry.otlp import OpenTelemetry
 
 Attribute = str | int | float | bool
-Kind = Literal["internal", "client"]
+_TRACER = "loreglass_tracer"
+_NEEDS = "it comes with loreglass[telemetry]"
 
 
-class Span:
-    """A piece of work with its time. This one is not recorded: its methods do nothing."""
+@contextmanager
+def span(
+    name: str, attributes: Mapping[str, Attribute] | None = None, kind: SpanKind = SpanKind.INTERNAL
+) -> Iterator[Span]:
+    """Record a part of the current request: `with span("stage look") as work: …`.
 
-    __slots__ = ()
-    recorded = False
-
-    def set(self, **attributes: Attribute) -> None:
-        """Say more of the work. Never what a question or a photo holds."""
-
-    def rename(self, name: str) -> None:
-        """Call it by what is known of it by now."""
-
-    def failed(self, kind: str) -> None:
-        """The work failed; `kind` is an error kind or the name of an exception's class."""
-
-    def child(self, name: str, kind: Kind, attributes: Mapping[str, Attribute]) -> "Span":
-        """A span within this one."""
-        return UNRECORDED
-
-    def traceparent(self, trace_id: str) -> str:
-        """Return the `traceparent` of a call within this span: a new span, sampled if the caller's is."""
-        caller = CALLER.get()
-        return traceparent(trace_id, new_span_id(), sampled=caller is not None and caller.sampled)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-
-UNRECORDED = Span()
-CURRENT: ContextVar[Span] = ContextVar("current_span", default=UNRECORDED)
-
-
-def span(name: str, kind: Kind = "internal", **attributes: Attribute) -> Span:
-    """`with span("stage look") as work: …`: a part of the request in hand.
-
-    What is raised inside marks it as failed by its kind, without its text; being cancelled is no failure.
+    Attributes never hold what a question or a photo does. An exception marks the span as failed by its
+    kind, without its text; a cancelled span has not failed.
     """
-    return CURRENT.get().child(name, kind, attributes)
+    tracer = cast(Tracer | None, get_value(_TRACER))
+    if tracer is None:
+        yield INVALID_SPAN
+    else:
+        with _current(tracer, tracer.start_span(name, None, kind, attributes)) as current:
+            yield current
+
+
+@contextmanager
+def exchange_span(
+    service: str, name: str, caller: SpanContext | None = None, *, at_the_edge: bool = False
+) -> Iterator[Span]:
+    """Record a service's work for one request, in the trace of `caller` or else of `TRACE_ID`.
+
+    `at_the_edge`: this process decides whether the span is sampled, whatever the caller says.
+    """
+    recorder = _Switch.recorder
+    tracer = recorder.tracer(service, at_the_edge) if recorder else None
+    parent = set_span_in_context(NonRecordingSpan(caller), Context()) if caller else Context()
+    started = (tracer or NoOpTracer()).start_span(name, parent, SpanKind.SERVER)
+    with _current(tracer, started) as current:
+        yield current
+
+
+@contextmanager
+def _current(tracer: Tracer | None, started: Span) -> Iterator[Span]:
+    token = attach(set_value(_TRACER, tracer, set_span_in_context(started)))
+    try:
+        yield started
+    except LoreglassError as error:
+        mark_failed(started, error.kind.value)
+        raise
+    except Exception as error:
+        mark_failed(started, type(error).__qualname__)
+        raise
+    except BaseException:
+        started.set_attribute("loreglass.cancelled", True)
+        raise
+    finally:
+        detach(token)
+        started.end()
+
+
+def mark_failed(failed: Span, kind: str) -> None:
+    """Mark the span as failed; `kind` is an error kind or the name of an exception's class."""
+    failed.set_attribute("error.type", kind)
+    failed.set_status(StatusCode.ERROR)
 
 
 def trace_headers() -> dict[str, str]:
@@ -71,14 +97,9 @@ def trace_headers() -> dict[str, str]:
     trace_id = TRACE_ID.get()
     if trace_id is None:
         return {}
-    sent = {headers.TRACE: trace_id, TRACEPARENT: CURRENT.get().traceparent(trace_id)}
-    caller = CALLER.get()
-    if caller is not None and caller.state:
-        sent[TRACESTATE] = caller.state
+    sent = {headers.TRACE: trace_id}
+    PROPAGATOR.inject(sent)
     return sent
-
-
-_NEEDS = "it comes with loreglass[telemetry]"
 
 
 class _Switch:
@@ -87,20 +108,11 @@ class _Switch:
     recorder: "OpenTelemetry | None" = None
 
 
-def exchange_span(service: str, name: str, *, at_the_edge: bool = False) -> Span:
-    """Return the span of a service's work for one request, in the trace of `TRACE_ID` and `CALLER`.
-
-    `at_the_edge`: it is decided here whether the span is sampled, whatever the caller says.
-    """
-    recorder = _Switch.recorder
-    return UNRECORDED if recorder is None else recorder.exchange(service, name, at_the_edge=at_the_edge)
-
-
-@contextlib.contextmanager
+@contextmanager
 def open_telemetry(exporters: Sequence[str]) -> Iterator[None]:
-    """Record spans and export them; with no exporter nothing is done (`TelemetrySettings.exporters`).
+    """Record spans and export them; without exporters do nothing (`TelemetrySettings.exporters`).
 
-    Raises `CannotStart` where it is asked for and cannot be had. Spans that wait are flushed at the end.
+    Raises `CannotStart` if an exporter is not installed. Waiting spans are sent at the end.
     """
     if not exporters:
         yield

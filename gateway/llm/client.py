@@ -304,8 +304,8 @@ class VlmClient:
             with chat_span(url, body, progress.prompt) as span:
                 headers = self.account.headers(deadline) | {"Content-Type": "application/json"}
                 content = json.dumps(body).encode()
-                async with self._http.exchange("POST", url, headers, [content]) as response:
-                    span.set(**{"http.response.status_code": response.status})
+                async with self._http.exchange("POST", url, headers, content) as response:
+                    span.set_attribute("http.response.status_code", response.status)
                     if not 200 <= response.status < 300:
                         raise await self._failure_of(url, response)
                     await receive(response, assembly, progress, self._endpoint.model)

@@ -91,7 +91,7 @@ class ServerAccount:
                 if model.sees_photos is not None:
                     break
                 url = self._endpoint.native_url(path.format(model=quote(model.id, safe="")))
-                body = [json.dumps({"model": model.id}).encode()] if method == "POST" else []
+                body = json.dumps({"model": model.id}).encode() if method == "POST" else b""
                 try:
                     async with self._http.exchange(method, url, self.headers(deadline), body) as response:
                         content = await bounded(response)
@@ -129,7 +129,11 @@ class ServerAccount:
     def failure_at(self, url: str, response: Response, content: bytes) -> Exception:
         """Return the error of a reply."""
         location = response.headers.get("location")
-        target = None if location is None else urljoin(url, location[:_MAX_ADDRESS])
+        target = (
+            None
+            if location is None
+            else urljoin(url, location[:_MAX_ADDRESS].encode(errors="replace").decode())
+        )
         retry_after = response.headers.get("retry-after")
         return failure(response.status, read_error(content), retry_after, self._endpoint.model, target)
 

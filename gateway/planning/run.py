@@ -18,7 +18,7 @@ from chassis.errors import (
     Overloaded,
 )
 from chassis.resilience.deadlines import Deadline
-from chassis.telemetry.spans import CURRENT, UNRECORDED, Span
+from chassis.telemetry.spans import span
 from contracts.answer import (
     IdentifiedEvent,
     LookedAt,
@@ -299,7 +299,7 @@ class _Staged:
 
     __slots__ = (
         *("_began", "_by_model", "_reserve_ms", "_run", "_size", "_span", "_stage", "_timeout", "_token"),
-        "_waited",
+        *("_waited", "_work"),
     )
 
     def __init__(self, run: Run, stage: Stage, size: Work, reserve_ms: float = 0.0) -> None:
@@ -316,7 +316,9 @@ class _Staged:
         reserve_ms = min(budget.reserve + self._reserve_ms, left_ms * MOST_RESERVED)
         deadline = run.deadline.within(budget.cap * run.pace, reserve_ms)
         self._began = run.elapsed_ms()
-        self._span = self._begin_span() if CURRENT.get().recorded else UNRECORDED
+        by_model = self._by_model and run.planning.has_model(stage)
+        self._work = span(f"stage {stage.value}", {_ITEMS: self._size.items, _BY_MODEL: by_model})
+        self._span = self._work.__enter__()
         try:
             deadline.require()
             if not run.planning.fits(stage, self._size, left_ms - reserve_ms, by_model=self._by_model):
@@ -354,11 +356,6 @@ class _Staged:
             await self._end(CANCELLED, error)
         return False
 
-    def _begin_span(self) -> Span:
-        by_model = self._by_model and self._run.planning.has_model(self._stage)
-        described = {_ITEMS: self._size.items, _BY_MODEL: by_model}
-        return CURRENT.get().child(f"stage {self._stage.value}", "internal", described).__enter__()
-
     def _failure(self, error: BaseException) -> LoreglassError:
         """What is raised for it."""
         if isinstance(error, LoreglassError):
@@ -370,11 +367,13 @@ class _Staged:
 
     async def _end(self, state: str, raised: BaseException | None = None) -> None:
         detail = raised.kind.value if isinstance(raised, LoreglassError) else ""
-        self._span.set(**{_STATE: state})
+        self._span.set_attribute(_STATE, state)
         try:
             await self._run.record(self._stage, state, self._began, detail)
         finally:
-            self._span.__exit__(type(raised) if raised else None, raised, None)
+            self._work.__exit__(
+                type(raised) if raised else None, raised, raised.__traceback__ if raised else None
+            )
 
 
 def in_shares(place: Box) -> Box:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 
 import anyio
+from opentelemetry.trace import get_current_span
 
 from chassis.errors import (
     DeadlineExceeded,
@@ -19,7 +20,6 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
-from chassis.telemetry.spans import CURRENT
 from contracts.answer import Experiment, Reason, Route, Verification
 from gateway.pipelines.experiments import varied
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, Tunable
@@ -261,8 +261,8 @@ class Execution:
         """Store the trace and report the question."""
         record = to_record(progress)
         self.traces.add(record.trace, record.tenant)
-        CURRENT.get().set(
-            **{"loreglass.pipeline": record.trace.pipeline, "loreglass.route": record.route},
-            **{"loreglass.reason": record.reason},
-        )
+        span = get_current_span()
+        span.set_attribute("loreglass.pipeline", record.trace.pipeline)
+        span.set_attribute("loreglass.route", record.route)
+        span.set_attribute("loreglass.reason", record.reason)
         self._on_end(record)

@@ -13,11 +13,12 @@ from typing import TypeVar
 
 import anyio
 import structlog
+from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, NotReady, Overloaded
 from chassis.http.calls import CONNECT_S
-from chassis.http.client import Body, ConnectTimeoutError, ExchangeError, HttpClient, Response
+from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
 from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -130,7 +131,7 @@ class Synthesizer:
             **{"model": self._server.endpoint.model, "input": what.text, "voice": what.voice},
             **{"response_format": what.format, **({"speed": what.speed} if what.speed else {})},
         }
-        body, started = [json.dumps(fields).encode()], False
+        body, started = json.dumps(fields).encode(), False
         try:
             async with self._server.posted("/audio/speech", "application/json", body) as response:
                 media_type = self._media_type(response.headers.get("content-type", ""), what.format)
@@ -216,14 +217,15 @@ class SpeechServer:
         return result
 
     @asynccontextmanager
-    async def posted(self, path: str, media_type: str, body: Body) -> AsyncIterator[Response]:
+    async def posted(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
         """Yield a successful reply before its body is read. Raises as the class says, also from the body."""
         name, url = self._endpoint.name, self._endpoint.route(path)
         sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
-        with span(f"POST {name}", "client", **{"http.request.method": "POST", "peer.service": name}) as call:
+        attributes = {"http.request.method": "POST", "peer.service": name}
+        with span(f"POST {name}", attributes, SpanKind.CLIENT) as call:
             try:
                 async with self._http.exchange("POST", url, sent, body) as response:
-                    call.set(**{"http.response.status_code": response.status})
+                    call.set_attribute("http.response.status_code", response.status)
                     if not 200 <= response.status < 300:
                         raise self._failure(response)
                     yield response

@@ -20,7 +20,6 @@ from bench.node import (
     vlm_server,
 )
 from chassis.http.calls import http_client
-from chassis.http.client import Body
 from chassis.startup import CannotStart
 from deploy.model_server import ModelServer, find_model
 from deploy.one_process import answered_by, platform
@@ -184,7 +183,9 @@ async def test_a_model_that_only_embeds_is_no_choice_if_the_server_says_so(facts
 
         class Listing:
             @asynccontextmanager
-            async def exchange(self, method: str, url: str, sent: Mapping[str, str], body: Body = ()) -> Any:
+            async def exchange(
+                self, method: str, url: str, sent: Mapping[str, str], body: bytes = b""
+            ) -> Any:
                 if url.endswith("/v1/models"):
                     yield Scripted(json.dumps(models).encode())
                 else:

@@ -1,67 +1,44 @@
-"""W3C Trace Context as strangers write it."""
+"""W3C Trace Context as untrusted callers write it."""
 
 import pytest
 
-from chassis.telemetry.tracing import Caller, is_trace_id, read_caller
+from chassis.telemetry.tracing import is_trace_id, read_caller
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GOOD = f"00-{TRACE}-{SPAN}-01"
 
 
-def test_a_well_formed_parent_is_read() -> None:
-    assert read_caller(GOOD, None) == Caller(TRACE, SPAN, sampled=True)
-    assert read_caller(f"00-{TRACE}-{SPAN}-00", "") == Caller(TRACE, SPAN, sampled=False)
-
-
 @pytest.mark.parametrize(
-    "given",
+    "traceparent",
     [
-        None,
         "",
         GOOD.upper(),
-        GOOD + " ",
-        GOOD + "\n",
-        " " + GOOD,
-        GOOD + "-",
         GOOD + "-00",
         GOOD + "," + GOOD,
-        GOOD[:-1],
-        f"ff-{TRACE}-{SPAN}-01",
-        f"0-{TRACE}-{SPAN}-01",
         f"00-{'0' * 32}-{SPAN}-01",
-        f"00-{TRACE}-{'0' * 16}-01",
-        f"00-{TRACE[:-1]}g-{SPAN}-01",
-        f"00-{TRACE}-{SPAN}-0x",
-        f"00-{TRACE}{SPAN}-01",
-        f"01-{TRACE}-{SPAN}-01.later",
-        f"01-{TRACE}-{SPAN}-01-" + "a" * 10_000,
-        "٠٠-" + GOOD[3:],
+        "ff" + GOOD[2:],
+        "x" * 10_000,
     ],
 )
-def test_a_parent_that_is_not_well_formed_is_as_good_as_none(given: str | None) -> None:
-    assert read_caller(given, "vendor=1") is None
+def test_a_malformed_parent_is_no_parent(traceparent: str) -> None:
+    assert read_caller(GOOD) is not None
+    assert read_caller(traceparent, "vendor=1") is None
 
 
 @pytest.mark.parametrize(
-    ("given", "kept"),
+    ("tracestate", "kept"),
     [
-        ("rojo=00f067aa0ba902b7,congo=t61rcWkgMzE", "rojo=00f067aa0ba902b7,congo=t61rcWkgMzE"),
         ("tenant1@vendor=a b , ,\tb=2", "tenant1@vendor=a b,b=2"),
-        ("9vendor=1", ""),
         ("a=1,a=2", ""),
-        ("a=1,b", ""),
-        ("a=1=2", ""),
-        ("Vendor=1", ""),
-        ("a=ü", ""),
         ("a=1\r\nX-Forged: yes", ""),
-        ("a=" + "x" * 600, ""),
-        (",".join(f"k{number}=1" for number in range(33)), ""),
+        ("a=" + "x" * 250 + ",b=" + "x" * 300, ""),
+        (" " * 100_000, ""),
     ],
 )
-def test_state_is_passed_on_only_when_all_of_it_is_well_formed(given: str, kept: str) -> None:
-    caller = read_caller(GOOD, given)
+def test_state_is_passed_on_only_if_it_is_well_formed_and_short(tracestate: str, kept: str) -> None:
+    caller = read_caller(GOOD, tracestate)
     assert caller is not None
-    assert caller.state == kept
+    assert caller.trace_state.to_header() == kept
 
 
 @pytest.mark.parametrize("given", ["", "0" * 32, TRACE.upper(), TRACE + "\n", TRACE[:-1]])

@@ -1,66 +1,42 @@
-"""Spans that a test can look at, where telemetry would be on."""
+"""Spans that a test can look at, recorded by the SDK."""
 
-from collections.abc import Mapping
-from contextvars import Token
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import Mock, patch
 
-from chassis.telemetry.spans import CURRENT, Attribute, Kind, Span
-from chassis.telemetry.tracing import traceparent
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from chassis.telemetry.spans import _Switch, exchange_span
 
 
-class NotedSpan(Span):
-    """Keeps what it is told and what was begun within it; in its `with` block it is the current one."""
+class Recording:
+    """The spans of one request, in the order of their start."""
 
-    recorded = True
-
-    def __init__(self, name: str = "request", kind: str = "server", number: int = 1) -> None:
-        self.name = name
-        self.kind = kind
-        self.number = number
-        self.attributes: dict[str, Attribute] = {}
-        self.failure: str | None = None
-        self.children: list[NotedSpan] = []
-        self._tokens: list[Token[Span]] = []
+    def __init__(self) -> None:
+        self._exporter = InMemorySpanExporter()
+        provider = TracerProvider(shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(self._exporter))
+        self.tracer = provider.get_tracer("test")
 
     @property
-    def span_id(self) -> str:
-        """16 hex digits."""
-        return f"{self.number:016x}"
+    def request(self) -> ReadableSpan:
+        """The request's own span."""
+        return next(span for span in self._exporter.get_finished_spans() if span.parent is None)
 
     @property
-    def all(self) -> "list[NotedSpan]":
-        """Everything within it, outer ones first."""
-        return [inner for child in self.children for inner in (child, *child.all)]
+    def children(self) -> list[ReadableSpan]:
+        """The spans directly within the request's."""
+        spans, outer = self._exporter.get_finished_spans(), self.request.context
+        inner = [span for span in spans if span.parent and outer and span.parent.span_id == outer.span_id]
+        return sorted(inner, key=lambda span: span.start_time or 0)
 
-    def named(self, name: str) -> "NotedSpan":
-        """The only one within it of that name."""
-        inner, *others = [each for each in self.all if each.name == name]
-        assert not others
-        return inner
 
-    def set(self, **attributes: Attribute) -> None:
-        self.attributes |= attributes
-
-    def failed(self, kind: str) -> None:
-        self.failure = kind
-
-    def child(self, name: str, kind: Kind, attributes: Mapping[str, Attribute]) -> Span:
-        made = NotedSpan(name, kind, 16 * self.number + len(self.children) + 1)
-        made.set(**attributes)
-        self.children.append(made)
-        return made
-
-    def traceparent(self, trace_id: str) -> str:
-        return traceparent(trace_id, self.span_id, sampled=True)
-
-    def __enter__(self) -> Self:
-        self._tokens.append(CURRENT.set(self))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        CURRENT.reset(self._tokens.pop())
-        if isinstance(error, Exception):
-            self.failed(type(error).__name__)
+@contextmanager
+def recording() -> Iterator[Recording]:
+    """A request that is recorded."""
+    made = Recording()
+    recorder = Mock(tracer=lambda *_: made.tracer)
+    with patch.object(_Switch, "recorder", recorder), exchange_span("gateway", "request"):
+        yield made

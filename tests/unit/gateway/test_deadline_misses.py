@@ -19,7 +19,7 @@ from gateway.store import MemoryStore
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.series import Scrape, read
-from tests.unit.gateway.spans import NotedSpan
+from tests.unit.gateway.spans import recording
 
 pytestmark = pytest.mark.anyio
 
@@ -106,9 +106,9 @@ async def test_question_misses_its_deadline_at_most_once(
 
 
 async def test_span_of_the_request_has_the_outcome() -> None:
-    with NotedSpan() as request:
+    with recording() as trace:
         await Node(4, OUT_OF_TIME).ask()
-    assert request.attributes == {
+    assert trace.request.attributes == {
         "loreglass.pipeline": "worker",
         "loreglass.route": "rag",
         "loreglass.reason": "timed_out",

@@ -1,17 +1,20 @@
 """What the gateway tells a trace: a span a stage, one while a question waits, one a request to the model."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 import anyio
 import pytest
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import SpanKind, StatusCode, format_span_id, format_trace_id
 from pydantic import BaseModel
 
 from bench.node import Reply, ServerTraits, fails, says, vlm_server
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
-from chassis.telemetry.tracing import CALLER, TRACE_ID, read_caller
+from chassis.telemetry.tracing import TRACE_ID
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
@@ -27,7 +30,7 @@ from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.state import Priority
 from tests.scripted_http import Sent
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
-from tests.unit.gateway.spans import NotedSpan
+from tests.unit.gateway.spans import Recording, recording
 
 pytestmark = pytest.mark.anyio
 
@@ -50,23 +53,28 @@ PROMPT = Prompt(name="word", system="Say one word.", user=(TextPart(SECRET),), s
 
 async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
     run = Run(TRACE, minute())
-    with NotedSpan() as request:
+    with recording() as trace:
         async with run.stage(Stage.RERANKER, Work(items=7)):
             pass
         async with run.optional(Stage.OCR), run.stage(Stage.OCR):
             raise DependencyUnavailable(SECRET)
         await run.skip(Stage.SECOND_HOP)
-    reranker, ocr = request.children
+    reranker, ocr = trace.children
     assert (reranker.name, ocr.name) == ("stage reranker", "stage ocr")
-    assert reranker.attributes == {
+    assert _attributes(reranker) == {
         "loreglass.items": 7,
         "loreglass.by_model": False,
         "loreglass.state": "done",
     }
-    assert ocr.attributes["loreglass.state"] == "failed"
-    assert ocr.failure == "DependencyUnavailable"
-    assert request.attributes == {}
-    assert SECRET not in str([vars(each) for each in request.all])
+    assert _attributes(ocr) == {
+        "loreglass.items": 1,
+        "loreglass.by_model": False,
+        "loreglass.state": "failed",
+        "error.type": "dependency_unavailable",
+    }
+    assert ocr.status.status_code is StatusCode.ERROR
+    assert not trace.request.attributes
+    assert SECRET not in trace.request.to_json() + reranker.to_json() + ocr.to_json()
 
 
 async def test_a_stage_is_by_model_only_with_a_model() -> None:
@@ -77,11 +85,11 @@ async def test_a_stage_is_by_model_only_with_a_model() -> None:
     attributes = []
     for vlm in (VlmSpeed(), None):
         run = Run(TRACE, minute(), planning=plan(vlm))
-        with NotedSpan() as request:
+        with recording() as trace:
             for stage in (Stage.ANSWER, Stage.OCR):
                 async with run.stage(stage):
                     pass
-        attributes.append([child.attributes["loreglass.by_model"] for child in request.children])
+        attributes.append([_attributes(child)["loreglass.by_model"] for child in trace.children])
     assert attributes == [[True, False], [False, False]]
 
 
@@ -92,61 +100,54 @@ async def test_a_cancelled_stage_is_beside_the_others_in_the_trace() -> None:
         async with run.stage(Stage.OCR):
             await anyio.sleep_forever()
 
-    with NotedSpan() as request:
+    with recording() as trace:
         async with prefetching() as group:
             text = run.prefetch(group, hangs, None)
             await anyio.wait_all_tasks_blocked()
             async with run.stage(Stage.DRAFT):
                 text.cancel()
-    assert [child.name for child in request.children] == ["stage ocr", "stage draft"]  # side by side
-    assert [child.attributes["loreglass.state"] for child in request.children] == ["cancelled", "done"]
-    assert not any(child.children for child in request.children)
+    assert [child.name for child in trace.children] == ["stage ocr", "stage draft"]  # side by side
+    assert [_attributes(child)["loreglass.state"] for child in trace.children] == ["cancelled", "done"]
 
 
 async def test_only_a_request_that_waits_for_admission_has_a_span_for_it() -> None:
-    admission, entered = Admission(AdmissionLimits(1, 4)), anyio.Event()
+    admission = Admission(AdmissionLimits(1, 4))
 
-    async def ask(request: NotedSpan) -> None:
-        with request:
-            async with admission.admitted("public", Priority.INTERACTIVE, minute()):
-                entered.set()
+    async def ask() -> None:
+        async with admission.admitted("public", Priority.INTERACTIVE, minute()):
+            pass
 
-    at_once, waiting = NotedSpan(), NotedSpan()
-    async with anyio.create_task_group() as group:
-        with at_once:
-            async with admission.admitted("public", Priority.INTERACTIVE, minute()):
-                group.start_soon(ask, waiting)
-                await anyio.wait_all_tasks_blocked()
-                assert not entered.is_set()
-    assert at_once.children == []
-    (span,) = waiting.children
+    with recording() as trace:
+        async with (
+            anyio.create_task_group() as group,
+            admission.admitted("public", Priority.INTERACTIVE, minute()),
+        ):
+            group.start_soon(ask)
+            await anyio.wait_all_tasks_blocked()
+    (span,) = trace.children
     assert span.name == "admission"
-    assert span.attributes == {"loreglass.priority": "interactive", "loreglass.waiting": 1}
+    assert _attributes(span) == {"loreglass.priority": "interactive", "loreglass.waiting": 1}
 
 
 async def call_model(
     reply: Reply, traits: ServerTraits | None = None
-) -> tuple[NotedSpan, list[Mapping[str, str]]]:
-    """One call within a trace: its span, and the headers of each request to the model."""
+) -> tuple[Recording, list[Mapping[str, str]]]:
+    """Make one call within a trace; return the trace, and the headers of each request to the model."""
     async with vlm_server({"word": reply}, traits) as server, http_client() as http:
         sent = Sent(http)
         client = VlmClient(sent, VlmEndpoint(server.url, server.model))
-        with NotedSpan() as request:
-            token = TRACE_ID.set(TRACE)
-            try:
-                await client.complete(PROMPT, minute())
-            except LoreglassError as error:
-                request.failed(error.kind.value)
-            finally:
-                TRACE_ID.reset(token)
-        return request, sent.headers
+        token = TRACE_ID.set(TRACE)
+        with recording() as trace, suppress(LoreglassError):
+            await client.complete(PROMPT, minute())
+        TRACE_ID.reset(token)
+        return trace, sent.headers
 
 
 async def test_a_request_to_the_model_is_a_span_with_its_cost_and_without_its_words() -> None:
-    request, (headers,) = await call_model(says({"word": "tea"}))
-    (call,) = request.children
-    assert (call.name, call.kind) == ("chat scripted-vlm", "client")
-    attributes: dict[str, Any] = call.attributes
+    trace, (headers,) = await call_model(says({"word": "tea"}))
+    (call,) = trace.children
+    assert (call.name, call.kind) == ("chat scripted-vlm", SpanKind.CLIENT)
+    attributes = _attributes(call)
     assert attributes["gen_ai.operation.name"] == "chat"
     assert attributes["gen_ai.request.model"] == "scripted-vlm"
     assert attributes["gen_ai.prompt.name"] == "word"
@@ -156,30 +157,24 @@ async def test_a_request_to_the_model_is_a_span_with_its_cost_and_without_its_wo
     assert attributes["http.response.status_code"] == 200
     assert SECRET not in str(attributes)
     assert "tea" not in str(attributes)
-    assert headers["traceparent"] == f"00-{TRACE}-{call.span_id}-01"
+    assert headers["traceparent"] == _traceparent(call)
 
 
 async def test_each_request_of_one_call_has_its_own_span() -> None:
-    request, headers = await call_model(says({"word": "tea"}), ServerTraits(json_schema=False))
-    assert len(request.children) == len(headers) > 1
-    statuses = [call.attributes["http.response.status_code"] for call in request.children]
+    trace, headers = await call_model(says({"word": "tea"}), ServerTraits(json_schema=False))
+    assert len(trace.children) == len(headers) > 1
+    statuses = [_attributes(call)["http.response.status_code"] for call in trace.children]
     assert statuses == [400] * (len(headers) - 1) + [200]
-    parents = [each["traceparent"].split("-")[2] for each in headers]
-    assert parents == [call.span_id for call in request.children]
+    assert [each["traceparent"] for each in headers] == [_traceparent(call) for call in trace.children]
     refused, _ = await call_model(fails(429, "busy"))
-    assert refused.failure == Overloaded.kind.value
-    assert [call.failure for call in refused.children] == [Overloaded.__name__]
+    assert [_attributes(call)["error.type"] for call in refused.children] == [Overloaded.kind.value]
 
 
-async def test_the_trace_goes_to_the_model_also_while_nothing_is_recorded() -> None:
-    caller = read_caller(f"00-{TRACE}-b7ad6b7169203331-01", None)
-    async with vlm_server({"word": says({"word": "tea"})}) as server, http_client() as http:
-        sent = Sent(http)
-        client = VlmClient(sent, VlmEndpoint(server.url, server.model))
-        tokens = TRACE_ID.set(TRACE), CALLER.set(caller)
-        await client.complete(PROMPT, minute())
-        TRACE_ID.reset(tokens[0])
-        CALLER.reset(tokens[1])
-    version, trace, parent, flags = sent.headers[0]["traceparent"].split("-")
-    assert (version, trace, flags) == ("00", TRACE, "01")
-    assert parent not in ("b7ad6b7169203331", "0" * 16)
+def _attributes(span: ReadableSpan) -> dict[str, Any]:
+    return dict(span.attributes or {})
+
+
+def _traceparent(span: ReadableSpan) -> str:
+    assert span.context is not None
+    ids = f"{format_trace_id(span.context.trace_id)}-{format_span_id(span.context.span_id)}"
+    return f"00-{ids}-{span.context.trace_flags:02x}"

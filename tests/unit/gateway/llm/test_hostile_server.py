@@ -1,6 +1,5 @@
 """Servers that lie, ramble or never end: bytes on a socket, which no server library would send."""
 
-import gzip
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -85,18 +84,8 @@ async def test_endless_body_is_not_buffered(status: bytes) -> None:
             await client.ready(deadline())
 
 
-async def test_compressed_reply_is_not_decompressed() -> None:
-    packed = gzip.compress(event(LOOK, finish_reason="stop") + b"data: [DONE]\n\n")
-    async with client_of(HEAD + b"Content-Encoding: gzip\r\n\r\n" + packed) as client:
-        with pytest.raises(DependencyUnavailable):
-            await client.complete(PROMPT, deadline())
-
-
 BROKEN = {
-    "no HTTP": b"\x16\x03\x01 hello\r\n\r\n",
-    "a chunk without size": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\nfoo\r\n",
     "shorter than said": HEAD + b"Content-Length: 1000\r\n\r\ndata: x",
-    "a header without end": b"HTTP/1.1 200 OK\r\nX: " + b"a" * 100_000 + b"\r\n\r\n",
     "elsewhere": b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
     "nothing": b"",
     "deep": STREAM + b"data: " + b"[" * 100_000 + b"\n\n",
