@@ -19,9 +19,15 @@ class CorpusSettings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="LOREGLASS_")
 
-    image_search_url: str = Field(default_factory=partial(service_url, 7103))
-    text_search_url: str = Field(default_factory=partial(service_url, 7104))
-    ocr_url: str = Field(default_factory=partial(service_url, 7107))
+    image_search_url: str = Field(
+        default_factory=partial(service_url, 7103), description="Address of the image search service."
+    )
+    text_search_url: str = Field(
+        default_factory=partial(service_url, 7104), description="Address of the text search service."
+    )
+    ocr_url: str = Field(
+        default_factory=partial(service_url, 7107), description="Address of the OCR service."
+    )
     access: WriteToken = Field(default_factory=WriteToken)
 
 

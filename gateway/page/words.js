@@ -77,7 +77,7 @@ export function cautionWords(answer) {
   return answer.verification === "unverified" ? "Not checked against its sources." : "";
 }
 
-export const SOURCE_KINDS = { photo: "Read in your photo", image: "What is known of it", page: "From a page" };
+export const SOURCE_KINDS = { photo: "Read in your photo", image: "From your index", page: "From a page" };
 
 const ADVICE = {
   model_unsure: "Come closer, hold still, or ask about one thing by its name.",
@@ -107,7 +107,7 @@ const PROBLEMS = {
   deadline_exceeded: "There was not enough time to answer. Ask again.",
   payload_too_large: "This is too large to send. Choose a smaller photo or say less.",
   image_too_large: "This photo has too many pixels. Choose a smaller one.",
-  unsupported_image: "This file is no photo that can be read here. Choose a JPEG, PNG or WebP.",
+  unsupported_image: "This file cannot be read as a photo. Choose a JPEG, PNG or WebP.",
   corrupt_image: "This photo is damaged. Take it again, or choose another.",
   not_configured: "Voice is not set up here. Type the question instead.",
   unsupported_audio: "The sound could not be read. Type the question instead.",

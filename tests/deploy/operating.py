@@ -16,6 +16,7 @@ from corpus.versions import Patience
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
+from deploy.lookup import lookup_router
 from deploy.operator import Operator, operator_router
 from deploy.sample import SAMPLE
 from deploy.uploads import Uploads
@@ -102,7 +103,7 @@ async def operated(
         settings = GatewaySettings(
             keys=keys, image_search_url=searches.image_search_url, text_search_url=bound[1].url
         )
-        further = [operator_router(operator), documents_router(operator.indexing)]
+        further = [operator_router(operator), documents_router(indexing), lookup_router(indexing)]
         app = create_gateway(settings, tell_start=_nobody_is_told, further=further)
         async with live(app) as client:
             yield Operated(client, app, indexing)
