@@ -9,6 +9,7 @@ import random
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from bench.replies import Reply
 from chassis.resilience.deadlines import Clock
 
 Sleep = Callable[[float], Awaitable[None]]
@@ -25,19 +26,6 @@ def poisson(rate: float, seconds: float, seed: int) -> list[float]:
     while (at := at + chance.expovariate(rate)) < seconds:
         offsets.append(at)
     return offsets
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What came back. `status` 0: nothing did. `kind`: why, in a word; the rest is of an answer's body."""
-
-    status: int
-    kind: str = ""
-    route: str = ""
-    answered: bool = False
-    degraded: tuple[str, ...] = ()
-    timings_ms: tuple[tuple[str, float], ...] = ()
-    confidence: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

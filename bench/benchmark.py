@@ -1,25 +1,15 @@
 """What every benchmark is: something that describes itself and runs."""
 
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+
+from rich.console import Console
 
 from bench.figures import Table
 from bench.generator import Generator
 from bench.report import About
-from gateway.clients.services import Services
-
-SERVICES = tuple(Services.names())
-
-
-class Progress(Protocol):
-    """Where a benchmark tells how far it is."""
-
-    def __call__(self, done: float, doing: str) -> None:
-        """`done` in 0..1."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +17,13 @@ class Bench:
     """Options of a run. `pace`: share of the full duration (`--quick`: below 1). `photos`: a folder."""
 
     generator: Generator
-    progress: Progress
+    console: Console
     pace: float = 1.0
     photos: Path | None = None
+
+    def progress(self, done: float, doing: str) -> None:
+        """Say what begins now; `done` in 0..1."""
+        self.console.print(f"{done:4.0%} {doing}", highlight=False)
 
     def seconds(self, full: float, least: float = 1.0) -> float:
         """How long to send."""
@@ -45,7 +39,7 @@ class Benchmark:
     """One section of the page. `only_if_named`: why nobody gets it unasked, if so."""
 
     about: About
-    run: Callable[[Bench], Awaitable[Sequence[Table]]]
+    run: Callable[[Bench], Coroutine[None, None, Sequence[Table]]]
     only_if_named: str = ""
 
 

@@ -1,21 +1,32 @@
 """A gateway in front of a node, the questions that it is asked, and how they ended."""
 
 import random
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bench.arrivals import Outcome
-from bench.generator import NO_REPLY, Body
+from bench.figures import share
+from bench.generator import Body
 from bench.node.launch import Node
 from bench.node.scene import QUESTIONS
 from bench.photo import multipart, photo
-from bench.processes import Running, running, until_ready
+from bench.processes import PYTHON, Running, serving
+from bench.replies import Fate, fate_of
 from contracts.answer import Route
 
 DEADLINE_MS = 10_000
 MIX: Mapping[Route, float] = {Route.DIRECT: 0.3, Route.VERIFY: 0.2, Route.RAG: 0.5}
 """Shares of the questions."""
+FATES: Mapping[str, tuple[Fate, ...]] = {
+    "full": (Fate.FULL,),
+    "degraded": (Fate.DEGRADED,),
+    "refused": (Fate.REFUSED, Fate.TIMED_OUT, Fate.TURNED_AWAY),
+    "late": (Fate.LATE,),
+    "failed": (Fate.FAILED,),
+}
+"""The columns of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +50,14 @@ def deployment(
     with Node("l40s", apart) as node:
         given = {
             **node.gateway_environment,
+            "LOREGLASS_GATEWAY_PORT": "{port}",
             "LOREGLASS_GATEWAY_LATENCIES": "l40s",
             "LOREGLASS_GATEWAY_PHOTO_TO_DOMAIN_ROUTER": "true",
             "LOREGLASS_GATEWAY_PHOTO_TO_RERANKER": "true",
             "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
             **{f"LOREGLASS_GATEWAY_{name.upper()}": value for name, value in (settings or {}).items()},
         }
-        with running("bench.gateway", *arguments, settings=given) as gateway:
-            until_ready(gateway.url)
+        with serving(*PYTHON, "bench.gateway", *arguments, settings=given) as gateway:
             yield Deployment(node, gateway)
 
 
@@ -61,48 +72,14 @@ def mixed(count: int, seed: int) -> tuple[tuple[Body, ...], tuple[int, ...]]:
     return tuple(question(route) for route in MIX), tuple(order)
 
 
-@dataclass(frozen=True, slots=True)
-class Fate:
-    """How many requests ended in which way. In time: within the deadline."""
-
-    full: int = 0
-    degraded: int = 0
-    refused: int = 0
-    late: int = 0
-    failed: int = 0
-
-    @property
-    def all(self) -> int:
-        """Return the number of requests."""
-        return self.full + self.degraded + self.refused + self.late + self.failed
-
-    @property
-    def answered(self) -> int:
-        """Return those that were answered in time."""
-        return self.full + self.degraded
-
-    @property
-    def honest(self) -> int:
-        """Return those that were answered or refused in time."""
-        return self.answered + self.refused
+def fates(outcomes: Sequence[Outcome]) -> Counter[Fate]:
+    """Count how all requests ended."""
+    return Counter(fate_of(each.reply, each.ms, DEADLINE_MS) for each in outcomes)
 
 
-def fate_of(outcome: Outcome, deadline_ms: float = DEADLINE_MS) -> str:
-    """Return the field of `Fate` that a request belongs to."""
-    reply = outcome.reply
-    if outcome.ms > deadline_ms and (reply.status in (200, 503) or reply.kind == NO_REPLY):
-        return "late"
-    if reply.status not in (200, 503):
-        return "failed"
-    if not reply.answered:
-        return "refused"
-    return "degraded" if reply.degraded else "full"
-
-
-def fates(outcomes: Sequence[Outcome]) -> Fate:
-    """Count all requests."""
-    found = [fate_of(outcome) for outcome in outcomes]
-    return Fate(**{name: found.count(name) for name in Fate.__dataclass_fields__})
+def shares(fates: Counter[Fate]) -> tuple[str, ...]:
+    """Return the cells under `FATES`: shares of all requests."""
+    return tuple(share(sum(fates[each] for each in group), fates.total()) for group in FATES.values())
 
 
 def calls(before: Mapping[str, int], after: Mapping[str, int]) -> int:

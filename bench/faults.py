@@ -5,12 +5,13 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.arrivals import Outcome, Reply, poisson
+from bench.arrivals import Outcome, poisson
 from bench.benchmark import Bench, Benchmark
-from bench.deployment import Deployment, calls, deployment, fate_of, fates, mixed
+from bench.deployment import DEADLINE_MS, FATES, Deployment, calls, deployment, fates, mixed, shares
 from bench.figures import Table, number, share
 from bench.generator import Load
 from bench.node.pace import SERVICES, VLM
+from bench.replies import Fate, Reply, fate_of
 from bench.report import About
 
 ABOUT = About(
@@ -154,7 +155,7 @@ def _faults(service: str, passed: Mapping[str | None, Passed], times: Times) -> 
 def _short(outcomes: Sequence[Outcome], back: float, until: float) -> Outcome | None:
     """The last request, due from `back` on and over before `until`, that did not get a full answer."""
     between = [each for each in outcomes if back <= each.due_s and each.due_s + each.ms / 1000 < until]
-    short = [each for each in between if fate_of(each) != "full"]
+    short = [each for each in between if fate_of(each.reply, each.ms, DEADLINE_MS) is not Fate.FULL]
     return short[-1] if short else None
 
 
@@ -165,38 +166,25 @@ def _told(fault: Fault) -> str:
 
 
 def _table(faults: Sequence[Fault]) -> Table:
-    rows = []
-    for fault in faults:
-        fate = fates(fault.outcomes)
-        parts = (fate.full, fate.degraded, fate.refused, fate.late + fate.failed)
-        rows.append(
-            (
-                f"{fault.service} {fault.what}",
-                str(fate.all),
-                *(share(part, fate.all) for part in parts),
-                number(fault.to_full_s),
-                number(fault.calls, 0),
-                number(fault.amplification, 2),
-            )
+    rows = [
+        (
+            f"{fault.service} {fault.what}",
+            str(len(fault.outcomes)),
+            *shares(fates(fault.outcomes)),
+            number(fault.to_full_s),
+            number(fault.calls, 0),
+            number(fault.amplification, 2),
         )
-    headers = (
-        "service",
-        "requests",
-        "full",
-        "degraded",
-        "refused",
-        "late or failed",
-        "to full answers s",
-        "calls",
-        "times those of a healthy node",
-    )
+        for fault in faults
+    ]
+    headers = ("service", "requests", *FATES, "to full answers s", "calls", "times those of a healthy node")
     notes = tuple(_told(fault) for fault in faults if fault.to_full_s > RECOVERY_S)
     return Table(headers, tuple(rows), _finding(faults), notes)
 
 
 def _finding(faults: Sequence[Fault]) -> str:
-    fate = fates([outcome for fault in faults for outcome in fault.outcomes])
-    honest = fate.honest / max(1, fate.all)
+    ends = fates([outcome for fault in faults for outcome in fault.outcomes])
+    honest = 1 - (ends[Fate.LATE] + ends[Fate.FAILED]) / max(1, ends.total())
     slowest = max((fault.to_full_s for fault in faults), default=0.0)
     most = max((fault.amplification for fault in faults), default=0.0)
     met = honest >= HONEST and slowest <= RECOVERY_S and most <= AMPLIFICATION

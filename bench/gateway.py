@@ -6,17 +6,14 @@ gateways do instead of admission.
 """
 
 import argparse
-from collections.abc import Sequence
 from functools import partial
 
 import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bench.serving import announce
 from chassis.http.client import HttpClient
-from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
+from chassis.http.serving import from_environment, serve
 from chassis.resilience.deadlines import Deadline
-from chassis.telemetry.logs import configure_logging
 from gateway.app import create_app
 from gateway.reasoners import Reasoners
 from gateway.reasoning.lite.reasoner import LiteReasoner
@@ -66,25 +63,17 @@ class Semaphore:
             await self._app(scope, receive, send)
 
 
-async def serve(options: argparse.Namespace) -> None:
-    """Until told to stop."""
-    settings = from_environment(GatewaySettings, port=0)
-    configure_logging(settings.log_level)
-    app = create_app(settings, partial(wire, open_reasoners=instant) if options.instant_reasoner else wire)
-    if options.semaphore:
-        app.add_middleware(Semaphore, limit=options.semaphore)
-    bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with running([bound]):
-        announce(bound.listener)
-        await until_signalled()
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--instant-reasoner", action="store_true")
     parser.add_argument("--semaphore", type=int, default=0)
-    anyio.run(serve, parser.parse_args(arguments), backend_options={"use_uvloop": True})
+    options = parser.parse_args()
+    settings = from_environment(GatewaySettings)
+    app = create_app(settings, partial(wire, open_reasoners=instant) if options.instant_reasoner else wire)
+    if options.semaphore:
+        app.add_middleware(Semaphore, limit=options.semaphore)
+    serve(app, settings)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 """The load generator: processes of its own, so that it shares no event loop with what it loads."""
 
 import asyncio
-import json
 import multiprocessing
 import os
 import time
@@ -9,15 +8,12 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import aiohttp
 import uvloop
 
-from bench.arrivals import Outcome, Reply, closed_loop, open_loop
-
-NO_REPLY = "no reply"
-"""The kind of a request whose caller gave up."""
+from bench.arrivals import Outcome, closed_loop, open_loop
+from bench.replies import NO_REPLY, Reply, reply_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,22 +92,3 @@ async def _post(session: aiohttp.ClientSession, url: str, body: Body) -> Reply:
         return Reply(0, NO_REPLY)
     except aiohttp.ClientError as error:
         return Reply(0, type(error).__name__)
-
-
-def reply_of(status: int, content: bytes) -> Reply:
-    """What the figures need of a reply: an answer's body, or a problem's kind."""
-    try:
-        body: dict[str, Any] = json.loads(content)
-    except ValueError:
-        return Reply(status, "unreadable")
-    if status != 200:
-        return Reply(status, str(body.get("type", "")).rsplit("/", 1)[-1])
-    return Reply(
-        status,
-        kind=body.get("reason", ""),
-        route=body.get("route", ""),
-        answered=not body.get("abstained", True),
-        degraded=tuple(body.get("degraded", ())),
-        timings_ms=tuple(body.get("timings_ms", {}).items()),
-        confidence=body.get("confidence"),
-    )

@@ -1,16 +1,18 @@
 """Benchmark 2: what is left of the platform when more is asked of it than it can do."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
 from bench.arrivals import Outcome, poisson
 from bench.benchmark import Bench, Benchmark
-from bench.deployment import DEADLINE_MS, Deployment, Fate, deployment, fates, mixed
+from bench.deployment import DEADLINE_MS, FATES, Deployment, deployment, fates, mixed, shares
 from bench.figures import Table, number, percentile, share
 from bench.generator import Load
 from bench.processes import cpu_seconds
+from bench.replies import Fate
 from bench.report import About
 
 ABOUT = About(
@@ -35,7 +37,7 @@ KEPT = 0.95
 class Measured:
     """One gateway at one load."""
 
-    fate: Fate
+    fates: Counter[Fate]
     goodput: float
     full_goodput: float
     accepted_p99_ms: float
@@ -61,7 +63,7 @@ async def run(bench: Bench) -> Sequence[Table]:
             sent = [_sent(bench, each, rate, seconds) for each in gateways.values()]
             for name, found in zip(gateways, await asyncio.gather(*sent), strict=True):
                 measured[load, name] = found
-    return [_table(measured, list(gateways), capacity)]
+    return [_table(measured, capacity)]
 
 
 async def capacity_of(bench: Bench, deployed: Deployment) -> float:
@@ -72,7 +74,7 @@ async def capacity_of(bench: Bench, deployed: Deployment) -> float:
         Load(deployed.url, bodies, order, concurrency=_CALLERS, count=count)
     )
     last_s = max(each.due_s + each.ms / 1000 for each in outcomes)
-    return fates(outcomes).answered / last_s
+    return _answered(fates(outcomes)) / last_s
 
 
 async def _sent(bench: Bench, deployed: Deployment, rate: float, seconds: float) -> Measured:
@@ -82,37 +84,30 @@ async def _sent(bench: Bench, deployed: Deployment, rate: float, seconds: float)
     give_up_s = 1.5 * DEADLINE_MS / 1000
     outcomes = await bench.generator.fire(Load(deployed.url, bodies, order, offsets, give_up_s=give_up_s))
     spent = cpu_seconds(deployed.gateway.pid) - before
-    fate, last_s = fates(outcomes), max(each.due_s + each.ms / 1000 for each in outcomes)
+    last_s = max(each.due_s + each.ms / 1000 for each in outcomes)
     accepted = [each.ms for each in outcomes if not _turned_away(each)]
     window_s = 2 * seconds / 3
     ended = fates([each for each in outcomes if seconds - window_s <= each.due_s + each.ms / 1000 < seconds])
     p99 = percentile(accepted, 0.99)
-    return Measured(fate, ended.answered / window_s, ended.full / window_s, p99, spent / last_s)
+    goodput, full_goodput = _answered(ended) / window_s, ended[Fate.FULL] / window_s
+    return Measured(fates(outcomes), goodput, full_goodput, p99, spent / last_s)
+
+
+def _answered(fates: Counter[Fate]) -> int:
+    return fates[Fate.FULL] + fates[Fate.DEGRADED]
 
 
 def _turned_away(outcome: Outcome) -> bool:
     return outcome.reply.status == 503 or outcome.reply.kind == "overloaded"
 
 
-def _table(measured: Mapping[tuple[float, str], Measured], names: Sequence[str], capacity: float) -> Table:
+def _table(measured: Mapping[tuple[float, str], Measured], capacity: float) -> Table:
     rows = []
     for (load, name), found in measured.items():
-        fate = found.fate
-        shares = (share(part, fate.all) for part in (fate.full, fate.degraded, fate.refused, fate.late))
         goodputs = (number(found.goodput, 2), number(found.full_goodput, 2))
         figures = (*goodputs, number(found.accepted_p99_ms, 0))
-        rows.append((f"{load:g} times, {name}", *figures, *shares, share(fate.failed, fate.all)))
-    headers = (
-        "load",
-        "goodput/s",
-        "of it full",
-        "accepted p99 ms",
-        "full",
-        "degraded",
-        "refused",
-        "late",
-        "failed",
-    )
+        rows.append((f"{load:g} times, {name}", *figures, *shares(found.fates)))
+    headers = ("load", "goodput/s", "of it full", "accepted p99 ms", *FATES)
     busiest = max(found.cpu_share for found in measured.values())
     notes = (
         f"Capacity: {number(capacity, 2)} requests a second.",

@@ -7,15 +7,16 @@ from dataclasses import dataclass, field
 import httpx
 
 from bench.arrivals import Outcome, evenly
-from bench.benchmark import SERVICES, Bench, Benchmark, cores
+from bench.benchmark import Bench, Benchmark, cores
 from bench.figures import Table, number, percentile
 from bench.generator import Body, Load
 from bench.node.scene import QUESTIONS
 from bench.photo import multipart, photo
-from bench.processes import Running, cpu_seconds, running, until_ready
+from bench.processes import PYTHON, Running, cpu_seconds, serving
 from bench.report import About
 from chassis.images import ImageLimits, clean_image
 from contracts.answer import Route
+from gateway.clients.services import Services
 
 ABOUT = About(
     "overhead",
@@ -31,30 +32,21 @@ _RATE = 25.0
 """Open-loop requests a second: under half of what the slowest can do."""
 _CONCURRENT = 16
 QUESTION = QUESTIONS[Route.DIRECT]
-UNLIMITED = {"LOREGLASS_GATEWAY_MAX_IN_FLIGHT": "1000", "LOREGLASS_GATEWAY_MAX_WAITING": "1000"}
+NODE = (*PYTHON, "bench.node", "--port={port}")
 KINDS = ("follow-up", "upload")
 BASE = "proxy"
 GATEWAY = "gateway, instant reasoner"
-HEADERS = (
-    f"p50 ms at {_RATE:.0f}/s",
-    "p99 ms",
-    "p50 ms, 1 caller",
-    f"p50 ms, {_CONCURRENT} callers",
-    "p99 ms",
-    "CPU ms a request",
-    "req/s a core",
-    "CPU ratio",
-)
 GOAL_MS = 20.0
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured. `url`: where it answers."""
+    """What is measured: `bodies` by kind, sent to `url`."""
 
     name: str
     server: Running
     url: str
+    bodies: Mapping[str, Body]
 
 
 @dataclass(slots=True)
@@ -78,44 +70,54 @@ class Cell:
         return len(self.crowded) / self.crowded_s
 
 
+Cells = Mapping[tuple[str, str], Cell]
+"""By kind of request and name of the subject."""
+
+
 async def run(bench: Bench) -> Sequence[Table]:
-    """Interleaved rounds over all subjects and both kinds of request."""
+    """Measure the proxy and two gateways; those that are not measured do nothing."""
     measured, others = cores()
-    with _subjects(measured, others) as subjects:
-        cells: dict[tuple[str, str], Cell] = {}
-        rounds = bench.count(3, least=1)
-        for turn in range(rounds + 1):  # the first one warms up
-            for subject in subjects:
-                bench.progress(turn / (rounds + 1), subject.name)
-                for kind, body in bodies(subject.url).items():
-                    cell = cells.setdefault((kind, subject.name), Cell()) if turn else Cell()
-                    await measure(bench, subject, body, cell)
-    return [_table(cells, kind, [subject.name for subject in subjects]) for kind in KINDS]
+    with ExitStack() as stack:
+        services = stack.enter_context(serving(*NODE, cpus=others))
+        proxy = stack.enter_context(serving(*PYTHON, "bench.proxy", services.url, "{port}", cpus=measured))
+        url = f"{proxy.url}/answer"
+        subjects = [
+            Subject(BASE, proxy, url, bodies(url)),
+            stack.enter_context(gateway(GATEWAY, services.url, measured, "--instant-reasoner")),
+            stack.enter_context(gateway("gateway, no model", services.url, measured)),
+        ]
+        cells = await compare(bench, subjects)
+    tables = []
+    for kind in KINDS:
+        more_ms = median(cells[kind, GATEWAY].alone) - median(cells[kind, BASE].alone)
+        met = "met" if more_ms <= GOAL_MS else "missed"
+        finding = f"{GATEWAY}: {number(more_ms)} ms more. The goal is {met}."
+        tables.append(table(cells, kind, BASE, finding))
+    return tables
 
 
 @contextmanager
-def _subjects(measured: Sequence[int], others: Sequence[int]) -> Iterator[list[Subject]]:
-    """Start all of them on one core; those that are not measured do nothing."""
-    with ExitStack() as stack:
-        services = stack.enter_context(running("bench.node", cpus=others))
-        settings = gateway_environment(services.url) | UNLIMITED
-
-        def start(name: str, module: str, *arguments: str) -> Subject:
-            given = settings if module.endswith("gateway") else {}
-            server = stack.enter_context(running(module, *arguments, settings=given, cpus=measured))
-            until_ready(server.url)
-            return Subject(name, server, f"{server.url}/answer")
-
-        yield [
-            start(BASE, "bench.proxy", services.url),
-            start(GATEWAY, "bench.gateway", "--instant-reasoner"),
-            start("gateway, no model", "bench.gateway"),
-        ]
+def gateway(name: str, services_url: str, cpus: Sequence[int], *arguments: str) -> Iterator[Subject]:
+    """Run a gateway that refuses nothing."""
+    settings = {f"LOREGLASS_GATEWAY_{name.upper()}_URL": services_url for name in Services.names()}
+    settings |= {f"LOREGLASS_GATEWAY_{name}": "1000" for name in ("MAX_IN_FLIGHT", "MAX_WAITING")}
+    settings |= {"LOREGLASS_GATEWAY_PORT": "{port}", "LOREGLASS_GATEWAY_LOG_LEVEL": "warning"}
+    with serving(*PYTHON, "bench.gateway", *arguments, settings=settings, cpus=cpus) as server:
+        url = f"{server.url}/answer"
+        yield Subject(name, server, url, bodies(url))
 
 
-def gateway_environment(services_url: str) -> dict[str, str]:
-    """Return settings with every service behind one address."""
-    return {f"LOREGLASS_GATEWAY_{name.upper()}_URL": services_url for name in SERVICES}
+async def compare(bench: Bench, subjects: Sequence[Subject]) -> Cells:
+    """Measure all of them with both kinds of request, in interleaved rounds."""
+    cells: dict[tuple[str, str], Cell] = {}
+    rounds = bench.count(3, least=1)
+    for turn in range(rounds + 1):  # the first one warms up
+        for subject in subjects:
+            bench.progress(turn / (rounds + 1), subject.name)
+            for kind, body in subject.bodies.items():
+                cell = cells.setdefault((kind, subject.name), Cell()) if turn else Cell()
+                await _measure(bench, subject, body, cell)
+    return cells
 
 
 def bodies(url: str) -> Mapping[str, Body]:
@@ -128,7 +130,7 @@ def bodies(url: str) -> Mapping[str, Body]:
     return {"follow-up": multipart(fields), "upload": multipart({"question": QUESTION}, photo())}
 
 
-async def measure(bench: Bench, subject: Subject, body: Body, cell: Cell) -> None:
+async def _measure(bench: Bench, subject: Subject, body: Body, cell: Cell) -> None:
     """One round: one caller, then many, then open loop."""
     url = subject.url
     before = cpu_seconds(subject.server.pid)
@@ -143,32 +145,47 @@ async def measure(bench: Bench, subject: Subject, body: Body, cell: Cell) -> Non
     cell.paced += await bench.generator.fire(Load(url, (body,), offsets=offsets))
 
 
-def _table(cells: Mapping[tuple[str, str], Cell], kind: str, names: Sequence[str]) -> Table:
-    base = cells[kind, BASE]
-    rows = tuple(
-        (name, *_figures(cells[kind, name]), number(cells[kind, name].cpu_ms / base.cpu_ms, 2))
-        for name in names
+def table(cells: Cells, kind: str, base: str, finding: str) -> Table:
+    """Return a row for each subject. Raises `RuntimeError` if one did not answer all of its requests."""
+    headers = (
+        kind,
+        f"p50 ms at {_RATE:.0f}/s",
+        "p99 ms",
+        "p50 ms, 1 caller",
+        f"p50 ms, {_CONCURRENT} callers",
+        "p99 ms",
+        "CPU ms a request",
+        "req/s a core",
+        f"CPU to the {base}'s",
     )
-    ours = cells[kind, GATEWAY]
-    more_ms = _median(ours.alone) - _median(base.alone)
-    met = "met" if more_ms <= GOAL_MS else "missed"
-    return Table((kind, *HEADERS), rows, f"{GATEWAY}: {number(more_ms)} ms more. The goal is {met}.")
+    rows = []
+    for (of, name), cell in cells.items():
+        if of != kind:
+            continue
+        if failed := sum(each.reply.status != 200 for each in (*cell.alone, *cell.crowded, *cell.paced)):
+            raise RuntimeError(f"{name} did not answer {failed} of its requests.")
+        paced, crowded = _ms(cell.paced), _ms(cell.crowded)
+        figures = (
+            number(percentile(paced, 0.5), 2),
+            number(percentile(paced, 0.99), 2),
+            number(median(cell.alone), 2),
+            number(percentile(crowded, 0.5)),
+            number(percentile(crowded, 0.99)),
+            number(cell.cpu_ms, 2),
+            number(cell.rate, 0),
+            number(cell.cpu_ms / cells[kind, base].cpu_ms, 2),
+        )
+        rows.append((name, *figures))
+    return Table(headers, tuple(rows), finding)
 
 
-def _figures(cell: Cell) -> Iterator[str]:
-    paced, crowded = _ms(cell.paced), _ms(cell.crowded)
-    yield from (number(percentile(paced, 0.5), 2), number(percentile(paced, 0.99), 2))
-    yield number(_median(cell.alone), 2)
-    yield from (number(percentile(crowded, 0.5)), number(percentile(crowded, 0.99)))
-    yield from (number(cell.cpu_ms, 2), number(cell.rate, 0))
+def median(outcomes: Sequence[Outcome]) -> float:
+    """Return the middle of their milliseconds."""
+    return percentile(_ms(outcomes), 0.5)
 
 
 def _ms(outcomes: Sequence[Outcome]) -> list[float]:
     return [each.ms for each in outcomes]
-
-
-def _median(outcomes: Sequence[Outcome]) -> float:
-    return percentile(_ms(outcomes), 0.5)
 
 
 BENCHMARK = Benchmark(ABOUT, run)

@@ -13,20 +13,11 @@ from pathlib import Path
 import httpx
 
 from bench.benchmark import Bench, Benchmark, cores
-from bench.figures import Table, number, percentile
+from bench.figures import Table, number
 from bench.generator import Body
-from bench.overhead import (
-    QUESTION,
-    UNLIMITED,
-    Cell,
-    Subject,
-    bodies,
-    gateway_environment,
-    measure,
-)
+from bench.overhead import KINDS, NODE, QUESTION, Cells, Subject, compare, gateway, table
 from bench.photo import multipart, photo
-from bench.ports import free_ports
-from bench.processes import Running, running, until_ready
+from bench.processes import PYTHON, serving
 from bench.report import About
 from bench.settings import ROOT
 
@@ -45,15 +36,6 @@ ABOUT = About(
     " in a chat request. The peers pass the photo on as it is, the gateway cleans it first; they keep no"
     " sessions, deadlines, quotas or breakers, and check no answer.",
     "less CPU for a follow-up than OPEA and Haystack.",
-)
-KINDS = ("follow-up", "upload")
-HEADERS = (
-    "p50 ms at 25/s",
-    "p50 ms, 1 caller",
-    "p50 ms, 16 callers",
-    "CPU ms a request",
-    "req/s a core",
-    "gateway's CPU to it",
 )
 
 
@@ -94,28 +76,24 @@ def install(name: str) -> Path:
 @contextmanager
 def peer(name: str, services_url: str, cpus: Sequence[int] = ()) -> Iterator[Subject]:
     """One of `FASTAPI`, `OPEA` and `HAYSTACK`, ready, until the context ends."""
-    [port] = free_ports(1)
-    url = f"http://127.0.0.1:{port}"
-    settings = {"PEER_SERVICES_URL": services_url, "PEER_PORT": str(port), "NO_PROXY": "127.0.0.1"}
-    arguments: tuple[str, ...] = ()
-    by = [sys.executable, "-m"]
+    settings = {"PEER_SERVICES_URL": services_url, "PEER_PORT": "{port}", "NO_PROXY": "127.0.0.1"}
+    command: tuple[str, ...]
     if name == FASTAPI:
-        module, path, health = "bench.peer_apps.fastapi_app", "/answer", "/health"
+        command = (*PYTHON, "bench.peer_apps.fastapi_app")
+        path, ready = "/answer", "/health"
     elif name == OPEA:
-        by = [str(install("opea") / "bin" / "python"), "-m"]
-        module, path, health = "bench.peer_apps.opea_app", "/v1/visualqna", "/health"
+        command = (str(install("opea") / "bin" / "python"), "-m", "bench.peer_apps.opea_app")
+        path, ready = "/v1/visualqna", "/health"
     else:
-        by, module = [], str(install("haystack") / "bin" / "hayhooks")
+        command = (str(install("haystack") / "bin" / "hayhooks"), "run", "--host", "127.0.0.1")
+        command += ("--port", "{port}", "--pipelines-dir", str(APPS / "hayhooks"))
         settings["HAYSTACK_TELEMETRY_ENABLED"] = "False"
-        arguments = ("run", "--host", "127.0.0.1", "--port", str(port))
-        arguments += ("--pipelines-dir", str(APPS / "hayhooks"))
-        path, health = "/answer/run", "/status"
-    with running(module, *arguments, settings=settings, cpus=cpus, speaks=False, by=by) as server:
-        until_ready(url, server.process, path=health)
-        yield Subject(name, server, url + path)
+        path, ready = "/answer/run", "/status"
+    with serving(*command, settings=settings, cpus=cpus, ready=ready) as server:
+        yield Subject(name, server, server.url + path, _bodies(name))
 
 
-def peer_bodies(name: str) -> Mapping[str, Body]:
+def _bodies(name: str) -> Mapping[str, Body]:
     """A follow-up and an upload as the peer takes them."""
     if name != OPEA:
         part = "files" if name == HAYSTACK else "image"
@@ -133,37 +111,20 @@ def _chat(content: list[object]) -> Body:
 
 
 async def run(bench: Bench) -> Sequence[Table]:
-    """Interleaved rounds over all of them and both kinds of request."""
+    """Measure all of them beside the gateway."""
     for name in ("opea", "haystack"):
         bench.progress(0, f"installing {name}")
         install(name)
     measured, others = cores()
-    cells: dict[tuple[str, str], Cell] = {}
     with ExitStack() as stack:
-        services = stack.enter_context(running("bench.node", cpus=others))
-        ours = stack.enter_context(_gateway(services, measured))
-        peers = [
-            stack.enter_context(peer(name, services.url, measured)) for name in (FASTAPI, OPEA, HAYSTACK)
-        ]
-        asked = {ours.name: bodies(ours.url)} | {each.name: peer_bodies(each.name) for each in peers}
+        services = stack.enter_context(serving(*NODE, cpus=others))
+        ours = stack.enter_context(gateway(OURS, services.url, measured, "--instant-reasoner"))
+        names = (FASTAPI, OPEA, HAYSTACK)
+        peers = [stack.enter_context(peer(name, services.url, measured)) for name in names]
         for each in peers:
-            ask(each.url, asked[each.name]["upload"])
-        rounds = bench.count(3, least=1)
-        for turn in range(rounds + 1):  # the first one warms up
-            for subject in (*peers, ours):
-                bench.progress(turn / (rounds + 1), subject.name)
-                for kind, body in asked[subject.name].items():
-                    cell = cells.setdefault((kind, subject.name), Cell()) if turn else Cell()
-                    await measure(bench, subject, body, cell)
-    return [_table(cells, kind) for kind in KINDS]
-
-
-@contextmanager
-def _gateway(services: Running, cpus: Sequence[int]) -> Iterator[Subject]:
-    settings = gateway_environment(services.url) | UNLIMITED
-    with running("bench.gateway", "--instant-reasoner", settings=settings, cpus=cpus) as server:
-        until_ready(server.url)
-        yield Subject(OURS, server, f"{server.url}/answer")
+            ask(each.url, each.bodies["upload"])
+        cells = await compare(bench, [ours, *peers])
+    return [table(cells, kind, OURS, _finding(cells, kind)) for kind in KINDS]
 
 
 def ask(url: str, body: Body) -> str:
@@ -172,22 +133,13 @@ def ask(url: str, body: Body) -> str:
     return reply.raise_for_status().text
 
 
-def _table(cells: Mapping[tuple[str, str], Cell], kind: str) -> Table:
-    ours = cells[kind, OURS]
-    rows = []
-    for name in (OURS, FASTAPI, OPEA, HAYSTACK):
-        cell = cells[kind, name]
-        if failed := sum(each.reply.status != 200 for each in (*cell.alone, *cell.crowded, *cell.paced)):
-            raise RuntimeError(f"{name} did not answer {failed} of its requests.")
-        p50 = (percentile([each.ms for each in some], 0.5) for some in (cell.paced, cell.alone, cell.crowded))
-        figures = (*(number(each, 2) for each in p50), number(cell.cpu_ms, 2), number(cell.rate, 0))
-        rows.append((name, *figures, number(ours.cpu_ms / cell.cpu_ms, 2)))
+def _finding(cells: Cells, kind: str) -> str:
     better = min((OPEA, HAYSTACK), key=lambda name: cells[kind, name].cpu_ms)
-    ratio = ours.cpu_ms / cells[kind, better].cpu_ms
+    ratio = cells[kind, OURS].cpu_ms / cells[kind, better].cpu_ms
     finding = f"The gateway to {better}: {number(ratio, 2)}."
     if kind == KINDS[0]:
         finding += f" The goal is {'met' if ratio < 1 else 'missed'}."
-    return Table((kind, *HEADERS), tuple(rows), finding)
+    return finding
 
 
 BENCHMARK = Benchmark(ABOUT, run, only_if_named="it installs other projects")

@@ -1,8 +1,6 @@
 """The processes that are measured: started against given settings, watched through /proc."""
 
-import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -12,79 +10,63 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import httpx
 
+from bench.ports import free_ports
 from bench.settings import ROOT, environment
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_START_S = 120.0
+PYTHON = (sys.executable, "-m")
+_START_S = 300.0
 _STOP_S = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A process. `said`: the line of JSON with which it told that it is up."""
+    """A process that serves on `url`; `ready_s`: seconds from its start until it was ready."""
 
     process: subprocess.Popen[bytes]
-    said: Mapping[str, Any]
+    url: str
+    ready_s: float
 
     @property
     def pid(self) -> int:
         """Of the process itself; it may have children."""
         return self.process.pid
 
-    @property
-    def url(self) -> str:
-        """Where it is reached."""
-        return str(self.said["url"])
-
-    def signal(self, number: signal.Signals) -> None:
-        """Send it a signal."""
-        self.process.send_signal(number)
-
 
 @contextmanager
-def running(
-    module: str,
-    *arguments: str,
+def serving(
+    *command: str,
+    port: int = 0,
     settings: Mapping[str, str] | None = None,
     cpus: Sequence[int] = (),
-    speaks: bool = True,
-    by: Sequence[str] = (sys.executable, "-m"),
+    ready: str = "/health/ready",
 ) -> Iterator[Running]:
-    """`python -m module arguments` until the context ends; with `speaks`, once it has printed its line.
+    """Run `command` from when its path `ready` answers until the context ends.
 
-    `by`: what runs the module where it is not this interpreter. Raises `RuntimeError` with the end of its
-    log if it does not come up.
+    `{port}` in arguments and settings becomes `port`, or a free one. Raises `RuntimeError` with the end of
+    its log if it does not come up.
     """
-    with tempfile.TemporaryFile() as log:
+    chosen = str(port or free_ports(1)[0])
+    url = f"http://127.0.0.1:{chosen}"
+    given = {name: value.replace("{port}", chosen) for name, value in (settings or {}).items()}
+    with tempfile.NamedTemporaryFile() as log:
         process = subprocess.Popen(
-            [*by, module, *arguments],
+            [word.replace("{port}", chosen) for word in command],
             cwd=ROOT,
-            env=environment(settings or {}),
+            env=environment(given),
             stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE if speaks else log,
+            stdout=log,
             stderr=log,
         )
         try:
             if cpus:
                 os.sched_setaffinity(process.pid, cpus)
-            yield Running(process, _first_line(process, module, log) if speaks else {})
+            yield Running(process, url, until_ready(url, process, path=ready, log=Path(log.name)))
         finally:
             _end(process)
-
-
-def _first_line(process: subprocess.Popen[bytes], module: str, log: Any) -> dict[str, Any]:
-    assert process.stdout is not None
-    readable, _, _ = select.select([process.stdout], [], [], _START_S)
-    line = process.stdout.readline() if readable else b""
-    if not line:
-        log.seek(0)
-        raise RuntimeError(f"{module} did not start:\n{log.read()[-2000:].decode(errors='replace')}")
-    said: dict[str, Any] = json.loads(line)
-    return said
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -96,8 +78,6 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
-    if process.stdout is not None:
-        process.stdout.close()
 
 
 def until_ready(

@@ -1,4 +1,4 @@
-"""`python -m bench.proxy SERVICES_URL`: the least code that makes the gateway's calls.
+"""`python -m bench.proxy SERVICES_URL PORT`: the least code that makes the gateway's calls.
 
 It takes the same form and makes the same calls in the same order as the gateway does for a question that the
 photo's text answers: OCR beside image search, then the domain router with the text. It checks nothing,
@@ -15,8 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bench.serving import announced
-from chassis.http.serving import listen
+from bench.serving import serve
 
 
 class Proxy:
@@ -72,4 +71,4 @@ class Proxy:
 
 
 if __name__ == "__main__":
-    anyio.run(announced, Proxy(sys.argv[1]), listen("127.0.0.1", 0), backend_options={"use_uvloop": True})
+    serve(Proxy(sys.argv[1]), int(sys.argv[2]))

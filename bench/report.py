@@ -1,8 +1,11 @@
 """docs/benchmarks.md: one section a benchmark, of which only those that ran are written anew."""
 
+import os
+import platform
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.figures import Table
@@ -47,3 +50,25 @@ def write(order: Sequence[str], new: dict[str, str], page: Path = PAGE) -> None:
     """Put the sections on the page."""
     before = page.read_text("utf-8") if page.exists() else ""
     page.write_text(rewritten(before, order, new), "utf-8")
+
+
+def described() -> str:
+    """CPU, cores, memory, interpreter, kernel and date, in one line."""
+    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    parts = (
+        _cpu_model(),
+        f"{len(os.sched_getaffinity(0))} cores",
+        f"{memory_gib:.0f} GiB",
+        f"Python {platform.python_version()}",
+        f"Linux {platform.release()}",
+        f"{datetime.now(UTC):%Y-%m-%d}",
+    )
+    return ", ".join(parts)
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()

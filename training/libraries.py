@@ -25,15 +25,12 @@ def require(*names: str) -> None:
 Item = TypeVar("Item")
 
 
-def bar(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[Item]:
-    """The same items, shown as they go by."""
+def bar(items: Iterable[Item], what: str, total: int | None = None, hidden: bool = False) -> Iterable[Item]:
+    """The same items, shown as they go by, unless `hidden`."""
     from tqdm import tqdm
 
     length = total if total is not None or not isinstance(items, Sized) else len(items)
-    shown: Iterable[Item] = tqdm(items, desc=what, total=length, dynamic_ncols=True, leave=False)
+    shown: Iterable[Item] = tqdm(
+        items, desc=what, total=length, disable=hidden, dynamic_ncols=True, leave=False
+    )
     return shown
-
-
-def silent(items: Iterable[Item], what: str) -> Iterable[Item]:
-    """The same items, unseen: where another process shows them."""
-    return items

@@ -1,40 +1,30 @@
-"""Report a training as one Markdown file, which begins with its warnings."""
+"""One Markdown summary of trainings: what not to believe, then figures before and after."""
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import anyio
 
 from evaluation.judging.verdicts import Case, Judgement
 from training.data.referee import NoJudgement
-from training.markdown import bullets, quoted, table
-from training.runs import AFTER, BEFORE, CONFIG, LEFT_OUT, ROLLOUTS, Rollout, RunFolder, Summary
+from training.runs import AFTER, BEFORE, LEFT_OUT, ROLLOUTS, Rollout, RunFolder, Summary
 from training.samples import Task, UnreadableData, replace_text
 from training.scoring import (
     ANSWERS,
+    MEASURES,
     Judged,
     case_of,
     common_abstention,
+    most_frequent,
     scores,
     truthfulness_at,
-    warnings,
 )
 
 REPORT = "report.md"
-_EXAMPLES, _MOST_LEFT_OUT, _MOSTLY = 8, 20, 0.8
-_MEASURES = {
-    "truthfulness": "truthfulness",
-    "right": "right",
-    "wrong": "wrong",
-    "refused": "refused",
-    "alike": "like the label (F1)",
-    "in_form": "in the required form",
-    "calls": "calls a tool",
-    "same": "the most frequent reply",
-}
+_NEARLY_ALL, _MORE, _FEW = 0.95, 0.05, 30
+_ENOUGH, _ODDLY_OFTEN, _MOSTLY = 5, 0.25, 0.8
 _NOTE = (
     "Truthfulness counts 1 for a right answer, 0 for a refusal and -1 for a wrong one. At the same share of"
     " refusals, the answers that the model was least sure of are taken as refusals."
@@ -55,7 +45,7 @@ class RunReport:
 
 def write_report(runs: Sequence[RunReport], judge: str, path: Path) -> None:
     """Write all sections into one file. Raises `UnreadableData` if it cannot be written."""
-    lines = ["# Training report", "", f"Answers are judged by {quoted(judge)}.", ""]
+    lines = ["# Training report", "", f"Answers are judged by `{judge}`.", ""]
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_text(path, "\n".join([*lines, *(line for run in runs for line in run.lines)]))
@@ -74,52 +64,16 @@ async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     faults = (
         *summary.faults,
         *_of_measuring(summary, compared, max(len(before), len(after)), len(after), unjudged),
-        *(warning for task, sides in by_task.items() for warning in warnings(task, *sides)),
+        *(warning for task, sides in by_task.items() for warning in _of_task(task, *sides)),
         *_of_learning(summary, rollouts, len(left_out)),
     )
-    lines = [f"## {quoted(name)}", "", *bullets(faults)]
-    lines += bullets(f"{what}: {quoted(str(value))}" for what, value in _facts(summary, run.path).items())
-    measures = [row for task, sides in by_task.items() for row in _measures(task, *sides)]
-    lines += table(("task", "of held-out samples", "samples", "before", "after"), measures)
-    lines += [_NOTE, ""] if measures else []
-    lines += table(("held out", ""), _numbers(summary.held_out))
-    lines += table(
-        ("probabilities", "calibration error", "area under risk and coverage"),
-        (
-            (quoted(which), f"{each.calibration_error:.3f}", f"{each.aurc:.3f}")
-            for which, each in summary.calibration.items()
-        ),
-    )
-    for sides in by_task.values():
-        lines += _examples(*sides)
-    lines += table(
-        (f"left out ({len(left_out)}, all in {LEFT_OUT})", "why"),
-        ((quoted(row.where), quoted(row.why)) for row in left_out[:_MOST_LEFT_OUT]),
-    )
+    lines = [f"## `{name}`", "", *(f"- {fault}" for fault in faults), ""]
+    if by_task:
+        head = ("task", "of held-out samples", "samples", "before", "after")
+        rows = [row for task, sides in by_task.items() for row in _rows(task, *sides)]
+        lines += [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
+        lines += ["", _NOTE, ""]
     return RunReport(name, faults, tuple(lines), unjudged)
-
-
-def _facts(summary: Summary, folder: Path) -> dict[str, Any]:
-    found = {
-        "training": summary.kind,
-        "model": summary.model,
-        "samples learnt": ", ".join(f"{name}: {count}" for name, count in summary.samples.items()),
-        "questions learnt": summary.questions,
-        "refusals among them": summary.refusals,
-        "settings": folder / CONFIG,
-        "rollouts": folder / ROLLOUTS if summary.kind == "grpo" else None,
-    }
-    return {name: value for name, value in found.items() if value not in (None, "")}
-
-
-def _numbers(summary: Any, under: str = "") -> Iterator[tuple[str, str]]:
-    """The figures of nested objects, each under the names of all of these."""
-    for name, value in summary.items() if isinstance(summary, dict) else ():
-        whole = f"{under} {name}".strip().replace("_", " ")
-        if isinstance(value, int | float):
-            yield quoted(whole), f"{value:.3f}"
-        else:
-            yield from _numbers(value, whole)
 
 
 async def _judged(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Judged], int]:
@@ -150,18 +104,15 @@ def _by_task(before: Sequence[Judged], after: Sequence[Judged]) -> dict[Task, Si
     return found
 
 
-def _measures(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> list[tuple[str, ...]]:
-    was, now = scores(task, before) if before else None, scores(task, after)
-    rows = [(label, getattr(was, name, None), getattr(now, name)) for name, label in _MEASURES.items()]
-    abstention = common_abstention(before, after) if before and now.refused is not None else None
+def _rows(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[tuple[str, ...]]:
+    was, now = scores(task, before) if before else {}, scores(task, after)
+    measures = [(label, was.get(name), now[name]) for name, label in MEASURES.items() if name in now]
+    abstention = common_abstention(before, after) if before and task in ANSWERS else None
     if abstention is not None:
         label = f"truthfulness, {abstention:.0%} refused on both sides"
-        rows.insert(1, (label, truthfulness_at(abstention, before), truthfulness_at(abstention, after)))
-    return [
-        (task.value, label, str(now.count), *("–" if value is None else f"{value:.1%}" for value in values))
-        for label, *values in rows
-        if values[1] is not None
-    ]
+        measures.insert(1, (label, truthfulness_at(abstention, before), truthfulness_at(abstention, after)))
+    for label, earlier, later in measures:
+        yield task.value, label, str(len(after)), "–" if earlier is None else f"{earlier:.1%}", f"{later:.1%}"
 
 
 def _of_measuring(summary: Summary, compared: int, most: int, after: int, unjudged: int) -> Iterator[str]:
@@ -174,40 +125,77 @@ def _of_measuring(summary: Summary, compared: int, most: int, after: int, unjudg
         yield f"{unjudged} answers could not be judged, and are not counted: the same command asks again."
 
 
+def _of_task(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[str]:
+    """Yield warnings about the replies. `before`: of the same samples, or none."""
+    was, now = scores(task, before) if before else {}, scores(task, after)
+    if len(after) < _FEW:
+        yield f"{task.value}: only {len(after)} held-out samples: its figures say little."
+    if now.get("refused", 0) >= _NEARLY_ALL:
+        still = " still" if was.get("refused", 0) >= _NEARLY_ALL else ""
+        yield f"{task.value}: it{still} refuses {now['refused']:.0%} of {len(after)} questions."
+    claims = [each.prediction for each in after if not each.refused]
+    same = most_frequent([each.said.strip() for each in claims]) if len(claims) >= _ENOUGH else 0
+    if same and same > most_frequent([each.label or each.gold for each in claims]) + _ODDLY_OFTEN:
+        yield f"{task.value}: {same:.0%} of {len(claims)} replies are one and the same, unlike the labels."
+    if now.get("calls") == 0:
+        yield f"{task.value}: it calls no tool{' any more' if was.get('calls') else ''}."
+    if was:
+        yield from (f"{task.value}: {warning}" for warning in _of_change(task, was, now))
+        if warning := _of_silence(was, now, before, after):
+            yield f"{task.value}: {warning}"
+
+
+def _of_change(task: Task, was: dict[str, float], now: dict[str, float]) -> Iterator[str]:
+    def grown(name: str) -> float:
+        return now.get(name, 0) - was.get(name, 0)
+
+    for name, what in (("truthfulness", "truthful"), ("alike", "like the labels")):
+        if grown(name) < -_MORE:
+            yield f"it is less {what} than before: {now[name]:.0%}, and was {was[name]:.0%}."
+    if grown("wrong") > _MORE:
+        yield f"wrong answers have grown from {was['wrong']:.0%} to {now['wrong']:.0%}."
+    if 0 < now.get("calls", 0) < was.get("calls", 0) / 2:
+        yield f"it calls tools in {now['calls']:.0%} of the rollouts, before in {was['calls']:.0%}."
+    measure = "right" if task in ANSWERS else "alike"
+    if grown("in_form") > _MORE and measure in now and grown(measure) <= 0:
+        yield (
+            f"{now['in_form']:.0%} of the replies are in form, before {was['in_form']:.0%}, and no more of"
+            " them are right: it may have learnt the form alone."
+        )
+
+
+def _of_silence(
+    was: dict[str, float], now: dict[str, float], before: Sequence[Judged], after: Sequence[Judged]
+) -> str:
+    """Return a warning if refusals alone made it more truthful."""
+    refused_more = now.get("refused", 0) > was.get("refused", 0) + _MORE
+    if not refused_more or now["truthfulness"] <= was["truthfulness"]:
+        return ""
+    abstention = common_abstention(before, after)
+    if abstention is None:
+        is_better = now["right"] > was["right"]
+    else:
+        is_better = truthfulness_at(abstention, after) > truthfulness_at(abstention, before)
+    return (
+        ""
+        if is_better
+        else f"it refuses {now['refused']:.0%} in place of {was['refused']:.0%}, and is no better at the same"
+        " share of refusals: what it gained, it gained by silence."
+    )
+
+
 def _of_learning(summary: Summary, rollouts: Sequence[Rollout], left_out: int) -> Iterator[str]:
     """Yield warnings about the training."""
     learnt = (sum(summary.samples.values()) if summary.kind == "sft" else summary.questions) or 0
     if learnt and left_out > learnt:
-        yield f"{left_out} rows were left out, and {learnt} were learnt from."
+        yield f"{left_out} rows were left out (see {LEFT_OUT}), and {learnt} were learnt from."
     failed = sum(bool(each.failed) for each in rollouts)
     if failed * 10 > len(rollouts):
         yield f"In {failed} of {len(rollouts)} rollouts a service failed: see {ROLLOUTS}."
     groups: dict[tuple[int, str], set[float]] = {}
     for each in rollouts:
-        groups.setdefault((each.step, each.sample), set()).add(_earned(each, summary.rewards))
+        earned = sum(summary.rewards.get(name, 1.0) * points for name, points in each.rewards.items())
+        groups.setdefault((each.step, each.sample), set()).add(earned)
     equal = sum(len(earned) == 1 for earned in groups.values())
     if groups and equal >= _MOSTLY * len(groups):
         yield f"In {equal} of {len(groups)} groups all rollouts earned the same: no effect."
-
-
-def _earned(rollout: Rollout, weights: Mapping[str, float]) -> float:
-    return sum(weights.get(name, 1.0) * earned for name, earned in rollout.rewards.items())
-
-
-def _examples(before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[str]:
-    """Some samples: those whose verdict changed come first, then those whose words did."""
-    pairs = sorted(zip(before, after, strict=bool(before)), key=_how_alike)
-    for pair in pairs[:_EXAMPLES]:
-        sample = pair[1].prediction
-        yield from (f"**{sample.task.value}**: {quoted(sample.question)}", "")
-        said = [("gold", sample.gold, ""), ("label", sample.label, "")]
-        said += [
-            (when, each.prediction.said, each.judgement.verdict.value if each.judgement else "")
-            for when, each in zip(("before", "after"), pair, strict=True)
-        ]
-        yield from bullets(f"{name}: {quoted(text)} {verdict}".rstrip() for name, text, verdict in said)
-
-
-def _how_alike(pair: tuple[Judged, Judged]) -> tuple[bool, bool]:
-    before, after = pair
-    return before.points == after.points, before.prediction.said == after.prediction.said

@@ -2,7 +2,7 @@
 
 RUN/config.yaml          the settings in force, whole
 RUN/metrics.jsonl        a line a logged step: step, seconds, and numbers by name
-RUN/tensorboard/         the same numbers for TensorBoard
+RUN/tensorboard/         the same numbers of SFT and GRPO, for TensorBoard
 RUN/checkpoints/         what a run that was broken off goes on from
 RUN/predictions-*.jsonl  what the model says about the held-out part, before and after
 RUN/rollouts.jsonl       of GRPO: what each rollout wrote, and what it earned
@@ -70,23 +70,13 @@ class Prediction(Row):
         )
 
 
-class Calibration(Row):
-    """Of a head's probabilities; less is better."""
-
-    calibration_error: float
-    aurc: float
-
-
 class Summary(Row):
     """What came out. `samples`: learnt, by task or part; `held_out`: how many, or a head's figures."""
 
     kind: str
-    model: str = ""
     samples: dict[str, int] = {}
-    refusals: int | None = None
     questions: int | None = None
     held_out: int | dict[str, Any] = 0
-    calibration: dict[str, Calibration] = {}
     faults: tuple[Text, ...] = ()
     rewards: dict[str, float] = {}
 
@@ -113,7 +103,6 @@ class RunFolder:
     clock: Callable[[], float] = time.monotonic
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: T201
     _began: float = field(init=False)
-    _board: Any = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self._began = self.clock()
@@ -156,14 +145,11 @@ class RunFolder:
         return found
 
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
-        """A line of the log, for programs and for TensorBoard. What is not finite is left out."""
+        """A line of the log. What is not finite is left out."""
         finite = {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
         line = {"step": step, "seconds": round(self.clock() - self._began, 3), **finite}
         with (self.path / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
-        board = self._opened_board()
-        for name, value in finite.items():
-            board.add_scalar(name, value, step)
 
     def go_on_after(self, step: int) -> None:
         """Drop what was logged after the step of a checkpoint that the run goes on from."""
@@ -214,13 +200,9 @@ class RunFolder:
 
     def predictions(self, when: str) -> list[Prediction]:
         """Raises `UnreadableData` where there are none."""
-        path = self._predictions(when)
-        try:
-            return [Prediction.model_validate_json(line) for line in path.read_bytes().splitlines() if line]
-        except OSError as error:
-            raise UnreadableData(f"{path} cannot be read: {error.strerror}.") from error
-        except ValidationError as error:
-            raise UnreadableData(f"{path}: {first_fault(error)}.") from error
+        if not self.has_predictions(when):
+            raise UnreadableData(f"{self._predictions(when)} is missing.")
+        return _rows(self._predictions(when), Prediction)
 
     def summary(self) -> Summary:
         """Raises `UnreadableData` where the training has not ended."""
@@ -242,19 +224,10 @@ class RunFolder:
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """What came out, as JSON."""
-        if self._board is not None:
-            self._board.close()
         replace_text(self.path / SUMMARY, json.dumps(summary, indent=1) + "\n")
 
     def _predictions(self, when: str) -> Path:
         return self.path / f"predictions-{when}.jsonl"
-
-    def _opened_board(self) -> Any:
-        if self._board is None:
-            from torch.utils.tensorboard import SummaryWriter
-
-            self._board = SummaryWriter(str(self.path / "tensorboard"))
-        return self._board
 
 
 Kind = TypeVar("Kind", bound=Row)

@@ -270,6 +270,18 @@ def read_samples(folder: Path, task: Task) -> Reading[Any]:
     return Reading(folder, tuple(samples), tuple(rejected))
 
 
+def read_folders(
+    folders: Sequence[Path], task: Task
+) -> tuple[list[tuple[Any, Path | None]], list[RejectedRow]]:
+    """Return each sample of a task once, with its photo, and rows that are none. Raises `UnreadableData`."""
+    found, rejected = dict[str, tuple[Any, Path | None]](), list[RejectedRow]()
+    for folder in folders:
+        reading = read_samples(folder, task)
+        rejected += reading.rejected
+        found |= {sample.id: (sample, reading.photo(sample)) for sample in reading.samples}
+    return list(found.values()), rejected
+
+
 def write_samples(folder: Path, task: Task, samples: Iterable[Sample]) -> None:
     """Replace a task's file as a whole."""
     lines = (sample.model_dump_json(exclude_defaults=True) for sample in samples)

@@ -1,25 +1,19 @@
 """What both of TRL's trainers are given: arguments, logs, checkpoints, and their share of the work."""
 
 import json
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from training.config import ModelSettings, RunSettings, WrongConfig
-from training.runs import RunFolder
-
-Item = TypeVar("Item")
+from training.models import without_input_gradients
+from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 
 
 def on_main() -> bool:
     """Whether this process is the one that writes and speaks."""
     return bool(_processes().is_main_process)
-
-
-def shared_out(items: Sequence[Item]) -> Sequence[Item]:
-    """This process's share of them."""
-    state = _processes()
-    return items[state.process_index :: state.num_processes]
 
 
 def _processes() -> Any:
@@ -33,6 +27,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
     """TRL's arguments of class `kind`. Raises `WrongConfig` where the batch cannot be cut so."""
     import torch
 
+    os.environ["TENSORBOARD_LOGGING_DIR"] = str(run.path / "tensorboard")
     on_card = torch.cuda.is_available()
     return kind(
         output_dir=str(run.checkpoints),
@@ -56,7 +51,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         save_steps=config.checkpoint_every,
         save_total_limit=config.checkpoints,
         logging_steps=config.log_every,
-        report_to=[],
+        report_to=["tensorboard"],
         remove_unused_columns=False,
         **more,
     )
@@ -72,6 +67,39 @@ def accumulated(config: RunSettings) -> int:
             f"{config.device_batch_size}, times the processes that train, {processes}."
         )
     return passes
+
+
+def train_between(
+    trainer: Any,
+    run: RunFolder,
+    held_out: Sequence[Any],
+    predict: Callable[[Sequence[Any]], list[Prediction]],
+) -> None:
+    """Train, or go on, and write the adapter and what `predict` gives for `held_out` before and after.
+
+    Each process predicts its share. Predictions from before training that are there are kept.
+    """
+
+    def write(when: str) -> None:
+        state = _processes()
+        mine = predict(held_out[state.process_index :: state.num_processes])
+        everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
+        if on_main():
+            found = {each.sample: each for part in everybody for each in part}
+            run.write_predictions(when, [found[each.sample.id] for each in held_out])
+
+    show_in(run, trainer)
+    without_input_gradients(trainer.model)
+    if held_out and not run.has_predictions(BEFORE):
+        write(BEFORE)
+    checkpoint = last_checkpoint(run)
+    if checkpoint:
+        run.go_on_after(int(checkpoint.name.rpartition("-")[2]))
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if on_main():
+        trainer.model.save_pretrained(str(run.path / ADAPTER))
+    if held_out:
+        write(AFTER)
 
 
 def last_checkpoint(run: RunFolder) -> Path | None:
@@ -92,44 +120,20 @@ def _is_whole(state: Path) -> bool:
     return True
 
 
-def shown_in(run: RunFolder) -> Any:
-    """A callback of transformers' trainer that logs into the run and shows a bar."""
-    from tqdm import tqdm
-    from transformers import TrainerCallback
+def show_in(run: RunFolder, trainer: Any) -> None:
+    """Have TRL's trainer log into the run, and show the bar without every number."""
+    from transformers import PrinterCallback, ProgressCallback
 
-    class Shown(TrainerCallback):  # type: ignore[misc]  # no types are read
-        bar: Any = None
-
-        def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if on_main():
-                self.bar = tqdm(
-                    total=state.max_steps, initial=state.global_step, desc="training", dynamic_ncols=True
-                )
-
-        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if self.bar is not None:
-                self.bar.update(state.global_step - self.bar.n)
-
+    class Shown(ProgressCallback):  # type: ignore[misc]  # no types are read
         def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
             numbers = {
                 name: float(value) for name, value in (logs or {}).items() if isinstance(value, int | float)
             }
-            if self.bar is not None and numbers:
+            if self.training_bar is not None and numbers:
                 run.log(state.global_step, numbers)
                 shown = {name: numbers[name] for name in ("loss", "reward") if name in numbers}
-                self.bar.set_postfix(shown)
-
-        def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-            if self.bar is not None:
-                self.bar.close()
-
-    return Shown()
-
-
-def quiet(trainer: Any) -> Any:
-    """The trainer without its own bar, which prints every number."""
-    from transformers import PrinterCallback, ProgressCallback
+                self.training_bar.set_postfix(shown)
 
     for kind in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(kind)
-    return trainer
+    trainer.add_callback(Shown())

@@ -17,15 +17,14 @@ Unit tests script the model in their own event loop:
 Benchmarks and load tests run a whole node in a process of its own, with all services on one port:
 
     python -m bench.node --port 7200 --pace l40s        # or, from code, `bench.node.launch.Node`
-    curl -d '{"service": "ocr", "fault": "error"}' http://127.0.0.1:7200/node/fault
     curl http://127.0.0.1:7200/node/counts
 
 `model` is the chat API, `services` the model services' contracts, `scene` what both of them say, `pace` how
-long they take, `app` puts them together and adds faults.
+long they take, `app` puts them together; `launch.Node` kills and stops services.
 """
 
-from bench.node.model import LLAMA_ON_VLLM_0_10_2, PROBED, RunningServer, Script, ServerTraits, vlm_server
-from bench.node.playback import TokenStyle
+from bench.node.model import LLAMA_ON_VLLM_0_10_2, PROBED, RunningServer, Script, vlm_server
+from bench.node.playback import ServerTraits, TokenStyle
 from bench.node.replies import (
     Fails,
     Reply,
@@ -35,7 +34,6 @@ from bench.node.replies import (
     fails,
     overloaded,
     says,
-    unavailable,
     vllm_error,
 )
 from bench.node.requests import ScriptedRequest
@@ -56,7 +54,6 @@ __all__ = [
     "fails",
     "overloaded",
     "says",
-    "unavailable",
     "vllm_error",
     "vlm_server",
 ]

@@ -2,24 +2,21 @@
 
 from typing import Annotated
 
-import anyio
 import typer
 
 from bench.node.app import NodeApp
 from bench.node.pace import PACES
-from bench.serving import announced
-from chassis.http.serving import listen
+from bench.serving import serve
 
 
 def main(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 picks a free one")] = 0,
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 7200,
     pace: Annotated[str, typer.Option(help=" or ".join(PACES))] = "instant",
 ) -> None:
-    """Print one line of JSON with the address, then serve."""
+    """Serve."""
     if pace not in PACES:
         raise typer.BadParameter(f"there is no pace {pace}; there are {' and '.join(PACES)}")
-    app = NodeApp(PACES[pace]())
-    anyio.run(announced, app, listen("127.0.0.1", port), backend_options={"use_uvloop": True})
+    serve(NodeApp(PACES[pace]()), port)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import httpx
 from bench.node.app import MODEL
 from bench.node.pace import SERVICES, VLM
 from bench.ports import free_ports
-from bench.processes import Running, running, until_ready
+from bench.processes import PYTHON, Running, serving
 
 _REST = "rest"
 _CONTROL_S = 5.0
@@ -69,7 +69,7 @@ class Node:
 
     def kill(self, service: str) -> None:
         """Send SIGKILL to a service that is apart."""
-        self._members[self._apart(service)][1].signal(signal.SIGKILL)
+        self._members[self._apart(service)][1].process.send_signal(signal.SIGKILL)
         self._end(service)
 
     def restart(self, service: str) -> None:
@@ -78,12 +78,12 @@ class Node:
 
     def stop(self, service: str) -> None:
         """Send SIGSTOP: the kernel goes on accepting connections."""
-        self._members[self._apart(service)][1].signal(signal.SIGSTOP)
+        self._members[self._apart(service)][1].process.send_signal(signal.SIGSTOP)
         self._stopped.add(service)
 
     def resume(self, service: str) -> None:
         """Send SIGCONT."""
-        self._members[self._apart(service)][1].signal(signal.SIGCONT)
+        self._members[self._apart(service)][1].process.send_signal(signal.SIGCONT)
         self._stopped.discard(service)
 
     def received(self) -> dict[str, int]:
@@ -104,9 +104,9 @@ class Node:
         return service
 
     def _start(self, name: str) -> None:
-        opened = running("bench.node", f"--port={self._ports[name]}", f"--pace={self._pace}")
+        command = (*PYTHON, "bench.node", "--port={port}", f"--pace={self._pace}")
+        opened = serving(*command, port=self._ports[name])
         self._members[name] = (opened, opened.__enter__())
-        until_ready(self._url(name))
 
     def _end(self, name: str) -> None:
         opened, _ = self._members.pop(name)

@@ -10,41 +10,11 @@ from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from bench.node.pace import Engine, Pace
-from bench.node.playback import Failure, Options, Playback, TokenStyle
+from bench.node.playback import Failure, Playback, ServerTraits, TokenStyle
 from bench.node.replies import Fails, Reply, says, vllm_error
 from bench.node.requests import ChatRequest, ObjectFormat, SchemaFormat, ScriptedRequest, violations
 from chassis.http.serving import BoundApp, listen, running
 from gateway.llm.probe import TASK
-
-
-@dataclass(frozen=True, slots=True)
-class ServerTraits:
-    """Features of the server. It refuses a missing feature with 400, unless a trait says that it ignores it.
-
-    `streams` False: ignore `stream`. `refuses_in_stream`: refuse after a 200, as vLLM sometimes does.
-    `terse`: do not name the refused part. `heeds_schema` False: accept `response_format` and ignore it.
-    `system_beside_photo` False: as templates of Llama 3.2 before December 2024. `photos`: the most in one
-    request. `context`: in tokens, reported by the list of models.
-    """
-
-    json_schema: bool = True
-    json_object: bool = True
-    logprobs: bool = True
-    ignores_logprobs: bool = False
-    usage: bool = True
-    seed: bool = True
-    streams: bool = True
-    refuses_in_stream: bool = False
-    terse: bool = False
-    ends_with_special: bool = False
-    token_style: TokenStyle = TokenStyle.OPENAI
-    key: str = ""
-    model: str = "scripted-vlm"
-    heeds_schema: bool = True
-    system_beside_photo: bool = True
-    photos: int | None = None
-    context: int | None = None
-
 
 LLAMA_ON_VLLM_0_10_2 = ServerTraits(
     heeds_schema=False, system_beside_photo=False, photos=1, context=8192, token_style=TokenStyle.VLLM
@@ -164,19 +134,7 @@ class ChatApi:
         if isinstance(reply, Fails):
             seen.end(abandoned=False)
             return Failure(reply)
-        chat, traits = seen.chat, self._traits
-        sends_logprobs = chat.logprobs and not traits.ignores_logprobs
-        options = Options(
-            model=chat.model,
-            streamed=chat.stream and traits.streams,
-            logprobs=(chat.top_logprobs or 0) if sends_logprobs else None,
-            usage=chat.stream_options is not None and chat.stream_options.include_usage,
-            style=traits.token_style,
-            ends_with_special=traits.ends_with_special,
-            prompt=seen.text,
-            photos=seen.photos,
-        )
-        return Playback(reply, options, self._engine, seen.end)
+        return Playback(reply, seen, self._traits, self._engine)
 
     def _refusal(self, seen: ScriptedRequest) -> Fails | None:
         chat, traits, photos = seen.chat, self._traits, seen.photos

@@ -8,18 +8,10 @@ from types import MappingProxyType
 
 import anyio
 
+from gateway.clients.services import Services
 from gateway.planning.latencies import VlmSpeed, load_latencies
 
-SERVICES = (
-    "ocr",
-    "cropper",
-    "image_search",
-    "text_search",
-    "reranker",
-    "domain_router",
-    "verifier",
-    "reader",
-)
+SERVICES = tuple(Services.names())
 VLM = "vlm"
 _CHARACTERS_A_TOKEN = 4
 

@@ -3,7 +3,7 @@
 import json
 import math
 from codecs import getincrementaldecoder
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,6 +14,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from bench.node.pace import Engine
 from bench.node.replies import Fails, Says, Spelled
+from bench.node.requests import ScriptedRequest
 
 _NEVER = -9999.0  # what vLLM writes for a probability of zero
 _PROMPT_TOKENS = 321
@@ -31,17 +32,32 @@ class TokenStyle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """Options of the request that the server supports."""
+class ServerTraits:
+    """Features of the server. It refuses a missing feature with 400, unless a trait says that it ignores it.
 
-    model: str
-    streamed: bool
-    logprobs: int | None
-    usage: bool
-    style: TokenStyle
-    ends_with_special: bool
-    prompt: str
-    photos: int
+    `streams` False: ignore `stream`. `refuses_in_stream`: refuse after a 200, as vLLM sometimes does.
+    `terse`: do not name the refused part. `heeds_schema` False: accept `response_format` and ignore it.
+    `system_beside_photo` False: as templates of Llama 3.2 before December 2024. `photos`: the most in one
+    request. `context`: in tokens, reported by the list of models.
+    """
+
+    json_schema: bool = True
+    json_object: bool = True
+    logprobs: bool = True
+    ignores_logprobs: bool = False
+    usage: bool = True
+    seed: bool = True
+    streams: bool = True
+    refuses_in_stream: bool = False
+    terse: bool = False
+    ends_with_special: bool = False
+    token_style: TokenStyle = TokenStyle.OPENAI
+    key: str = ""
+    model: str = "scripted-vlm"
+    heeds_schema: bool = True
+    system_beside_photo: bool = True
+    photos: int | None = None
+    context: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +67,16 @@ class _Step:
 
 
 class Playback(Response):
-    """A response that stops when the client closes the connection. `on_end` is called once."""
+    """A response to `seen` that stops when the client closes the connection."""
 
-    def __init__(self, reply: Says, options: Options, engine: Engine, on_end: Callable[..., None]) -> None:
+    def __init__(self, reply: Says, seen: ScriptedRequest, traits: ServerTraits, engine: Engine) -> None:
         super().__init__()
-        self._reply = reply
-        self._options = options
-        self._engine = engine
-        self._on_end = on_end
+        chat = seen.chat
+        self._reply, self._seen, self._traits, self._engine = reply, seen, traits, engine
+        self._streamed = chat.stream and traits.streams
+        self._usage_told = chat.stream_options is not None and chat.stream_options.include_usage
+        sends_logprobs = chat.logprobs and not traits.ignores_logprobs
+        self._logprobs = (chat.top_logprobs or 0) if sends_logprobs else None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the reply while watching for the end of the connection."""
@@ -71,17 +89,20 @@ class Playback(Response):
                 group.cancel_scope.cancel()
 
             group.start_soon(listen)
-            async with self._engine.prompt(self._options.prompt, self._options.photos):
+            async with self._engine.prompt(self._seen.text, self._seen.photos):
                 finished = await self._play(send)
             group.cancel_scope.cancel()
-        self._on_end(abandoned=not finished)
+        self._seen.end(abandoned=not finished)
 
     async def _play(self, send: Send) -> bool:
-        if not self._options.streamed:
+        if not self._streamed:
             return await self._play_whole(send)
         await send(_start(200, "text/event-stream; charset=utf-8"))
         await send(_body(_event(self._chunk({"role": "assistant", "content": ""}))))
-        steps, interval = list(_steps(self._reply.tokens, self._options)), self._engine.pace.tokens_per_event
+        steps, interval = (
+            list(_steps(self._reply.tokens, self._logprobs, self._traits)),
+            self._engine.pace.tokens_per_event,
+        )
         for index in range(0, len(steps), interval):
             await self._hold(index)
             if index == self._reply.drop_after:
@@ -91,20 +112,20 @@ class Playback(Response):
             await send(_body(_event(self._chunk({"content": step.content}, step.logprobs))))
         await self._hold(len(steps))
         await send(_body(_event(self._chunk(self._last_delta(), None, self._reply.finish_reason))))
-        if self._options.usage:
+        if self._usage_told:
             await send(_body(_event(self._envelope() | {"choices": [], "usage": self._usage()})))
         await send(_body(b"data: [DONE]\n\n", more=False))
         return True
 
     async def _play_whole(self, send: Send) -> bool:
         await self._hold(0)
-        steps = list(_steps(self._reply.tokens, self._options))
+        steps = list(_steps(self._reply.tokens, self._logprobs, self._traits))
         await self._engine.write(len(steps))
         listed = [entry for step in steps if step.logprobs for entry in step.logprobs["content"]]
         choice = {
             "index": 0,
             "message": {"role": "assistant", "content": self._reply.text, "refusal": self._reply.refusal},
-            "logprobs": {"content": listed} if self._options.logprobs is not None else None,
+            "logprobs": {"content": listed} if self._logprobs is not None else None,
             "finish_reason": self._reply.finish_reason,
         }
         body = self._envelope() | {
@@ -134,7 +155,7 @@ class Playback(Response):
             "id": "chatcmpl-scripted",
             "object": "chat.completion.chunk",
             "created": 1_700_000_000,
-            "model": self._options.model,
+            "model": self._seen.chat.model,
         }
 
     def _usage(self) -> dict[str, Any]:
@@ -167,18 +188,18 @@ def _joined(steps: list[_Step]) -> tuple[_Step, int]:
     return _Step("".join(step.content for step in steps), logprobs), len(steps)
 
 
-def _steps(tokens: tuple[Spelled, ...], options: Options) -> Iterator[_Step]:
+def _steps(tokens: tuple[Spelled, ...], top: int | None, traits: ServerTraits) -> Iterator[_Step]:
     """Yield tokens as they are sent: text appears once its characters are whole."""
     decoder = getincrementaldecoder("utf-8")()
     pending = b""
     for token in tokens:
         content = decoder.decode(token.data)
         pending = b"" if content else pending + token.data
-        sent = _as_sent(token, content, options.style)
-        yield _Step(content, _logprobs(token, sent, options.logprobs))
-    if options.ends_with_special:
+        sent = _as_sent(token, content, traits.token_style)
+        yield _Step(content, _logprobs(token, sent, top))
+    if traits.ends_with_special:
         end = Spelled(b"<|im_end|>", 0.99)
-        yield _Step("", _logprobs(end, (end.data.decode(), end.data), options.logprobs))
+        yield _Step("", _logprobs(end, (end.data.decode(), end.data), top))
 
 
 def _as_sent(token: Spelled, content: str, style: TokenStyle) -> tuple[str, bytes]:

@@ -114,12 +114,6 @@ def overloaded(retry_after: str | None = "2") -> Fails:
     return Fails(429, body, {"Retry-After": retry_after} if retry_after else {})
 
 
-def unavailable(retry_after: str | None = None) -> Fails:
-    """Return a 503 as vLLM sends it while it cannot take more."""
-    body = vllm_error(503, "The server is currently overloaded.", "ServiceUnavailableError")
-    return Fails(503, body, {"Retry-After": retry_after} if retry_after else {})
-
-
 def context_too_long() -> Fails:
     """Return a 400 for a prompt beyond the context, in vLLM's words."""
     message = (

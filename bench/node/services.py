@@ -217,7 +217,8 @@ class ServicesApp:
         async with anyio.create_task_group() as group:
 
             async def watch() -> None:
-                await until_closed(receive)
+                while (await receive())["type"] != "http.disconnect":
+                    pass
                 group.cancel_scope.cancel()
 
             group.start_soon(watch)
@@ -236,15 +237,8 @@ async def read_body(receive: Receive) -> bytes:
     return body
 
 
-async def until_closed(receive: Receive) -> None:
-    """Return when the client closes the connection."""
-    while (await receive())["type"] != "http.disconnect":
-        pass
-
-
-async def reply(send: Send, status: int, body: bytes, promised: int | None = None) -> None:
-    """Send a reply of JSON. `promised`: its length by the header, where the body is to be cut short."""
-    length = str(len(body) if promised is None else promised).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", length)]
+async def reply(send: Send, status: int, body: bytes) -> None:
+    """Send a reply of JSON."""
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body, "more_body": promised is not None})
+    await send({"type": "http.response.body", "body": body})

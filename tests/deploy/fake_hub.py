@@ -4,10 +4,11 @@ import contextlib
 import hashlib
 import json
 import re
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+from tests.loopback import loopback
 
 COMMIT = "c0ffee0123456789c0ffee0123456789c0ffee01"
 _LARGE = (".safetensors", ".bin")
@@ -64,16 +65,8 @@ def serving(repositories: dict[str, Repository]) -> Iterator[FakeHub]:
     class Handler(_Handler):
         state = hub
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    hub.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    try:
+    with loopback(Handler) as hub.url:
         yield hub
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):

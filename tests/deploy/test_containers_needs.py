@@ -55,17 +55,6 @@ def test_without_systemd_podman_keeps_to_what_this_process_may(usual: Path) -> N
     assert told["containers"] == {"default_ulimits": []}, "no limit is raised"
 
 
-def test_who_is_not_root_is_told_so(usual: Path) -> None:
-    assert "root" in unavailable(usual, everything, user=1000)
-    assert unavailable(usual, everything, user=0) == ""
-
-
-def test_a_bridge_that_older_networks_left_is_told_of(usual: Path) -> None:
-    """Two bridges of the same addresses, and nothing in a container reaches anything."""
-    (usual / "sys/class/net/cni-podman0").mkdir(parents=True)
-    assert "ip link delete cni-podman0" in unavailable(usual, everything, user=0)
-
-
 def test_a_machine_that_cannot_run_it_fails_before_anything_is_installed(tmp_path: Path) -> None:
     """By the system's own Python, which has none of our packages."""
     bare = {**os.environ, "PATH": str(tmp_path)}

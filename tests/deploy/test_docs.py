@@ -159,7 +159,7 @@ def test_benchmarks_are_run_with_options_that_they_have(told: str) -> None:
 
 @each_of(lambda page: iter(sorted(set(re.findall(r"--wearers-[a-z-]+", page.read_text())))))
 def test_wearers_have_these_options(told: str) -> None:
-    assert declares(source("bench.wearers.locustfile"), told)
+    assert declares(source("bench.load.locustfile"), told)
 
 
 def is_there(word: str, page: Path) -> bool:

@@ -7,10 +7,9 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager, contextmanager
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import httpx
@@ -18,6 +17,7 @@ import httpx
 from bench.ports import free_ports
 from bench.processes import until_ready
 from chassis.keys import ApiKey
+from tests.loopback import taking_posts
 from tests.unit.chassis.pictures import encoded, scene
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -40,32 +40,19 @@ SECRETS = {
 }
 
 
-@contextmanager
-def model_that_quotes() -> Iterator[str]:
+def model_that_quotes() -> AbstractContextManager[str]:
     """A model's server that refuses every prompt and repeats it in the error."""
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            prompt = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            message = f"{QUESTION} {prompt[:2000]} {self.headers['Authorization']}"
-            body = json.dumps({"error": {"message": message, "code": 400}}).encode()
-            self.send_response(400)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def refuse(request: BaseHTTPRequestHandler, prompt: bytes) -> None:
+        message = f"{QUESTION} {prompt.decode()[:2000]} {request.headers['Authorization']}"
+        body = json.dumps({"error": {"message": message, "code": 400}}).encode()
+        request.send_response(400)
+        request.send_header("Content-Type", "application/json")
+        request.send_header("Content-Length", str(len(body)))
+        request.end_headers()
+        request.wfile.write(body)
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing to say."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}"
-        finally:
-            server.shutdown()
-            thread.join()
+    return taking_posts(refuse)
 
 
 @contextmanager

@@ -2,28 +2,26 @@
 
 import json
 import re
-import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from queue import Queue
-from threading import Thread
 from typing import Any
 
 import httpx
 import pytest
 import yaml
 
-from bench.ports import free_ports
-from bench.processes import until_ready
+from bench.processes import serving
 from contracts.answer import Reason
 from gateway.app import create_app
 from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
 from tests.deploy.metrics import metrics
 from tests.deploy.prometheus_tools import installed, run
+from tests.loopback import taking_posts
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy" / "prometheus"
@@ -149,43 +147,25 @@ def incoming_webhook() -> Iterator[tuple[str, "Queue[dict[str, Any]]"]]:
     """Its address, and what was posted to it."""
     messages: Queue[dict[str, Any]] = Queue()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            messages.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(b"ok")
+    def keep(request: BaseHTTPRequestHandler, body: bytes) -> None:
+        messages.put(json.loads(body))
+        request.send_response(200)
+        request.end_headers()
+        request.wfile.write(b"ok")
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing to say."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", messages
-        finally:
-            server.shutdown()
-            thread.join()
+    with taking_posts(keep) as url:
+        yield url, messages
 
 
 @contextmanager
 def alertmanager(program: str, webhook: str, folder: Path) -> Iterator[str]:
     """One with the example's configuration, but for the secret's place and the half minute's wait."""
-    (port,) = free_ports(1)
     (folder / "webhook").write_text(webhook)
     example = ALERTMANAGER.read_text().replace("group_wait: 30s", "group_wait: 0s")
     (folder / "alertmanager.yml").write_text(
         example.replace("/run/secrets/alert_webhook", str(folder / "webhook"))
     )
     command = [program, f"--config.file={folder / 'alertmanager.yml'}", "--cluster.listen-address="]
-    command += [f"--storage.path={folder / 'data'}", f"--web.listen-address=127.0.0.1:{port}"]
-    with (folder / "alertmanager.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            url = f"http://127.0.0.1:{port}"
-            until_ready(url, process, path="/-/ready", log=folder / "alertmanager.log")
-            yield url
-        finally:
-            process.terminate()
-            process.wait(30)
+    command += [f"--storage.path={folder / 'data'}", "--web.listen-address=127.0.0.1:{port}"]
+    with serving(*command, ready="/-/ready") as server:
+        yield server.url

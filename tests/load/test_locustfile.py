@@ -1,53 +1,35 @@
-"""The locustfile, run by locust in a process of its own, before a real platform and before bad gateways."""
+"""The locustfile, run by locust in a process of its own, before a real platform and before a bad gateway."""
 
 import io
+import json
+import re
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from PIL import Image, ImageOps
 
+from bench.load.conversations import INDEX, Conversation, signs
 from bench.settings import ROOT, environment
-from bench.wearers.material import Conversation, plain, write
-from bench.wearers.records import Results
 from tests.journey.deployments import OneProcess
+from tests.loopback import loopback
 
 PATIENCE_S = 120
 
 
-@dataclass(frozen=True)
-class QuestionRecord:
-    """What a run of locust left behind."""
-
-    status: int
-    log: str
-    report: str
-    results: Results
-
-    @property
-    def missed(self) -> set[str]:
-        return {verdict.name for verdict in self.results.verdicts if not verdict.held}
-
-
-def locust(host: str, folder: Path, *options: str) -> QuestionRecord:
-    """Two wearers for a few seconds."""
-    results, report = folder / "results.json", folder / "report.html"
-    command = [
-        sys.executable,
-        "-m",
-        "locust",
-        "-f",
-        "bench/wearers/locustfile.py",
-        "--headless",
-        f"--host={host}",
-    ]
-    command += ["--users=2", "--spawn-rate=2", "--wearers-think=0.2", "--wearers-streams=0.5"]
-    command += [f"--wearers-results={results}", f"--html={report}", *options]
+def locust(host: str, folder: Path, conversations: Sequence[Conversation], *options: str) -> tuple[int, str]:
+    """Run two users for a few seconds; return the exit status and the log."""
+    rows = []
+    for place, each in enumerate(conversations):
+        (folder / f"{place}.jpg").write_bytes(each.photo)
+        rows.append({"photo": f"{place}.jpg", "turns": each.turns, "impossible": each.impossible})
+    (folder / INDEX).write_text("\n".join(map(json.dumps, rows)))
+    command = [sys.executable, "-m", "locust", "-f", "bench/load/locustfile.py", "--headless"]
+    command += [f"--host={host}", "--users=2", "--spawn-rate=2", "--wearers-think=0.2"]
+    command += [f"--wearers-material={folder}", f"--html={folder / 'report.html'}", *options]
     run = subprocess.run(
         command,
         cwd=ROOT,
@@ -57,56 +39,45 @@ def locust(host: str, folder: Path, *options: str) -> QuestionRecord:
         timeout=PATIENCE_S,
         text=True,
     )
-    assert results.exists(), run.stdout
-    return QuestionRecord(run.returncode, run.stdout, report.read_text(), Results.read(results))
+    return run.returncode, run.stdout
 
 
-def small_signs() -> list[Conversation]:
-    """The plain photos at a size that a busy machine reads soon."""
-    return [replace(each, photo=_scaled(each.photo)) for each in plain()]
+def missed(log: str) -> set[str]:
+    return set(re.findall("missed ([a-z ]+):", log))
 
 
-def _scaled(photo: bytes) -> bytes:
+def small(each: Conversation) -> Conversation:
+    """The conversation about a photo that a busy machine reads soon."""
     buffer = io.BytesIO()
-    with Image.open(io.BytesIO(photo)) as picture:
+    with Image.open(io.BytesIO(each.photo)) as picture:
         ImageOps.exif_transpose(picture).resize((360, 480)).save(buffer, "JPEG")
-    return buffer.getvalue()
+    return Conversation(buffer.getvalue(), each.turns, each.impossible)
 
 
 @pytest.mark.slow
-def test_wearers_before_a_real_platform_hold_the_objectives(tmp_path: Path) -> None:
-    write(small_signs(), tmp_path / "signs")
-    options = [f"--wearers-material={tmp_path / 'signs'}", "--run-time=4s"]
-    options += ["--wearers-deadline-ms=40000", "--wearers-transport-ms=5000"]
+def test_users_of_a_real_platform_see_the_objectives_held(tmp_path: Path) -> None:
     platform = OneProcess(tmp_path / "data")
     platform.start()
     try:
-        ended = locust(platform.gateway_url, tmp_path, *options)
+        options = ("--run-time=4s", "--wearers-deadline-ms=40000")
+        status, log = locust(platform.gateway_url, tmp_path, list(map(small, signs())), *options)
     finally:
         platform.stop()
-    assert ended.status == 0, ended.log
-    assert not ended.missed
-    assert any(record.timings_ms for record in ended.results.records)
-    assert "Locust Test Report" in ended.report
+    assert status == 0, log
+    assert not missed(log)
+    assert "held   questions:" in log
+    assert "Locust Test Report" in (tmp_path / "report.html").read_text()
 
 
 @pytest.fixture
 def refusing() -> Iterator[str]:
     """The address of a server that refuses every request."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
-        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    with loopback(BaseHTTPRequestHandler) as url:
+        yield url
 
 
-def test_a_gateway_that_misses_objectives_ends_the_run_with_1_and_each_verdict(
-    refusing: str, tmp_path: Path
-) -> None:
-    write([Conversation(b"a photo", ("what is it?", "and what else?"))], tmp_path / "material")
-    ended = locust(refusing, tmp_path, f"--wearers-material={tmp_path / 'material'}", "--run-time=2s")
-    assert ended.status == 1
-    assert {"questions", "errors"} <= ended.missed
-    assert {record.status for record in ended.results.records} == {501}
-    assert all(verdict.sentence in ended.log for verdict in ended.results.verdicts)
+def test_a_gateway_that_misses_objectives_ends_the_run_with_1(refusing: str, tmp_path: Path) -> None:
+    talk = Conversation(b"a photo", ("what is it?", "and what else?"))
+    status, log = locust(refusing, tmp_path, [talk], "--run-time=2s")
+    assert status == 1
+    assert {"questions", "contract"} <= missed(log)

@@ -15,11 +15,11 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 
 from bench.node import context_too_long, fails, overloaded, says, vlm_server
-from bench.node.app import MODEL, Fault, FaultRequest, NodeApp
+from bench.node.app import MODEL, NodeApp
 from bench.node.launch import Node
 from bench.node.pace import SERVICES, VLM, Pace, Time
 from bench.node.scene import QUESTIONS
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError
+from chassis.errors import DeadlineExceeded
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
@@ -112,25 +112,6 @@ async def test_a_question_takes_its_route(route: Route) -> None:
     assert kinds == {CitationKind.PHOTO} if route is Route.DIRECT else CitationKind.PAGE in kinds
     assert ready["checks"].keys() >= {*SERVICES, VLM}
     assert node.counts()[VLM]["busy"] == 0
-
-
-@pytest.mark.parametrize(
-    ("fault", "error"),
-    [
-        (Fault.ERROR, DependencyUnavailable),
-        (Fault.GARBAGE, DependencyUnavailable),
-        (Fault.CUT, DependencyUnavailable),
-        (Fault.HANG, DeadlineExceeded),
-        (Fault.SLOW, DeadlineExceeded),
-    ],
-)
-async def test_a_fault_is_seen_by_the_client_and_ends(fault: Fault, error: type[LoreglassError]) -> None:
-    async with _services() as (services, node):
-        node.set_fault(FaultRequest(service="reranker", fault=fault, ms=60_000))
-        with pytest.raises(error):
-            await services.rerank("When?", ["In 1931."], None, 1, _deadline(300))
-        node.set_fault(FaultRequest(service="reranker", fault=Fault.NONE))
-        assert await services.rerank("When?", ["In 1931."], None, 1, _deadline())
 
 
 async def test_work_takes_time_and_waits_for_a_worker() -> None:

@@ -1,20 +1,16 @@
-"""Wearers: what they make of replies, what they ask with, and the objectives that a run is held against."""
+"""The load test: what it refuses in replies, and the objectives that it holds against a run."""
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bench.load.figures import summary
-from bench.wearers.material import Conversation, load, write
-from bench.wearers.notebook import Notebook
-from bench.wearers.objectives import verdicts
-from bench.wearers.records import Asked, Record, Results, of_reply
-from bench.wearers.replies import Expected, Reply, read_reply
-from bench.wearers.shape import Shape
+from bench.load.contract import ContractBroken, Expected, read_reply, reply_to
+from bench.load.conversations import INDEX, Conversation, conversations
+from bench.load.objectives import AFTERWARDS, Shape, request_name, users_at, verdicts
+from bench.replies import Reply
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
 
 JSON, EVENTS, PROBLEM = "application/json", "text/event-stream", "application/problem+json"
@@ -31,48 +27,16 @@ ANSWER = Answer(
     trace_id="0" * 32,
     session_id=SESSION,
 )
-STARTED = 1_000.0
 
 
-def reply(answer: Answer, expected: Expected | None = None) -> Reply:
-    return read_reply(200, {"Content-Type": JSON}, answer.model_dump_json().encode(), expected or Expected())
-
-
-def problem(status: int, kind: str, **headers: str) -> Reply:
+def problem(status: int, kind: str, **headers: str) -> Answer | Reply:
     body = {"type": f"urn:loreglass:problem:{kind}", "title": kind, "status": status, "detail": "so"}
     return read_reply(status, {"content-type": PROBLEM, **headers}, json.dumps(body).encode(), Expected())
 
 
-def stream(*events: tuple[str, Any]) -> Reply:
+def stream(*events: tuple[str, Any]) -> Answer | Reply:
     text = "".join(f"event: {name}\ndata: {json.dumps(data)}\n\n" for name, data in events)
     return read_reply(200, {"content-type": EVENTS}, text.encode(), Expected())
-
-
-def record(told: Reply, at_s: float = 1.0, ms: float = 500.0, asked: Asked = Asked.PHOTO) -> Record:
-    return Record(
-        asked=asked,
-        sent=STARTED + at_s,
-        ms=ms,
-        first_ms=ms,
-        late_after_ms=10_500.0,
-        streamed=False,
-        priority="standard",
-        users=2,
-        **of_reply(told),
-    )
-
-
-def run(records: Sequence[Record], shape: Shape = Shape.WEARERS, **more: Any) -> Results:
-    return Results(shape.value, "http://gateway", 2, 100.0, STARTED, records, **more)
-
-
-def missed(results: Results, unexpected: Sequence[str] = ()) -> set[str]:
-    return {each.name for each in verdicts(results, 10.0, unexpected) if not each.held}
-
-
-GOOD = [record(reply(ANSWER), at_s=place) for place in range(100)]
-SHED = problem(503, "overloaded", **{"Retry-After": "2"})
-TIMED_OUT = ANSWER.model_copy(update={"reason": Reason.TIMED_OUT, "abstained": True, "citations": []})
 
 
 @pytest.mark.parametrize(
@@ -86,86 +50,81 @@ TIMED_OUT = ANSWER.model_copy(update={"reason": Reason.TIMED_OUT, "abstained": T
         ({"answer": " "}, Expected()),
     ],
 )
-def test_an_answer_that_contradicts_itself_or_its_session_is_trouble(
+def test_an_answer_that_contradicts_itself_or_its_session_is_refused(
     change: dict[str, Any], expected: Expected
 ) -> None:
-    assert reply(ANSWER.model_copy(update=change), expected).trouble
+    content = ANSWER.model_copy(update=change).model_dump_json().encode()
+    with pytest.raises(ContractBroken):
+        read_reply(200, {"Content-Type": JSON}, content, expected)
+
+
+def test_a_503_has_to_say_when_to_come_back() -> None:
+    assert problem(503, "overloaded", **{"Retry-After": "2"}) == Reply(503, "overloaded")
+    with pytest.raises(ContractBroken):
+        problem(503, "overloaded")
+
+
+FINAL = ("final", ANSWER.model_dump(mode="json"))
+QUOTE, WORDS = ("citation", CITED.model_dump(mode="json")), ("token", {"text": ANSWER.answer})
 
 
 def test_a_stream_that_adds_up_to_its_answer_is_that_answer() -> None:
-    told = stream(
-        ("stage", {"stage": "ocr", "state": "done", "ms": 3.0}),
-        ("citation", CITED.model_dump(mode="json")),
-        ("token", {"text": "It is "}),
-        ("token", {"text": "gate B12."}),
-        ("final", ANSWER.model_dump(mode="json")),
+    stage = ("stage", {"stage": "ocr", "state": "done", "ms": 3.0})
+    assert (
+        stream(stage, QUOTE, ("token", {"text": "It is "}), ("token", {"text": "gate B12."}), FINAL) == ANSWER
     )
-    assert (told.answer, told.trouble) == (ANSWER, "")
-
-
-def test_a_stream_that_does_not_add_up_is_trouble() -> None:
-    final = ("final", ANSWER.model_dump(mode="json"))
-    cited, words = ("citation", CITED.model_dump(mode="json")), ("token", {"text": ANSWER.answer})
-    assert stream(words, final).trouble
-    assert stream(cited, final).trouble
-    assert stream(cited, words).trouble
-    assert stream(cited, words, final, words).trouble
-    assert stream(cited, words, final).trouble == ""
 
 
 @pytest.mark.parametrize(
-    ("bad", "objectives"),
+    "events", [(WORDS, FINAL), (QUOTE, FINAL), (QUOTE, WORDS), (QUOTE, WORDS, FINAL, WORDS)]
+)
+def test_a_stream_that_does_not_add_up_is_refused(events: tuple[tuple[str, Any], ...]) -> None:
+    with pytest.raises(ContractBroken):
+        stream(*events)
+
+
+def missed(counts: Mapping[str, int], shape: Shape = Shape.WEARERS) -> set[str]:
+    return {each.name for each in verdicts(counts, shape) if not each.held}
+
+
+@pytest.mark.parametrize(
+    ("reply", "ms", "trouble", "objectives"),
     [
-        (GOOD[0], set()),
-        (record(SHED), {"turned away"}),
-        (record(problem(503, "overloaded")), {"errors"}),
-        (record(Reply(0)), {"errors"}),
-        (record(problem(404, "session_not_found")), {"accepted"}),
-        (record(reply(TIMED_OUT)), {"deadline"}),
-        (record(reply(ANSWER), ms=10_501), {"in time", "deadline"}),
-        (record(reply(ANSWER, Expected("t" * 32))), {"contract"}),
+        (reply_to(ANSWER), 500, "", set()),
+        (Reply(503, "overloaded"), 5, "", {"turned away"}),
+        (Reply(0), 5, "", {"errors"}),
+        (Reply(404, "session_not_found"), 5, "", {"accepted"}),
+        (Reply(200, "timed_out"), 9_000, "", {"deadline"}),
+        (reply_to(ANSWER), 10_501, "", {"in time", "deadline"}),
+        (reply_to(ANSWER), 500, "It is empty.", {"contract"}),
     ],
 )
-def test_one_bad_reply_in_a_hundred_misses_its_objective(bad: Record, objectives: set[str]) -> None:
-    assert missed(run([*GOOD[1:], bad])) == objectives
+def test_one_bad_reply_in_a_hundred_misses_its_objective(
+    reply: Reply, ms: float, trouble: str, objectives: set[str]
+) -> None:
+    name = request_name(reply, ms, 10_500, trouble, recovered=False)
+    assert missed({"full": 99, **({name: 1} if name != "full" else {})}) == objectives
 
 
-def test_a_ramp_may_turn_wearers_away_but_not_once_it_is_over() -> None:
-    assert not missed(run([*GOOD, record(SHED, at_s=50), record(reply(TIMED_OUT), at_s=60)], Shape.RAMP))
-    assert missed(run([*GOOD, record(SHED, at_s=90)], Shape.RAMP)) == {"recovery"}
-    assert missed(run(GOOD[:60], Shape.RAMP)) == {"recovery"}
+def test_a_ramp_may_turn_users_away_but_not_once_it_is_over() -> None:
+    good = {"full": 90, "turned away": 5, "timed out": 5, f"full{AFTERWARDS}": 9}
+    assert not missed(good, Shape.RAMP)
+    assert missed({**good, f"turned away{AFTERWARDS}": 1}, Shape.RAMP) == {"recovery"}
+    assert missed({"full": 60}, Shape.RAMP) == {"recovery"}
 
 
-def test_a_soak_may_fill_its_caches_but_not_go_on_growing() -> None:
-    def growing(mib: Sequence[float]) -> dict[str, list[tuple[float, float]]]:
-        return {"http://gateway": [(STARTED + place, size * 2**20) for place, size in enumerate(mib)]}
-
-    settled = [100 + 20 * min(place, 10) for place in range(30)]
-    leaking = [100 + 20 * place for place in range(30)]
-    assert not missed(run(GOOD, Shape.SOAK, memory=growing(settled)))
-    assert missed(run(GOOD, Shape.SOAK, memory=growing(leaking))) == {"memory"}
-    assert missed(run(GOOD, Shape.SOAK, memory={"http://gateway": []})) == {"memory"}
+def test_a_ramp_rises_to_its_peak_and_comes_back() -> None:
+    assert [users_at(Shape.RAMP, at_s, 100, 4, 10) for at_s in (0, 25, 50, 66)] == [4, 22, 40, 4]
 
 
-def test_material_is_read_as_it_was_written(tmp_path: Path) -> None:
-    made = [Conversation(b"jpeg", ("what is it?", "and who made it?"), mark="Gate B12")]
-    made.append(Conversation(b"other", ("who painted it?",), impossible=True))
-    assert write(made, tmp_path) == 2
-    assert load(tmp_path) == made
-
-
-def test_a_worker_hands_over_what_the_master_judges() -> None:
-    unaware = [replace(record, users=0) for record in GOOD]
-    worker, master = Notebook(records=unaware, stumbles=["KeyError"]), Notebook(wearers=2)
-    master.take_over(json.loads(json.dumps(worker.hand_over())))
-    assert (master.records, master.stumbles) == (GOOD, ["KeyError"])
-    assert not worker.records
-
-
-def test_results_survive_the_way_to_a_file(tmp_path: Path) -> None:
-    late = replace(GOOD[0], route="rag", ms=11_000.0, timings_ms={"image_search": 0.01, "total": 11_000.0})
-    results = run([*GOOD, late, record(SHED), record(Reply(0))], memory={"x": [(1.0, 2.0)]})
-    results.write(tmp_path / "results.json")
-    assert Results.read(tmp_path / "results.json") == results
-    told = dict(summary(results))
-    assert (told["questions"], told["turned away"], told["server errors"]) == ("103", "1 %", "1")
+def test_a_folder_holds_conversations(tmp_path: Path) -> None:
+    (tmp_path / "a.jpg").write_bytes(b"jpeg")
+    rows = [
+        {"photo": "a.jpg", "turns": ["what is it?", "and who made it?"], "mark": "Gate B12"},
+        {"photo": "a.jpg", "turns": ["who painted it?"], "impossible": True},
+    ]
+    (tmp_path / INDEX).write_text("\n".join(map(json.dumps, rows)))
+    assert conversations(str(tmp_path)) == [
+        Conversation(b"jpeg", ("what is it?", "and who made it?"), mark="Gate B12"),
+        Conversation(b"jpeg", ("who painted it?",), impossible=True),
+    ]

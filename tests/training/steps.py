@@ -5,20 +5,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 from rich.console import Console
 
-from chassis.http.serving import listen
+from bench.processes import PYTHON, serving
 from chassis.startup import CannotStart
 from deploy.one_process import Platform, started_platform
 from deploy.settings import PocketSettings
 
 _LOG = "log.txt"
-_UP_WITHIN_S, _LOOK_EVERY_S, _LOG_LINES = 120, 0.25, 12
+_LOG_LINES = 12
 
 
 class StepFailed(Exception):
@@ -54,20 +53,14 @@ class Steps:
     @contextmanager
     def server(self, module: str, source: Path) -> Iterator[str]:
         """The address of a model server over `source`, which ends with the context. Raises `StepFailed`."""
-        with listen("127.0.0.1", 0) as taken:
-            port = taken.getsockname()[1]
-        command, log = ["-m", module, str(source), "--port", str(port)], self.out / f"{module}.txt"
-        self._tell(["python", *command])
-        with log.open("a") as said:
-            process = subprocess.Popen([sys.executable, *command], stdout=said, stderr=said)
-        url = f"http://127.0.0.1:{port}/v1"
-        try:
-            if not _is_up(process, url):
-                raise StepFailed(f"`python -m {module}` does not answer at {url}. {_end_of(log)}")
-            yield url
-        finally:
-            process.terminate()
-            process.wait()
+        command = (*PYTHON, module, str(source.resolve()), "--port", "{port}")
+        self._tell(["python", "-m", module, str(source)])
+        with ExitStack() as stack:
+            try:
+                server = stack.enter_context(serving(*command, ready="/v1/models"))
+            except RuntimeError as error:
+                raise StepFailed(f"`python -m {module}` does not start. {error}") from error
+            yield f"{server.url}/v1"
 
     @contextmanager
     def platform(self, model_url: str) -> Iterator[Platform]:
@@ -88,17 +81,6 @@ class Steps:
 
     def _tell(self, command: list[str]) -> None:
         self.console.print(f"$ {shlex.join(command)}", markup=False)
-
-
-def _is_up(process: "subprocess.Popen[bytes]", url: str) -> bool:
-    """Whether it lists its models before it ends, or before patience does."""
-    ends = time.monotonic() + _UP_WITHIN_S
-    while process.poll() is None and time.monotonic() < ends:
-        with suppress(httpx.TransportError):
-            if httpx.get(f"{url}/models", timeout=_UP_WITHIN_S).is_success:
-                return True
-        time.sleep(_LOOK_EVERY_S)
-    return False
 
 
 def _end_of(log: Path) -> str:

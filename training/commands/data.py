@@ -48,7 +48,6 @@ def data(
     import anyio
 
     from training.data.building import DEFAULT_TASKS, Plan
-    from training.data.page import write_page
 
     no_people(judge)
     if augment and judge is Choice.RULES:
@@ -57,8 +56,7 @@ def data(
     with says_why():
         out.mkdir(parents=True, exist_ok=True)
         built = anyio.run(_built, plan, judge, (base_url, model), concurrency)
-        shown = write_page(out)
-    _tell(built, shown)
+    _tell(built)
 
 
 async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurrency: int) -> "Built":
@@ -71,7 +69,7 @@ async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurren
             return await build(plan, referee, judge, bar, on_progress)
 
 
-def _tell(built: "Built", shown: Path) -> None:
+def _tell(built: "Built") -> None:
     from rich.console import Console
 
     from training.samples import counts
@@ -86,7 +84,6 @@ def _tell(built: "Built", shown: Path) -> None:
         console.print(f"left out, too: {len(built.rejected) - 10} more", highlight=False)
     for fault in built.faults:
         console.print(fault, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"Look at them: {shown}", markup=False, highlight=False, soft_wrap=True)
     if built.unjudged:
         waiting = f"{built.unjudged} samples wait for the judge: the same command asks again."
         console.print(waiting, style="red", highlight=False)

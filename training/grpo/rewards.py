@@ -16,16 +16,16 @@ from training.samples import QuestionSample
 NAMES = ("answer", "tool_format", "filter_format", "tool_use")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class RolledOut:
     """What one rollout came to. `plan`, `knowledge`: the trained model's own words; None: it was not asked.
 
     `answer`: the frozen base's, empty for a refusal. `forced`: the plan was not the model's.
     """
 
-    plan: str | None
-    knowledge: str | None
-    answer: str
+    plan: str | None = None
+    knowledge: str | None = None
+    answer: str = ""
     forced: bool = False
 
 

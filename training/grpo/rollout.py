@@ -66,8 +66,8 @@ class Asked:
         return Photo(self.photo.read_bytes(), width, height, self.photo.stem)
 
 
-@dataclass(slots=True)
-class Trajectory:
+@dataclass(slots=True, kw_only=True)
+class Trajectory(RolledOut):
     """The tokens of one rollout's chat after its prompt; 1 in `mask` where the model wrote them itself.
 
     `confidence`: of the answer, in 0..1, 0 for a refusal; None where the base tells no log probabilities.
@@ -76,22 +76,13 @@ class Trajectory:
     prompt: tuple[int, ...]
     ids: list[int] = field(default_factory=list)
     mask: list[int] = field(default_factory=list)
-    plan: str | None = None
-    knowledge: str | None = None
-    answer: str = ""
     confidence: float | None = 0.0
-    forced: bool = False
     failed: tuple[str, ...] = ()
 
     def add(self, ids: Sequence[int], *, own: bool) -> None:
         """Tokens of the model, or of others, which carry no loss."""
         self.ids += ids
         self.mask += [int(own)] * len(ids)
-
-    @property
-    def rolled_out(self) -> RolledOut:
-        """In words."""
-        return RolledOut(self.plan, self.knowledge, self.answer, self.forced)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +141,7 @@ class Roller:
         query = asked.query
         chat = messages_of(plan_prompt(query, platform.options))
         ids = self._chats.inputs([Turn(chat, asked.photo)])["input_ids"][0].tolist()
-        trajectory = Trajectory(tuple(ids), forced=forced)
+        trajectory = Trajectory(prompt=tuple(ids), forced=forced)
         member = Member(self._chats, asked, place, together, trajectory, self._forced.text, platform.base)
         pipeline = WikiPrfPipeline(
             platform.services, WikiPrfVlmReasoner(member, platform.options), platform.thresholds

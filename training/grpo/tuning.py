@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import anyio
@@ -22,10 +23,10 @@ from training.grpo.rollout import Asked, Platform, Roller, Trajectory, messages_
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter
 from training.libraries import bar
-from training.models import load, with_lora, without_input_gradients
-from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
-from training.samples import Part, RejectedRow, Task, read_samples
-from training.trainers import arguments, last_checkpoint, on_main, quiet, shared_out, shown_in
+from training.models import load, with_lora
+from training.runs import Prediction, RunFolder
+from training.samples import Part, Task, read_folders
+from training.trainers import arguments, on_main, train_between
 
 
 def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
@@ -50,19 +51,9 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
             train_dataset=_data_set(train, chats, settings),
             reward_funcs=[_told(name) for name in NAMES],
             processing_class=loaded.processor,
-            callbacks=[shown_in(run)],
             rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
         )
-    quiet(trainer)
-    without_input_gradients(trainer.model)
-    rollouts.predict(trainer, held_out, BEFORE)
-    checkpoint = last_checkpoint(run)
-    if checkpoint:
-        run.go_on_after(int(checkpoint.name.rpartition("-")[2]))
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    if on_main():
-        trainer.model.save_pretrained(str(run.path / ADAPTER))
-    rollouts.predict(trainer, held_out, AFTER)
+    train_between(trainer, run, held_out, partial(rollouts.predict, trainer))
     run.finish(_summary(config, train, held_out))
 
 
@@ -101,23 +92,13 @@ class Rollouts:
             **{name: [each[name] for each in earned] for name in NAMES},
         }
 
-    def predict(self, trainer: Any, held_out: Sequence[Asked], when: str) -> None:
-        """One rollout of each held-out question, as it would be served; each process does its share.
-
-        What is there already from before training is not said again.
-        """
-        if not held_out or (when == BEFORE and self._run.has_predictions(BEFORE)):
-            return
-        mine = list[Prediction]()
-        share = shared_out(held_out)
-        size = self._config.batch_size
+    def predict(self, trainer: Any, share: Sequence[Asked]) -> list[Prediction]:
+        """One rollout of each held-out question, as it would be served."""
+        mine, size = list[Prediction](), self._config.batch_size
         for start in bar(range(0, len(share), size), "rollouts of the held-out part"):
             batch = share[start : start + size]
             mine += map(_prediction, self._rolled_out(trainer, batch, 1, temperature=0.0), batch)
-        everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
-        if on_main():
-            found = {each.sample: each for part in everybody for each in part}
-            self._run.write_predictions(when, [found[each.sample.id] for each in held_out])
+        return mine
 
     def _rolled_out(
         self, trainer: Any, asked: Sequence[Asked], group: int, temperature: float
@@ -133,7 +114,7 @@ class Rollouts:
         return anyio.run(work)
 
     def _rewards(self, trajectory: Trajectory, asked: Asked) -> dict[str, float]:
-        return rewards(trajectory.rolled_out, asked.sample, by_scorer=self._config.answer_by == "scorer")
+        return rewards(trajectory, asked.sample, by_scorer=self._config.answer_by == "scorer")
 
 
 @asynccontextmanager
@@ -156,15 +137,11 @@ async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncI
 
 def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Asked], list[Asked]]:
     """To learn from and to measure on. Raises `WrongConfig` where there are too few to learn from."""
-    found, left_out = dict[str, Asked](), list[RejectedRow]()
-    for folder in config.data:
-        reading = read_samples(folder, Task.QUESTION)
-        left_out += reading.rejected
-        found |= {sample.id: Asked(sample, reading.photo(sample)) for sample in reading.samples}
+    found, left_out = read_folders(config.data, Task.QUESTION)
     run.leave_out(left_out)
     parts: dict[Part, list[Asked]] = {part: [] for part in Part}
-    for asked in found.values():
-        parts[asked.sample.part].append(asked)
+    for sample, photo in found:
+        parts[sample.part].append(Asked(sample, photo))
     train = parts[Part.TRAIN][: config.most_questions]
     if not train:
         raise WrongConfig("There is no question to learn from: `loreglass train data … --task question`.")
@@ -253,7 +230,7 @@ def _told_of(trajectory: Trajectory, asked: Asked, earned: dict[str, float]) -> 
 
 
 def _prediction(trajectory: Trajectory, asked: Asked) -> Prediction:
-    earned, sample = rewards(trajectory.rolled_out, asked.sample), asked.sample
+    earned, sample = rewards(trajectory, asked.sample), asked.sample
     in_form = bool(earned["tool_format"]) and (trajectory.knowledge is None or bool(earned["filter_format"]))
     return Prediction(
         sample=sample.id,

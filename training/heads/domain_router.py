@@ -26,7 +26,7 @@ from services.domain_router.measures import (
     softmax,
 )
 from training.heads.calibration import classified
-from training.heads.encoders import Encoder, FrozenEncoder, QFormerEncoder
+from training.heads.encoders import Encoder
 from training.heads.epochs import SCORE, TIE, fit
 from training.heads.parts import Parts, read_parts
 from training.heads.settings import DomainRouterConfig, Recipe
@@ -52,11 +52,7 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     run.leave_out(parts.rejected)
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
     asked = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
-    encoder: Encoder = (
-        QFormerEncoder(qformer, asked)
-        if config.tune_qformer
-        else FrozenEncoder(qformer, asked, recipe.batch_size)
-    )
+    encoder = Encoder(qformer, asked, recipe.batch_size, tuned=config.tune_qformer)
     labels = np.array([_number(each) for each in parts.samples], np.int64)
     learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
@@ -128,7 +124,7 @@ class _Learner:
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": [self._weight, self._bias], "lr": config.recipe.learning_rate},
-                {"params": list(encoder.parameters), "lr": config.tuned_rate},
+                {"params": encoder.parameters, "lr": config.tuned_rate},
             ],
             weight_decay=config.recipe.weight_decay,
         )

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 from chassis.errors import LoreglassError
 from chassis.pixels import RGB, decode_rgb
 from training.config import WrongConfig
-from training.samples import Part, RejectedRow, Sample, Task, part_of, read_samples
+from training.samples import Part, RejectedRow, Sample, Task, part_of, read_folders
 
 Kind = TypeVar("Kind", bound=Sample)
 
@@ -32,13 +32,9 @@ class Parts(Generic[Kind]):
 
 def read_parts(folders: Sequence[Path], task: Task, validation: float, seed: int) -> "Parts[Sample]":
     """Samples about one photo are always in the same part. Raises `UnreadableData` and `WrongConfig`."""
-    found, rejected = dict[str, tuple[Sample, Path | None]](), list[RejectedRow]()
-    for folder in folders:
-        reading = read_samples(folder, task)
-        rejected += reading.rejected
-        found |= {sample.id: (sample, reading.photo(sample)) for sample in reading.samples}
+    found, rejected = read_folders(folders, task)
     places: dict[str, list[int]] = {"training": [], "validation": [], "held_out": []}
-    for place, (sample, _) in enumerate(found.values()):
+    for place, (sample, _) in enumerate(found):
         key = sample.photo or f"{sample.origin.run} {sample.origin.session_id}"
         chooses = part_of(f"validation {key}", seed, validation) is Part.HELD_OUT
         held_out = sample.part is Part.HELD_OUT
@@ -46,7 +42,7 @@ def read_parts(folders: Sequence[Path], task: Task, validation: float, seed: int
     if not all(places.values()):
         empty = ", ".join(name for name, part in places.items() if not part)
         raise WrongConfig(f"{len(found)} samples are too few: nothing is left for {empty}.")
-    samples, photos = zip(*found.values(), strict=True)
+    samples, photos = zip(*found, strict=True)
     return Parts(
         samples, photos, **{name: tuple(part) for name, part in places.items()}, rejected=tuple(rejected)
     )

@@ -5,17 +5,18 @@ optimiser, the schedule and the states of all random generators.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from training.chat import Chats, replies
-from training.libraries import bar, silent
-from training.models import load, with_lora, without_input_gradients
-from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
+from training.libraries import bar
+from training.models import load, with_lora
+from training.runs import Prediction, RunFolder
 from training.samples import Task
 from training.sft.mixture import Located, Mixture, read_mixture
 from training.sft.settings import SftConfig
-from training.trainers import arguments, last_checkpoint, on_main, quiet, shared_out, shown_in
+from training.trainers import arguments, on_main, train_between
 
 FILTER_TOKENS = 448
 
@@ -33,7 +34,7 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
     given = arguments(config, config.model, run, TrlConfig, **collated)
     loaded = load(config.model)
     chats = Chats(loaded.processor)
-    mixture = read_mixture(config, chats, bar if on_main() else silent)
+    mixture = read_mixture(config, chats, partial(bar, hidden=not on_main()))
     run.leave_out(mixture.left_out)
     for fault in mixture.faults:
         run.say(fault)
@@ -47,18 +48,12 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
         train_dataset=Dataset.from_dict({"place": list(range(len(mixture.train)))}),
         data_collator=collate,
         processing_class=loaded.processor,
-        callbacks=[shown_in(run)],
     )
-    quiet(trainer)
-    without_input_gradients(trainer.model)
-    _predict(trainer, chats, mixture, config, run, BEFORE)
-    checkpoint = last_checkpoint(run)
-    if checkpoint:
-        run.go_on_after(int(checkpoint.name.rpartition("-")[2]))
-    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
-    if on_main():
-        trainer.model.save_pretrained(str(run.path / ADAPTER))
-    _predict(trainer, chats, mixture, config, run, AFTER)
+
+    def predict(share: Sequence[Located]) -> list[Prediction]:
+        return predictions(trainer.model, chats, share, _most_tokens(config), config.device_batch_size)
+
+    train_between(trainer, run, mixture.held_out, predict)
     run.finish(_summary(config, mixture))
 
 
@@ -71,25 +66,6 @@ def predictions(
         Prediction.of(each.sample, reply.text, reply.confidence)
         for each, reply in zip(located, bar(said, "replying to the held-out part", len(located)), strict=True)
     ]
-
-
-def _predict(
-    trainer: Any, chats: Chats, mixture: Mixture, config: SftConfig, run: RunFolder, when: str
-) -> None:
-    """Each process does its share. What is there already is not said again."""
-    if not mixture.held_out or (when == BEFORE and run.has_predictions(BEFORE)):
-        return
-    size = config.device_batch_size
-    mine = predictions(trainer.model, chats, shared_out(mixture.held_out), _most_tokens(config), size)
-    everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
-    if on_main():
-        run.write_predictions(when, sorted_like(mixture.held_out, everybody))
-
-
-def sorted_like(located: Sequence[Located], parts: Iterable[list[Prediction]]) -> list[Prediction]:
-    """Predictions of several processes, in the order of the samples."""
-    found = {prediction.sample: prediction for part in parts for prediction in part}
-    return [found[each.sample.id] for each in located]
 
 
 def _most_tokens(config: SftConfig) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from training.chat import Chats, Turn, UnfitSample
 from training.config import WrongConfig
-from training.samples import ConversationSample, Label, Part, RejectedRow, Task, read_samples
+from training.samples import ConversationSample, Label, Part, RejectedRow, Task, read_folders
 from training.sft.settings import SftConfig
 
 
@@ -76,13 +76,11 @@ def selected(config: SftConfig) -> tuple[list[Located], list[Located], list[Reje
     Raises `UnreadableData`.
     """
     found, rejected = list[Located](), list[RejectedRow]()
-    for folder in config.data:
-        for task in config.tasks:
-            reading = read_samples(folder, task)
-            found += [Located(sample, reading.photo(sample)) for sample in reading.samples]
-            rejected += reading.rejected
-    once = list({each.sample.id: each for each in found}.values())
-    parts = {part: [each for each in once if each.sample.part is part] for part in Part}
+    for task in config.tasks:
+        samples, left_out = read_folders(config.data, task)
+        found += [Located(*each) for each in samples]
+        rejected += left_out
+    parts = {part: [each for each in found if each.sample.part is part] for part in Part}
     train = within_refusal_share(parts[Part.TRAIN], config.refusal_share, config.seed)
     return train, parts[Part.HELD_OUT], rejected
 

@@ -1,10 +1,9 @@
 """A collector of traces: OTLP over HTTP, protobuf in, spans by service out."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
@@ -12,6 +11,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.proto.trace.v1.trace_pb2 import Span as WireSpan
 from opentelemetry.proto.trace.v1.trace_pb2 import Status
+
+from tests.loopback import taking_posts
 
 SERVER, CLIENT = WireSpan.SPAN_KIND_SERVER, WireSpan.SPAN_KIND_CLIENT
 
@@ -56,26 +57,15 @@ def collecting(status: int = 200) -> Iterator[Collector]:
     """A collector that answers with `status`."""
     collector = Collector(status)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            collector.raw.append(self.rfile.read(int(self.headers["Content-Length"])))
-            collector.paths.append(self.path)
-            self.send_response(collector.status)
-            self.end_headers()
-            self.wfile.write(ExportTraceServiceResponse().SerializeToString())
+    def keep(request: BaseHTTPRequestHandler, body: bytes) -> None:
+        collector.raw.append(body)
+        collector.paths.append(request.path)
+        request.send_response(collector.status)
+        request.end_headers()
+        request.wfile.write(ExportTraceServiceResponse().SerializeToString())
 
-        def log_message(self, format: str, *args: object) -> None:
-            """Nothing to say."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        collector.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield collector
-        finally:
-            server.shutdown()
-            thread.join()
+    with taking_posts(keep) as collector.url:
+        yield collector
 
 
 def _spans(body: bytes) -> Iterator[CollectedSpan]:

@@ -2,9 +2,9 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -12,30 +12,15 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.remote import RemoteServer
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
+from tests.loopback import taking_posts
 
 pytestmark = pytest.mark.anyio
 Handle = Callable[[BaseHTTPRequestHandler, dict[str, object]], None]
 
 
-@contextmanager
-def server(handle: Handle) -> Iterator[str]:
+def server(handle: Handle) -> AbstractContextManager[str]:
     """A server on the loopback that does what `handle` does with each JSON body."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            handle(self, json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-
-        def log_message(self, *_: object) -> None:
-            """Silent."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
-        thread = threading.Thread(target=listening.serve_forever, args=(0.01,))
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{listening.server_port}"
-        finally:
-            listening.shutdown()
-            thread.join()
+    return taking_posts(lambda request, body: handle(request, json.loads(body)))
 
 
 def reply(status: int, body: bytes, **headers: str) -> Handle:

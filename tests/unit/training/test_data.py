@@ -1,7 +1,6 @@
 """Build training data from runs."""
 
 import json
-import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from evaluation.runs.store import RunError
 from gateway.llm.lines import in_lines
 from tests.unit.training.asked_runs import Question, asked_run, jpeg
 from training.data.building import Built, Plan, build
-from training.data.page import write_page
 from training.data.referee import MEMORY, Asked, NoJudgement, Referee, RememberingReferee, RuleReferee
 from training.samples import (
     INDEX,
@@ -247,19 +245,6 @@ async def test_a_run_without_the_model_s_calls_says_how_to_get_them(tmp_path: Pa
     with pytest.raises(UnreadableData, match="--model-calls"):
         await built(tmp_path / "data", tmp_path / "run")
     await built(tmp_path / "data", tmp_path / "run", tasks=(Task.QUESTION,))
-
-
-async def test_sample_page_escapes_text(tmp_path: Path) -> None:
-    hostile = Question(9, answered="<script>alert(1)</script> 1931", query="`<b>tower</b>`")
-    await asked_run(tmp_path / "run", [RIGHT, WRONG, hostile])
-    await built(tmp_path / "data", tmp_path / "run")
-    shown = write_page(tmp_path / "data").read_text()
-    outside = re.sub("`[^`\n]*`", "", shown)
-    assert "<script>alert" in shown
-    assert "<" not in outside
-    assert "It was built in 1931." in shown
-    assert shown.count("![photo](photos/") >= 3
-    assert "When was tower 1 built?" in shown
 
 
 async def test_helpful_passage_has_negatives(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from bench.node import (
     fails,
     overloaded,
     says,
-    unavailable,
     vllm_error,
 )
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
@@ -180,7 +179,7 @@ async def test_an_unreadable_reply_is_an_error_after_at_most_one_retry(text: str
     ("reply", "error", "retry_after_s"),
     [
         (overloaded("7"), Overloaded, 7.0),
-        (unavailable(), Overloaded, 1.0),
+        (fails(503), Overloaded, 1.0),
         (overloaded("Wed, 21 Oct 2015 07:28:00 GMT"), Overloaded, 0.0),
         (overloaded("soon"), Overloaded, 1.0),
         (fails(500), DependencyUnavailable, None),

@@ -1,0 +1,197 @@
+"""Benchmark 4: the platform without a model server, in one process, on the sample and a folder's photos."""
+
+import asyncio
+import io
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+
+import httpx
+from PIL import Image, ImageOps
+from rich.console import Console
+
+from bench.benchmark import Bench, Benchmark
+from bench.figures import Table, number, percentile
+from bench.ports import free_ports
+from bench.processes import PYTHON, Running, cpu_seconds, memory_mib, serving
+from bench.report import About
+from corpus.cli import index
+from corpus.ingest import ingest_pages, ingest_photos
+from deploy.inventory import APPS
+from deploy.sample import SAMPLE
+from evaluation.data.model import Conversation
+from evaluation.data.world import load_world
+
+ABOUT = About(
+    "profile",
+    "4. The platform without a model server",
+    "Every service and the gateway in one process (`deploy.one_process`) over the sample's index, all of its"
+    " questions one after the other. With `--photos FOLDER` also questions about photos of your own: of each"
+    " place with several (`NAME_1.jpg`, `NAME_2.jpg`) the first is indexed and the others are asked about.",
+    "a new photo of 1280 by 960 pixels is answered within 1 s (p50, two cores).",
+)
+_SERVICES = tuple(app.name for app in APPS if app.name != "gateway")
+"""In the order in which `deploy.one_process` gives them their ports."""
+SIZE = (1280, 960)
+"""Pixels that a photo is fitted into: what a phone's camera app sends after scaling."""
+_QUALITIES = (88, 90, 92)
+"""Each asks anew: the services remember a photo by its bytes."""
+_STAGES = ("ocr", "image_search", "cropper", "crop_search")
+_QUESTION = "What is this?"
+
+Asked = tuple[str, Path]
+"""Which kind of photo, and its file."""
+
+
+async def run(bench: Bench) -> Sequence[Table]:
+    """Measure photos, stages, the start and memory."""
+    return await asyncio.to_thread(_run, bench)
+
+
+def _run(bench: Bench) -> Sequence[Table]:
+    world = load_world(SAMPLE)
+    chosen = [*world.single, *world.multi][: bench.count(24, least=6)]
+    with tempfile.TemporaryDirectory() as folder:
+        bench.progress(0.0, "indexing")
+        with one_process(Path(folder)) as (_, urls):
+            index_sample(urls)
+        bench.progress(0.2, "asking")
+        with one_process(Path(folder)) as (platform, urls), httpx.Client(timeout=60) as client:
+            idle_mib = memory_mib(platform.pid)
+            url, timings = f"{urls['gateway']}/answer", defaultdict[str, list[float]](list)
+            for conversation in chosen:
+                for stage, ms in _converse(client, url, conversation):
+                    timings[stage].append(ms)
+            memory = (number(platform.ready_s), number(idle_mib, 0), number(memory_mib(platform.pid), 0))
+            photos = _photos(bench.photos, urls, client, platform.pid) if bench.photos else []
+    headers = ("", "start to ready s", "MiB when ready", "MiB after the questions")
+    return [*photos, _stages(timings), Table(headers, (("one process", *memory),))]
+
+
+@contextmanager
+def one_process(data: Path) -> Iterator[tuple[Running, Mapping[str, str]]]:
+    """Run the platform; yield its process, and its addresses by name."""
+    gateway, first, *_ = free_ports(1 + len(_SERVICES))
+    settings = {
+        "LOREGLASS_PORT": str(gateway),
+        "LOREGLASS_SERVICE_PORT": str(first),
+        "LOREGLASS_DATA_DIR": str(data),
+        "LOREGLASS_LOG_LEVEL": "warning",
+    }
+    with serving(*PYTHON, "deploy.one_process", port=gateway, settings=settings) as platform:
+        urls = {name: f"http://127.0.0.1:{first + place}" for place, name in enumerate(_SERVICES)}
+        yield platform, {**urls, "gateway": platform.url}
+
+
+def index_sample(urls: Mapping[str, str]) -> None:
+    """Its catalogue and its pages."""
+    quiet = Console(quiet=True)
+    for ingest, what, file, service in (
+        (ingest_photos, "images", "images.jsonl", "image_search"),
+        (ingest_pages, "pages", "pages.jsonl", "text_search"),
+    ):
+        if index(ingest, what, SAMPLE / file, urls[service], replace=True, console=quiet):
+            raise RuntimeError(f"The {what} could not be indexed.")
+
+
+def _converse(client: httpx.Client, url: str, conversation: Conversation) -> Iterator[tuple[str, float]]:
+    """Yield milliseconds by stage. The photo goes with the first question; the session remembers it."""
+    files = {"image": conversation.photo.read_bytes()} if conversation.photo else None
+    fields: dict[str, str] = {}
+    for turn in conversation.turns:
+        began = time.monotonic()
+        reply = client.post(url, data={"question": turn.question, **fields}, files=files).raise_for_status()
+        yield "as the caller sees it", (time.monotonic() - began) * 1000
+        answer = reply.json()
+        yield from answer["timings_ms"].items()
+        files, fields = None, {"session_id": answer["session_id"]}
+
+
+def _stages(timings: Mapping[str, Sequence[float]]) -> Table:
+    rows = tuple(
+        (stage, str(len(values)), number(percentile(values, 0.5)), number(percentile(values, 0.95)))
+        for stage, values in sorted(timings.items(), key=lambda item: -percentile(item[1], 0.5))
+    )
+    return Table(("stage", "runs", "p50 ms", "p95 ms"), rows)
+
+
+def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: int) -> list[Table]:
+    """Ask about every photo in every quality, one question each. CPU is the whole process's."""
+    indexed, asked = to_index_and_ask(folder)
+    with tempfile.TemporaryDirectory() as named:
+        for file in indexed:
+            (Path(named) / f"{_place(file)}.jpg").write_bytes(file.read_bytes())
+        quiet, url = Console(quiet=True), urls["image_search"]
+        if indexed and index(ingest_photos, "images", Path(named), url, replace=False, console=quiet):
+            raise RuntimeError("The photos could not be indexed.")
+    runs = defaultdict[str, list[Mapping[str, float]]](list)
+    for kind, file in asked:
+        for jpeg in _encoded(file):
+            runs[kind].append(_ask(client, f"{urls['gateway']}/answer", jpeg, pid))
+    everything = [run for kind in runs.values() for run in kind]
+    middle = percentile([run["wall"] for run in everything], 0.5)
+    met = "met" if middle <= 1000 else "not met"
+    finding = f"Goal for a new photo, p50 within 1,000 ms: {met}, {number(middle, 0)} ms."
+    headers = (
+        "photos",
+        "questions",
+        "p50 ms",
+        "p95 ms",
+        "CPU p50 ms",
+        *(f"{each} p50 ms" for each in _STAGES),
+    )
+    rows = [_row(kind, each) for kind, each in {**runs, "all": everything}.items()]
+    return [Table(headers, tuple(rows), finding)]
+
+
+def to_index_and_ask(folder: Path) -> tuple[list[Path], list[Asked]]:
+    """Return the photos to index, one a place, and those to ask about; a name is a place and digits."""
+    indexed: list[Path] = []
+    asked: list[Asked] = []
+    for _, files in groupby(sorted(folder.glob("*.jpg")), _place):
+        first, *others = files
+        if others:
+            indexed.append(first)
+            asked += [("another view of what is indexed", other) for other in others]
+        else:
+            asked.append(("of nothing indexed", first))
+    return indexed, asked
+
+
+def _place(file: Path) -> str:
+    return file.stem.rstrip("_0123456789")
+
+
+def _encoded(file: Path) -> Iterator[bytes]:
+    """Yield the photo, upright or lying as it is, as large as fits."""
+    with Image.open(file) as photo:
+        size = SIZE if photo.width >= photo.height else SIZE[::-1]
+        fitted = ImageOps.contain(photo.convert("RGB"), size)
+    for quality in _QUALITIES:
+        buffer = io.BytesIO()
+        fitted.save(buffer, "JPEG", quality=quality)
+        yield buffer.getvalue()
+
+
+def _ask(client: httpx.Client, url: str, jpeg: bytes, pid: int) -> dict[str, float]:
+    """Return milliseconds: from sending to the answer, of the process's cores, and of each stage."""
+    worked, began = cpu_seconds(pid), time.monotonic()
+    reply = client.post(url, data={"question": _QUESTION}, files={"image": jpeg})
+    wall = time.monotonic() - began
+    stages: dict[str, float] = reply.raise_for_status().json()["timings_ms"]
+    return {**stages, "wall": wall * 1000, "cpu": (cpu_seconds(pid) - worked) * 1000}
+
+
+def _row(kind: str, runs: Sequence[Mapping[str, float]]) -> tuple[str, ...]:
+    wall = [run["wall"] for run in runs]
+    columns = [[run[name] for run in runs if name in run] for name in ("cpu", *_STAGES)]
+    middles = (percentile(column, 0.5) for column in columns)
+    figures = (percentile(wall, 0.5), percentile(wall, 0.95), *middles)
+    return (kind, str(len(runs)), *(number(figure, 0) for figure in figures))
+
+
+BENCHMARK = Benchmark(ABOUT, run)
