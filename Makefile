@@ -4,7 +4,7 @@
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
 # make test-real-models  the platform beside the same model alone, on a real llama.cpp (GGUF="a.gguf b.gguf" FILE=squad.json)
 # make test-llama  a tiny model that sees photos, on a real llama.cpp
-# make bench  overhead, overload, faults, profile: writes docs/benchmarks.md (BENCH="--only overhead peers")
+# make bench  overhead, overload, faults, profile: writes docs/benchmarks (BENCH="--only overhead peers")
 # make bench-gpu  each production engine at real size, on a GPU
 # make load    simulated users against two platforms: reports in var/load (LOAD="--shape ramp")
 # make attack  generated and hostile requests against a platform of its own, and a table (ATTACK="--only generated --seed 3")
@@ -14,6 +14,8 @@
 # make eval-squad  questions about real prose through the platform (FILE=squad.json SQUAD="--limit 300 --seed 1")
 # make train-tiny  every step of training, on the sample with tiny models: data, SFT, GRPO, serving, reports
 # make audit   published advisories against the locked Python packages (pip-audit asks OSV)
+# make reference  the pages of API, settings and command in docs/reference, from the code
+# make docs    the documentation as a searchable site in var/site; links are checked
 # make check   format, lint, types, architecture, contracts
 
 # The newest that runs and can make an environment.
@@ -57,7 +59,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny check format lock publish-contracts openapi
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny check docs format lock publish-contracts openapi reference
 
 demo: $(VENV)/.photographs
 	$(BIN)/loreglass demo
@@ -94,6 +96,7 @@ attack: $(VENV)/.dev
 
 screenshots: $(VENV)/.dev
 	$(BIN)/python -m tests.page.screenshots
+	$(BIN)/python -m tests.page.moving_picture
 	$(BIN)/python -m tests.page.operator_screenshot
 
 # In an environment of its own, so that it changes no locked version.
@@ -101,7 +104,6 @@ AUDIT = $(VENV)/audit/bin/pip-audit --vulnerability-service osv --disable-pip
 audit:
 	test -x $(VENV)/audit/bin/pip-audit || { $(PYTHON) -m venv $(VENV)/audit && $(VENV)/audit/bin/pip install --quiet pip-audit; }
 	$(AUDIT) --require-hashes --requirement requirements/hashes.txt
-	echo torch==2.13.0 | $(AUDIT) --no-deps --requirement /dev/stdin
 
 containers-check: containers-needs $(VENV)/.dev
 	$(BIN)/python -m tests.containers
@@ -115,6 +117,9 @@ eval-squad: $(VENV)/.measure
 
 train-tiny: $(VENV)/.training
 	$(BIN)/python -m tests.training.loop
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -143,13 +148,20 @@ $(VENV)/.measure: $(VENV)/.pocket requirements/measure.txt
 	$(call hashed,measure)
 	touch $@
 
+$(VENV)/.docs: $(VENV)/.pocket requirements/docs.txt
+	$(call hashed,docs)
+	touch $@
+
 $(VENV)/.dev: $(VENV)/.photographs requirements/dev.txt
 	$(call hashed,dev)
 	touch $@
 
 # torch with its own dependencies, by pip: which they are depends on the build (CUDA or CPU) that pip's index has.
-$(VENV)/.models: $(VENV)/.dev requirements/models.txt
-	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt torch==2.13.0 torchvision==0.28.0 $(TORCH_FROM)
+# PyPI's files of torch itself must be the locked ones.
+TORCH := $(shell cat requirements/torch.txt)
+$(VENV)/.models: $(VENV)/.dev requirements/models.txt requirements/torch.txt
+	$(BIN)/python -m pip install --disable-pip-version-check --no-compile -c constraints.txt --report $(VENV)/torch.json $(TORCH) $(TORCH_FROM)
+	$(BIN)/python -S requirements/torch_files.py $(VENV)/torch.json
 	$(call hashed,models)
 	touch $@
 
@@ -163,16 +175,20 @@ lock: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet uv
 	$(COMPILE) --extra pocket -o requirements/pocket.txt requirements/build.in
 	$(COMPILE) --extra measure -c requirements/pocket.txt -o requirements/measure.txt
-	$(COMPILE) --extra measure --extra weights --extra qdrant-server --extra ray --group dev -c requirements/pocket.txt -o requirements/dev.txt
+	$(COMPILE) --extra measure --extra mcp --extra weights --extra qdrant-server --extra ray --group dev -c requirements/pocket.txt -o requirements/dev.txt
+	$(COMPILE) --group docs -c requirements/dev.txt -o requirements/docs.txt
 	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
 	$(COMPILE) --extra training -c requirements/dev.txt -c requirements/models.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/training.txt
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
-	cat requirements/pocket.txt requirements/photographs.txt requirements/measure.txt requirements/dev.txt requirements/models.txt requirements/training.txt requirements/ray.txt | grep -v '^#' | LC_ALL=C sort -u > constraints.txt
-	cat constraints.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
+	cat requirements/pocket.txt requirements/photographs.txt requirements/measure.txt requirements/dev.txt requirements/docs.txt requirements/models.txt requirements/training.txt requirements/ray.txt | grep -v '^#' | LC_ALL=C sort -u > constraints.txt
+	cat constraints.txt requirements/torch.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH requirements/lock_images.sh
 
 openapi: $(VENV)/.dev
 	$(BIN)/python -m deploy.openapi
+
+reference: $(VENV)/.dev
+	$(BIN)/python -m deploy.reference
 
 publish-contracts: $(VENV)/.dev
 	cd proto && ../$(BIN)/buf build --exclude-source-info -o '-#format=json' | ../$(BIN)/python -m json.tool --indent 1 - published.json

@@ -1,1 +1,1 @@
-"""`make bench`: what the platform costs and what it withstands, measured; see docs/benchmarks.md."""
+"""`make bench`: what the platform costs and what it withstands, measured; see docs/benchmarks."""

@@ -1,4 +1,4 @@
-"""`python -m bench [NAME ...] [--quick]`: run benchmarks and write docs/benchmarks.md."""
+"""`python -m bench [NAME ...] [--quick]`: run benchmarks and write docs/benchmarks."""
 
 import asyncio
 import sys
@@ -11,7 +11,7 @@ from rich.console import Console
 from bench import faults, offered_load, overhead, peers, profile
 from bench.benchmark import Bench, Benchmark, cores
 from bench.generator import generator
-from bench.report import described, section, write
+from bench.report import described, page, write
 from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -24,7 +24,7 @@ _NAMES = ", ".join(BENCHMARKS)
 def main(
     names: Annotated[list[str] | None, typer.Argument(help=_NAMES)] = None,
     only: Annotated[list[str] | None, typer.Option(help="the same; further names may follow")] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="shorter; the page is not written")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="shorter; no page is written")] = False,
     photos: Annotated[
         Path | None, typer.Option(help="a folder of your photos, for profile", file_okay=False, exists=True)
     ] = None,
@@ -42,15 +42,15 @@ def main(
             if not wanted and benchmark.only_if_named:
                 console.print(f"Left out: {name}, as {benchmark.only_if_named} (--only {name}).")
                 continue
-            written = _section(benchmark, Bench(load, console, _QUICK if quick else 1.0, photos))
+            written = _page(benchmark, Bench(load, console, _QUICK if quick else 1.0, photos))
             console.print(written, markup=False, highlight=False, soft_wrap=True)
             if not quick:
-                write(list(BENCHMARKS), {name: written})
+                write(name, written)
 
 
-def _section(benchmark: Benchmark, bench: Bench) -> str:
+def _page(benchmark: Benchmark, bench: Bench) -> str:
     command = f"python -m bench --only {benchmark.about.name}"
-    return section(benchmark.about, asyncio.run(benchmark.run(bench)), command, described())
+    return page(benchmark.about, asyncio.run(benchmark.run(bench)), command, described())
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """One section of the page. `only_if_named`: why nobody gets it unasked, if so."""
+    """One page. `only_if_named`: why nobody gets it unasked, if so."""
 
     about: About
     run: Callable[[Bench], Coroutine[None, None, Sequence[Table]]]

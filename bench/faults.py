@@ -1,4 +1,4 @@
-"""Benchmark 3: each service is killed, started again, stopped for a while, and continued, under load."""
+"""Each service is killed, started again, stopped for a while, and continued, under load."""
 
 import asyncio
 import math
@@ -16,7 +16,7 @@ from bench.report import About
 
 ABOUT = About(
     "faults",
-    "3. Services killed and stopped under load",
+    "Services killed and stopped under load",
     "Under Poisson arrivals of mixed questions at about half of the capacity, each service in turn gets"
     " SIGKILL and is started again on the same port, then SIGSTOP for 20 s and SIGCONT. Counted are the"
     " requests that were due while it was away. Time to full answers: from its return until no further"

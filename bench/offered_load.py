@@ -1,4 +1,4 @@
-"""Benchmark 2: what is left of the platform when more is asked of it than it can do."""
+"""What is left of the platform when more is asked of it than it can do."""
 
 import asyncio
 from collections import Counter
@@ -17,7 +17,7 @@ from bench.report import About
 
 ABOUT = About(
     "offered-load",
-    "2. Offered load from half to five times the capacity",
+    "Offered load from half to five times the capacity",
     "The same Poisson arrivals of mixed questions (30 % direct, 20 % verify, 50 % rag), each with a deadline"
     " of 10 s, reach three gateways before three like nodes: ours; ours with admission and waiting limits so"
     " high that nothing is refused; and that one behind a plain semaphore. Capacity is what eight callers"

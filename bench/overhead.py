@@ -1,4 +1,4 @@
-"""Benchmark 1: what the gateway costs beside a bare proxy."""
+"""What the gateway costs beside a bare proxy."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -20,7 +20,7 @@ from gateway.clients.services import Services
 
 ABOUT = About(
     "overhead",
-    "1. Overhead of the gateway",
+    "Overhead of the gateway",
     "The gateway and a bare ASGI proxy make the same three calls to instant services for the same question:"
     " OCR beside image search, then the domain router. The instant reasoner leaves only the platform's own"
     " work; the other one reads the question and has the photo's text read, a fourth call. A follow-up is"

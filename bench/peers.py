@@ -27,7 +27,7 @@ FASTAPI, OPEA, HAYSTACK = "FastAPI with aiohttp", "OPEA", "Haystack with Hayhook
 OURS = "gateway"
 ABOUT = About(
     "peers",
-    "1b. Overhead beside other gateways",
+    "Overhead beside other gateways",
     "The gateway with the instant reasoner, a page of FastAPI with aiohttp, OPEA's mega-service and a"
     " Haystack pipeline behind Hayhooks make the same calls to instant services: OCR beside image search,"
     " then the domain router. Each peer is written as its own documentation does it (`bench/peer_apps`) and"

@@ -28,7 +28,7 @@ from evaluation.data.world import load_world
 
 ABOUT = About(
     "profile",
-    "4. The platform without a model server",
+    "The platform without a model server",
     "Every service and the gateway in one process (`deploy.one_process`) over the sample's index, all of its"
     " questions one after the other. With `--photos FOLDER` also questions about photos of your own: of each"
     " place with several (`NAME_1.jpg`, `NAME_2.jpg`) the first is indexed and the others are asked about.",

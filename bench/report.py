@@ -1,8 +1,7 @@
-"""docs/benchmarks.md: one section a benchmark, of which only those that ran are written anew."""
+"""docs/benchmarks: a page for each benchmark, written when it has run."""
 
 import os
 import platform
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,19 +9,12 @@ from pathlib import Path
 
 from bench.figures import Table
 
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "benchmarks.md"
-_HEAD = """# Benchmarks
-
-Written by `make bench`; the figures are of the machine that each section names. Ratios are taken in one
-run, in interleaved rounds; arrivals are open-loop and timed from the scheduled send, unless a table says
-otherwise.
-"""
-_SECTION = re.compile(r"^<!-- bench:(?P<name>[a-z-]+) -->\n.*?(?=^<!-- bench:|\Z)", re.MULTILINE | re.DOTALL)
+PAGES = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
 
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What a benchmark is: its name on the command line, and what its section says before the table."""
+    """A benchmark's name on the command line and of its page, and the page's text before the tables."""
 
     name: str
     title: str
@@ -30,9 +22,9 @@ class About:
     goal: str
 
 
-def section(about: About, tables: Sequence[Table], command: str, machine: str) -> str:
-    """The section, from its marker on."""
-    parts = [f"<!-- bench:{about.name} -->\n## {about.title}", about.shows, f"**Goal:** {about.goal}"]
+def page(about: About, tables: Sequence[Table], command: str, machine: str) -> str:
+    """Return the page in Markdown."""
+    parts = [f"# {about.title}", about.shows, f"**Goal:** {about.goal}"]
     for table in tables:
         parts += [part for part in (table.markdown(), table.finding) if part]
         parts += ["\n".join(f"- {note}" for note in table.notes)] if table.notes else []
@@ -40,16 +32,10 @@ def section(about: About, tables: Sequence[Table], command: str, machine: str) -
     return "\n\n".join(parts) + "\n"
 
 
-def rewritten(page: str, order: Sequence[str], new: dict[str, str]) -> str:
-    """`page` with the sections in `new` in place of those of the same names; `order` is the page's."""
-    sections = {found["name"]: found[0].rstrip() + "\n" for found in _SECTION.finditer(page)} | new
-    return "\n".join([_HEAD, *(sections[name] for name in order if name in sections)])
-
-
-def write(order: Sequence[str], new: dict[str, str], page: Path = PAGE) -> None:
-    """Put the sections on the page."""
-    before = page.read_text("utf-8") if page.exists() else ""
-    page.write_text(rewritten(before, order, new), "utf-8")
+def write(name: str, text: str, folder: Path = PAGES) -> None:
+    """Write a benchmark's page; others stay as they are."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.md").write_text(text, "utf-8")
 
 
 def described() -> str:

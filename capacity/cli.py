@@ -27,7 +27,9 @@ def plan(
     cards: Annotated[int | None, typer.Option(min=1, max=64, help="in place of the file's")] = None,
     preset: Annotated[str | None, typer.Option(help=f"in place of the file's: {', '.join(PRESETS)}")] = None,
     sequences: Annotated[int | None, typer.Option(min=1, max=1024, help="in place of the file's")] = None,
-    deadline_ms: Annotated[int, typer.Option(min=100, max=MOST_DEADLINE_MS)] = DEFAULT_DEADLINE_MS,
+    deadline_ms: Annotated[
+        int, typer.Option(min=100, max=MOST_DEADLINE_MS, help="of a question")
+    ] = DEFAULT_DEADLINE_MS,
     write: Annotated[
         Path | None, typer.Option(metavar="FOLDER", file_okay=False, help="write the environment files")
     ] = None,

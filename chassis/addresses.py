@@ -11,9 +11,12 @@ class LocalPorts(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_", frozen=True, extra="ignore")
 
-    port: int = Field(default=7100, ge=0, le=65535, description="of the gateway; 0 picks a free port")
+    port: int = Field(default=7100, ge=0, le=65535, description="Port of the gateway. 0 picks a free one.")
     service_port: int = Field(
-        default=7101, ge=0, le=65000, description="the first of the eight services' ports; 0 picks free ones"
+        default=7101,
+        ge=0,
+        le=65000,
+        description="Port of the first of the eight services. 0 picks free ones.",
     )
 
 

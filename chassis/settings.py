@@ -38,33 +38,61 @@ class AppSettings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore")
 
-    host: str = "127.0.0.1"
-    port: int = Field(default=0, ge=0, le=65535, description="0 picks a free port")
-    default_deadline_ms: int = Field(default=30_000, gt=0, description="for callers that send no deadline")
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    port: int = Field(default=0, ge=0, le=65535, description="Port to listen on. 0 picks a free one.")
+    default_deadline_ms: int = Field(
+        default=30_000, gt=0, description="Deadline of a request that names none, in milliseconds."
+    )
     hard_stop_ms: int | None = Field(
         default=600_000,
         gt=0,
-        description="of one exchange, whatever its caller's deadline; indexing is long. None, or less than "
-        "default_deadline_ms: that",
+        description="Longest time of any request in milliseconds. Never less than `default_deadline_ms`.",
     )
-    max_body_bytes: int = Field(default=64 * 2**20, gt=0)
+    max_body_bytes: int = Field(
+        default=64 * 2**20, gt=0, description="Largest body of a request. Larger ones get 413."
+    )
     max_upload_bytes: int = Field(
-        default=256 * 2**20, gt=0, description="of all bodies held at one time; the next get 503"
+        default=256 * 2**20,
+        gt=0,
+        description="Bytes of all bodies in memory at one time. Further ones get 503.",
     )
-    max_header_bytes: int = Field(default=32 * 2**10, ge=2**10, description="request line and headers")
-    max_connections: int = Field(default=0, ge=0, description="0: as many as there are descriptors for")
+    max_header_bytes: int = Field(
+        default=32 * 2**10,
+        ge=2**10,
+        description="Largest request line and headers. Larger ones get 431 or 414.",
+    )
+    max_connections: int = Field(
+        default=0,
+        ge=0,
+        description="Open connections. 0: three quarters of the file descriptors, at most 4,096.",
+    )
     max_share_per_address: float = Field(
-        default=1.0, gt=0, le=1, description="of connections and uploads; 1 where all come through a proxy"
+        default=1.0,
+        gt=0,
+        le=1,
+        description="Share of connections and uploads that one address may use. 1 behind a proxy.",
     )
-    header_timeout_s: float = Field(default=10.0, gt=0, description="for the whole of a request's headers")
-    min_body_rate: int = Field(default=1_000, ge=0, description="bytes a second, over ten; slower get 408")
+    header_timeout_s: float = Field(
+        default=10.0,
+        gt=0,
+        description="Longest time for a request's headers, in seconds. Slower ones get 408.",
+    )
+    min_body_rate: int = Field(
+        default=1_000,
+        ge=0,
+        description="Slowest upload in bytes a second, over ten seconds. Slower ones get 408; 0: no limit.",
+    )
     drain_s: int = Field(
-        default=DRAIN_S, ge=0, description="for finishing what is in hand, once told to stop"
+        default=DRAIN_S, ge=0, description="Time to finish requests at shutdown, in seconds."
     )
     trust_remote_sampling: bool = Field(
-        default=True, description="callers' traceparent says whether traces are kept, not our sampler"
+        default=True, description="Whether the client's `traceparent` decides which traces are kept."
     )
-    log_level: str = Field(default="info", pattern="(?i)^(debug|info|warning|error|critical)$")
+    log_level: str = Field(
+        default="info",
+        pattern="(?i)^(debug|info|warning|error|critical)$",
+        description="`debug`, `info`, `warning`, `error` or `critical`.",
+    )
 
     @property
     def longest_exchange_ms(self) -> int:
@@ -90,8 +118,10 @@ class ServiceToken(BaseSettings):
         frozen=True, extra="ignore", env_prefix="LOREGLASS_SERVICE_", env_ignore_empty=True
     )
 
-    token: SecretStr = Field(default=SecretStr(""), description="for routes that read")
-    token_file: Path | None = Field(default=None, description="a file that holds it instead")
+    token: SecretStr = Field(
+        default=SecretStr(""), description="Token for routes that read. At least 16 printable characters."
+    )
+    token_file: Path | None = Field(default=None, description="A file that holds the token instead.")
 
     def read_token(self) -> str:
         """Empty where none is set. Raises `WrongSettings`."""
@@ -103,8 +133,11 @@ class WriteToken(BaseSettings):
 
     model_config = ServiceToken.model_config
 
-    write_token: SecretStr = Field(default=SecretStr(""), description="for all routes, also those that write")
-    write_token_file: Path | None = Field(default=None, description="a file that holds it instead")
+    write_token: SecretStr = Field(
+        default=SecretStr(""),
+        description="Token for all routes, also those that write. Another one than the read token.",
+    )
+    write_token_file: Path | None = Field(default=None, description="A file that holds the token instead.")
 
     def write_secret(self) -> str:
         """Empty where none is set. Raises `WrongSettings`."""
@@ -114,7 +147,9 @@ class WriteToken(BaseSettings):
 class ServiceAccess(ServiceToken, WriteToken):
     """Access to a service: both tokens, and its further host names."""
 
-    allowed_hosts: str = Field(default="", description="further host names, with commas between; * for any")
+    allowed_hosts: str = Field(
+        default="", description="Further host names of the service, separated by commas. `*`: any."
+    )
 
     def open(self) -> Access:
         """Raises `WrongSettings` where a token cannot be read, is too short, or reads and writes alike."""
@@ -144,9 +179,9 @@ def _secret(name: str, value: SecretStr, file: Path | None) -> str:
 class ServiceSettings(AppSettings):
     """Settings of a model service: how many calls run at once and how many may wait."""
 
-    engine: str = POCKET
-    workers: int = Field(default=1, ge=1)
-    queue: int = Field(default=32, ge=0)
+    engine: str = Field(default=POCKET, description="Which engine computes; see the service's README.")
+    workers: int = Field(default=1, ge=1, description="Calls that run at once.")
+    queue: int = Field(default=32, ge=0, description="Calls that wait. Further ones get 503.")
     access: ServiceAccess = Field(default_factory=ServiceAccess)
 
     @property
@@ -158,14 +193,26 @@ class ServiceSettings(AppSettings):
 class ModelSettings(ServiceSettings):
     """Settings of a service whose engine may be a neural model."""
 
-    workers: int = Field(default=1, ge=1, description="calls at once, for the builtin engine")
-    callers: int = Field(default=32, ge=1, description="calls that wait for batches, for any other engine")
-    model: str = Field(default="", description="a local folder or a hub id; empty: the engine's own choice")
-    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
-    dtype: str = Field(default="auto", pattern="^(auto|float32|bfloat16|float16)$")
-    memory_share: float = Field(default=1.0, gt=0, le=1, description="of the card, for this service alone")
-    max_batch: int = Field(default=16, ge=1, description="items in one forward pass")
-    batch_wait_ms: float = Field(default=3.0, ge=0, description="how long a batch waits for more items")
+    workers: int = Field(default=1, ge=1, description="Calls that run at once in the `builtin` engine.")
+    callers: int = Field(default=32, ge=1, description="Calls that wait for a batch, in any other engine.")
+    model: str = Field(
+        default="", description="A local folder or a Hugging Face id. Empty: the engine's default."
+    )
+    device: str = Field(
+        default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$", description="`auto`, `cpu`, `cuda` or `cuda:N`."
+    )
+    dtype: str = Field(
+        default="auto",
+        pattern="^(auto|float32|bfloat16|float16)$",
+        description="`auto`, `float32`, `bfloat16` or `float16`.",
+    )
+    memory_share: float = Field(
+        default=1.0, gt=0, le=1, description="Share of the card's memory that this service may use."
+    )
+    max_batch: int = Field(default=16, ge=1, description="Items in one forward pass.")
+    batch_wait_ms: float = Field(
+        default=3.0, ge=0, description="How long a batch waits for more items, in milliseconds."
+    )
 
     @property
     def pool_size(self) -> PoolSize:
@@ -187,10 +234,10 @@ class RemoteModelSettings(ModelSettings):
     """Settings of a service whose model may also be on a ready-made server."""
 
     remote_url: str = Field(
-        default="", pattern="^(https?://.+)?$", description="engine=remote: the server's address"
+        default="", pattern="^(https?://.+)?$", description="`engine=remote`: the server's address."
     )
-    remote_model: str = Field(default="", description="engine=remote: the model's name there")
-    remote_key: SecretStr = Field(default=SecretStr(""), description="engine=remote: its API key")
+    remote_model: str = Field(default="", description="`engine=remote`: the model's name there.")
+    remote_key: SecretStr = Field(default=SecretStr(""), description="`engine=remote`: the server's API key.")
 
     def open_remote(self, name: str) -> RemoteServer:
         """A client of the ready-made server. Raises `WrongSettings` when no address is set."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-_PLAIN = {"missing": "must be given", "extra_forbidden": "there is no such field"}
+_PLAIN = {"missing": "must be given", "extra_forbidden": "unknown field"}
 """In place of what pydantic says, which speaks of fields and inputs."""
 
 

@@ -80,6 +80,24 @@ def ask(
             show_explanation(answer.explanation, Console())
 
 
+@app.command()
+def mcp(gateway: Annotated[str | None, typer.Option(help="the gateway's URL")] = None) -> None:
+    """Serve assistants by the Model Context Protocol (stdio). If a key is required, set LOREGLASS_API_KEY."""
+    try:
+        from clients.mcp_server import serve
+    except ModuleNotFoundError as error:
+        if error.name not in ("mcp", "mcp_types"):
+            raise
+        sys.exit(
+            'The MCP server needs a further package. Install it with: pip install "loreglass[pocket,mcp]"'
+        )
+    settings = from_environment(ClientSettings)
+    try:
+        serve(gateway or settings.gateway_url, settings.api_key.get_secret_value())
+    except LoreglassError as error:
+        sys.exit(error.detail)
+
+
 def _photo_and_question(words: list[str]) -> tuple[Path | None, str]:
     *photos, question = words
     if len(photos) > 1:

@@ -11,8 +11,8 @@ class ClientSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_", frozen=True, extra="ignore")
 
-    gateway_url: str = Field(default_factory=gateway_url)
-    api_key: SecretStr = SecretStr("")
+    gateway_url: str = Field(default_factory=gateway_url, description="Address of the gateway.")
+    api_key: SecretStr = Field(default=SecretStr(""), description="Key for the gateway, if it asks for one.")
 
 
 class AgentSettings(ClientSettings):

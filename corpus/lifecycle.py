@@ -61,7 +61,7 @@ def list_held(
     index: Annotated[Index | None, typer.Argument(help="list its documents; without it: versions")] = None,
     find: Annotated[str, typer.Option(help="Letters that the name or address holds.")] = "",
     source: Annotated[str, typer.Option(help="Only documents of this source.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=LONGEST_LISTING)] = 100,
+    limit: Annotated[int, typer.Option(min=1, max=LONGEST_LISTING, help="Most documents to list.")] = 100,
     image_search_url: ImageSearchUrl = "",
     text_search_url: TextSearchUrl = "",
 ) -> None:
@@ -90,7 +90,7 @@ def list_held(
 
 
 def rollback(
-    index: Annotated[Index, typer.Argument(help="which index to lead back")],
+    index: Annotated[Index, typer.Argument(help="which index to switch back")],
     image_search_url: ImageSearchUrl = "",
     text_search_url: TextSearchUrl = "",
 ) -> None:

@@ -19,8 +19,12 @@ class CorpusSettings(BaseSettings):
 
     model_config = SettingsConfigDict(frozen=True, extra="ignore", env_prefix="LOREGLASS_")
 
-    image_search_url: str = Field(default_factory=partial(service_url, 7103))
-    text_search_url: str = Field(default_factory=partial(service_url, 7104))
+    image_search_url: str = Field(
+        default_factory=partial(service_url, 7103), description="Address of the image search service."
+    )
+    text_search_url: str = Field(
+        default_factory=partial(service_url, 7104), description="Address of the text search service."
+    )
     access: WriteToken = Field(default_factory=WriteToken)
 
 

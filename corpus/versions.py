@@ -108,7 +108,7 @@ async def point(service: ServiceClient, alias: str, version: str, patience: Pati
 
 
 async def roll_back(service: ServiceClient, alias: str, patience: Patience) -> tuple[str, str]:
-    """Lead readers back to the version before; from where to where. Done twice it leads forward again.
+    """Switch back to the previous version; return both names. A second call undoes it.
 
     Raises `CollectionNotFound` where there is none. Cut short between its two steps it has led back already.
     """

@@ -24,7 +24,14 @@ def serve(
         str | None, typer.Option(help="a model server: Ollama, llama.cpp, LM Studio, vLLM, a hosted one")
     ] = None,
     model_name: Annotated[str | None, typer.Option(help="which of its models")] = None,
-    port: Annotated[int | None, typer.Option(help="where the gateway listens")] = None,
+    host: Annotated[str | None, typer.Option(help="address on which the gateway listens")] = None,
+    port: Annotated[int | None, typer.Option(help="port of the gateway")] = None,
+    service_port: Annotated[
+        int | None, typer.Option(help="port of the first service; the others use the next seven")
+    ] = None,
+    lan: Annotated[
+        bool, typer.Option("--lan", help="also listen on HTTPS for phones: shows a QR code to join")
+    ] = False,
     data_dir: Annotated[
         Path | None, typer.Option(help="where indexes are kept", show_default=str(VAR / "loreglass"))
     ] = None,
@@ -33,16 +40,17 @@ def serve(
     one_thread_each()
     from deploy.one_process import main as run
 
-    chosen = {"model": model_url, "model_name": model_name, "port": port, "data_dir": data_dir}
+    chosen = {"model": model_url, "model_name": model_name, "host": host, "port": port, "data_dir": data_dir}
+    chosen |= {"service_port": service_port, "lan": lan or None}
     run(**{name: value for name, value in chosen.items() if value is not None})
 
 
 @app.command()
 def doctor(
-    model_url: Annotated[str | None, typer.Option(help="try this model server, too")] = None,
+    model_url: Annotated[str | None, typer.Option(help="also check this model server")] = None,
     model_name: Annotated[str, typer.Option(help="which of its models")] = "",
 ) -> None:
-    """Say what runs here, what is indexed, and what to do next. Exits with 1 where something is not well."""
+    """Check the installation and say what to do next. Exits with 1 if a problem is found."""
     from deploy.doctor import main as examine
 
     if not examine(model_url, model_name):
@@ -51,7 +59,7 @@ def doctor(
 
 @app.command()
 def demo() -> None:
-    """See it work: index photographs and pages, start the platform, ask questions, print the answers."""
+    """Index sample photographs and pages, start the platform, ask questions, print the answers."""
     from deploy.demo import main as run
 
     run()

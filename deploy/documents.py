@@ -80,7 +80,7 @@ def documents_router(indexing: Indexing) -> APIRouter:
     @router.get("")
     async def list_documents(index: Kind, wanted: Annotated[Listed, Query()]) -> Documents:
         """Documents by name."""
-        async with _opened(indexing, index) as held:
+        async with opened(indexing, index) as held:
             return await held.find(wanted.q, wanted.source, wanted.offset, wanted.limit)
 
     @router.delete("")
@@ -89,13 +89,13 @@ def documents_router(indexing: Indexing) -> APIRouter:
     ) -> HeldAddresses:
         """Remove all documents of a source."""
         with indexing.changing_index():
-            async with _opened(indexing, index) as held:
+            async with opened(indexing, index) as held:
                 return HeldAddresses(addresses=await held.remove(source=source))
 
     @router.get("/document")
     async def show(index: Kind, address: Address) -> DocumentContent:
         """A document as it is searched."""
-        async with _opened(indexing, index) as held:
+        async with opened(indexing, index) as held:
             return await held.show(address)
 
     _add_changes(router, indexing)
@@ -119,7 +119,7 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
                 raise PayloadTooLarge(f"The file is larger than {LARGEST_PHOTO >> 20} MiB.")
             content, known = await file.read(), _object(metadata)
         with indexing.changing_index():
-            async with _opened(indexing, index) as held:
+            async with opened(indexing, index) as held:
                 source, path = await _place(held, address)
                 outcome, kept_at = await _index(indexing, index, source, path, content, known)
                 return IndexedDocument(outcome=outcome, document=await held.show(kept_at))
@@ -128,19 +128,20 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
     async def rename(index: Kind, address: Address, new: NewName) -> DocumentContent:
         """Give a document another name."""
         with indexing.changing_index():
-            async with _opened(indexing, index) as held:
+            async with opened(indexing, index) as held:
                 return await held.rename(address, new.name)
 
     @router.delete("/document")
     async def remove(index: Kind, address: Address) -> HeldAddresses:
         """Remove a document; `addresses` is empty if it was not there."""
         with indexing.changing_index():
-            async with _opened(indexing, index) as held:
+            async with opened(indexing, index) as held:
                 return HeldAddresses(addresses=await held.remove([address]))
 
 
 @asynccontextmanager
-async def _opened(indexing: Indexing, index: Kind) -> AsyncIterator[DocumentIndex]:
+async def opened(indexing: Indexing, index: Kind) -> AsyncIterator[DocumentIndex]:
+    """Open the documents of an index."""
     searches = indexing.searches
     photos = index is Kind.IMAGES
     name = "image_search" if photos else "text_search"

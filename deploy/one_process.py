@@ -1,17 +1,20 @@
-"""The pocket profile: every service on its own loopback socket, plain HTTP between them, one process."""
+"""The lite profile: every service on its own loopback socket, plain HTTP between them, one process."""
 
 import ctypes
 import secrets
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
+from fastapi import APIRouter
 from pydantic import SecretStr
 
 from chassis.http.access import is_loopback
@@ -27,6 +30,8 @@ from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
+from deploy.invitations import invitations_router
+from deploy.lookup import lookup_router
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
@@ -36,6 +41,7 @@ from gateway.llm.capabilities import Abilities
 from gateway.planning.advice import enough_ms
 from gateway.planning.run import side_by_side
 from gateway.reasoners import open_reasoners
+from gateway.serving.background import background_task
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import wire
 from services.cropper.app import create_app as create_cropper
@@ -58,7 +64,14 @@ from services.text_search.web_providers import Provider
 from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 
+if TYPE_CHECKING:
+    from deploy.lan import Lan
+
 _LOOPBACK = "127.0.0.1"
+_OPEN_TO_ALL = (
+    "Warning: everybody who can reach {} can ask questions, and their photos travel unencrypted. "
+    "Use --lan instead of --host, or set LOREGLASS_GATEWAY_KEYS."
+)
 _WRITTEN_TO = ("image_search", "text_search")
 _M_ARENA_MAX = -8  # malloc.h
 
@@ -69,6 +82,7 @@ class Platform:
 
     gateway_url: str
     service_urls: dict[str, str]
+    lan: "Lan | None" = None
 
 
 @asynccontextmanager
@@ -77,7 +91,7 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
 
     Raises `OSError` on a taken port, and `CannotStart` where settings or an engine will not do.
     """
-    gateway_settings = gateway_settings_for(settings.host)  # before a socket is bound
+    gateway_settings = gateway_settings_for(settings.host, settings.lan)  # before a socket is bound
     risk = RiskChoice.of(gateway_settings, settings.data_dir)
     if not risk.is_set:
         gateway_settings = gateway_settings.model_copy(update={"risk": risk.current})
@@ -89,21 +103,29 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
         _say(model.described(gateway_settings))
     access = _access()
+    lan = _open_lan(settings, gateway_settings) if settings.lan else None
+    if lan is not None:
+        gateway_settings = lan.settings(gateway_settings)
     services = _bind_services(settings, access)
     urls = {name: bound.url for name, bound in services.items()}
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
     token = access.write_secret()
     ports = [port for name in _WRITTEN_TO if (port := urlsplit(urls[name]).port)]
-    async with side_by_side() as group:
+    async with side_by_side() as group, _renewing(lan):
         operator = _operator(settings, services, group, token, risk)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
-        further = [operator_router(operator), documents_router(operator.indexing)]
+        further = [
+            operator_router(operator),
+            documents_router(operator.indexing),
+            lookup_router(operator.indexing),
+            _invitations(lan),
+        ]
         app = create_gateway(gateway_settings, wire_probed, further=further)
-        gateway = BoundApp(app, listen(settings.host, settings.port))
+        gateway = BoundApp(app, listen(settings.host, settings.port), tls=lan.tls if lan else None)
         with shared_token(token, ports):  # before anybody can ask a service
             async with running([*services.values(), gateway]):
                 try:
-                    yield Platform(gateway.url, urls)
+                    yield Platform(gateway.url, urls, lan)
                 finally:
                     operator.indexing.stop()
 
@@ -133,7 +155,7 @@ def _operator(
     token: str,
     risk: RiskChoice,
 ) -> Operator:
-    """Within one process the index is read where it is: no service tells strangers all that it holds."""
+    """Within one process the index is read where it is: no service shows all of its index to others."""
 
     def store(name: str) -> VectorStore:
         held: VectorStore = services[name].app.state.pool.engine.store
@@ -149,10 +171,28 @@ def _operator(
     )
 
 
-def gateway_settings_for(host: str) -> GatewaySettings:
+def _open_lan(settings: PocketSettings, gateway: GatewaySettings) -> "Lan":
+    from deploy.lan import Lan  # its libraries take 22 MB, which most do not need
+
+    return Lan.open(settings, gateway.keys)
+
+
+def _renewing(lan: "Lan | None") -> AbstractAsyncContextManager[None]:
+    if lan is None:
+        return nullcontext()
+    return background_task(lan.keep_renewed)
+
+
+def _invitations(lan: "Lan | None") -> APIRouter:
+    return (
+        invitations_router(lan.invitations, lan.certificate.fingerprint) if lan else invitations_router(None)
+    )
+
+
+def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:
     """Those of the environment; if it does not say so, experiments are on where only this machine can ask."""
     settings = from_environment(GatewaySettings)
-    if "experiments" in settings.model_fields_set or not is_loopback(host):
+    if "experiments" in settings.model_fields_set or lan or not is_loopback(host):
         return settings
     return settings.model_copy(update={"experiments": True})
 
@@ -224,7 +264,7 @@ def main(**chosen: object) -> None:
 
     async def serve() -> None:
         async with platform(settings) as running_platform:
-            _say(f"Loreglass answers at {running_platform.gateway_url} (Ctrl-C stops it)")
+            _say(greeting(running_platform, settings.host, GatewaySettings().keys))
             await until_signalled()
 
     try:
@@ -233,7 +273,19 @@ def main(**chosen: object) -> None:
     except CannotStart as error:
         sys.exit(str(error))
     except OSError as error:
-        sys.exit(f"A port is taken ({error.strerror}). Set LOREGLASS_PORT and LOREGLASS_SERVICE_PORT.")
+        sys.exit(
+            f"Cannot listen ({error.strerror}). Other ports: --port, --service-port, LOREGLASS_LAN_PORT."
+        )
+
+
+def greeting(running: Platform, host: str, keys: Path | None) -> str:
+    """Return what the terminal shows once the platform is up. `host`, `keys`: of the gateway's settings."""
+    lines = [f"Loreglass answers at {running.gateway_url} (Ctrl-C stops it)"]
+    if running.lan is not None:
+        lines.append(running.lan.described())
+    elif not is_loopback(host) and keys is None:
+        lines.append(_OPEN_TO_ALL.format(host))
+    return "\n".join(lines)
 
 
 def _limit_malloc_arenas() -> None:

@@ -386,11 +386,26 @@ function planned({ at_ms: at, after, cuts, expected_ms: expected, remaining_ms: 
   return h("li", {}, `At ${seconds(at)}${after && `, after ${after}`}: ${given} (${why})`);
 }
 
+// ---- a phone joins ----
+
+async function invite() {
+  const { url, code, fingerprint } = await read("/operator/invitations", { method: "POST" });
+  byId("invitation").replaceChildren(
+    h("p", {}, h("img", { src: code, alt: "QR code of the address", width: 240, height: 240 })),
+    h("p", {}, "Scan it with the phone’s camera, or open ", h("code", {}, url), ". It works once, within an hour."),
+    h("p", { class: "soft" }, "The phone warns about the certificate once. Its SHA-256: ", h("code", {}, fingerprint)),
+  );
+}
+
+byId("invite").addEventListener("click", () =>
+  invite().catch((error) => byId("invitation").replaceChildren(h("p", { class: "fault" }, error.message))),
+);
+
 // ---- who may see it ----
 
 const administration = new Administration({ read, show, say });
 
-/** Tell what went wrong with this; who is not let in is asked for a key. */
+/** Show what went wrong; ask for a key if it is missing. */
 async function show(work) {
   try {
     await work;

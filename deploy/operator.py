@@ -19,7 +19,7 @@ from starlette.datastructures import Headers, UploadFile
 from starlette.responses import Response
 
 from chassis.errors import InvalidRequest, Unauthorized, problem_of
-from chassis.http.access import is_loopback
+from chassis.http.access import is_loopback, is_sent_from_here
 from chassis.http.bodies import Router
 from chassis.http.forms import read_form
 from chassis.http.problems import problem_response
@@ -40,7 +40,6 @@ MOST_LISTED = 48
 MOST_ADDRESSES = 100
 _OF_THE_TIME = 0.9
 _FILES = ("operator.css", "operator.js", "administration.js", "why.js")
-_OF_PROXIES = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip", "via")
 
 
 class Listed(BaseModel):
@@ -113,11 +112,15 @@ class Operator:
 
 
 async def require_operator(request: Request, gateway: GatewayDep) -> None:
-    """Let an operator's key in or, where there are no keys, this machine. Raises `Unauthorized`."""
-    if gateway.settings.keys is None:
+    """Let an operator's key in or, where this machine needs none, a browser on it. Raises `Unauthorized`."""
+    settings, key = gateway.settings, request.headers.get("authorization")
+    holder = gateway.keys.holder(key)
+    if holder is not None and holder.operator:
+        return
+    if settings.keys is None or settings.local_without_key:
         if not is_of_this_machine(request):
-            raise Unauthorized("Without keys this is for a browser on the platform's own machine only.")
-    elif not gateway.keys.caller(request.headers.get("authorization"), None).operator:
+            raise Unauthorized("Without an operator's key this is for the platform's own machine only.")
+    elif not gateway.keys.caller(key, None).operator:
         raise Unauthorized("This key is not an operator's; loreglass key new --operator makes one.")
 
 
@@ -128,10 +131,8 @@ def is_of_this_machine(request: Request) -> bool:
     `Sec-Fetch-Site`, a proxy in the headers that it adds.
     """
     sent: Headers = request.headers
-    if any(name in sent for name in _OF_PROXIES):
-        return False
     host = sent.get("host", "")
-    if request.client is None or not is_loopback(request.client.host) or not is_loopback(_name_of(host)):
+    if not is_sent_from_here(request.scope) or not is_loopback(_name_of(host)):
         return False
     if sent.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False

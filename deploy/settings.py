@@ -18,19 +18,21 @@ VAR = Path("var") if _IN_A_CHECKOUT else user_data_path("loreglass")
 class PocketSettings(LocalPorts):
     """One process: the gateway on `host:port`, every service on a loopback port of its own."""
 
-    host: str = "127.0.0.1"
-    data_dir: Path = Field(default=VAR / "loreglass", description="indexes are kept here")
-    log_level: str = "info"
+    host: str = Field(default="127.0.0.1", description="Address to listen on.")
+    lan: bool = Field(default=False, description="Serve other devices over HTTPS, each with its own key.")
+    lan_port: int = Field(default=7143, ge=0, le=65535, description="Port of HTTPS; 0 picks a free one.")
+    data_dir: Path = Field(default=VAR / "loreglass", description="Folder of the indexes.")
+    log_level: str = Field(default="info", description="`debug`, `info`, `warning`, `error` or `critical`.")
     model: HttpAddress | None = Field(
-        default=None, description="a model server that answers: http://127.0.0.1:11434/v1 (Ollama)"
+        default=None, description="A model server: `http://127.0.0.1:11434/v1` (Ollama)."
     )
-    model_name: str = Field(default="", description="which of its models; the only one needs no name")
-    model_key: SecretStr = SecretStr("")
+    model_name: str = Field(default="", description="Which of its models. Not needed if it has one.")
+    model_key: SecretStr = Field(default=SecretStr(""), description="The model server's API key.")
     web: HttpAddress | Literal["brave", "tavily"] | None = Field(
         default=None,
-        description="search the web where the index holds no answer: a SearXNG's address, brave or tavily",
+        description="Search the web if the index has no answer: a SearXNG's address, `brave` or `tavily`.",
     )
-    web_key: SecretStr = Field(default=SecretStr(""), description="the API key of brave or tavily")
+    web_key: SecretStr = Field(default=SecretStr(""), description="The API key of `brave` or `tavily`.")
 
 
 def one_thread_each() -> None:

@@ -60,6 +60,8 @@ class Uploads:
                     f"At most {self._most[0]:,} files and {self._most[1] >> 20:,} MiB are taken at once;"
                     " index what is here first."
                 )
+            if (place / path).is_dir() or any((place / up).is_file() for up in path.parents):
+                raise InvalidRequest("A file and a folder of the same name cannot both wait. Rename one.")
             fresh = place / f".{uuid.uuid4().hex}"
             try:
                 (place / path).parent.mkdir(parents=True, exist_ok=True)

@@ -7,8 +7,11 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
+from starlette.datastructures import Headers
+from starlette.types import Scope
 
 from chassis.http.access import Access, Check, check_site
+from chassis.http.app import Callers
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
@@ -17,8 +20,10 @@ from gateway.routes import answer, chat, devices, speech
 from gateway.routes.dependencies import caller_of
 from gateway.routes.openai_shape import wrong_addresses
 from gateway.routes.page import page_router
+from gateway.routes.reference import reference_router
 from gateway.serving.background import background_task
 from gateway.serving.service_info import log_start
+from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import Gateway, wire
 
@@ -46,7 +51,8 @@ def create_app(
             async with background_task(partial(tell_start, settings, gateway.services, DEFAULT_PIPELINE)):
                 yield
 
-    routers = [answer.router, chat.router, devices.router, speech.router, page_router(), wrong_addresses]
+    pages = (page_router(), reference_router())
+    routers = [answer.router, chat.router, devices.router, speech.router, *pages, wrong_addresses]
 
     def model() -> Mapping[str, str]:
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started
@@ -61,7 +67,8 @@ def create_app(
         _engine(settings),
         model=model,
         described_to=caller_of,
-        check=_check_site(settings) if settings.keys is None else None,
+        callers=_callers(settings),
+        check=_check_site(settings) if settings.keys is None or settings.local_without_key else None,
     )
     if settings.origins:
         app.add_middleware(
@@ -72,6 +79,26 @@ def create_app(
             expose_headers=["*"],
         )
     return app
+
+
+def _callers(settings: GatewaySettings) -> Callers:
+    """Return what keys tell before a request is read: whose upload it is, and who sees tenants' names."""
+    if settings.keys is None:
+        return Callers()
+
+    def holder(scope: Scope) -> Caller | None:
+        gateway: Gateway = scope["app"].state.gateway
+        return gateway.keys.holder(Headers(scope=scope).get("authorization"))
+
+    def tenant_of(scope: Scope) -> str:
+        caller = holder(scope)
+        return caller.tenant if caller else ""
+
+    def sees_tenants(scope: Scope) -> bool:
+        caller = holder(scope)
+        return caller is not None and caller.operator
+
+    return Callers(tenant_of, sees_tenants, settings.tenant_upload_share)
 
 
 def _check_site(settings: GatewaySettings) -> Check:

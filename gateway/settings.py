@@ -90,144 +90,227 @@ class GatewaySettings(AppSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_GATEWAY_")
 
-    port: int = 7100
+    port: int = Field(default=7100, description="Port to listen on.")
     services: ServiceToken = Field(default_factory=ServiceToken, description="what the services ask for")
     default_deadline_ms: int = Field(
-        default=65_000, description="hard stop of one exchange; see max_deadline_ms"
+        default=65_000, description="Hard stop of every request in milliseconds; more than `max_deadline_ms`."
     )
-    hard_stop_ms: int | None = Field(default=None, gt=0, description="more than default_deadline_ms")
-    max_body_bytes: int = 32 * 2**20
+    hard_stop_ms: int | None = Field(
+        default=None,
+        gt=0,
+        description="Longest time of any request, if it is more than `default_deadline_ms`.",
+    )
+    max_body_bytes: int = Field(
+        default=32 * 2**20, description="Largest body of a request. Larger ones get 413."
+    )
     max_share_per_address: float = Field(
-        default=0.5, gt=0, le=1, description="of connections and uploads; 1 where all come through a proxy"
+        default=0.5,
+        gt=0,
+        le=1,
+        description="Share of connections and uploads that one address may use. 1 behind a proxy.",
     )
     origins: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="pages of other sites that may ask, by commas: https://example.org, or * for all",
+        description="Sites whose pages may use the gateway, by commas: `https://example.org`. `*`: all.",
     )
     hosts: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="names by which a gateway without keys is reached, by commas; * for any (IPs need none)",
+        description="Host names of a gateway without keys, by commas. `*`: any. IP addresses always work.",
     )
     trust_remote_sampling: bool = Field(
-        default=False, description="only where all callers may decide which traces are kept"
+        default=False, description="Whether the client's `traceparent` decides which traces are kept."
     )
 
-    ocr_url: HttpAddress = "http://127.0.0.1:7107"
-    cropper_url: HttpAddress = "http://127.0.0.1:7102"
-    image_search_url: HttpAddress = "http://127.0.0.1:7103"
-    text_search_url: HttpAddress = "http://127.0.0.1:7104"
-    reranker_url: HttpAddress = "http://127.0.0.1:7105"
-    domain_router_url: HttpAddress = "http://127.0.0.1:7101"
-    verifier_url: HttpAddress = "http://127.0.0.1:7106"
-    reader_url: HttpAddress = "http://127.0.0.1:7108"
+    ocr_url: HttpAddress = Field(default="http://127.0.0.1:7107", description="Address of the ocr service.")
+    cropper_url: HttpAddress = Field(
+        default="http://127.0.0.1:7102", description="Address of the cropper service."
+    )
+    image_search_url: HttpAddress = Field(
+        default="http://127.0.0.1:7103", description="Address of the image search service."
+    )
+    text_search_url: HttpAddress = Field(
+        default="http://127.0.0.1:7104", description="Address of the text search service."
+    )
+    reranker_url: HttpAddress = Field(
+        default="http://127.0.0.1:7105", description="Address of the reranker service."
+    )
+    domain_router_url: HttpAddress = Field(
+        default="http://127.0.0.1:7101", description="Address of the domain router service."
+    )
+    verifier_url: HttpAddress = Field(
+        default="http://127.0.0.1:7106", description="Address of the verifier service."
+    )
+    reader_url: HttpAddress = Field(
+        default="http://127.0.0.1:7108", description="Address of the reader service."
+    )
     web_search_url: HttpAddressOrNone = Field(
         default="",
-        description="a text_search with engine=web, asked where the index holds no answer; empty: none",
+        description="A text search service with `engine=web`, if the index has no answer. Empty: none.",
     )
-    photo_to_domain_router: bool = Field(default=False, description="set it with engine=blip2 there")
-    photo_to_reranker: bool = Field(default=False, description="set it with engine=cascade there")
+    photo_to_domain_router: bool = Field(
+        default=False, description="Send the photo to the domain router. Only for its engine `blip2`."
+    )
+    photo_to_reranker: bool = Field(
+        default=False, description="Send the photo to the reranker. Only for its engine `cascade`."
+    )
 
-    reasoning: Reasoning = Reasoning.LITE
-    vlm_url: HttpAddress = Field(default="http://127.0.0.1:8000", description="an OpenAI-compatible server")
-    vlm_model: str = Field(default="", description="its name there, as `GET /v1/models` lists it")
-    vlm_key: SecretStr = SecretStr("")
-    vlm_sequences: int = Field(default=8, ge=1, description="calls at once; not more than its --max-num-seqs")
+    reasoning: Reasoning = Field(
+        default=Reasoning.LITE,
+        description="`lite`: the reader service answers. `vlm`: a language model answers.",
+    )
+    vlm_url: HttpAddress = Field(
+        default="http://127.0.0.1:8000", description="Address of the model server, with OpenAI's API."
+    )
+    vlm_model: str = Field(default="", description="The model's name there, as `GET /v1/models` lists it.")
+    vlm_key: SecretStr = Field(default=SecretStr(""), description="The model server's API key.")
+    vlm_sequences: int = Field(
+        default=8, ge=1, description="Calls of the model at once. Not more than vLLM's `--max-num-seqs`."
+    )
     vlm_speed: Annotated[VlmSpeed, NoDecode] = Field(
-        default=VlmSpeed(), description="JSON, as `loreglass plan` writes it"
+        default=VlmSpeed(), description="Expected speed of the model as JSON; `loreglass plan` writes it."
     )
     stage_models: Annotated[_StageModels, NoDecode] = Field(
-        default={},
-        description="JSON: further models by name, each with its stages; vlm_model does the others",
+        default={}, description="Further models as JSON: name to address, model and stages."
     )
-    vlm_context: int = Field(default=8_192, ge=1, description="tokens; not more than its --max-model-len")
-    vlm_photo_tokens: int = Field(default=1_600, ge=0, description="of them, that a photo takes")
-    vlm_evidence_chars: int = Field(default=2_000, ge=500, description="of evidence in a prompt, in all")
-    vlm_passage_chars: int = Field(default=1_500, ge=100, description="of one passage in a prompt")
-    vlm_history_turns: int = Field(default=4, ge=0, description="earlier turns in a prompt")
-    vlm_history_chars: int = Field(default=1_600, ge=0, description="of the earlier turns, in all")
+    vlm_context: int = Field(
+        default=8_192,
+        ge=1,
+        description="The model's context in tokens. Not more than vLLM's `--max-model-len`.",
+    )
+    vlm_photo_tokens: int = Field(
+        default=1_600, ge=0, description="Tokens of the context that a photo takes."
+    )
+    vlm_evidence_chars: int = Field(
+        default=2_000, ge=500, description="Characters of evidence in a prompt, in all."
+    )
+    vlm_passage_chars: int = Field(
+        default=1_500, ge=100, description="Characters of one passage in a prompt."
+    )
+    vlm_history_turns: int = Field(default=4, ge=0, description="Earlier turns in a prompt.")
+    vlm_history_chars: int = Field(
+        default=1_600, ge=0, description="Characters of the earlier turns, in all."
+    )
 
     stt_url: HttpAddressOrNone = Field(
-        default="", description="what hears: a server of OpenAI's /v1/audio/transcriptions; empty: none"
+        default="",
+        description="Address of a speech-to-text server (`/v1/audio/transcriptions`). Empty: none.",
     )
-    stt_model: str = Field(default="", description="its name there; empty: the server's own choice")
-    stt_key: SecretStr = SecretStr("")
-    stt_at_once: int = Field(default=4, ge=1, description="transcriptions at once")
+    stt_model: str = Field(default="", description="Its model. Empty: the server's default.")
+    stt_key: SecretStr = Field(default=SecretStr(""), description="Its API key.")
+    stt_at_once: int = Field(default=4, ge=1, description="Transcriptions at once.")
     tts_url: HttpAddressOrNone = Field(
-        default="", description="what speaks: a server of OpenAI's /v1/audio/speech; empty: none"
+        default="", description="Address of a text-to-speech server (`/v1/audio/speech`). Empty: none."
     )
-    tts_model: str = Field(default="", description="its name there")
-    tts_key: SecretStr = SecretStr("")
-    tts_voice: str = Field(default="", description="its voice; empty: callers choose, answers have `alloy`")
+    tts_model: str = Field(default="", description="Its model.")
+    tts_key: SecretStr = Field(default=SecretStr(""), description="Its API key.")
+    tts_voice: str = Field(
+        default="", description="Its voice. Empty: the client chooses, and answers use `alloy`."
+    )
     tts_format: Literal["mp3", "opus", "aac", "flac", "wav"] = Field(
-        default="mp3", description="of the answers that GET /speech/{id} speaks"
+        default="mp3",
+        description="Sound format of `GET /speech/{id}`: `mp3`, `opus`, `aac`, `flac` or `wav`.",
     )
-    tts_at_once: int = Field(default=4, ge=1, description="texts that are spoken at once")
-    audio_max_bytes: int = Field(default=10 * 2**20, ge=1)
-    audio_max_s: float = Field(default=60.0, gt=0, description="seconds of one recording")
-    audio_decoders: int = Field(default=2, ge=1, description="recordings decoded at once")
-    speech_max_chars: int = Field(default=4_096, ge=1, description="of a text that is spoken")
+    tts_at_once: int = Field(default=4, ge=1, description="Texts spoken at once.")
+    audio_max_bytes: int = Field(default=10 * 2**20, ge=1, description="Largest recording in bytes.")
+    audio_max_s: float = Field(default=60.0, gt=0, description="Longest recording in seconds.")
+    audio_decoders: int = Field(default=2, ge=1, description="Recordings decoded at once.")
+    speech_max_chars: int = Field(
+        default=4_096, ge=1, description="Longest text that is spoken, in characters."
+    )
     speech_secret: SecretStr = Field(
         default=SecretStr(""),
-        description="signs the addresses of speech; empty: a random one, or one made of redis_url with it",
+        description="Signs the addresses of spoken answers. Empty: random, shared by gateways in Redis.",
     )
 
-    answer_deadline_ms: int = Field(default=USUAL_DEADLINE_MS, description="for callers that name none")
-    min_deadline_ms: int = 1
-    max_deadline_ms: int = 60_000
-    max_question_chars: int = 2_000
+    answer_deadline_ms: int = Field(
+        default=USUAL_DEADLINE_MS, description="Deadline of a question that names none, in milliseconds."
+    )
+    min_deadline_ms: int = Field(default=1, description="Smallest `deadline_ms` of a request.")
+    max_deadline_ms: int = Field(default=60_000, description="Largest `deadline_ms` of a request.")
+    max_question_chars: int = Field(default=2_000, description="Longest question in characters.")
     photo_max_side: int = Field(
-        default=1920, ge=1, description="pixels; larger photos are scaled down. Print is read up to OCR's own"
+        default=1920, ge=1, description="Longest side of a photo in pixels. Larger photos are scaled down."
     )
-    photo_max_bytes: int = 30 * 2**20
-    photo_decoders: int = Field(default=2, ge=1, description="photos decoded at once; a large one is memory")
-    max_in_flight: int = Field(default=8, ge=1, description="questions worked on at once")
-    max_waiting: int = Field(default=32, ge=0, description="questions that wait their turn; the next get 503")
-    keys: Path | None = Field(default=None, description="callers' keys; without it everybody may ask")
+    photo_max_bytes: int = Field(default=30 * 2**20, description="Largest photo in bytes.")
+    photo_decoders: int = Field(default=2, ge=1, description="Photos decoded at once. Each may take 896 MiB.")
+    max_in_flight: int = Field(default=8, ge=1, description="Questions in progress at once.")
+    max_waiting: int = Field(default=32, ge=0, description="Questions that wait. Further ones get 503.")
+    keys: Path | None = Field(
+        default=None, description="File with the clients' keys. Without it, everyone may ask."
+    )
+    local_without_key: bool = Field(
+        default=False, description="Let programs of this machine ask without a key (`serve --lan`)."
+    )
     tenant_requests_per_minute: int = Field(
-        default=1_200, ge=1, description="of one tenant with keys, unless their file says otherwise"
+        default=1_200,
+        ge=1,
+        description="Requests of a tenant a minute, unless the keys file sets another number.",
     )
-    tenant_in_flight: int = Field(default=64, ge=1, description="its requests at once, at this gateway")
-    tenant_sessions: int = Field(default=5_000, ge=1, description="its newest are kept")
-    tenant_traces: int = Field(default=5_000, ge=1, description="its newest are kept")
+    tenant_upload_share: float = Field(
+        default=0.5, gt=0, le=1, description="Share of `max_upload_bytes` that a tenant with keys may use."
+    )
+    tenant_in_flight: int = Field(
+        default=64, ge=1, description="Requests of a tenant at once, at this gateway."
+    )
+    tenant_sessions: int = Field(
+        default=5_000, ge=1, description="Sessions of a tenant; the oldest are dropped."
+    )
+    tenant_traces: int = Field(default=5_000, ge=1, description="Traces of a tenant; the oldest are dropped.")
     tenant_stored_bytes: int = Field(
-        default=256 * 2**20, ge=1, description="of its sessions, and as much of its kept replies"
+        default=256 * 2**20,
+        ge=1,
+        description="Bytes of a tenant's sessions, and as many of its stored replies.",
     )
     experiments: bool = Field(
-        default=False, description="callers may set thresholds for their question and have it explained"
+        default=False, description="Whether a request may set thresholds and ask for an explanation."
     )
 
     model_aliases: Annotated[tuple[str, ...], NoDecode] = Field(
         default=(),
-        description="further names of the model loreglass, by commas: of apps whose model's name is fixed",
+        description="Further names of the model `loreglass`, by commas, for apps with a fixed name.",
     )
 
-    latencies: str = Field(default="pocket", description="pocket, l40s or a file: what planning starts from")
+    latencies: str = Field(
+        default="pocket", description="Expected latencies to start from: `pocket`, `l40s` or a file."
+    )
     placement: Annotated[PlacementPlan | None, NoDecode] = Field(
-        default=None, description="JSON, as `loreglass plan` writes it"
+        default=None, description="Placement of the models as JSON; `loreglass plan` writes it."
     )
 
-    sessions: SessionBackend = SessionBackend.MEMORY
-    session_ttl_s: int = 1800
-    session_limit: int = Field(default=1000, ge=1, description="memory backend: the oldest give way")
+    sessions: SessionBackend = Field(
+        default=SessionBackend.MEMORY,
+        description="Where sessions are stored: `memory`, or `redis` for several gateways.",
+    )
+    session_ttl_s: int = Field(
+        default=1800, description="Lifetime of a session that is not used, in seconds."
+    )
+    session_limit: int = Field(default=1000, ge=1, description="Sessions in memory; the oldest are dropped.")
     session_bytes: int = Field(
-        default=512 * 2**20, ge=12 * 2**20, description="memory backend: photos kept, in all"
+        default=512 * 2**20, ge=12 * 2**20, description="Bytes of photos in memory, in all sessions."
     )
-    redis_url: str = "redis://127.0.0.1:6379/0"
+    redis_url: str = Field(default="redis://127.0.0.1:6379/0", description="Address of Redis.")
     gateways: int = Field(
-        default=1, ge=1, description="that share Redis: while it is away each takes so small a part"
+        default=1,
+        ge=1,
+        description="Gateways that share Redis. While it is away, each takes its share of a quota.",
     )
-    trace_limit: int = Field(default=1000, ge=0, description="finished traces kept for GET /traces/{id}")
+    trace_limit: int = Field(
+        default=1000, ge=0, description="Finished traces that `GET /traces/{id}` can return."
+    )
     risk: Risk = Field(
         default=Risk.BALANCED,
-        description="careful (fewer answers, fewer wrong), balanced or eager; not with a thresholds file",
+        description="`careful` (fewer answers, fewer errors), `balanced` or `eager`. Not together with "
+        "`thresholds`.",
     )
-    thresholds: Path | None = Field(default=None, description="a calibrated file; else the packaged one")
+    thresholds: Path | None = Field(
+        default=None, description="A calibrated file of thresholds. Without it, `risk` chooses."
+    )
     unverified: Unverified = Field(
         default=Unverified.REFUSE,
-        description="answers that the verifier was to check and could not: refuse, or say with a caution",
+        description="An answer that could not be checked: `refuse` it, or `say` it with a warning.",
     )
     router: Path | None = Field(
-        default=None, description="a search router fitted on runs; else a draft's own confidence routes it"
+        default=None, description="A trained search router. Without it, the draft's own confidence decides."
     )
 
     @field_validator("model_aliases", "origins", "hosts", mode="before")

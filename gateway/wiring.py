@@ -3,8 +3,9 @@
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from secrets import token_bytes
 
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import HttpClient
@@ -30,7 +31,7 @@ from gateway.serving.service_info import PlacementWatch
 from gateway.serving.stores import Stores, open_stores
 from gateway.serving.tenants import Keys, Quota
 from gateway.serving.tiers import Tier, decoder_slots, load_estimates, open_tiers
-from gateway.serving.voice import Voice, open_voice, signing_secret, voice_note
+from gateway.serving.voice import Voice, open_voice, voice_note
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.speech.audio import SoundDecoders
 from gateway.steps.routing import SearchRouter
@@ -55,6 +56,7 @@ class Gateway:
     started_at: float
     checks: Mapping[str, Check]
     voice: Voice
+    signing_secret: bytes = field(default_factory=partial(token_bytes, 32))
     model: Callable[[], Mapping[str, str]] = dict
 
 
@@ -70,7 +72,7 @@ async def wire(
     async with AsyncExitStack() as resources:
         enter, registry = resources.enter_async_context, metrics.registry
         http = await enter(open_http())
-        keys = Keys.load(settings.keys, clock, Quota.of_settings(settings))
+        keys = _keys(settings, clock)
         stores = await enter(open_stores(settings, keys, clock))
 
         estimates = load_estimates(settings, clock)
@@ -94,10 +96,9 @@ async def wire(
             meters.question_ended,
             services.holds_anything,
             voice=voice,
-            scope_of=partial(scope_of, signing_secret(settings)),
+            scope_of=partial(scope_of, stores.signing_secret),
             unverified=settings.unverified,
         )
-        background = await enter(background_group())
         checks = _checks(settings, services, reasoners, stores, photos, voice, tiers[0])
         if settings.placement is not None:
             watch = PlacementWatch(settings.placement, services, registry, clock)
@@ -107,7 +108,7 @@ async def wire(
             await enter(background_task(reasoners.keep_probing))
         yield Gateway(
             execution=execution,
-            idempotency=Idempotency(stores.answers, background, settings.session_ttl_s),
+            idempotency=Idempotency(stores.answers, await enter(background_group()), settings.session_ttl_s),
             services=services,
             settings=settings,
             keys=keys,
@@ -115,10 +116,16 @@ async def wire(
             photo_slots=decoder_slots(settings, settings.photo_decoders, clock),
             photos=photos,
             voice=voice,
+            signing_secret=stores.signing_secret,
             started_at=time.time(),
             checks=checks,
             model=reasoners.model,
         )
+
+
+def _keys(settings: GatewaySettings, clock: Clock) -> Keys:
+    quota, local = Quota.of_settings(settings), settings.local_without_key
+    return Keys.load(settings.keys, clock, quota, local_without_key=local)
 
 
 def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Services:

@@ -8,6 +8,7 @@ import httpx
 
 from loreglass_client.calls import Retries
 from loreglass_client.client import Asking, AsyncConversation, Options
+from loreglass_client.lookup import Passage, Thing
 from loreglass_client.models import Answer, Event, Experiment, Health, Trace
 from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import BlockingWire, Source, at_once, each_at_once
@@ -79,6 +80,14 @@ class Loreglass:
     def trace(self, trace_id: str) -> Trace:
         """See `AsyncLoreglass.trace`."""
         return at_once(self._asking.trace(trace_id))
+
+    def search(self, query: str, limit: int = 5) -> list[Passage]:
+        """See `AsyncLoreglass.search`."""
+        return at_once(self._asking.search(query, limit))
+
+    def look_up(self, name: str, limit: int = 5) -> list[Thing]:
+        """See `AsyncLoreglass.look_up`."""
+        return at_once(self._asking.look_up(name, limit))
 
     def pipelines(self) -> tuple[str, ...]:
         """See `AsyncLoreglass.pipelines`."""

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from typing import Any, Self, TypedDict, Unpack
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import anyio
 import httpx
@@ -15,6 +15,7 @@ from pydantic import BaseModel
 
 from loreglass_client.calls import Call, Retries
 from loreglass_client.errors import BrokenReply, InvalidRequest, NotConfigured, SessionNotFound, Unreachable
+from loreglass_client.lookup import Passage, Passages, Thing, Things
 from loreglass_client.models import Answer, Event, Experiment, Health, Trace
 from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import AsyncWire, BlockingWire, Source
@@ -133,6 +134,16 @@ class Asking:
     async def trace(self, trace_id: str) -> Trace:
         """Return what happened to one request, stage by stage."""
         return await self._call("GET", f"/traces/{quote(trace_id, safe='')}").read(Trace)
+
+    async def search(self, query: str, limit: int = 5) -> list[Passage]:
+        """Return the passages of indexed pages that fit best, from a platform of `loreglass serve`."""
+        path = f"/v1/search?{urlencode({'q': query, 'limit': limit})}"
+        return (await self._call("GET", path).read(Passages)).passages
+
+    async def look_up(self, name: str, limit: int = 5) -> list[Thing]:
+        """Return the facts of indexed things by name, from a platform of `loreglass serve`."""
+        path = f"/v1/things?{urlencode({'name': name, 'limit': limit})}"
+        return (await self._call("GET", path).read(Things)).things
 
     async def pipelines(self) -> tuple[str, ...]:
         """Return the names of the pipelines, the default first."""

@@ -17,6 +17,9 @@ OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/info", "/metrics"})
 _LOCAL = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _CLUSTER = re.compile(r"\.[a-z0-9-]+\.svc(\.cluster\.local)?")
 _SCHEME = b"bearer "
+_PROXY_HEADERS = frozenset(
+    (b"forwarded", b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"via")
+)
 
 Check = Callable[[Scope], None]
 """Raises the `LoreglassError` that refuses the request."""
@@ -101,6 +104,16 @@ def check_site(access: Access, name: str, origins: Iterable[str]) -> Check:
             raise ForeignPage("Pages of this site may not ask. Add it to LOREGLASS_GATEWAY_ORIGINS.")
 
     return check
+
+
+def is_sent_from_here(scope: Scope) -> bool:
+    """Return whether a program of this machine sends the request, and no proxy passes it on."""
+    client = scope.get("client")
+    return (
+        client is not None
+        and is_loopback(client[0])
+        and _PROXY_HEADERS.isdisjoint(name for name, _ in scope["headers"])
+    )
 
 
 def _without_port(host: str) -> str:

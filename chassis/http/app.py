@@ -6,6 +6,7 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, a
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from itertools import product
 from typing import Annotated, Any, Generic, TypeVar
 
 import structlog
@@ -14,6 +15,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 from fastapi.telemetry import TelemetryConfig
 from starlette.formparsers import MultiPartParser
 from starlette.responses import JSONResponse, Response
+from starlette.types import Scope
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
 from chassis.errors import LoreglassError
@@ -49,6 +51,19 @@ _NO_TELEMETRY_OF_ITS_OWN: TelemetryConfig = {
 MultiPartParser.spool_max_size = sys.maxsize
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Callers:
+    """What an app with keys knows about a caller before it reads the request's body.
+
+    `tenant_of`: empty without a valid key. `sees_tenants`: whether metrics may name them. `upload_share`: of
+    the room for bodies, that one tenant may have.
+    """
+
+    tenant_of: Callable[[Scope], str] = lambda _: ""
+    sees_tenants: Callable[[Scope], bool] = lambda _: True
+    upload_share: float = 1.0
 
 
 class EngineResources:
@@ -113,6 +128,7 @@ def create_app(
     described_to: Callable[..., Any] | None = None,
     check: Check | None = None,
     takes_scopes: bool = False,
+    callers: Callers = Callers(),
 ) -> FastAPI:
     """An app with problem+json errors, deadlines, cancellation, metrics and health routes.
 
@@ -149,21 +165,28 @@ def create_app(
         )
 
     metrics.describe(about)
-    ours = (_openapi_router(app, described_to), health_router(about), _metrics_router(metrics))
+    ours = (_openapi_router(app, described_to), health_router(about), _metrics_router(metrics, callers))
     for router in (*routers, *ours):
         app.include_router(router)
     install_problem_handlers(app)
     app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read
     if check is not None:
         app.add_middleware(GateMiddleware, check=check)
-    _bound(app, settings, metrics, takes_scopes=takes_scopes)
+    _bound(app, settings, metrics, callers, takes_scopes=takes_scopes)
     return app
 
 
-def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics, *, takes_scopes: bool) -> None:
+def _bound(
+    app: FastAPI, settings: AppSettings, metrics: Metrics, callers: Callers, *, takes_scopes: bool
+) -> None:
     """Bound what callers may send, hold and wait for. The server uses `app.state.connections`."""
     connections = Connections(settings.connection_limits, metrics.wire_refused())
-    uploads = UploadBudget(settings.max_upload_bytes, settings.max_share_per_address, settings.max_body_bytes)
+    uploads = UploadBudget(
+        settings.max_upload_bytes,
+        settings.max_share_per_address,
+        settings.max_body_bytes,
+        share_per_tenant=callers.upload_share,
+    )
     metrics.watch_wire(lambda: len(connections), lambda: uploads.held_bytes)
     app.state.connections, app.state.metrics = connections, metrics
     limits = ExchangeLimits(
@@ -173,7 +196,9 @@ def _bound(app: FastAPI, settings: AppSettings, metrics: Metrics, *, takes_scope
         settings.trust_remote_sampling,
         takes_scopes,
     )
-    app.add_middleware(ExchangeMiddleware, limits=limits, metrics=metrics, uploads=uploads)
+    app.add_middleware(
+        ExchangeMiddleware, limits=limits, metrics=metrics, uploads=uploads, tenant_of=callers.tenant_of
+    )
 
 
 def _openapi_router(app: FastAPI, described_to: Callable[..., Any] | None) -> APIRouter:
@@ -187,16 +212,20 @@ def _openapi_router(app: FastAPI, described_to: Callable[..., Any] | None) -> AP
     return router
 
 
-def _metrics_router(metrics: Metrics) -> APIRouter:
+def _metrics_router(metrics: Metrics, callers: Callers) -> APIRouter:
     """`GET /metrics`, made four times a second at most."""
     router = Router()
-    flights = {rich: SingleFlight[tuple[bytes, str]](at_once=40, every_s=0.25) for rich in (False, True)}
+    kinds = product((False, True), repeat=2)
+    flights = {kind: SingleFlight[tuple[bytes, str]](at_once=40, every_s=0.25) for kind in kinds}
 
     @router.get("/metrics", include_in_schema=False)
     async def prometheus(request: Request) -> Response:
         accepted = request.headers.get("accept", "")
-        flight = flights[accepts_openmetrics(accepted)]
-        text, media_type = await flight.get(lambda: to_thread.run_sync(metrics.exposition, accepted))
+        by_tenant = callers.sees_tenants(request.scope)
+        flight = flights[accepts_openmetrics(accepted), by_tenant]
+        text, media_type = await flight.get(
+            lambda: to_thread.run_sync(metrics.exposition, accepted, by_tenant)
+        )
         return Response(text, headers={"Content-Type": media_type})
 
     return router

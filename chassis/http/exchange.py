@@ -6,7 +6,7 @@ Pure ASGI, so that a caller's leaving is seen while the app works: the app's tas
 import asyncio
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -86,10 +86,18 @@ class _Exchange:
 class ExchangeMiddleware:
     """Gives each request a trace id and a deadline; ends the work when time is over or the caller leaves."""
 
-    def __init__(self, app: ASGIApp, limits: ExchangeLimits, metrics: Metrics, uploads: UploadBudget) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: ExchangeLimits,
+        metrics: Metrics,
+        uploads: UploadBudget,
+        tenant_of: Callable[[Scope], str] = lambda _: "",
+    ) -> None:
         self._app = app
         self._limits = limits
         self._uploads = uploads
+        self._tenant_of = tenant_of
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,7 +148,7 @@ class ExchangeMiddleware:
         if size > _SMALL_BODY or _CODING in exchange.headers:
             host = scope["client"][0] if scope.get("client") else ""
             give_up = partial(_give_up, exchange)
-            exchange.upload = self._uploads.open(address_of(host), size, give_up)
+            exchange.upload = self._uploads.open(address_of(host), size, give_up, self._tenant_of(scope))
 
     async def _run_watched(
         self, scope: Scope, receive: Receive, send: "_Sender", exchange: _Exchange, deadline: Deadline

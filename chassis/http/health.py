@@ -38,13 +38,13 @@ def health_router(describe: Callable[[], Info]) -> APIRouter:
     @router.head("/health/live", include_in_schema=False)
     @router.get("/health/live")
     async def live() -> Health:
-        """The event loop turns."""
+        """Return 200 while the app runs."""
         return Health(status="ok")
 
     @router.head("/health/ready", include_in_schema=False)
     @router.get("/health/ready")
     async def ready(request: Request) -> Health:
-        """Every check of this app was run just now, side by side; 503 names those that failed."""
+        """Run every check of this app. 503 names those that failed."""
         outcomes = await flights.get(lambda: _try_all(request.app.state.ready_checks))
         failed = sorted(name for name, outcome in outcomes.items() if outcome.is_failure)
         if failed:
@@ -53,7 +53,7 @@ def health_router(describe: Callable[[], Info]) -> APIRouter:
 
     @router.get("/info")
     async def about() -> Info:
-        """What this service is and which engine it runs."""
+        """Return the service's name, version and engine."""
         return describe()
 
     return router

@@ -304,5 +304,6 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _say_no_more(self) -> None:
         self.flow.resume_reading()
-        self.transport.write_eof()
+        if self.transport.can_write_eof():  # TLS cannot close one direction: the caller, or `watch`, closes
+            self.transport.write_eof()
         self._register.rest(self)

@@ -22,6 +22,7 @@ from starlette.types import Message, Receive, Scope, Send
 from chassis.errors import LoreglassError
 from chassis.http.connections import ConnectionLimits, Connections, connections_allowed
 from chassis.http.protocol import BoundedProtocol
+from chassis.http.tls import TlsListener
 from chassis.settings import DRAIN_S, AppSettings, TelemetrySettings
 from chassis.startup import CannotStart, WrongSettings, sentence_of
 from chassis.telemetry.logs import configure_logging
@@ -42,7 +43,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class BoundApp:
-    """An app and the listening socket that is already its own.
+    """An app and the listening socket that is already its own, and perhaps a second one for HTTPS.
 
     `drain_s`: once told to stop, it finishes what it has in hand for at most so long.
     """
@@ -50,6 +51,7 @@ class BoundApp:
     app: FastAPI
     listener: socket.socket
     drain_s: int = DRAIN_S
+    tls: TlsListener | None = None
 
     @property
     def url(self) -> str:
@@ -94,10 +96,13 @@ class _Starting:
 class _Server(uvicorn.Server):
     """uvicorn without its signal handlers: the process has one set for all of its servers."""
 
-    def __init__(self, app: _Starting, config: uvicorn.Config, connections: Connections) -> None:
+    def __init__(
+        self, app: _Starting, config: uvicorn.Config, connections: Connections, tls: TlsListener | None
+    ) -> None:
         super().__init__(config)
         self.app = app
         self._register = connections
+        self._tls = tls
         self._stopping = anyio.Event()
 
     def stop(self) -> None:
@@ -107,10 +112,19 @@ class _Server(uvicorn.Server):
 
     async def main_loop(self) -> None:
         """Look at the connections every second, where uvicorn wakes ten times for it, until told to stop."""
-        while not await self.on_tick(0):
-            self._register.watch(_TICK_S)
-            with anyio.move_on_after(_TICK_S):
-                await self._stopping.wait()
+        async with anyio.create_task_group() as group:
+            if self._tls is not None:
+                group.start_soon(self._tls.serve, self._open_protocol)
+            while not await self.on_tick(0):
+                self._register.watch(_TICK_S)
+                with anyio.move_on_after(_TICK_S):
+                    await self._stopping.wait()
+            group.cancel_scope.cancel()
+
+    def _open_protocol(self) -> asyncio.Protocol:
+        return self.config.http_protocol_class(  # type: ignore[call-arg]
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -133,6 +147,7 @@ def _server(bound: BoundApp, allowed: int) -> _Server:
             timeout_graceful_shutdown=bound.drain_s,
         ),
         connections,
+        bound.tls,
     )
 
 
@@ -167,6 +182,9 @@ async def _serve(server: _Server, bound: BoundApp) -> None:
     except SystemExit:  # how uvicorn says that the app did not start; the others would not hear of it
         server.should_exit = True
         bound.listener.close()
+    finally:
+        if bound.tls is not None:
+            bound.tls.listener.close()
 
 
 async def _started(server: _Server, bound: BoundApp) -> None:

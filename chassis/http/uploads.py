@@ -1,6 +1,7 @@
 """Bytes of request bodies that an app holds at one time, over all of its requests."""
 
 import time
+from collections import Counter
 from collections.abc import Callable
 
 from chassis.errors import Overloaded
@@ -13,11 +14,17 @@ _WHOLE_S = 60.0
 """And by so much as would make it whole in this one: 3 MB at 50 kB/s are in time, 32 MB are not."""
 
 
+Owner = tuple[str, str]
+"""`address` or `tenant`, and which."""
+
+
 class Upload:
     """The place of one body, held until `close`."""
 
-    def __init__(self, budget: "UploadBudget", address: str, give_up: Callable[[], None]) -> None:
-        self.address = address
+    def __init__(
+        self, budget: "UploadBudget", owners: tuple[Owner, ...], give_up: Callable[[], None]
+    ) -> None:
+        self.owners = owners
         self.give_up = give_up
         self.reserved = self.received = 0
         self.complete = False
@@ -51,8 +58,8 @@ class UploadBudget:
     """A body has its place as soon as its length is declared, so that who is refused need not send it.
 
     Where there is no room left, bodies that grow too slowly for what they hold give way, first the one that
-    has most of its own still to come. One address has at most
-    `share_per_address` of the room.
+    has most of its own still to come. One address has at most `share_per_address` of the room, and one
+    tenant, from whatever addresses, at most `share_per_tenant`.
     """
 
     def __init__(
@@ -61,13 +68,15 @@ class UploadBudget:
         share_per_address: float = 1.0,
         largest_bytes: int = 0,
         clock: Callable[[], float] = time.monotonic,
+        share_per_tenant: float = 1.0,
     ) -> None:
         """`largest_bytes`: of one body, for which there is room in any case."""
         self.clock = clock
         self._total = max(total_bytes, largest_bytes)
-        self._of_one = max(int(self._total * share_per_address), largest_bytes)
+        shares = {"address": share_per_address, "tenant": share_per_tenant}
+        self._most = {kind: max(int(self._total * share), largest_bytes) for kind, share in shares.items()}
         self._held = 0
-        self._by_address: dict[str, int] = {}
+        self._by_owner: Counter[Owner] = Counter()
         self._uploads: dict[Upload, None] = {}
 
     @property
@@ -75,12 +84,13 @@ class UploadBudget:
         """Bytes that are held or reserved."""
         return self._held
 
-    def open(self, address: str, size: int, give_up: Callable[[], None]) -> Upload:
+    def open(self, address: str, size: int, give_up: Callable[[], None], tenant: str = "") -> Upload:
         """A place for a body of `size` bytes, 0 where that is not known. Raises `Overloaded`.
 
-        `give_up` is called when the place is needed for others.
+        `give_up` is called when the place is needed for others. `tenant`: empty if the caller has no key.
         """
-        upload = Upload(self, address, give_up)
+        owners = (("address", address), ("tenant", tenant)) if tenant else (("address", address),)
+        upload = Upload(self, owners, give_up)
         self._uploads[upload] = None
         try:
             self.reserve(upload, size)
@@ -93,20 +103,22 @@ class UploadBudget:
         """Room for `size` more bytes. Raises `Overloaded`."""
         if upload not in self._uploads:
             return
-        while self._by_address.get(upload.address, 0) + size > self._of_one:
-            self._make_room(upload, upload.address)
+        for owner in upload.owners:
+            while self._by_owner[owner] + size > self._most[owner[0]]:
+                self._make_room(upload, owner)
         while self._held + size > self._total:
             self._make_room(upload, None)
         upload.reserved += size
         self._held += size
-        self._by_address[upload.address] = self._by_address.get(upload.address, 0) + size
+        for owner in upload.owners:
+            self._by_owner[owner] += size
 
-    def _make_room(self, asking: Upload, address: str | None) -> None:
+    def _make_room(self, asking: Upload, owner: Owner | None) -> None:
         now = self.clock()
         late = [
             each
             for each in self._uploads
-            if each.is_late(now) and each is not asking and address in (None, each.address)
+            if each.is_late(now) and each is not asking and (owner is None or owner in each.owners)
         ]
         if not late:
             raise Overloaded("Too much is being uploaded just now.", retry_after_s=_RETRY_S)
@@ -119,6 +131,7 @@ class UploadBudget:
             return
         del self._uploads[upload]
         self._held -= upload.reserved
-        left = self._by_address.pop(upload.address, 0) - upload.reserved
-        if left:
-            self._by_address[upload.address] = left
+        for owner in upload.owners:
+            self._by_owner[owner] -= upload.reserved
+            if not self._by_owner[owner]:
+                del self._by_owner[owner]

@@ -27,6 +27,7 @@ from contracts.operations import Info
 
 BATCH_BUCKETS = (1, 2, 4, 8, 16, 32, 64, 128)
 LATENCY_BUCKETS_S = (0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5, 7.5, 10, 15)
+_TENANT = "tenant"
 _OPENMETRICS = "application/openmetrics-text"
 _METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 _OTHER_METHOD = "_OTHER"
@@ -81,19 +82,19 @@ class Metrics:
         )
         self.seconds = Histogram(
             "loreglass_request_seconds",
-            "Time from the first byte read to the last byte sent.",
+            "Duration of requests, from the first byte read to the last byte sent.",
             by_route,
             buckets=LATENCY_BUCKETS_S,
             registry=self.registry,
         )
-        self.in_flight = self.gauge("loreglass_requests_in_flight", "Requests being worked on.")
+        self.in_flight = self.gauge("loreglass_requests_in_flight", "Requests in progress.")
         self.deadline_exceeded = self.counter(
             "loreglass_deadline_exceeded_total",
-            "Requests that ended because their time was over.",
+            "Requests that ended at their deadline.",
             ("service", "route"),
         )
-        self._connections = self.gauge("loreglass_connections", "Connections that are open.")
-        self._held = self.gauge("loreglass_upload_bytes", "Of request bodies, held or declared.")
+        self._connections = self.gauge("loreglass_connections", "Open connections.")
+        self._held = self.gauge("loreglass_upload_bytes", "Bytes of request bodies in memory, or announced.")
         self._wire_refused = self.counter(
             "loreglass_connections_refused_total",
             "Connections and requests refused before they were read, by reason.",
@@ -113,37 +114,35 @@ class Metrics:
         )
         by_forward = ("service", "forward")
         self._batch_waiting = self.gauge(
-            "loreglass_batch_waiting_items", "Items that wait for a forward pass.", by_forward
+            "loreglass_batch_waiting_items", "Items waiting for a forward pass.", by_forward
         )
         self._batch_oldest = self.gauge(
-            "loreglass_batch_oldest_wait_seconds", "How long the oldest of them has waited.", by_forward
+            "loreglass_batch_oldest_wait_seconds", "Age of the oldest waiting item.", by_forward
         )
-        self._waiting = self.gauge("loreglass_engine_waiting", "Calls that wait for the engine.")
-        self._running = self.gauge("loreglass_engine_running", "Calls that the engine works on.")
-        self._oldest = self.gauge(
-            "loreglass_engine_oldest_wait_seconds", "How long the oldest waiting call has waited."
-        )
+        self._waiting = self.gauge("loreglass_engine_waiting", "Calls waiting for the engine.")
+        self._running = self.gauge("loreglass_engine_running", "Calls in progress in the engine.")
+        self._oldest = self.gauge("loreglass_engine_oldest_wait_seconds", "Age of the oldest waiting call.")
         self._refused = self.counter(
-            "loreglass_engine_refused_total", "Calls refused because too many waited.", ("service",)
+            "loreglass_engine_refused_total", "Calls refused because the queue was full.", ("service",)
         )
         by_device = ("service", "device")
         self.memory_peak = self.gauge(
             "loreglass_accelerator_memory_peak_bytes",
-            "The most that the model has held on its GPU.",
+            "Peak GPU memory of the model.",
             by_device,
         )
         self.memory_share = self.gauge(
-            "loreglass_accelerator_memory_share_bytes", "What this service may hold on its GPU.", by_device
+            "loreglass_accelerator_memory_share_bytes", "GPU memory that this service may use.", by_device
         )
 
     def _of_stores(self) -> None:
         self._cache_lookups = self.counter(
             "loreglass_cache_lookups_total",
-            "Lookups by what became of them.",
+            "Cache lookups by outcome.",
             ("service", "cache", "outcome"),
         )
         self._ingested = self.counter(
-            "loreglass_ingested_total", "What was written to the index.", ("service", "kind")
+            "loreglass_ingested_total", "Items written to the index.", ("service", "kind")
         )
 
     def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
@@ -224,12 +223,26 @@ class Metrics:
         """Report at each scrape what the app is and runs on."""
         self.registry.register(_BuildInfo(about))
 
-    def exposition(self, accept: str = "") -> tuple[bytes, str]:
-        """Return the metrics and their media type: OpenMetrics, with exemplars, if it is accepted."""
+    def exposition(self, accept: str = "", by_tenant: bool = True) -> tuple[bytes, str]:
+        """Return the metrics and their media type: OpenMetrics, with exemplars, if it is accepted.
+
+        `by_tenant`: with those that have a label `tenant`.
+        """
+        registry: Collector = self.registry if by_tenant else _WithoutTenants(self.registry)
         if accepts_openmetrics(accept):
-            text: bytes = openmetrics.generate_latest(self.registry)  # type: ignore[no-untyped-call]
+            text: bytes = openmetrics.generate_latest(registry)  # type: ignore[no-untyped-call]
             return text, openmetrics.CONTENT_TYPE_LATEST
-        return generate_latest(self.registry), CONTENT_TYPE_PLAIN_0_0_4
+        return generate_latest(registry), CONTENT_TYPE_PLAIN_0_0_4
+
+
+class _WithoutTenants(Collector):
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._registry = registry
+
+    def collect(self) -> Iterator[Metric]:
+        for family in self._registry.collect():
+            if not any(_TENANT in sample.labels for sample in family.samples):
+                yield family
 
 
 class _BuildInfo(Collector):
@@ -241,7 +254,7 @@ class _BuildInfo(Collector):
     def collect(self) -> Iterator[Metric]:
         info = self._about()
         names = ("service", "version", "engine", "device")
-        family = GaugeMetricFamily("loreglass_build_info", "What runs here, and on what.", labels=names)
+        family = GaugeMetricFamily("loreglass_build_info", "Version, engine and device.", labels=names)
         family.add_metric([getattr(info, name) for name in names], 1)
         yield family
 
@@ -262,22 +275,22 @@ class GuardMetrics:
         by_dependency = ("dependency",)
         self._open = Gauge(
             "loreglass_breaker_open",
-            "1 while calls to a dependency are refused because it kept failing.",
+            "1 while the circuit breaker of a dependency is open.",
             by_dependency,
             registry=registry,
         )
         self._limit = Gauge(
             "loreglass_concurrency_limit",
-            "Calls that a dependency may have at once, as learnt from its times.",
+            "Concurrent calls that a dependency may have.",
             by_dependency,
             registry=registry,
         )
         self._retries = Counter(
-            "loreglass_retries_total", "Calls that were made again.", by_dependency, registry=registry
+            "loreglass_retries_total", "Calls that were retried.", by_dependency, registry=registry
         )
         self._calls = Counter(
             "loreglass_calls_total",
-            "Calls to a dependency by how they ended.",
+            "Calls to a dependency by outcome.",
             ("dependency", "outcome"),
             registry=registry,
         )

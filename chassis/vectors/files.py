@@ -5,6 +5,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 
@@ -22,11 +23,12 @@ def replace_text(path: Path, text: str) -> None:
     replace_bytes(path, text.encode())
 
 
-def replace_bytes(path: Path, content: bytes, fresh: Path | None = None) -> None:
+def replace_bytes(path: Path, content: bytes, fresh: Path | None = None, mode: int = 0o666) -> None:
     """Write bytes as `replace_text` does; a failure leaves no file. `fresh`: a temporary path."""
     fresh = fresh or path.with_name(f".{path.name}.new")
     try:
-        with fresh.open("wb") as stream:
+        fresh.unlink(missing_ok=True)  # else it would keep its mode
+        with open(fresh, "wb", opener=partial(os.open, mode=mode)) as stream:
             stream.write(content)
             stream.flush()
             os.fsync(stream.fileno())

@@ -71,7 +71,7 @@ def ablate(
 ) -> None:
     """Ask every system that the tables want the questions of DATASET; write ours beside the papers' figures.
 
-    The same command goes on where it stopped: what was asked is not asked again. For a model's verdicts, let
+    Run the same command again to continue; no question is asked twice. For a model's verdicts, let
     it judge the runs below the folder (`eval judge`), then give the command again with --judge.
     """
     from evaluation.runs.asking import Asking

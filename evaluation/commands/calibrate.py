@@ -41,10 +41,10 @@ def calibrate(
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions at once")] = 2,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="replace the file")] = False,
 ) -> None:
-    """Choose thresholds on DEV_RUN by replaying it; write them with a promise, and --check the promise.
+    """Choose thresholds on DEV_RUN by replaying it; write them with a guarantee, and --check the guarantee.
 
     The replay is exact for runs made with --threshold answer_confidence=0 supported=0 judged=0
-    token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): nothing is then left unsaid.
+    token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): then no answer is refused.
     """
     import anyio
 

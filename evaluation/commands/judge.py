@@ -27,7 +27,7 @@ _MOST_REJECTED = 10
 
 def judge_run(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders that `eval run` made")],
-    judge: Annotated[Choice, typer.Option(help="who judges")] = Choice.RULES,
+    judge: Annotated[Choice, typer.Option(help="rules, human labels or a model")] = Choice.RULES,
     base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
     model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
     labels: Annotated[Path | None, typer.Option(help="people's labels: CSV or JSON lines")] = None,
@@ -71,7 +71,7 @@ def agreement_of(
     tokenizer: Tokenizer = None,
     examples: Annotated[int, typer.Option(min=0, help="disagreements to show")] = 10,
 ) -> None:
-    """How far two judges agree on a run, and where they part."""
+    """Show how often two judges agree on a run, and where they differ."""
     from evaluation.judging.text import TokenizerError, open_cut
     from evaluation.runs.store import RunError, load_run
     from evaluation.scoring.protocols import Protocol
@@ -200,7 +200,7 @@ def gold(
     base_url: Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")] = "",
     model: Annotated[str, typer.Option(help="its name there; else LOREGLASS_JUDGE_MODEL")] = "",
 ) -> None:
-    """How far a judge agrees with the stored verdicts of our gold set, by kind and by verdict.
+    """Show how often a judge agrees with the verdicts of the gold set, by kind and by verdict.
 
     A model's key is read from LOREGLASS_JUDGE_KEY. Fails where the judge gave no verdict at all.
     """

@@ -82,7 +82,7 @@ def run(
 ) -> None:
     """Ask a gateway every question of DATASET and keep what comes back.
 
-    The same command goes on where it stopped, and asks nothing twice.
+    Run the same command again to continue; no question is asked twice.
     A gateway's key is read from LOREGLASS_API_KEY.
 
     Of squad:FILE (SQuAD 1.1 or 2.0) every paragraph is first added to the published index as a page, as

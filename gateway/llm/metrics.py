@@ -29,7 +29,7 @@ class VlmMetrics:
         )
         self._first_token = Histogram(
             "loreglass_vlm_first_token_seconds",
-            "From the request to the first token.",
+            "Time from the request to the first token.",
             ("model", "prompt"),
             buckets=_SECONDS,
             registry=registry,
@@ -42,13 +42,13 @@ class VlmMetrics:
         )
         self._forms = Counter(
             "loreglass_vlm_forms_total",
-            "Calls for an object, by how its form was asked for; in `words` the server holds no schema.",
+            "Calls with structured output, by how the schema was enforced.",
             ("model", "form"),
             registry=registry,
         )
         self._repeats = Counter(
             "loreglass_vlm_repeated_requests_total",
-            "Requests beyond a call's first: a part was refused, or the connection was stale.",
+            "Retried requests of a call: the server refused a part, or the connection was stale.",
             ("model",),
             registry=registry,
         )

@@ -8,6 +8,7 @@ import { byId } from "./dom.js";
 import { isPhoto, setUpFiles } from "./files.js";
 import { setUpHold } from "./hold.js";
 import { History } from "./history.js";
+import { join } from "./join.js";
 import { Microphone } from "./microphone.js";
 import { Outbox } from "./outbox.js";
 import { nothingIndexed, sampleQuestions } from "./sample.js";
@@ -180,7 +181,7 @@ function soon(photo) {
 }
 
 async function arrive(file) {
-  if (!isPhoto(file)) return hint("That is no photo.");
+  if (!isPhoto(file)) return hint("This file is not a photo.");
   stage.show({ id: freshId(), ...(await photoOfFile(file)) });
   announce("The photo is there. Ask about it.");
   return byId("question").focus({ preventScroll: true });
@@ -421,6 +422,8 @@ navigator.serviceWorker?.register("/page/sw.js", { scope: "/" }).catch(() => {})
 showHold();
 showVoice();
 stage.look();
+const fault = await join();
+if (fault) openKeyDialog(fault);
 const turns = await store.all();
 for (const turn of turns.slice(-MOST_TURNS)) add(turn);
 for (const turn of turns.slice(0, -MOST_TURNS)) if (turn.status !== "waiting") store.remove(turn.id);

@@ -69,7 +69,7 @@ class Watch {
   }
 }
 
-/** What a reply that is not well says. */
+/** The message of an error reply. */
 export async function refusal(reply) {
   const retryAfter = Number(reply.headers.get("retry-after")) || null;
   const body = await reply.json().catch(() => ({}));

@@ -120,7 +120,7 @@ const PROBLEMS = {
   deadline_exceeded: "There was not enough time to answer. Ask again.",
   payload_too_large: "This is too large to send. Choose a smaller photo or say less.",
   image_too_large: "This photo has too many pixels. Choose a smaller one.",
-  unsupported_image: "This file is no photo that can be read here. Choose a JPEG, PNG or WebP.",
+  unsupported_image: "This file cannot be read as a photo. Choose a JPEG, PNG or WebP.",
   corrupt_image: "This photo is damaged. Take it again, or choose another.",
   not_configured: "Voice is not set up here. Type the question instead.",
   unsupported_audio: "The sound could not be read. Type the question instead.",

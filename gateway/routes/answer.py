@@ -58,12 +58,12 @@ _KEY_SCHEMA = {
 @router.post("/answer", response_model=Answer, openapi_extra={**_body_schema(), "parameters": [_KEY_SCHEMA]})
 @takes_json(JSON_LIMITS, or_form=True)
 async def answer(request: Request) -> Response:
-    """Answer a question about a photo, with sources, or say honestly that it is not known.
+    """Answer a question about a photo, with sources, or refuse honestly.
 
-    With `Accept: text/event-stream` the same body comes as the last of a stream of events: `stage`,
-    `citation`, `token`, then `final` or `error`. It begins once the question is let in; one that is not
-    gets the same 503 as without a stream. With an `Idempotency-Key` the question is worked on to its end even
-    if the caller leaves, and sent again under its key it gets the same answer.
+    With `Accept: text/event-stream` the reply is a stream of events: `stage`, `transcript`, `identified`,
+    `citation`, `token`, and the answer as `final`, or `error`. It starts when the question is admitted; a
+    question that is not gets a 503. With an `Idempotency-Key` the question is answered even if the client
+    disconnects, and the same request with the same key gets the same answer.
     """
     gateway, exchange = await gateway_of(request), request.state.deadline
     caller = await caller_of(request, gateway)
@@ -115,11 +115,11 @@ async def answer(request: Request) -> Response:
 
 @router.delete("/sessions/{session_id}", status_code=status.HTTP_204_NO_CONTENT)
 async def delete_session(session_id: str, gateway: GatewayDep, caller: CallerDep) -> None:
-    """Forget a conversation, its photo included."""
+    """Delete a conversation and its photo."""
     await gateway.execution.sessions.delete(session_id, caller.tenant)
 
 
 @router.get("/traces/{trace_id}")
 async def get_trace(trace_id: str, gateway: GatewayDep, caller: CallerDep) -> Trace:
-    """What happened to one request, stage by stage."""
+    """Return what happened to one request, stage by stage."""
     return await gateway.execution.traces.get(trace_id, caller.tenant)

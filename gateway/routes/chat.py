@@ -64,7 +64,7 @@ _NOTHING_FOUND = frozenset(
 async def complete_chat(
     request: Request, gateway: GatewayDep, exchange: RequestDeadline
 ) -> ChatCompletion | Response:
-    """Answer the last question of a conversation, in OpenAI's shape."""
+    """Answer the last question of a conversation, in OpenAI's format."""
     received = Deadline.after_ms(0)
     caller = await caller_of(request, gateway)
     if media_type_of(request) != "application/json":
@@ -116,7 +116,7 @@ async def complete_chat(
 @router.get("/chat/completions", response_model=StoredChats)
 @openai_errors
 async def list_chats(request: Request, gateway: GatewayDep) -> StoredChats:
-    """None: chats are not stored. Apps look here for whether the address and the key are right."""
+    """Return an empty list: chats are not stored. Apps call it to test address and key."""
     await caller_of(request, gateway)
     return StoredChats()
 
@@ -124,7 +124,7 @@ async def list_chats(request: Request, gateway: GatewayDep) -> StoredChats:
 @router.get("/models", response_model=Models)
 @openai_errors
 async def list_models(request: Request, gateway: GatewayDep) -> Models:
-    """The pipelines, as models; first the default, which clients take for a person who chooses none."""
+    """List the pipelines as models, the default first."""
     await caller_of(request, gateway)
     names = sorted(gateway.execution.pipelines, key=lambda name: (name != DEFAULT_PIPELINE, name))
     names += sorted(gateway.settings.model_aliases)
@@ -134,7 +134,7 @@ async def list_models(request: Request, gateway: GatewayDep) -> Models:
 @router.get("/models/{name}", response_model=Model)
 @openai_errors
 async def show_model(request: Request, name: str, gateway: GatewayDep) -> Model:
-    """One pipeline, as a model."""
+    """Return one pipeline as a model."""
     await caller_of(request, gateway)
     if pipeline_of(name, gateway) not in gateway.execution.pipelines:
         raise PipelineNotFound("There is no pipeline of this name; GET /v1/models lists them.")

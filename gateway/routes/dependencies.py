@@ -5,6 +5,7 @@ from typing import Annotated
 
 from fastapi import Depends, Request
 
+from chassis.http.access import is_sent_from_here
 from contracts.headers import PRIORITY
 from gateway.serving.tenants import Caller
 from gateway.wiring import Gateway
@@ -26,7 +27,8 @@ async def caller_of(request: Request, gateway: GatewayDep) -> Caller:
     work ends. Raises `Unauthorized` if keys are required, `InvalidRequest` for an unknown priority,
     `QuotaExceeded`.
     """
-    caller = gateway.keys.caller(request.headers.get("authorization"), request.headers.get(PRIORITY))
+    sent, local = request.headers, is_sent_from_here(request.scope)
+    caller = gateway.keys.caller(sent.get("authorization"), sent.get(PRIORITY), local=local)
     leave = await gateway.quotas.enter(caller.tenant)
     place: ExitStack = request.state.ended.enter_context(ExitStack())
     place.callback(leave)

@@ -7,6 +7,7 @@ about the photo that came with it, never about an earlier one.
 """
 
 import hashlib
+import hmac
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -28,6 +29,7 @@ from chassis.errors import (
 )
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router
+from chassis.http.connections import address_of
 from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
@@ -99,7 +101,7 @@ async def ask_with_photo(
     session: Annotated[str, Query(description="Questions under one name are one conversation.")] = "",
     deadline_ms: Annotated[str | None, Query(description="Else what the device waits for.")] = None,
 ) -> PhotoQuestionReply | Response:
-    """Answer a device that sends a photo, in the shape that it reads.
+    """Answer a device that sends a photo, in the format that it reads.
 
     To a board (who sends a `Device-Id`) every reply but those of the exchange itself has status 200: it reads
     no words under another.
@@ -119,7 +121,7 @@ async def ask_with_photo(
     async def ask() -> PhotoQuestionReply:
         asked = validated(AnswerRequest, fields)
         whole = await to_question(asked, Files(form.photo), gateway, caller, received)
-        session_id = _session_id(request, session)
+        session_id = _session_id(request, session, gateway.signing_secret)
         whole = replace(whole, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(received.at + whole.deadline_ms / 1000, exchange.at))
         admitted = await gateway.execution.admit(whole)
@@ -151,7 +153,7 @@ async def ask_with_photo(
 async def show_answer(
     request_id: str, request: Request, gateway: GatewayDep, session: str = ""
 ) -> PhotoQuestionReply | Response:
-    """What came of a photo that was sent with this `requestId`, for the phone whose glasses sent it.
+    """Return the reply to a photo with this `requestId`, for the phone whose glasses sent it.
 
     404 while there is nothing, and again after ten minutes. `session`: the one of the address that the photo
     was sent to.
@@ -243,18 +245,19 @@ async def _read(request: Request) -> _Form:
         )
 
 
-def _session_id(request: Request, name: str) -> str | None:
+def _session_id(request: Request, name: str, secret: bytes) -> str | None:
     """Return the id of the device's conversation, the same at every gateway; None if nothing names one.
 
-    It depends on all that identifies the device, its key too. Whoever knows only its `Device-Id`, which is
-    its hardware address, cannot join its conversation.
+    It depends on all that identifies the device: its key, or its network address if it sends none. Whoever
+    knows only its `Device-Id`, which is its hardware address, can neither compute the id nor join.
     """
     headers = request.headers
     names = (name, headers.get("device-id", ""), headers.get("client-id", ""))
     if not any(names):
         return None
-    whole = "\0".join((*names, headers.get("authorization", "")))
-    digest = hashlib.sha256(whole.encode(errors="replace")).digest()
+    address = address_of(request.client.host) if request.client else ""
+    whole = "\0".join((*names, headers.get("authorization") or address))
+    digest = hmac.digest(secret, whole.encode(errors="replace"), "sha256")
     return urlsafe_b64encode(digest[:ID_BYTES]).decode()
 
 

@@ -55,7 +55,7 @@ _FORM = {
 )
 @openai_errors
 async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
-    """The words of a recording, in OpenAI's shape. The model is the operator's choice."""
+    """Transcribe a recording, in OpenAI's format. The operator chooses the model."""
     caller = await caller_of(request, gateway)
     transcriber = gateway.voice.require_transcriber()
     data, response_format = await _recording(request)
@@ -96,7 +96,7 @@ async def _recording(request: Request) -> tuple[bytes, str]:
 )
 @openai_errors
 async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
-    """A text, spoken, in OpenAI's shape. Model and voice are the operator's choice, where they made one."""
+    """Speak a text, in OpenAI's format. The operator may have chosen model and voice."""
     caller = await caller_of(request, gateway)
     gateway.voice.require_synthesizer()
     speech = await read_body(request, _read_speech)
@@ -126,7 +126,7 @@ def _read_speech(body: bytes) -> SpeechRequest:
 async def listen(
     address_id: str, request: Request, gateway: GatewayDep, exchange: RequestDeadline
 ) -> Response:
-    """An answer's sound. The address, which is `Answer.speech`, entitles to it for a while, without a key."""
+    """Return an answer's sound. The address is `Answer.speech`; it is valid for a while, without a key."""
     voice, settings = gateway.voice, gateway.settings
     text = await voice.find(address_id)
     utterance = Utterance(text.text, settings.tts_format, settings.tts_voice or _ANY_VOICE)

@@ -5,6 +5,7 @@ never comes to that, `maxmemory` should hold the allowances of all tenants that 
 """
 
 from collections.abc import Awaitable, Callable, Sequence
+from secrets import token_bytes
 from typing import TypeVar, cast
 
 import structlog
@@ -21,6 +22,7 @@ from gateway.store import Allowance, AllowanceOf, ListChange, unlimited
 
 _FORMAT = "4"
 """Part of every key: a gateway that writes in another way does not find these."""
+_SECRET, _SECRET_BYTES = "loreglass:signing-secret", 32
 _NO_LIMIT = 2**53
 
 _APPEND = """
@@ -196,6 +198,19 @@ class RedisStore:
 
 def _milliseconds(seconds: float) -> int:
     return max(1, round(seconds * 1000))
+
+
+async def shared_secret(redis: Redis) -> bytes:
+    """Return random bytes that all gateways of this Redis share, or bytes of this one if it is away."""
+    own = token_bytes(_SECRET_BYTES)
+    try:
+        await redis.set(_SECRET, own, nx=True)
+        held = await redis.get(_SECRET)
+    except (RedisError, OSError) as error:
+        setting = "LOREGLASS_GATEWAY_SPEECH_SECRET"
+        log.warning("signing_secret_not_shared", reason=type(error).__name__, setting=setting)
+        return own
+    return held if isinstance(held, bytes) and len(held) == _SECRET_BYTES else own
 
 
 def connect(url: str, *, timeout_s: float = 1.0, max_connections: int = 48) -> Redis:

@@ -8,6 +8,7 @@ import structlog
 from prometheus_client import CollectorRegistry, Gauge
 
 from chassis.errors import LoreglassError
+from chassis.http.access import is_loopback
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Clock, Deadline
 from contracts.operations import Info
@@ -35,6 +36,8 @@ async def log_start(
 
     `pipeline`: the default one. `profile`: the latency table that planning starts from.
     """
+    if settings.keys is None and not is_loopback(settings.host):
+        log.warning("gateway_without_keys", host=settings.host, setting="LOREGLASS_GATEWAY_KEYS")
     infos = await _infos_within(services, patience_s, ask_ms)
     indexed: dict[str, int] = {}
     for name in SEARCHES:

@@ -3,13 +3,14 @@
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from secrets import token_bytes
 
 from redis.asyncio import Redis
 
 from chassis.resilience.deadlines import Clock
 from gateway.serving.background import background_task
 from gateway.serving.quotas import Rates
-from gateway.serving.redis_store import RedisStore, connect
+from gateway.serving.redis_store import RedisStore, connect, shared_secret
 from gateway.serving.sessions import SessionLimits, Sessions
 from gateway.serving.tenants import Keys
 from gateway.serving.traces import TTL_S, Traces
@@ -23,7 +24,7 @@ _SOUND_BYTES = 32 * 2**20
 class Stores:
     """`answers`: for clients that ask again, with the texts of spoken answers. `sounds`: of this gateway.
 
-    `redis`: None without one.
+    `redis`: None without one. `signing_secret`: the same at all gateways that share a Redis.
     """
 
     sessions: Sessions
@@ -31,19 +32,23 @@ class Stores:
     sounds: Store
     traces: Traces
     rates: Rates
+    signing_secret: bytes
     redis: Redis | None = None
 
 
 @asynccontextmanager
 async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> AsyncIterator[Stores]:
     """Open the stores that the settings choose."""
+    own_secret = settings.speech_secret.get_secret_value().encode()
     ttl_s, limits = settings.session_ttl_s, SessionLimits(ttl_s=settings.session_ttl_s)
     sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers, clock=clock)
     if settings.sessions is SessionBackend.MEMORY:
         sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions, clock)
         answers = MemoryStore(allowance_of=keys.answers, clock=clock)
         traces = Traces(settings.trace_limit, allowance_of=keys.traces)
-        yield Stores(Sessions(sessions, limits), answers, sounds, traces, Rates())
+        yield Stores(
+            Sessions(sessions, limits), answers, sounds, traces, Rates(), own_secret or token_bytes(32)
+        )
         return
     async with aclosing(connect(settings.redis_url)) as redis:
         shared = RedisStore(redis, "trace", TTL_S, keys.traces)
@@ -55,5 +60,6 @@ async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> As
                 sounds,
                 traces,
                 Rates(redis, settings.gateways, clock),
+                own_secret or await shared_secret(redis),
                 redis,
             )

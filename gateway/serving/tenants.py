@@ -43,6 +43,9 @@ class Caller:
     operator: bool = False
 
 
+_EVERYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
+
+
 @dataclass(frozen=True, slots=True)
 class Quota:
     """The most requests of one tenant, and the most of its newest entries that are stored.
@@ -127,8 +130,16 @@ _Version = tuple[int, int, int]
 class Keys:
     """The keys that are let in. Without a file every caller is, with any key or none."""
 
-    def __init__(self, path: Path | None, clock: Clock = time.monotonic, quota: Quota = Quota()) -> None:
+    def __init__(
+        self,
+        path: Path | None,
+        clock: Clock = time.monotonic,
+        quota: Quota = Quota(),
+        *,
+        local_without_key: bool = False,
+    ) -> None:
         self._path = path
+        self._local_without_key = local_without_key
         self._clock = clock
         self._looked_at = clock()
         self._version = _version(path)
@@ -137,22 +148,48 @@ class Keys:
         self.fault: str | None = None
 
     @classmethod
-    def load(cls, path: Path | None, clock: Clock = time.monotonic, quota: Quota = Quota()) -> "Keys":
-        """The file's keys. `quota`: of tenants without one of their own there. Raises `WrongSettings`."""
-        return cls(path, clock, quota)
+    def load(
+        cls,
+        path: Path | None,
+        clock: Clock = time.monotonic,
+        quota: Quota = Quota(),
+        *,
+        local_without_key: bool = False,
+    ) -> "Keys":
+        """Return the file's keys. Raises `WrongSettings`.
+
+        `quota`: of tenants without one of their own there. `local_without_key`: this machine needs none.
+        """
+        return cls(path, clock, quota, local_without_key=local_without_key)
 
     def quota(self, tenant: str) -> Quota:
         """What it may have; everything where there are no keys, for then there is nobody beside it."""
         return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
 
-    def caller(self, authorization: str | None, wanted: str | None) -> Caller:
+    def caller(self, authorization: str | None, wanted: str | None, *, local: bool = False) -> Caller:
         """Who sends these two headers, `Authorization` and `headers.PRIORITY`.
+
+        `local`: it runs on this machine.
 
         Raises `Unauthorized` for a key that is missing or unknown, `InvalidRequest` for a priority that there
         is none of. A priority above the key's own is lowered to it.
         """
-        caller = self._caller(authorization)
+        if self._path is None:
+            caller = _EVERYBODY
+        elif local and self._local_without_key:  # chat clients send some key, even if none is needed
+            caller = self.holder(authorization) or _EVERYBODY
+        else:
+            caller = self._holder(authorization)
         return replace(caller, priority=_lower_of(caller.priority, wanted))
+
+    def holder(self, authorization: str | None) -> Caller | None:
+        """Return whose key this is; None for no valid key, and where there are no keys."""
+        if self._path is None:
+            return None
+        try:
+            return self._holder(authorization)
+        except Unauthorized:
+            return None
 
     def sessions(self, tenant: str) -> Allowance:
         """Of conversations that are remembered for it."""
@@ -167,10 +204,13 @@ class Keys:
         """Of answers and sounds that it may ask for once more."""
         return Allowance(size=self.quota(tenant).stored_bytes)
 
-    def _caller(self, authorization: str | None) -> Caller:
-        if self._path is None:
-            return Caller(PUBLIC, Priority.INTERACTIVE)
-        self._look_again(self._path)
+    def look_again_at_once(self) -> None:
+        """Read the file before the next request if it has changed."""
+        self._looked_at = -inf
+
+    def _holder(self, authorization: str | None) -> Caller:
+        if self._path is not None:
+            self._look_again(self._path)
         scheme, _, token = (authorization or "").strip().partition(" ")
         key = ApiKey.parse(token.strip()) if scheme.lower() == "bearer" else None
         if key is None:

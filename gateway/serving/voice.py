@@ -1,8 +1,6 @@
 """Speech in and out: a recording becomes the words of its question, an answer gets the URL of its sound."""
 
-import hashlib
 import math
-import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -24,7 +22,7 @@ from gateway.serving.metrics import GatewayMetrics
 from gateway.serving.stores import Stores
 from gateway.serving.tenants import Caller
 from gateway.serving.tiers import decoder_slots
-from gateway.settings import GatewaySettings, SessionBackend
+from gateway.settings import GatewaySettings
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
 from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, spoken
@@ -139,20 +137,11 @@ def open_voice(
         transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
         synthesizer=Synthesizer(servers["tts"]) if speaks else None,
         # Valid as long as an answer is stored for clients that ask again, because it holds the URL.
-        signed_urls=SignedSpeechUrls(signing_secret(settings), stores.answers, ttl_s) if speaks else None,
+        signed_urls=SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if speaks else None,
         sound_cache=SoundCache(stores.sounds, ttl_s),
         servers=servers,
         most_chars=settings.speech_max_chars,
     )
-
-
-def signing_secret(settings: GatewaySettings) -> bytes:
-    """Return the operator's secret, else the same bytes for all gateways of one Redis, else random bytes."""
-    if secret := settings.speech_secret.get_secret_value():
-        return secret.encode()
-    if settings.sessions is SessionBackend.REDIS:
-        return hashlib.sha256(f"loreglass speech {settings.redis_url}".encode()).digest()
-    return secrets.token_bytes(32)
 
 
 async def voice_note(server: SpeechServer, deadline: Deadline) -> Note:

@@ -57,59 +57,77 @@ class CitationKind(StrEnum):
 
 
 class ImageInput(Request):
-    """Exactly one of the two; URLs are refused unless the operator has allowed their host."""
+    """A photo."""
 
-    base64: Base64Bytes | None = None
-    url: str | None = None
+    base64: Base64Bytes | None = Field(
+        default=None, description="The photo: JPEG, PNG, WebP, HEIC, AVIF, GIF, BMP or TIFF, at most 30 MiB."
+    )
+    url: str | None = Field(default=None, description="Not accepted. Send the bytes as `base64`.")
 
 
 class AudioInput(Request):
-    """What the wearer said, as the bytes of a sound file."""
+    """A spoken question."""
 
-    base64: Base64Bytes
+    base64: Base64Bytes = Field(
+        description="The recording: WAV, MP3, M4A, AAC, Ogg, WebM or FLAC, at most 10 MiB and 60 s."
+    )
 
 
 class Experiment(Request):
-    """For those who measure a platform of their own; refused where its operator has not allowed it.
+    """Options for measuring a platform of your own; refused unless its operator allows them."""
 
-    `explain`: send an `Explanation` along; `model_calls`: with what the model was asked and what it wrote.
-    `thresholds`: cut-offs for this question only, by the names of the gateway's thresholds file, each in
-    0..1. `without`: modules of the pipeline that this question is answered without, by name; a name that the
-    pipeline does not have is refused with those that it has.
-    """
-
-    explain: StrictBool = False
-    thresholds: dict[str, StrictFloat] = Field(default={}, max_length=32)
-    without: list[StrictStr] = Field(default=[], max_length=32, fail_fast=True)
-    model_calls: StrictBool = False
+    explain: StrictBool = Field(default=False, description="Adds `explanation` to the answer.")
+    thresholds: dict[str, StrictFloat] = Field(
+        default={},
+        max_length=32,
+        description="Thresholds for this question only, by their names in the gateway's file, in 0..1.",
+    )
+    without: list[StrictStr] = Field(
+        default=[],
+        max_length=32,
+        fail_fast=True,
+        description="Modules of the pipeline to leave out, by name.",
+    )
+    model_calls: StrictBool = Field(
+        default=False, description="Adds the prompts to the model and its replies to `explanation`."
+    )
 
 
 class AnswerRequest(Request):
-    """The JSON form; the multipart form has the same fields with `image` and `audio` as file parts and
-    `experiment` as JSON in a field. One of `question` and `audio` is given.
-    """
+    """A question, in words or spoken, with or without a photo."""
 
-    question: str = ""
-    image: ImageInput | None = None
-    session_id: str | None = None
-    deadline_ms: int | None = None
-    pipeline: str | None = None
-    experiment: Experiment | None = None
-    audio: AudioInput | None = None
+    question: str = Field(default="", description="The question in words. Give this or `audio`.")
+    image: ImageInput | None = Field(
+        default=None,
+        description="The photo. Without it, the answer comes from pages, or from the session's photo.",
+    )
+    session_id: str | None = Field(
+        default=None, description="Continues a conversation: the `session_id` of an earlier answer."
+    )
+    deadline_ms: int | None = Field(
+        default=None,
+        description="How long the client waits, in milliseconds. Default: the operator's, 10,000.",
+    )
+    pipeline: str | None = Field(
+        default=None, description="Which pipeline answers. `GET /v1/models` lists them. Default: `loreglass`."
+    )
+    experiment: Experiment | None = Field(
+        default=None, description="For measurements; refused unless the operator allows experiments."
+    )
+    audio: AudioInput | None = Field(default=None, description="The question as a recording.")
 
 
 class Citation(Message):
-    """`snippet` is a verbatim piece of the evidence that the answer was made from.
+    """A source: a verbatim passage of the evidence that the answer was made from."""
 
-    `last_modified`: of the page that it is from, if that is known.
-    """
-
-    title: str
-    url: str
-    snippet: str
-    score: float
-    kind: CitationKind
-    last_modified: datetime | None = None
+    title: str = Field(description="The page's title, or the name of the thing.")
+    url: str = Field(description="The page's address; empty if it has none.")
+    snippet: str = Field(description="The passage, verbatim.")
+    score: float = Field(description="How relevant the passage is to the question, in 0..1.")
+    kind: CitationKind = Field(description="Where the passage comes from.")
+    last_modified: datetime | None = Field(
+        default=None, description="When the page was last modified, if that is known."
+    )
 
 
 class Conflict(Message):
@@ -174,36 +192,44 @@ class ModelCall(Message):
 
 
 class Explanation(Message):
-    """What a question's thresholds were held against. Only with `Experiment.explain`; never stored.
+    """How an answer was decided; never stored.
 
-    `draft`: the provisional answer. `proposed`: the answer in hand at the end, given or withheld.
-    `signals`, where they were measured: `draft_confidence` and other `draft_…` (the draft's features),
-    `p_direct`, `p_verify` (P(the draft is right), where the photo suffices, and anyway: search router),
+    `signals`, if they were measured: `draft_confidence` and other `draft_…` (features of the draft),
+    `p_direct`, `p_verify` (P(the draft is right) if the photo suffices, and anyway: search router),
     `image_top`, `entity_probability` (image search), `evidence_top` (best relevance), `answer_confidence`,
-    `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it that comes from the
-    evidence), `judged` (model judge); 0 or 1: `citable` (sources stand, or need not), `withheld` (it stood,
-    but could not be checked, and the operator wants such answers refused). How the last of them decide stands
-    in `gateway.steps.verification` and `conclusion`. `thresholds`: those in force; none where the pipeline
-    has none. `found`: what each search brought, in the order in which it came. `model_calls`: those whose
-    reply came, in the order in which they ended; only with `Experiment.model_calls`.
+    `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it from the evidence),
+    `judged` (model judge); 0 or 1: `citable` (the sources are valid, or not needed), `withheld` (the answer
+    could not be checked, and the operator refuses such answers). `gateway.steps.verification` and
+    `conclusion` decide by them.
     """
 
-    draft: str | None = None
-    proposed: str | None = None
-    signals: dict[str, float] = {}
-    evidence: list[EvidenceSeen] = []
-    notes: list[Note] = []
-    thresholds: dict[str, float] = {}
-    found: list[SearchResult] = []
-    model_calls: list[ModelCall] = []
+    draft: str | None = Field(default=None, description="The draft answer.")
+    proposed: str | None = Field(
+        default=None, description="The last answer before the checks, whether it was given or refused."
+    )
+    signals: dict[str, float] = Field(
+        default={},
+        description="Measured values that the thresholds are compared with, by name; 0 or 1 for a condition.",
+    )
+    evidence: list[EvidenceSeen] = Field(
+        default=[], description="Passages that the answer could be made from."
+    )
+    notes: list[Note] = Field(default=[], description="What each stage decided, in words.")
+    thresholds: dict[str, float] = Field(
+        default={}, description="The thresholds in force. Empty if the pipeline has none."
+    )
+    found: list[SearchResult] = Field(default=[], description="Results of every search, in order.")
+    model_calls: list[ModelCall] = Field(
+        default=[], description="Calls of the model in order. Only with `experiment.model_calls`."
+    )
 
 
 class ModelUsage(Message):
-    """What the vision-language model did for an answer, as its server counts tokens."""
+    """What the vision-language model did for an answer."""
 
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    calls: int = Field(default=0, description="Calls of the model.")
+    prompt_tokens: int = Field(default=0, description="Tokens that it read.")
+    completion_tokens: int = Field(default=0, description="Tokens that it wrote.")
 
 
 class LookedAtKind(StrEnum):
@@ -214,132 +240,142 @@ class LookedAtKind(StrEnum):
 
 
 class LookedAt(Message):
-    """A region of the photo, in 0..1 of its width and height. `text`: what was read there.
+    """A region of the photo."""
 
-    `shows_entity`: the answer's `entity` was found there.
-    """
-
-    kind: LookedAtKind
-    left: float
-    top: float
-    right: float
-    bottom: float
-    text: str = ""
-    shows_entity: bool = False
+    kind: LookedAtKind = Field(description="Why this region matters.")
+    left: float = Field(description="Left edge, in 0..1 of the photo's width.")
+    top: float = Field(description="Top edge, in 0..1 of the photo's height.")
+    right: float = Field(description="Right edge, in 0..1 of the photo's width.")
+    bottom: float = Field(description="Bottom edge, in 0..1 of the photo's height.")
+    text: str = Field(default="", description="The text that was read there.")
+    shows_entity: bool = Field(default=False, description="The `entity` of the answer was found there.")
 
 
 class Answer(Message):
-    """`timings_ms` by stage, with `total` and `first_word`, when there was something to say; `degraded` names
-    what was done without: stages that failed, cuts of the plan.
+    """An answer, or an honest refusal (`abstained`)."""
 
-    `confidence`: probability that the answer is right; None if it was not measured, 0 for a refusal.
-    `verification`: whether the answer was checked; one that was not is less confident than it would be, and
-    says so. `conflicts`: always empty; kept for clients that read it.
-
-    `closest`: of a refusal, the passage that comes closest to an answer; not an answer, and not checked.
-
-    `looked_at`: what of the photo this question looked at. `advice`: of a refusal, what the wearer can do
-    about it. `transcript`: what was understood of `audio`. `speech`: where the answer's sound is fetched, for
-    a short time, relative to the gateway's address; None where no voice is set up.
-
-    With `session` among them this turn was not kept, and a `session_id` that is new is nobody's yet.
-    """
-
-    answer: str
-    abstained: bool
-    reason: Reason
-    confidence: float | None = Field(ge=0, le=1)
-    route: Route
-    domain: Domain | None = None
-    entity: str | None = None
-    citations: list[Citation] = []
-    degraded: list[str] = []
-    timings_ms: dict[str, float] = {}
-    trace_id: str
-    session_id: str
-    explanation: Explanation | None = None
-    model_usage: ModelUsage = ModelUsage()
-    looked_at: list[LookedAt] = []
-    advice: str = ""
-    transcript: str | None = None
-    speech: str | None = None
-    verification: Verification = Verification.NONE
-    conflicts: list[Conflict] = []
-    closest: Citation | None = None
+    answer: str = Field(description="The answer, or a sentence that says why there is none.")
+    abstained: bool = Field(description="True for a refusal.")
+    reason: Reason = Field(description="Why there is an answer or a refusal.")
+    confidence: float | None = Field(
+        ge=0,
+        le=1,
+        description="Probability that the answer is right. Null if it was not measured, 0 for a refusal.",
+    )
+    route: Route = Field(description="How much the pipeline looked up.")
+    domain: Domain | None = Field(
+        default=None, description="The topic of the question, if it was classified."
+    )
+    entity: str | None = Field(
+        default=None, description="The name of the thing in the photo, if it was recognised."
+    )
+    citations: list[Citation] = Field(
+        default=[], description="The sources of the answer. Empty for a refusal."
+    )
+    degraded: list[str] = Field(
+        default=[],
+        description="What was left out: stages that failed or were skipped because time was short. With "
+        "`session` in it the turn was not stored, and a new `session_id` is not valid.",
+    )
+    timings_ms: dict[str, float] = Field(
+        default={}, description="Milliseconds of each stage, with `total` and `first_word`."
+    )
+    trace_id: str = Field(description="For `GET /traces/{trace_id}`, and for the logs.")
+    session_id: str = Field(description="Send it with the next question to continue the conversation.")
+    explanation: Explanation | None = Field(
+        default=None, description="Only for an experiment with `explain`."
+    )
+    model_usage: ModelUsage = Field(
+        default=ModelUsage(), description="Calls and tokens of the model, as its server counts them."
+    )
+    looked_at: list[LookedAt] = Field(
+        default=[], description="Regions of the photo that the question looked at."
+    )
+    advice: str = Field(default="", description="For a refusal: what the user can do about it.")
+    transcript: str | None = Field(default=None, description="The question as understood from `audio`.")
+    speech: str | None = Field(
+        default=None,
+        description="Path of the answer's sound, relative to the gateway, for a short time. Null without a "
+        "TTS server.",
+    )
+    verification: Verification = Field(
+        default=Verification.NONE, description="Whether the answer was checked against its sources."
+    )
+    conflicts: list[Conflict] = Field(default=[], description="Always empty; kept for older clients.")
+    closest: Citation | None = Field(
+        default=None,
+        description="For a refusal: the passage that comes closest to an answer. It is not an answer, and is "
+        "not checked.",
+    )
 
 
 class StageEvent(Message):
-    """SSE `stage`: a stage ended (`state`: `done`, `skipped`, `failed`, `cancelled`). `left_ms`: until the
-    deadline.
-    """
+    """Event `stage`: a stage ended."""
 
-    stage: str
-    state: str
-    ms: float
-    left_ms: float = 0.0
+    stage: str = Field(description="The stage's name.")
+    state: str = Field(description="`done`, `skipped`, `failed` or `cancelled`.")
+    ms: float = Field(description="How long it took, in milliseconds.")
+    left_ms: float = Field(default=0.0, description="Milliseconds until the deadline.")
 
 
 class TranscriptEvent(Message):
-    """SSE `transcript`: what was understood of the caller's `audio`."""
+    """Event `transcript`: the recording was understood."""
 
-    text: str
+    text: str = Field(description="The question as understood from `audio`.")
 
 
 class IdentifiedEvent(Message):
-    """SSE `identified`: what the thing is, before the answer is known. It holds whatever the answer comes to.
+    """Event `identified`: the thing was recognised, before the answer is known."""
 
-    `sentence`: that in words, to be spoken at once.
-    """
-
-    entity: str
-    sentence: str
+    entity: str = Field(description="The name of the thing in the photo.")
+    sentence: str = Field(
+        description="The same as a sentence. It can be spoken at once: no answer changes it."
+    )
 
 
 class TokenEvent(Message):
-    """SSE `token`: a piece of the answer's text."""
+    """Event `token`: a piece of the answer."""
 
-    text: str
+    text: str = Field(description="The next piece of the answer.")
 
 
 class StageTrace(Message):
-    """One stage of a stored trace; `detail` never holds question text or image bytes."""
+    """One stage of a trace."""
 
-    stage: str
-    state: str
-    start_ms: float
-    ms: float
-    detail: str = ""
+    stage: str = Field(description="The stage's name.")
+    state: str = Field(description="`done`, `skipped`, `failed` or `cancelled`.")
+    start_ms: float = Field(description="When it began, in milliseconds after the request.")
+    ms: float = Field(description="How long it took, in milliseconds.")
+    detail: str = Field(
+        default="", description="What happened. It never holds text of the question or of the photo."
+    )
 
 
 class PlanTrace(Message):
-    """What a request might still do at one moment, and what was given up (`cuts`) so that it fits.
+    """The plan of a request at one moment."""
 
-    `after`: the stage whose end led to it, empty for the first plan. `load`: questions being worked on.
-    `limits`: the counts planned with, by name; switches are 0 or 1.
-    """
-
-    at_ms: float
-    after: str
-    remaining_ms: float
-    expected_ms: float
-    load: int
-    cuts: list[str] = []
-    limits: dict[str, int] = {}
+    at_ms: float = Field(description="When the plan was made, in milliseconds after the request.")
+    after: str = Field(description="The stage whose end led to this plan; empty for the first one.")
+    remaining_ms: float = Field(description="Milliseconds until the deadline.")
+    expected_ms: float = Field(description="Milliseconds that the planned stages are expected to take.")
+    load: int = Field(description="Questions in progress at that moment.")
+    cuts: list[str] = Field(default=[], description="What was left out so that the plan fits.")
+    limits: dict[str, int] = Field(default={}, description="Planned counts by name; 0 or 1 for a switch.")
 
 
 class Trace(Message):
-    """`GET /traces/{id}`: what happened to one request.
+    """The stages and plans of one request."""
 
-    `refused_by`: the check that refused the answer (`token_min`, `token_mean`, `judge`, `support`, …).
-    """
-
-    trace_id: str
-    pipeline: str
-    route: Route | None = None
-    reason: Reason | None = None
-    deadline_ms: int
-    total_ms: float
-    stages: list[StageTrace]
-    problem: Problem | None = None
-    refused_by: str | None = None
-    plans: list[PlanTrace] = []
+    trace_id: str = Field(description="The request's id.")
+    pipeline: str = Field(description="The pipeline that answered.")
+    route: Route | None = Field(default=None, description="How much the pipeline looked up.")
+    reason: Reason | None = Field(default=None, description="Why there is an answer or a refusal.")
+    deadline_ms: int = Field(description="The request's deadline.")
+    total_ms: float = Field(description="How long it took, in milliseconds.")
+    stages: list[StageTrace] = Field(description="All stages, in the order in which they ended.")
+    problem: Problem | None = Field(default=None, description="The error that ended the request, if one did.")
+    refused_by: str | None = Field(
+        default=None,
+        description="The check that refused the answer: `token_min`, `token_mean`, `judge`, `support`, …",
+    )
+    plans: list[PlanTrace] = Field(default=[], description="What was planned, each time anew.")

@@ -2,6 +2,8 @@
 
 from enum import StrEnum
 
+from pydantic import Field
+
 from contracts.message import Message
 
 
@@ -47,8 +49,8 @@ class ErrorKind(StrEnum):
 class Problem(Message):
     """A problem+json body. `type` is `urn:loreglass:problem:<kind>` and never changes meaning."""
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    trace_id: str | None = None
+    type: str = Field(description="`urn:loreglass:problem:<kind>`. The kind never changes its meaning.")
+    title: str = Field(description="The kind in words; always the same for a kind.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What is wrong with this request, and what to change.")
+    trace_id: str | None = Field(default=None, description="For the operator's logs.")

@@ -18,7 +18,9 @@ class DomainRouterSettings(ModelSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_DOMAIN_ROUTER_")
 
-    port: int = 7101
-    engine: Engine = Engine.BUILTIN
-    head: str = Field(default="", description="the head that `loreglass train head domain-router` wrote")
-    read_text: bool = Field(default=False, description="append what OCR read to the question")
+    port: int = Field(default=7101, description="Port to listen on.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, or `blip2` on a GPU.")
+    head: str = Field(
+        default="", description="`blip2`: the head that `loreglass train head domain-router` wrote."
+    )
+    read_text: bool = Field(default=False, description="`blip2`: append the photo's text to the question.")

@@ -23,45 +23,59 @@ class ImageSearchSettings(RemoteModelSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_IMAGE_SEARCH_")
 
-    port: int = 7103
-    engine: Engine = Engine.POCKET
-    workers: int = Field(default=2, ge=1, description="pocket: a search need not wait for an indexing call")
+    port: int = Field(default=7103, description="Port to listen on.")
+    engine: Engine = Field(default=Engine.POCKET, description="`pocket`, `clip` on a GPU, or `remote`.")
+    workers: int = Field(default=2, ge=1, description="Calls that run at once in the `pocket` engine.")
     data_dir: Path = Field(
-        default=Path("var/image_search"), description="of the embedded store and of the local features"
+        default=Path("var/image_search"), description="Folder of the embedded store and of local features."
     )
     thumbnails: bool = Field(
-        default=False, description="keep a small picture of each indexed photo in data_dir, for its operator"
+        default=False, description="Keep a thumbnail of each indexed photo, for the operator's page."
     )
     disk_reserve_mib: int = Field(
         default=256,
         ge=8,
-        description="kept free on the disk of the embedded store: with less nothing is indexed",
+        description="MiB to keep free on the disk of the embedded store. With less, nothing is indexed.",
     )
-    qdrant_url: str = Field(default="", description="a Qdrant server to use instead of the embedded store")
-    max_images: int = Field(default=16, ge=1, description="photos in one search or indexing call")
-    max_side: int = Field(default=1600, ge=320, description="photos are shrunk to this when decoded, pixels")
-    reserve_ms: int = Field(default=60, ge=0, description="verification stops this long before the deadline")
-    glances: int = Field(default=20, ge=1, description="pocket: candidates that are compared quickly")
-    verifications: int = Field(default=6, ge=1, description="pocket: candidates that are verified in full")
+    qdrant_url: str = Field(default="", description="A Qdrant server to use instead of the embedded store.")
+    max_images: int = Field(default=16, ge=1, description="Photos in one search or indexing call.")
+    max_side: int = Field(
+        default=1600, ge=320, description="Longest side of a photo in pixels. Larger photos are scaled down."
+    )
+    reserve_ms: int = Field(
+        default=60, ge=0, description="Verification stops this long before the deadline, in milliseconds."
+    )
+    glances: int = Field(default=20, ge=1, description="`pocket`: candidates that are compared quickly.")
+    verifications: int = Field(default=6, ge=1, description="`pocket`: candidates that are verified in full.")
     photos_at_once: int = Field(
-        default=2, ge=1, description="pocket: photos of one call searched side by side"
+        default=2, ge=1, description="`pocket`: photos of one call that are searched in parallel."
     )
     ends_above: float = Field(
-        default=1.25, ge=1, description="clip, remote: both ends of photos longer than this are searched too"
+        default=1.25,
+        ge=1,
+        description="`clip`, `remote`: photos longer than this ratio are also searched by both ends.",
     )
     midpoint: float = Field(
-        default=0.75, ge=-1, le=1, description="clip, remote: the cosine at which a hit is as likely as not"
+        default=0.75, ge=-1, le=1, description="`clip`, `remote`: the cosine with a probability of one half."
     )
-    slope: float = Field(default=30.0, gt=0, description="clip, remote: of the probability over the cosine")
+    slope: float = Field(
+        default=30.0, gt=0, description="`clip`, `remote`: slope of the probability over the cosine."
+    )
     texts: bool | None = Field(
-        default=None, description="search by text too; unset: clip does, and keeps its text tower; remote not"
+        default=None, description="Search by text too. Unset: `clip` does, `remote` does not."
     )
-    text_midpoint: float = Field(default=0.25, ge=-1, le=1, description="as `midpoint`, of text and picture")
-    over_fetch: int = Field(default=4, ge=1, description="clip, remote: points fetched per thing wanted")
-    remote_shape: RemoteShape = RemoteShape.INFINITY
-    remote_max_side: int = Field(default=768, ge=64, description="remote: of the squares sent, pixels")
-    remote_images: int = Field(default=16, ge=1, description="remote: most images in one request")
-    remote_input_type: str = Field(default="", description="remote: Cohere's own service wants `image`")
+    text_midpoint: float = Field(
+        default=0.25, ge=-1, le=1, description="As `midpoint`, between text and photo."
+    )
+    over_fetch: int = Field(
+        default=4, ge=1, description="`clip`, `remote`: points fetched for each thing that is wanted."
+    )
+    remote_shape: RemoteShape = Field(default=RemoteShape.INFINITY, description="`remote`: the server's API.")
+    remote_max_side: int = Field(
+        default=768, ge=64, description="`remote`: side of the squares that are sent, in pixels."
+    )
+    remote_images: int = Field(default=16, ge=1, description="`remote`: most photos in one request.")
+    remote_input_type: str = Field(default="", description="`remote`: Cohere's own service needs `image`.")
 
     @property
     def takes_texts(self) -> bool:

@@ -20,15 +20,21 @@ class ReaderSettings(ModelSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_READER_")
 
-    port: int = 7108
-    engine: Engine = Engine.BUILTIN
+    port: int = Field(default=7108, description="Port to listen on.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, or `extractive` on a GPU.")
 
-    model: str = Field(default="", description="a folder or hub id; empty: deepset/minilm-uncased-squad2")
-    window_tokens: int = Field(default=384, ge=32, le=512, description="of question and passage together")
-    stride_tokens: int = Field(default=128, ge=0, description="that two windows of a passage share")
-    answer_tokens: int = Field(default=30, ge=1, description="of the longest answer")
-    max_windows: int = Field(default=256, ge=1, description="read for one request, passages' heads first")
-    temperature: float = Field(default=2.0, gt=0, description="divides the margin over no answer")
+    model: str = Field(
+        default="", description="A folder or Hugging Face id. Empty: `deepset/minilm-uncased-squad2`."
+    )
+    window_tokens: int = Field(
+        default=384, ge=32, le=512, description="Tokens of question and passage in a window."
+    )
+    stride_tokens: int = Field(default=128, ge=0, description="Tokens that two windows of a passage share.")
+    answer_tokens: int = Field(default=30, ge=1, description="Tokens of the longest answer.")
+    max_windows: int = Field(
+        default=256, ge=1, description="Most windows of one request; the beginnings of passages come first."
+    )
+    temperature: float = Field(default=2.0, gt=0, description='Divides the margin over "no answer".')
 
     @model_validator(mode="after")
     def _windows_move_on(self) -> Self:

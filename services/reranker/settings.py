@@ -22,29 +22,41 @@ class RerankerSettings(RemoteModelSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_RERANKER_")
 
-    port: int = 7105
-    engine: Engine = Engine.BUILTIN
-    max_side: int = Field(default=672, ge=64, description="photos are shrunk to this when decoded, pixels")
+    port: int = Field(default=7105, description="Port to listen on.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, `cascade` on a GPU, or `remote`.")
+    max_side: int = Field(
+        default=672, ge=64, description="Longest side of a photo in pixels. Larger photos are scaled down."
+    )
 
-    coarse: bool = Field(default=True, description="engine=cascade: whether the Q-Former filters")
-    coarse_model: str = Field(default="", description="a folder or hub id; empty: Salesforce/blip2-itm-vit-g")
+    coarse: bool = Field(default=True, description="`cascade`: use the Q-Former as a filter.")
+    coarse_model: str = Field(
+        default="", description="A folder or Hugging Face id. Empty: `Salesforce/blip2-itm-vit-g`."
+    )
     coarse_head: str = Field(
-        default="", description="the head that `loreglass train head coarse-reranker` wrote"
+        default="", description="The head that `loreglass train head coarse-reranker` wrote."
     )
-    coarse_top: int = Field(default=32, ge=1, description="K1: the best that reach the fine stage")
+    coarse_top: int = Field(default=32, ge=1, description="K1: best passages that reach the fine stage.")
     coarse_threshold: float | None = Field(
-        default=None, ge=0, le=1, description="tau_coarse, a cosine; unset: the head's own, without one none"
+        default=None, ge=0, le=1, description="tau_coarse, a cosine. Unset: the head's own."
     )
-    fine: bool = Field(default=True, description="engine=cascade: whether Qwen3-Reranker judges")
-    fine_model: str = Field(default="", description="a folder or hub id; empty: Qwen/Qwen3-Reranker-0.6B")
-    fine_top: int = Field(default=10, ge=1, description="K2: the best that keep their score")
-    fine_threshold: float = Field(default=0.5, ge=0, le=1, description="tau_fine, a probability")
-    instruction: str = Field(default="", max_length=2000, description="to the fine model; empty: our own")
-    max_document_tokens: int = Field(default=512, ge=8, description="read of each document, fine stage")
-    max_pass_tokens: int = Field(default=16_384, ge=64, description="in one forward pass, padding included")
+    fine: bool = Field(default=True, description="`cascade`: use Qwen3-Reranker.")
+    fine_model: str = Field(
+        default="", description="A folder or Hugging Face id. Empty: `Qwen/Qwen3-Reranker-0.6B`."
+    )
+    fine_top: int = Field(default=10, ge=1, description="K2: best passages that keep their score.")
+    fine_threshold: float = Field(default=0.5, ge=0, le=1, description="tau_fine, a probability.")
+    instruction: str = Field(
+        default="", max_length=2000, description="Instruction for the fine model. Empty: the built-in one."
+    )
+    max_document_tokens: int = Field(
+        default=512, ge=8, description="Tokens read of each passage in the fine stage."
+    )
+    max_pass_tokens: int = Field(
+        default=16_384, ge=64, description="Tokens in one forward pass, padding included."
+    )
 
-    remote_shape: RemoteShape = RemoteShape.COHERE
-    remote_batch: int = Field(default=32, ge=1, description="documents in one request to TEI")
+    remote_shape: RemoteShape = Field(default=RemoteShape.COHERE, description="`remote`: the server's API.")
+    remote_batch: int = Field(default=32, ge=1, description="`remote`: passages in one request to TEI.")
 
     @model_validator(mode="after")
     def _the_cascade_is_whole(self) -> Self:

@@ -18,6 +18,8 @@ class VerifierSettings(ServiceSettings):
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_VERIFIER_")
 
-    port: int = 7106
-    engine: Engine = Engine.BUILTIN
-    supported_from: float = Field(default=0.5, ge=0.0, le=1.0)
+    port: int = Field(default=7106, description="Port to listen on.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`.")
+    supported_from: float = Field(
+        default=0.5, ge=0.0, le=1.0, description="Least probability of `supported`."
+    )

@@ -24,11 +24,11 @@ class ServeSettings(BaseSettings):
         env_prefix="LOREGLASS_VLM_", frozen=True, extra="ignore", env_ignore_empty=True
     )
 
-    preset: str = ""
-    memory_share: float | None = Field(default=None, gt=0, le=1, description="of the card")
-    max_model_len: int | None = Field(default=None, ge=1, description="tokens")
-    max_num_seqs: int | None = Field(default=None, ge=1)
-    gpu: int | None = Field(default=None, ge=0, description="the only card that vLLM sees")
+    preset: str = Field(default="", description="Name of the preset.")
+    memory_share: float | None = Field(default=None, gt=0, le=1, description="Share of the card's memory.")
+    max_model_len: int | None = Field(default=None, ge=1, description="Context in tokens.")
+    max_num_seqs: int | None = Field(default=None, ge=1, description="Sequences at once.")
+    gpu: int | None = Field(default=None, ge=0, description="The only card that vLLM sees.")
 
     @field_validator("preset")
     @classmethod

@@ -76,7 +76,7 @@ def test_there_is_a_class_for_every_kind_of_error_by_the_name_that_it_has_in_the
 
 def test_every_event_of_a_stream_is_known() -> None:
     told = inspect.getsource(answer)
-    documented = {line.split("`")[1] for line in told.splitlines() if "SSE `" in line}
+    documented = {line.split("`")[1] for line in told.splitlines() if "Event `" in line}
     assert {
         name for name, kind in models.EVENTS.items() if kind not in (Answer, models.Citation)
     } == documented

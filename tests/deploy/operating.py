@@ -17,6 +17,7 @@ from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
+from deploy.lookup import lookup_router
 from deploy.operator import Operator, operator_router
 from deploy.sample import SAMPLE
 from deploy.uploads import Uploads
@@ -104,7 +105,7 @@ async def operated(
             indexing,
             RiskChoice.of(settings, folder),
         )
-        further = [operator_router(operator), documents_router(operator.indexing)]
+        further = [operator_router(operator), documents_router(indexing), lookup_router(indexing)]
         app = create_gateway(settings, tell_start=_nobody_is_told, further=further)
         async with live(app) as client:
             yield Operated(client, app, indexing)

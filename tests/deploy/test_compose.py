@@ -65,7 +65,7 @@ def test_an_app_accepts_its_variables(app: App, twin: str, monkeypatch: pytest.M
 
 
 def test_the_gateways_container_has_a_quarter_more_memory_than_it_may_need() -> None:
-    """As docs/operations.md adds it up, "Memory of the gateway"."""
+    """As docs/operations/limits.md adds it up, "Memory of the gateway"."""
     settings = GatewaySettings()
     needed = (
         (256 << 20)

@@ -1,5 +1,6 @@
 """What `make` installs with, and that one lock serves every Python that the project is for."""
 
+import json
 import os
 import re
 import subprocess
@@ -79,5 +80,6 @@ def test_the_pythons_that_are_named_are_those_that_are_let_in() -> None:
 
 def test_the_citation_and_the_images_name_the_version() -> None:
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version()
+    assert json.loads((ROOT / "clients/js/package.json").read_text())["version"] == version()
     assert read_env(ROOT / ".env")["LOREGLASS_VERSION"] == version()
     assert f'"LOREGLASS_VERSION" {{ default = "{version()}" }}' in (ROOT / "docker-bake.hcl").read_text()

@@ -15,7 +15,7 @@ from chassis.http.serving import listen
 from chassis.vectors.edge import EdgeStore
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
-from deploy.one_process import Platform, gateway_settings_for, platform
+from deploy.one_process import Platform, gateway_settings_for, greeting, platform
 from deploy.settings import PocketSettings, one_thread_each
 from gateway.settings import GatewaySettings
 from tests.unit.chassis.pictures import encoded, scene
@@ -97,8 +97,20 @@ def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:
     ended = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120)
     taken.close()
     assert ended.returncode == 1
-    assert "LOREGLASS_PORT" in ended.stderr
+    assert "--port" in ended.stderr
     assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("host", "keys", "warned"),
+    [("127.0.0.1", None, False), ("0.0.0.0", None, True), ("0.0.0.0", Path("keys.toml"), False)],
+)
+def test_a_gateway_that_is_open_to_the_network_without_keys_is_warned_about(
+    host: str, keys: Path | None, warned: bool
+) -> None:
+    told = greeting(Platform("http://192.0.2.7:7100", {}), host, keys)
+    assert told.startswith("Loreglass answers at http://192.0.2.7:7100")
+    assert ("Warning: everybody who can reach 0.0.0.0" in told) is warned
 
 
 def test_two_processes_do_not_share_one_index(tmp_path: Path) -> None:

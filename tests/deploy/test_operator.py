@@ -299,6 +299,15 @@ async def test_a_job_is_stopped_at_its_deadline(tmp_path: Path) -> None:
     assert events[-1][1]["problem"]["type"] == "urn:loreglass:problem:deadline_exceeded"
 
 
+def test_a_file_and_a_folder_of_one_name_are_refused_in_either_order(tmp_path: Path) -> None:
+    for first, second in (("x.html/y.html", "x.html"), ("x.html", "x.html/y.html")):
+        uploads = Uploads(tmp_path / first)
+        uploads.keep(first, io.BytesIO(b"words"), 5)
+        with pytest.raises(InvalidRequest, match="same name"):
+            uploads.keep(second, io.BytesIO(b"words"), 5)
+        assert uploads.names() == [first]
+
+
 async def test_without_uploads_a_job_or_a_sample_requests_are_refused(tmp_path: Path) -> None:
     async with operated(tmp_path, sample=tmp_path / "nowhere") as here:
         assert (await here.client.post("/operator/job", json={})).status_code == 422

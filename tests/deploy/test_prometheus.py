@@ -25,7 +25,7 @@ from tests.loopback import taking_posts
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "deploy" / "prometheus"
-RUNBOOK = ROOT / "docs" / "operations.md"
+RUNBOOK = ROOT / "docs" / "operations" / "alerts.md"
 CONFIG, POCKET = HERE / "prometheus.yml", HERE / "pocket.yml"
 ALERTMANAGER = HERE / "alertmanager.yml"
 RULES = sorted((HERE / "rules").glob("*.yml"))

@@ -1,5 +1,6 @@
 """What is installed is what was locked, byte for byte."""
 
+import json
 import re
 import subprocess
 import sys
@@ -59,3 +60,32 @@ def test_secrets_are_not_sent_to_who_builds_images() -> None:
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert {"**/secrets", "**/.env", "**/*.key", "**/*.pem"} <= set(ignored)
     assert max(map(ignored.index, ("**/secrets", "**/.env"))) > ignored.index("!deploy")
+
+
+def _report(version: str, sha256: str) -> str:
+    file = {"metadata": {"name": "torch", "version": version}}
+    return json.dumps(
+        {"install": [{**file, "download_info": {"archive_info": {"hashes": {"sha256": sha256}}}}]}
+    )
+
+
+LOCKED_TORCH = re.findall(
+    r"^torch==(\S+) .*?sha256:(\S+)", (ROOT / "requirements/hashes.txt").read_text(), re.MULTILINE
+)[0]
+
+
+@pytest.mark.parametrize(
+    ("version", "sha256", "accepted"),
+    [
+        (*LOCKED_TORCH, True),
+        (LOCKED_TORCH[0], "0" * 64, False),
+        (f"{LOCKED_TORCH[0]}+cpu", "0" * 64, True),  # PyPI takes no local versions: the user named this index
+    ],
+)
+def test_a_wheel_of_torch_from_pypi_must_be_the_locked_one(
+    tmp_path: Path, version: str, sha256: str, accepted: bool
+) -> None:
+    (tmp_path / "torch.json").write_text(_report(version, sha256))
+    command = [sys.executable, "-S", str(ROOT / "requirements/torch_files.py"), str(tmp_path / "torch.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) is accepted, done.stderr

@@ -19,11 +19,11 @@ from bench.peers import FASTAPI, HAYSTACK, OPEA, ask, installed, peer
 from bench.ports import free_ports
 from bench.processes import serving
 from bench.replies import Reply, fate_of, reply_of
-from bench.report import About, section, write
+from bench.report import About, page, write
 
 pytestmark = pytest.mark.anyio
 
-ABOUT = About("one", "1. One", "Shows something.", "be quick.")
+ABOUT = About("one", "One", "Shows something.", "be quick.")
 TABLE = Table(("what", "ms"), (("a", "1.0"), ("b", "2.0")), "It is quick.", ("Measured twice.",))
 
 
@@ -135,15 +135,13 @@ def test_every_request_ends_in_exactly_one_way(reply: Reply, ms: float, fate: st
     assert fate_of(reply, ms, deadline_ms=10_000) == fate
 
 
-def test_only_the_sections_that_ran_are_written_anew(tmp_path: Path) -> None:
-    page, order = tmp_path / "benchmarks.md", ["one", "two"]
-    first = {"one": section(ABOUT, [TABLE], "a", "m"), "two": "<!-- bench:two -->\n## 2. Two\n\nOld.\n"}
-    write(order, first, page)
-    before = page.read_text("utf-8")
-    write(order, {}, page)
-    assert page.read_text("utf-8") == before
-    write(order, {"two": "<!-- bench:two -->\n## 2. Two\n\nNew.\n"}, page)
-    assert page.read_text("utf-8") == before.replace("Old.", "New.")
+def test_a_benchmark_writes_its_own_page_only(tmp_path: Path) -> None:
+    (tmp_path / "two.md").write_text("Old.", "utf-8")
+    write("one", page(ABOUT, [TABLE], "make one", "a machine"), tmp_path)
+    assert (tmp_path / "two.md").read_text("utf-8") == "Old."
+    text = (tmp_path / "one.md").read_text("utf-8")
+    assert text.startswith("# One\n\nShows something.\n\n**Goal:** be quick.\n\n| what | ms |")
+    assert text.endswith("It is quick.\n\n- Measured twice.\n\n`make one` on a machine.\n")
 
 
 def test_no_port_is_one_that_an_outgoing_connection_may_be_lent() -> None:
@@ -183,7 +181,7 @@ def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(name: st
 )
 def test_several_benchmarks_are_named_at_once(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     ran: list[str] = []
-    monkeypatch.setattr(command, "_section", lambda benchmark, _: ran.append(benchmark.about.name) or "")
+    monkeypatch.setattr(command, "_page", lambda benchmark, _: ran.append(benchmark.about.name) or "")
     app = typer.Typer()
     app.command()(command.main)
     ended = CliRunner().invoke(app, [*words, "--quick"])

@@ -299,7 +299,7 @@ def test_file_that_is_not_a_photo_is_refused(open_page: Open, tmp_path: Path) ->
     text.write_text("notes")
     with open_page() as (wearer, _):
         wearer.page.locator("#file").set_input_files(text)
-        expect(wearer.page.locator("#hint")).to_have_text("That is no photo.")
+        expect(wearer.page.locator("#hint")).to_have_text("This file is not a photo.")
         wearer.page.locator("#file").set_input_files(broken)
         wearer.page.locator("#stage[data-showing=unseen]").wait_for()
         wearer.ask("Who wrote this?")

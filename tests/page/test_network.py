@@ -190,3 +190,35 @@ def test_page_loads_little_and_only_from_this_server(open_page: Open) -> None:
     assert len(loaded) > 15
     assert all(address.startswith(world.url) for address, _ in loaded)
     assert sum(size for _, size in loaded) <= 150_000
+
+
+def test_a_scanned_token_becomes_the_key_that_questions_carry(open_page: Open) -> None:
+    with open_page() as (wearer, world):
+        exchanged: list[str] = []
+
+        def exchange(route: Route) -> None:
+            exchanged.append(route.request.post_data_json["token"])
+            route.fulfill(status=201, json={"key": "lg_phone"})
+
+        wearer.page.route("**/devices/join", exchange)
+        wearer.page.goto("about:blank")
+        wearer.page.goto(f"{world.url}/#join=once")
+        expect(wearer.page.locator("body[data-ready=yes]")).to_be_attached()
+        assert exchanged == ["once"]
+        assert wearer.page.url == f"{world.url}/"
+        with wearer.page.expect_request("**/answer") as asked:
+            wearer.ask(QUESTIONS[0])
+        assert asked.value.headers["authorization"] == "Bearer lg_phone"
+
+
+def test_a_token_that_was_used_is_explained(open_page: Open) -> None:
+    with open_page() as (wearer, world):
+        problem = {
+            "type": "urn:loreglass:problem:unauthorized",
+            "detail": "This code was used.",
+            "status": 401,
+        }
+        wearer.page.route("**/devices/join", lambda route: route.fulfill(status=401, json=problem))
+        wearer.page.goto("about:blank")
+        wearer.page.goto(f"{world.url}/#join=twice")
+        expect(wearer.page.locator("#key-fault")).to_have_text("This code was used.")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from anyio.from_thread import BlockingPortal
@@ -224,3 +225,29 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     page.reload()
     expect(page.get_by_label("Careful")).to_be_checked()
     assert made not in page.content()
+
+
+def test_without_lan_the_view_says_how_a_phone_is_added(address: str, page: Page) -> None:
+    page.goto(f"{address}/operator")
+    page.get_by_role("button", name="Show a code").click()
+    page.get_by_text("Start it with: loreglass serve --lan").wait_for()
+
+
+def test_a_phone_joins_by_the_code_of_the_view(
+    tmp_path: Path, portal: BlockingPortal, browser: Browser, page: Page
+) -> None:
+    settings = PocketSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path)
+    with portal.wrap_async_context_manager(platform(settings)) as running:
+        page.goto(f"{running.gateway_url}/operator")
+        page.get_by_role("button", name="Show a code").click()
+        page.get_by_alt_text("QR code of the address").wait_for()
+        assert violations(page) == []
+        joining = urlsplit(page.locator("#invitation code").first.inner_text())
+        phone = browser.new_context(ignore_https_errors=True)  # as after "visit this site anyway"
+        seen = phone.new_page()
+        seen.goto(joining._replace(netloc=f"127.0.0.1:{joining.port}").geturl())
+        seen.locator("body[data-ready=yes]").wait_for(state="attached")
+        key = seen.evaluate("() => Object.values(localStorage).find((value) => value.includes('lg_'))")
+        phone.close()
+    assert key
+    assert seen.url.endswith("/")

@@ -42,7 +42,7 @@ def data(
     """Make samples to train on from RUNs, which must have been asked with `--model-calls`.
 
     The tasks question and domain need no answers: there a RUN may be any DATASET that `eval run` takes.
-    The same command goes on where it stopped; nobody is asked to judge the same thing twice.
+    Run the same command again to continue; nothing is judged twice.
     A judge's key is read from LOREGLASS_JUDGE_KEY.
     """
     import anyio

@@ -29,7 +29,7 @@ def reader(
     tune: Tune,
     out: Annotated[Path, typer.Option(help="the run's folder; one that was broken off goes on")],
     epochs: Annotated[float, typer.Option(help="over the rows with spans")] = 2.0,
-    seed: int = 1,
+    seed: Annotated[int, typer.Option(help="of the fit")] = 1,
     threads: Annotated[int, typer.Option(min=1, help="of the CPU")] = 2,
     bf16: Annotated[bool, typer.Option(help="faster on processors with AVX-512 BF16 or AMX")] = False,
     limit: Annotated[int, typer.Option(help="questions of each file that calibrate")] = 500,

@@ -31,7 +31,7 @@ def report(
     model: ModelName = "",
     concurrency: Concurrency = 4,
 ) -> None:
-    """Compare what the model of each RUN said before and after, and say what of it not to believe.
+    """Compare the answers of each RUN's model before and after, with warnings about weak evidence.
 
     Judgements are kept in the RUN. A judge's key is read from LOREGLASS_JUDGE_KEY.
     """

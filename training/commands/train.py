@@ -73,7 +73,7 @@ def sft(
 ) -> None:
     """Teach a vision-language model the tasks of DATA, by the settings of CONFIG.
 
-    The same command goes on where it stopped, to the same result.
+    Run the same command again to continue, with the same result.
     """
     from training.libraries import require
     from training.sft.settings import SftConfig
@@ -99,7 +99,7 @@ def grpo(
     """Train tool plans and filtering on the questions of DATA, by the settings of CONFIG.
 
     The services must run, with an index: LOREGLASS_GATEWAY_IMAGE_SEARCH_URL and the like say where, as for
-    the gateway. The same command goes on where it stopped.
+    the gateway. Run the same command again to continue.
     """
     from chassis.http.serving import from_environment
     from gateway.settings import GatewaySettings
@@ -126,7 +126,7 @@ def head(config: Config, data: Data = None, out: Out = None, given: Set = None) 
     """Fit a small head on DATA, beside models that stay as they are; CONFIG says which.
 
     domain-router on samples of the task `domain`, coarse-reranker of `passages`, search-router of `draft`.
-    The same command goes on where it stopped.
+    Run the same command again to continue.
     """
     from training.heads.settings import AnyHead, CoarseRerankerConfig, DomainRouterConfig, SearchRouterConfig
     from training.libraries import require

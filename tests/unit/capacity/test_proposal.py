@@ -189,7 +189,7 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"node.memory_gb": float("nan")}, "node.memory_gb: Input should be a finite number"),
         ({"node.cards": 0}, "node.cards: Input should be greater than or equal to 1"),
         ({"node.headroom_gb": 48}, "node: headroom_gb 48 is all of memory_gb 48"),
-        ({"node.memroy": 1}, "node.memroy: there is no such field"),
+        ({"node.memroy": 1}, "node.memroy: unknown field"),
         ({"latencies": "h100"}, "latencies: Input should be 'l40s' or 'pocket'"),
         ({"vlm.preset": "gpt-5"}, "vlm: unknown preset 'gpt-5'; use one of llama-3.2-11b-vision,"),
         ({"vlm.gpu": "cpu"}, "vlm: the model server needs a card"),

@@ -180,3 +180,13 @@ async def test_files_of_a_form_need_no_temporary_folder(
     monkeypatch.setattr("tempfile.tempdir", "/nowhere/at/all")
     reply = await client.post("/form", files={"file": b"x" * (MIB - 1_000)})
     assert reply.json() == {"bytes": MIB - 1_000}
+
+
+def test_one_tenant_has_its_share_from_whatever_addresses(clock: Clock) -> None:
+    budget = UploadBudget(8 * MIB, clock=clock, share_per_tenant=0.5)
+    budget.open(HERE, 3 * MIB, list, "acme")
+    with pytest.raises(Overloaded):
+        budget.open(THERE, 2 * MIB, list, "acme")
+    budget.open(THERE, 3 * MIB, list, "bolt").close()
+    budget.open(THERE, 5 * MIB, list)
+    assert budget.held_bytes == 8 * MIB

@@ -290,3 +290,13 @@ async def test_board_that_disconnects_half_way_leaves_nothing_behind(world: Worl
     await world.quiet()
     assert (await by_board(world, "Who wrote this book?")).json()["success"]
     assert world.reasoner.queries[-1].history == ()
+
+
+async def test_devices_without_keys_and_with_one_name_are_apart_by_their_addresses(world: World) -> None:
+    params = {"session": "anna", "question": "Who wrote this book?"}
+    for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):
+        transport = httpx.AsyncHTTPTransport(local_address=address)
+        async with httpx.AsyncClient(transport=transport, base_url=world.url) as device:
+            files = {"photo": ("a.jpg", PHOTO)}
+            await device.post("/devices/photo-question", files=files, params=params)
+    assert [len(ask.history) for ask in world.reasoner.queries] == [0, 1, 0]

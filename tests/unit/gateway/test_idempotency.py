@@ -122,4 +122,9 @@ async def test_without_redis_a_question_is_answered(
 ) -> None:
     async with gateway_before(services, sessions="redis", redis_url="redis://127.0.0.1:1/0") as world:
         answer = Answer.model_validate_json((await ask(world)).content)
+        going_on = {"question": "And who wrote it?", "session_id": answer.session_id}
+        follow_up = await world.client.post("/answer", json=going_on)
     assert answer.reason == "answered"
+    assert "session" in answer.degraded  # its id leads nowhere
+    assert follow_up.status_code == 503
+    assert follow_up.json()["detail"] == "The session store does not answer."

@@ -1,6 +1,7 @@
 """A tenant may ask so much, and is told when it may ask again; others do not notice."""
 
 import uuid
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -236,3 +237,46 @@ async def test_readiness_says_that_redis_is_away(services: FakeServices) -> None
         ready = await world.client.get("/health/ready")
     assert ready.status_code == 200
     assert ready.json()["checks"]["redis"] == "dependency_unavailable"
+
+
+async def test_uploads_of_a_tenant_have_a_share_of_the_room(services: FakeServices, keys: Path) -> None:
+    room = {"max_body_bytes": 2**20, "max_upload_bytes": 4 * 2**20, "tenant_upload_share": 0.25}
+    async with gateway_before(services, keys=keys, **room) as world:
+        replies = []
+
+        async def upload(key: ApiKey) -> None:
+            whole = 2**20 - 5_000
+
+            async def body() -> AsyncIterator[bytes]:
+                yield b"x" * 1_000
+                if len(replies) < 1:
+                    await arrived.wait()
+                yield b"x" * (whole - 1_000)
+
+            headers = bearer(key) | {"Content-Length": str(whole), "Content-Type": "application/json"}
+            replies.append(await world.client.post("/answer", content=body(), headers=headers))
+
+        arrived = anyio.Event()
+        async with side_by_side() as group:
+            group.start_soon(upload, ACME)
+            await anyio.wait_all_tasks_blocked()
+            refused = await world.client.post("/answer", content=b"x" * 20_000, headers=bearer(ACME))
+            other = await world.client.post("/answer", content=b"x" * 20_000, headers=bearer(BOLT))
+            arrived.set()
+    assert (refused.status_code, refused.headers["retry-after"]) == (503, "2")
+    assert other.status_code != 503
+    assert replies[0].status_code != 503
+
+
+async def test_metrics_name_tenants_to_an_operator_only(services: FakeServices, tmp_path: Path) -> None:
+    keys, chief = tmp_path / "keys.toml", ApiKey.new()
+    entries = (entry(ACME, "acme", "interactive"), entry(chief, "chief", "interactive", operator=True))
+    keys.write_text("\n".join(entries))
+    async with gateway_before(services, keys=keys) as world:
+        await world.client.post("/answer", json={"question": QUESTION}, headers=bearer(ACME))
+        texts = [
+            (await world.client.get("/metrics", headers=headers)).text
+            for headers in ({}, bearer(ACME), bearer(chief), {"Authorization": "Bearer x"})
+        ]
+    assert ["acme" in text for text in texts] == [False, False, True, False]
+    assert all("loreglass_questions_total" in text for text in texts)

@@ -143,7 +143,7 @@ def test_draft_that_needs_more_than_the_photo_is_never_direct() -> None:
         ({"intercept": float("nan")}, "intercept"),
         ({"intercept": "-2"}, "intercept"),
         ({"fitted_on": [{**ARTEFACT["fitted_on"][0], "sha256": "none"}]}, "sha256"),
-        ({"note": "mine"}, "no such field"),
+        ({"note": "mine"}, "unknown field"),
     ],
     ids=["format", "fewer", "order", "more", "nan", "text", "digest", "unknown"],
 )

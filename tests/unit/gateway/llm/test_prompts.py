@@ -203,7 +203,19 @@ def test_follow_up_prompt_has_history_and_entity() -> None:
 
 @pytest.mark.parametrize(
     "special",
-    ["<|eot_id|>", "<|image|>", "</s>", "<<<end>>>", "[INST]", "<image>", "[AUDIO]", "[gMASK]", "[ /INST ]"],
+    [
+        "<|eot_id|>",
+        "<|image|>",
+        "</s>",
+        "<<<end>>>",
+        "[INST]",
+        "<image>",
+        "[AUDIO]",
+        "[gMASK]",
+        "[ /INST ]",
+        "[ INST ]",
+        "[MIDDLE]",
+    ],
 )
 def test_control_tokens_are_removed_from_prompts(special: str) -> None:
     ask = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))

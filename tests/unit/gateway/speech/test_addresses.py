@@ -1,7 +1,11 @@
 """Addresses of speech end with their time, however long the text is kept."""
 
-import pytest
+from typing import Any
 
+import pytest
+from structlog.testing import capture_logs
+
+from bench.ports import free_ports
 from chassis.errors import NotFound
 from gateway.speech.spoken_answers import PATH, SignedSpeechUrls, SpokenText
 from gateway.state import Priority
@@ -41,17 +45,20 @@ async def test_gateways_with_the_same_secret_take_each_others_addresses_and_no_o
         await two.find(address)
 
 
-@pytest.mark.parametrize("redis", [False, True])
-async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_do_not(redis: bool) -> None:
-    settings = {"tts_url": "http://127.0.0.1:1", **({"sessions": "redis"} if redis else {})}
+@pytest.mark.parametrize("shared", [False, True])
+async def test_gateways_that_share_redis_agree_without_a_set_secret_and_others_do_not(
+    redis_url: str, shared: bool
+) -> None:
+    settings: dict[str, Any] = {"tts_url": "http://127.0.0.1:1"}
+    settings |= {"sessions": "redis", "redis_url": redis_url} if shared else {}
     async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
-        assert one.voice.signed_urls is not None
-        assert two.voice.signed_urls is not None
-        store = MemoryStore()
-        one.voice.signed_urls._store = two.voice.signed_urls._store = store
-        address = part(await one.voice.signed_urls.give(SAYING))
-        if redis:
-            assert await two.voice.signed_urls.find(address) == SAYING
-        else:
-            with pytest.raises(NotFound):
-                await two.voice.signed_urls.find(address)
+        assert (one.signing_secret == two.signing_secret) is shared
+
+
+async def test_gateways_start_with_a_secret_of_their_own_while_redis_is_away() -> None:
+    [port] = free_ports(1)
+    settings = {"sessions": "redis", "redis_url": f"redis://127.0.0.1:{port}/0"}
+    with capture_logs() as lines:
+        async with wired_gateway(**settings) as one, wired_gateway(**settings) as two:
+            assert one.signing_secret != two.signing_secret
+    assert [line["event"] for line in lines].count("signing_secret_not_shared") == 2

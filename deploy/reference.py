@@ -1,0 +1,236 @@
+"""`python -m deploy.reference`: write docs/reference, made from the contracts, the settings and the command.
+
+A test compares the pages with the code.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import is_dataclass
+from datetime import datetime
+from enum import Enum
+from pathlib import Path
+from types import NoneType
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr
+from pydantic.fields import FieldInfo
+from pydantic_settings import BaseSettings
+from typer.main import get_command
+
+import deploy.command  # noqa: F401 - adds its commands to the app
+from chassis.errors import ERROR_TABLE, LoreglassError
+from chassis.settings import AppSettings, ServiceAccess
+from clients.cli import app as command
+from clients.settings import ClientSettings
+from contracts import answer
+from contracts.errors import Problem
+from corpus.settings import CorpusSettings
+from deploy.inventory import APPS
+from deploy.openapi import document
+from deploy.reference_words import EVENTS, REASONS, REMEDIES
+from deploy.settings import PocketSettings
+from services.vlm.settings import ServeSettings
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "reference"
+_MODELS: tuple[type[BaseModel], ...] = (
+    answer.AnswerRequest,
+    answer.ImageInput,
+    answer.AudioInput,
+    answer.Experiment,
+    answer.Answer,
+    answer.Citation,
+    answer.LookedAt,
+    answer.ModelUsage,
+    answer.Explanation,
+    answer.Trace,
+    answer.StageTrace,
+    answer.PlanTrace,
+    Problem,
+)
+_TYPES = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    bytes: "base64 string",
+    datetime: "date and time",
+}
+
+
+def _table(headers: Sequence[str], rows: Iterator[Sequence[str]]) -> str:
+    lines = (headers, ["---"] * len(headers), *rows)
+    return "\n".join(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines)
+
+
+def _first_line(documented: Any) -> str:
+    return str(documented.__doc__ or "").strip().partition("\n")[0]
+
+
+def _type(annotation: Any) -> str:
+    """Return a type in JSON's words; other contracts are links to their tables."""
+    if annotation in _TYPES:
+        return _TYPES[annotation]
+    arguments = [each for each in get_args(annotation) if each is not NoneType]
+    if isinstance(annotation, type) and issubclass(annotation, Enum):
+        return " or ".join(f"`{each.value}`" for each in annotation)
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        known = annotation in _MODELS
+        return f"[{annotation.__name__}](#{annotation.__name__.lower()})" if known else annotation.__name__
+    if get_origin(annotation) is list:
+        return f"list of {_type(arguments[0])}"
+    if get_origin(annotation) is dict:
+        return f"object of {_type(arguments[1])}s"
+    return _type(arguments[0]) + (" or null" if NoneType in get_args(annotation) else "")
+
+
+def _default(field: FieldInfo) -> str:
+    value = field.default
+    if field.is_required():
+        return "required"
+    if isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, SecretStr) or is_dataclass(value) or field.default_factory is not None:
+        return ""
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, int) and value and value % 2**20 == 0:
+        return f"`{value}` ({value >> 20} MiB)"
+    return f"`{value}`" if value or value == 0 else ""
+
+
+def _fields(model: type[BaseModel]) -> str:
+    fields = model.model_fields.items()
+    rows = ((f"`{name}`", _type(field.annotation), field.description or "") for name, field in fields)
+    return _table(("field", "type", ""), rows)
+
+
+def _routes() -> Iterator[Sequence[str]]:
+    for path, methods in document("gateway")["paths"].items():
+        for method, route in methods.items():
+            yield (
+                f"`{method.upper()} {path}`",
+                " ".join(route.get("description", "").partition("\n\n")[0].split()),
+            )
+
+
+def _errors() -> Iterator[Sequence[str]]:
+    for error in sorted(LoreglassError.__subclasses__(), key=lambda each: ERROR_TABLE[each.kind].status):
+        yield (
+            f"`{error.kind.value}`",
+            str(ERROR_TABLE[error.kind].status),
+            ERROR_TABLE[error.kind].title,
+            REMEDIES[error.kind],
+        )
+
+
+def api() -> str:
+    """Return the page of the gateway's routes, fields, events and errors."""
+    parts = [
+        "# API reference",
+        "The guide is [Asking it](../api.md). A running gateway serves an interactive reference at "
+        "`/docs`, and its OpenAPI document at `/openapi.json`. Routes under `/v1/` follow OpenAI's API.",
+        "## Routes",
+        _table(("route", ""), _routes()),
+        "## Fields",
+        "`POST /answer` takes an `AnswerRequest` as JSON, or its fields as `multipart/form-data` with "
+        "`image` and `audio` as files. It replies with an `Answer`.",
+    ]
+    for model in _MODELS:
+        parts += [f"### {model.__name__}", _first_line(model), _fields(model)]
+    parts += ["## Events", "With `Accept: text/event-stream` the reply is a stream of events."]
+    for name, (model, text) in EVENTS.items():
+        parts += [f"### `{name}`", text, _fields(model)]
+    parts += [
+        "## Reasons",
+        _table(("`reason`", "meaning"), ((f"`{each.value}`", REASONS[each]) for each in answer.Reason)),
+        "## Errors",
+        "An error reply is a [Problem](#problem) with the media type `application/problem+json`. The end "
+        "of its `type` is the kind. `Retry-After` says when to try again.",
+        _table(("kind", "status", "title", "what to do"), _errors()),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _settings(
+    settings: type[BaseSettings], prefix: str = "", without: type[BaseSettings] | None = None
+) -> str:
+    prefix = prefix or str(settings.model_config.get("env_prefix", ""))
+    shared = without.model_fields if without else {}
+
+    def rows() -> Iterator[Sequence[str]]:
+        for name, field in settings.model_fields.items():
+            same = name in shared and shared[name].default == field.default
+            nested = isinstance(field.annotation, type) and issubclass(field.annotation, BaseSettings)
+            if not same and not nested:
+                yield f"`{prefix}{name.upper()}`", _default(field), field.description or ""
+
+    return _table(("variable", "default", ""), rows())
+
+
+def settings() -> str:
+    """Return the page of all environment variables."""
+    parts = [
+        "# Settings",
+        "Settings are environment variables. With a wrong value an app does not start, and says why. "
+        "Which engines there are: [engines](../engines.md).",
+        "## `loreglass serve` and the clients",
+        _settings(PocketSettings),
+        _settings(ClientSettings),
+        _settings(CorpusSettings),
+        "## Gateway",
+        "It also has the settings of [every app](#every-app), with the prefix `LOREGLASS_GATEWAY_`.",
+        _settings(APPS[0].settings, without=AppSettings),
+        "## Every app",
+        "The gateway and every service have these, each under its own name: `LOREGLASS_OCR_PORT`.",
+        _settings(AppSettings, "LOREGLASS_…_"),
+        "## Service tokens",
+        _settings(ServiceAccess),
+    ]
+    for app in APPS[1:]:
+        parts += [f"## {app.name}", f"[About this service](../../services/{app.name}/README.md)."]
+        parts.append(_settings(app.settings, without=AppSettings))
+    parts += ["## vLLM (`python -m services.vlm`)", _settings(ServeSettings)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _option(parameter: Any) -> Sequence[str]:
+    name = parameter.metavar if parameter.param_type_name == "argument" else ", ".join(parameter.opts)
+    name = name or parameter.name.upper()
+    value = parameter.default
+    value = "" if value is None or value is False or callable(value) else str(getattr(value, "value", value))
+    default = "required" if parameter.required else value.replace(f"{ROOT}/", "")
+    return f"`{name}`", f"`{default}`" if default not in ("", "required") else default, parameter.help or ""
+
+
+def _commands(group: Any, path: str) -> Iterator[str]:
+    below = getattr(group, "commands", {})
+    if path.count(" ") < 2:
+        yield f"{'##' if path.count(' ') else '#'} `{path}`" if path != "loreglass" else "# Command line"
+    else:
+        yield f"### `{path}`"
+    yield (group.help or "").strip()
+    if not below and group.params:
+        yield _table(("argument or option", "default", ""), map(_option, group.params))
+    for name in sorted(below):
+        yield from _commands(below[name], f"{path} {name}")
+
+
+def cli() -> str:
+    """Return the page of the command `loreglass`."""
+    return "\n\n".join(part for part in _commands(get_command(command), "loreglass") if part) + "\n"
+
+
+PAGES: dict[str, Callable[[], str]] = {"api.md": api, "settings.md": settings, "cli.md": cli}
+
+
+def main() -> None:
+    """Write every page."""
+    FOLDER.mkdir(exist_ok=True)
+    for name, page in PAGES.items():
+        (FOLDER / name).write_text(page(), "utf-8")
+        sys.stderr.write(f"wrote {FOLDER / name}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""The reference pages are those that the code makes."""
+
+import pytest
+
+from chassis.errors import ERROR_TABLE
+from contracts.answer import Reason
+from deploy.reference import FOLDER, PAGES
+from deploy.reference_words import REASONS, REMEDIES
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_page_is_the_one_that_the_code_makes(name: str) -> None:
+    assert (FOLDER / name).read_text("utf-8") == PAGES[name](), "Run `make reference` and commit the page."
+
+
+def test_every_reason_and_every_error_is_explained() -> None:
+    assert set(REASONS) == set(Reason)
+    assert set(REMEDIES) == set(ERROR_TABLE)
+
+
+def test_every_field_and_setting_is_described() -> None:
+    rows = [line for name in PAGES for line in PAGES[name]().splitlines() if line.startswith("| `")]
+    assert [row for row in rows if row.endswith(" |  |")] == []

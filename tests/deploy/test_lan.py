@@ -1,0 +1,173 @@
+"""`loreglass serve --lan`: a certificate of its own, and a key for each device that was invited."""
+
+import re
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from chassis.errors import Unauthorized
+from chassis.startup import WrongSettings
+from deploy.certificate import RENEW_BEFORE, VALID_FOR, MachineNames, OwnCertificate
+from deploy.invitations import GOOD_FOR_S, Invitations
+from deploy.lan import Lan
+from deploy.one_process import platform
+from deploy.settings import PocketSettings
+from gateway.serving.tenants import Keys
+from gateway.settings import GatewaySettings
+
+NOW = datetime(2026, 5, 1, tzinfo=UTC)
+NAMES = MachineNames(("laptop", "laptop.local"), ("192.168.1.5",))
+
+
+class Machine:
+    """A clock and names that a test changes."""
+
+    def __init__(self) -> None:
+        self.now, self.names = NOW, NAMES
+
+    def certificate(self, folder: Path) -> OwnCertificate:
+        return OwnCertificate(folder, lambda: self.now, lambda: self.names)
+
+
+def test_a_certificate_stays_until_it_is_nearly_over(tmp_path: Path) -> None:
+    machine = Machine()
+    certificate = machine.certificate(tmp_path / "lan")
+    assert certificate.renew()
+    first, key = certificate.fingerprint(), certificate.key_file.read_bytes()
+    machine.now = NOW + VALID_FOR - RENEW_BEFORE - timedelta(hours=1)
+    assert not certificate.renew()
+    machine.now += timedelta(hours=2)
+    assert certificate.renew()
+    assert certificate.fingerprint() != first
+    assert certificate.key_file.read_bytes() == key
+    assert certificate.key_file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_new_address_needs_a_new_certificate(tmp_path: Path) -> None:
+    machine = Machine()
+    certificate = machine.certificate(tmp_path)
+    certificate.renew()
+    machine.names = MachineNames(NAMES.hosts, ("10.0.0.9",))
+    assert certificate.renew()
+
+
+@pytest.mark.parametrize("name", ["certificate.pem", "key.pem"])
+def test_a_broken_file_is_replaced(tmp_path: Path, name: str) -> None:
+    certificate = Machine().certificate(tmp_path)
+    certificate.renew()
+    (tmp_path / name).write_text("no PEM")
+    assert certificate.renew()
+    certificate.load_into(ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER))
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(WrongSettings, match="file/lan: no certificate can be kept"):
+        Machine().certificate(tmp_path / "file" / "lan").renew()
+
+
+def invited(tmp_path: Path, clock: list[float]) -> tuple[Invitations, Path]:
+    keys = tmp_path / "keys.toml"
+    keys.touch(0o600)
+    return Invitations(lambda: "https://192.168.1.5:7143", keys, lambda: clock[0]), keys
+
+
+def token_of(url: str) -> str:
+    return url.partition("#join=")[2]
+
+
+def test_a_token_gives_one_key_and_each_device_is_a_tenant_of_its_own(tmp_path: Path) -> None:
+    invitations, file = invited(tmp_path, [0.0])
+    first, second = (invitations.accept(token_of(invitations.invite().url)) for _ in range(2))
+    keys = Keys.load(file)
+    tenants = {keys.caller(f"Bearer {key.text}", None).tenant for key in (first, second)}
+    assert tenants == {f"device-{first.prefix}", f"device-{second.prefix}"}
+    assert first.text not in file.read_text()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_token_is_refused_a_second_time_or_late_or_unknown(tmp_path: Path) -> None:
+    clock = [0.0]
+    invitations, file = invited(tmp_path, clock)
+    used, late = (token_of(invitations.invite().url) for _ in range(2))
+    invitations.accept(used)
+    clock[0] = GOOD_FOR_S
+    for token in (used, late, "", "ä"):
+        with pytest.raises(Unauthorized):
+            invitations.accept(token)
+    assert len(re.findall("sha256", file.read_text())) == 1
+
+
+def test_few_invitations_are_open_at_one_time(tmp_path: Path) -> None:
+    invitations, _ = invited(tmp_path, [0.0])
+    tokens = [token_of(invitations.invite().url) for _ in range(9)]
+    with pytest.raises(Unauthorized):
+        invitations.accept(tokens[0])
+    invitations.accept(tokens[1])
+
+
+@pytest.mark.anyio
+async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    settings = PocketSettings(port=0, service_port=0, lan=True, lan_port=0, data_dir=tmp_path / "data")
+    question, as_json = {"question": "Who wrote this book?"}, {"Content-Type": "application/json"}
+    with capture_logs() as lines:
+        async with platform(settings) as running:
+            lan = running.lan
+            assert lan is not None
+            shown = lan.described()
+            port = lan.tls.listener.getsockname()[1]
+            trust = ssl.create_default_context(cafile=lan.certificate.file)
+            async with (
+                httpx.AsyncClient(base_url=f"https://127.0.0.1:{port}", verify=trust, timeout=60) as phone,
+                httpx.AsyncClient(base_url=running.gateway_url, timeout=60) as here,
+            ):
+                from_lan = {"X-Forwarded-For": "192.168.1.20"}  # a packet from there cannot be sent here
+                stranger = await phone.post("/answer", json=question, headers=from_lan)
+                [token] = re.findall(r"#join=(\S+)", shown)
+                joined = await phone.post("/devices/join", json={"token": token}, headers=from_lan)
+                key = {"Authorization": f"Bearer {joined.json()['key']}", **from_lan}
+                answered = await phone.post("/answer", json=question, headers=key)
+                again = await phone.post("/devices/join", json={"token": token})
+                operator = await phone.post("/operator/invitations", headers=key)
+                local = await here.post("/answer", json=question)
+                chat_client = {"Authorization": "Bearer sk-none-needed"}
+                with_some_key = await here.post("/answer", json=question, headers=chat_client)
+                odd = await here.post("/devices/join", content=b'{"token": "\\ud800"}', headers=as_json)
+                invitation = await here.post("/operator/invitations")
+                foreign = await here.post(
+                    "/answer", json=question, headers={"Origin": "https://evil.example"}
+                )
+    assert (stranger.status_code, joined.status_code, answered.status_code) == (401, 201, 200)
+    assert (again.status_code, operator.status_code, foreign.status_code) == (401, 401, 403)
+    assert (local.status_code, with_some_key.status_code, invitation.status_code) == (200, 200, 201)
+    assert odd.status_code in (401, 422)
+    assert invitation.json()["code"].startswith("data:image/svg+xml")
+    assert invitation.json()["fingerprint"] in shown
+    assert token not in str(lines)
+    assert joined.json()["key"] not in str(lines)
+
+
+@pytest.mark.anyio
+async def test_a_platform_for_this_machine_alone_says_how_to_open_it(tmp_path: Path) -> None:
+    settings = PocketSettings(port=0, service_port=0, data_dir=tmp_path)
+    async with platform(settings) as running, httpx.AsyncClient(base_url=running.gateway_url) as here:
+        reply = await here.post("/operator/invitations")
+    assert reply.status_code == 501
+    assert "loreglass serve --lan" in reply.json()["detail"]
+
+
+def test_keys_of_the_operator_are_wanted_from_this_machine_too(tmp_path: Path) -> None:
+    keys = tmp_path / "keys.toml"
+    keys.touch()
+    settings = PocketSettings(lan=True, lan_port=0, data_dir=tmp_path)
+    lan = Lan.open(settings, keys)
+    lan.tls.listener.close()
+    assert lan.settings(GatewaySettings(keys=keys)).local_without_key is False
+    assert lan.settings(GatewaySettings()).local_without_key is True
