@@ -67,11 +67,8 @@ class KeysFileEditor:
         """Write the text if it differs from the file in nothing but the keys, and has these."""
         if _content_of(text) != self._content().model_copy(update={"key": list(keys)}):
             raise CollectionConflict("The keys file has an unusual layout. Change it by hand.")
-        fresh = self._path.with_name(f".{self._path.name}.new")
         try:
-            fresh.touch()
-            fresh.chmod(self._path.stat().st_mode & 0o777)
-            replace_bytes(self._path, text.encode(), fresh)
+            replace_bytes(self._path, text.encode(), mode=self._path.stat().st_mode & 0o777)
         except OSError as error:
             raise DependencyUnavailable(f"The keys file cannot be written ({error.strerror}).") from error
 
