@@ -13,7 +13,6 @@ from rich.console import Console
 
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
 from evaluation.data.opening import open_dataset
-from evaluation.data.photos import progress_bars
 from evaluation.data.squad import squad_choice
 from evaluation.runs.asking import Asking, RunStopped
 from evaluation.runs.running import Task, make_run, reached, write_pages
@@ -117,10 +116,9 @@ async def _make(task: Task, gateway_url: str | None) -> None:
 
 
 def opened_dataset(source: str, **choice: Any) -> Dataset:
-    """The dataset, with a progress bar where opening takes long; else ends the command with why not."""
+    """The dataset; else ends the command with why not."""
     try:
-        with progress_bars() as on_progress:
-            return open_dataset(source, on_progress=on_progress, **choice)
+        return open_dataset(source, **choice)
     except DatasetError as error:
         raise typer.BadParameter(str(error), param_hint="DATASET") from error
 

@@ -1,16 +1,15 @@
 """Builds a data set from evaluation runs: the same folder from the same runs, whenever it is interrupted."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import anyio
 
 from evaluation.calibration.proposals import Judging, drafts_of
 from evaluation.calibration.replay import CalibrationError
-from evaluation.data.photos import OnProgress, unseen
+from evaluation.data.progress import bar
 from evaluation.judging.verdicts import Judge
 from evaluation.runs.store import Run, load_run
 from training.data.referee import NoJudgement, RememberingReferee
@@ -45,8 +44,6 @@ DEFAULT_TASKS = (Task.QUERY, Task.RERANK, Task.ANSWER)
 _AT_ONCE = 8
 _MANY = 0.9
 """A share of all labels that says the same teaches nothing else."""
-
-Watch = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +93,7 @@ class Built:
         return found
 
 
-async def build(
-    plan: Plan,
-    referee: RememberingReferee,
-    judge: Judge,
-    watch: Watch = lambda each, _: each,
-    on_progress: OnProgress = unseen,
-) -> Built:
+async def build(plan: Plan, referee: RememberingReferee, judge: Judge) -> Built:
     """Write the data set.
 
     Raises `UnreadableData`, `RunError`, `DatasetError`, `JudgeDown` and `CalibrationError`.
@@ -111,16 +102,16 @@ async def build(
     tasks, album = Tasks(referee, plan.augmented), Album(plan.out, plan.seed, plan.held_out)
     wanted = [task for task in plan.tasks if task is not Task.DRAFT]
     for source in plan.sources:
-        run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split, on_progress)
+        run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split)
         if CONVERSATIONS & set(plan.tasks):
             require_calls(run)
         built.rejected += [
             RejectedRow(where=f"{run.folder.name}, {row.where}", why=row.why) for row in run.rejected
         ]
         turns = list[RunTurn]()
-        for turn in watch(list(album.turns(run)) if wanted else [], f"photos of {run.folder.name}"):
+        for turn in bar(album.turns(run) if wanted else (), f"photos of {run.folder.name}", len(run.records)):
             (turns if isinstance(turn, RunTurn) else built.rejected).append(turn)
-        await _make(tasks, wanted, turns, built, watch, run.folder.name)
+        await _make(tasks, wanted, turns, built, run.folder.name)
         if Task.DRAFT in plan.tasks:
             built.samples[Task.DRAFT] += await _drafts(run, judge, plan, built)
     _write(plan, referee.name, built)
@@ -128,7 +119,7 @@ async def build(
 
 
 async def _make(
-    tasks: Tasks, wanted: Sequence[Task], turns: Sequence[RunTurn], built: Built, watch: Watch, name: str
+    tasks: Tasks, wanted: Sequence[Task], turns: Sequence[RunTurn], built: Built, name: str
 ) -> None:
     """Several turns at once, their samples in the turns' order."""
     made: list[dict[Task, list[Sample]]] = [{} for _ in turns]
@@ -138,7 +129,7 @@ async def _make(
             for task in wanted:
                 made[place][task] = await _of_one(tasks, task, turns[place], built)
 
-    places = iter(watch(range(len(turns)), f"samples of {name}"))
+    places = iter(bar(range(len(turns)), f"samples of {name}"))
     async with anyio.create_task_group() as group:
         for _ in range(_AT_ONCE):
             group.start_soon(work, places)
