@@ -1,6 +1,8 @@
-"""Fit the curves of an exported reader, and write them into its card: how probable it is that a span is right (the
-reader), and that the evidence supports an answer (the verifier). The same margin means more for a record than
-for a long article, so give files of every kind that will be read. Each file counts the same.
+"""Fit the curves of an exported reader, and write them into its card.
+
+How probable it is that a span is right (the reader), and that the evidence supports an answer (the verifier).
+The same margin means more for a record than for a long article, so give files of every kind that will be
+read. Each file counts the same.
 """
 
 import json

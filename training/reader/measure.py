@@ -1,10 +1,17 @@
-"""Measure an exported reader as it is used: read the passages of a question, answer or refuse."""
+"""Measure an exported reader as it is used: read the passages of a question, answer or refuse.
+
+`python -m training.reader.measure WEIGHTS FILE.json` prints, for several least probabilities, how many
+answerable questions are answered right and wrong, and how many unanswerable ones get an answer.
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import median
+from typing import Annotated
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.table import Table
 from tqdm import tqdm
@@ -15,7 +22,7 @@ from evaluation.judging.text import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, ReadingOptions
-from training.reader.tasks import ReadingTask
+from training.reader.tasks import ReadingTask, read_tasks
 
 LEAST = (0.0, 0.4, 0.45, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75)
 
@@ -63,3 +70,18 @@ def show(outcomes: Sequence[Outcome]) -> None:
 
 def _share(count: int, of: Sequence[Outcome]) -> str:
     return f"{count / len(of):.1%}" if of else "-"
+
+
+def main(
+    weights: Annotated[Path, typer.Argument(exists=True, help="folder of the exported model")],
+    file: Annotated[Path, typer.Argument(exists=True, help="questions in SQuAD 2.0's format, or rows")],
+    limit: Annotated[int, typer.Option(help="questions")] = 400,
+    depth: Annotated[int, typer.Option(help="paragraphs that are read")] = 5,
+    seed: int = 1,
+) -> None:
+    """Measure an exported reader."""
+    show(list(measure(read_tasks(file, limit, depth, seed), CrossEncoder(weights))))
+
+
+if __name__ == "__main__":
+    typer.run(main)
