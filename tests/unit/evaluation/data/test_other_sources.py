@@ -11,7 +11,7 @@ from huggingface_hub import errors
 
 from evaluation.data.model import AnswerType, Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
-from evaluation.data.world import load_world, sample, truth_of
+from evaluation.data.world import load_world, sample
 from tests.unit.chassis.picture_hosts import picture
 from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, write_jsonl, write_parquet
 from tests.unit.evaluation.runs.small_world import numbered, write_world
@@ -96,21 +96,9 @@ def test_incomplete_conversation_is_rejected(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_the_world_is_known_by_its_truth(tmp_path: Path) -> None:
-    labels = {
-        "domain": "book",
-        "query_category": "reasoning",
-        "dynamism": "static",
-        "image_quality": "normal",
-    }
-    held = columns(row("s", {"interaction_id": "s.0", "query": "who wrote this?", **labels}))
-    (tmp_path / "a.jpg").write_bytes(picture())
-    write_jsonl(tmp_path / "questions.jsonl", [{**held, "image": "a.jpg"}])
-    write_jsonl(tmp_path / "conversations.jsonl", [])
-    write_jsonl(
-        tmp_path / "truth.jsonl", [{"interaction_id": "s.0", "answer_type": "name", "needs": "photo"}]
-    )
+    world(tmp_path)
     dataset = open_dataset(str(tmp_path))
-    assert dataset.conversations[0].turns[0].needs == "photo"
+    assert dataset.conversations[0].turns[0].truth is not None
     assert open_dataset(str(tmp_path.parent), split=tmp_path.name) == dataset
     with pytest.raises(DatasetError, match="no multi-turn"):
         open_dataset(str(tmp_path), part=Part.MULTI)
@@ -193,7 +181,7 @@ def test_both_parts_are_read_with_their_truth(tmp_path: Path) -> None:
     held = load_world(world(tmp_path, 2, [3]))
     assert [each.part for each in (*held.single, *held.multi)] == [Part.SINGLE, Part.SINGLE, Part.MULTI]
     assert len(held.multi[0].turns) == 3
-    assert truth_of(held.single[0].turns[0]).answer_type is AnswerType.NAME
+    assert [turn.truth and turn.truth.answer_type for turn in held.multi[0].turns] == [AnswerType.NAME] * 3
 
 
 def test_a_question_without_truth_is_refused_by_name(tmp_path: Path) -> None:
