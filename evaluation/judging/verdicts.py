@@ -12,7 +12,7 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -185,14 +185,8 @@ class VerdictCache:
             self._known[key] = judgement
         if self._file is None or self._last.get(case.interaction_id) == key:
             return
-        line = {
-            "key": key,
-            "interaction_id": case.interaction_id,
-            "verdict": judgement.verdict.value,
-            "why": judgement.why,
-            "failed": judgement.failed,
-        }
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        line = _Line(key=key, interaction_id=case.interaction_id, **asdict(judgement))
+        self._file.write(line.model_dump_json() + "\n")
         self._file.flush()
         self._last[case.interaction_id] = "" if judgement.failed else key
 

@@ -31,15 +31,13 @@ async def open_referee(
     choice: Choice, named: tuple[str, str], folder: Path, concurrency: int
 ) -> AsyncIterator[tuple["RememberingReferee", "Judge"]]:
     """It keeps what it says in the folder. `named`: a model's server and name; else the settings'."""
-    from evaluation.commands.judge import model_judge
-    from evaluation.judging.rule_judge import RuleJudge
+    from evaluation.commands.judge import open_judge
     from training.data.referee import ModelReferee, Referee, RememberingReferee, RuleReferee, open_model
 
     async with AsyncExitStack() as stack:
-        judge: Judge = RuleJudge()
+        judge = await stack.enter_async_context(open_judge(choice, *named))
         referee: Referee = RuleReferee()
         if choice is Choice.MODEL:
-            judge = await stack.enter_async_context(model_judge(*named))
             referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
         yield stack.enter_context(RememberingReferee(referee, folder, concurrency)), judge
 
