@@ -66,9 +66,8 @@ def read_features(qformer: QFormer, asked: Sequence[tuple[str, Path | None]], ba
     """Return a float32 tensor (questions, hidden) of questions with photos. Raises `WrongConfig`."""
     encoded = []
     for start in bar(range(0, len(asked), batch_size), "reading questions and photos"):
-        pairs = [
-            (question, photo and pixels(photo, IMAGE_SIDE)) for question, photo in asked[start:][:batch_size]
-        ]
+        batch = asked[start : start + batch_size]
+        pairs = [(question, photo and pixels(photo, IMAGE_SIDE)) for question, photo in batch]
         encoded += [pooled(states) for states in qformer.encode_questions(pairs)]
     return torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
 

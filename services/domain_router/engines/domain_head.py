@@ -1,8 +1,8 @@
 """The trained part of the BLIP-2 domain router: a linear head.
 
 One safetensors file. Tensors: `weight` (classes, features), `bias` (classes,), `witness` (query tokens,
-features). The metadata's entry `loreglass-domain-head` is JSON of version, labels, base_model, feature_size and
-temperature.
+features). The metadata's entry `loreglass-domain-head` is JSON of version, labels, base_model, feature_size
+and temperature.
 Runs in a bare environment of numpy and safetensors.
 """
 
