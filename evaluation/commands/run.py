@@ -13,7 +13,7 @@ from rich.console import Console
 
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
 from evaluation.data.opening import open_dataset
-from evaluation.data.squad import squad_choice
+from evaluation.data.squad import EVERYTHING, SquadChoice
 from evaluation.runs.asking import Asking, RunStopped
 from evaluation.runs.running import Task, make_run, reached, write_pages
 
@@ -82,11 +82,16 @@ def run(
     Of squad:FILE (SQuAD 1.1 or 2.0) every paragraph is first added to the published index as a page, as
     `loreglass index pages` does it; then the questions are asked without a photo.
     """
-    squad = squad_choice(articles or [], leave_out or [], unanswerable, photo)
+    squad = SquadChoice(
+        articles=tuple(articles or ()),
+        left_out=tuple(leave_out or ()),
+        unanswerable=unanswerable,
+        photo=photo,
+    )
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
     asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
     opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed, squad=squad)
-    kept = squad.model_dump(mode="json") if squad else None
+    kept = None if squad == EVERYTHING else squad.model_dump(mode="json")
     task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
     with stops_politely():
         if opened.texts and not no_index:

@@ -14,7 +14,7 @@ from evaluation.data.crag_mm import Reading, with_photos
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
 from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
-from evaluation.data.squad import PREFIX, SquadChoice, read_squad
+from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
 from evaluation.data.tables import Table, UnreadableFile, split_of, table_files
 from evaluation.data.world import TRUTH, Sampled, load_world, sample
 
@@ -29,7 +29,7 @@ class _Choice:
     part: Part | None
     limit: int | None
     seed: int | None
-    squad: SquadChoice | None
+    squad: SquadChoice
 
     def of(self, single: Sequence[Sampled], multi: Sequence[Sampled]) -> tuple[Sampled, ...]:
         first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
@@ -45,7 +45,7 @@ def open_dataset(
     seed: int | None = None,
     cache: Path | None = None,
     fetcher: PublicFetcher | None = None,
-    squad: SquadChoice | None = None,
+    squad: SquadChoice = EVERYTHING,
 ) -> Dataset:
     """Everything that can be asked of `source`, and every row that cannot. Blocking.
 
@@ -84,7 +84,7 @@ def fingerprint(conversations: Iterable[Conversation]) -> str:
 def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if source.startswith(PREFIX):
         return _of_squad(Path(source.removeprefix(PREFIX)).expanduser(), choice, split)
-    if choice.squad is not None:
+    if choice.squad != EVERYTHING:
         raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
@@ -105,7 +105,7 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
 def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
     if split or choice.part is Part.MULTI:
         raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
-    dataset = read_squad(path, choice.squad or SquadChoice(), choice.limit, choice.seed)
+    dataset = read_squad(path, choice.squad, choice.limit, choice.seed)
     return replace(dataset, fingerprint=fingerprint(dataset.conversations))
 
 
