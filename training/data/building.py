@@ -12,7 +12,7 @@ from evaluation.calibration.replay import CalibrationError
 from evaluation.data.progress import bar
 from evaluation.judging.verdicts import Judge
 from evaluation.runs.store import Run, load_run
-from training.data.referee import NoJudgement, RememberingReferee
+from training.data.referee import NoJudgement, Referee
 from training.data.tasks import OF_THE_DATA_SET, NothingToLearn, Tasks
 from training.data.turns import (
     Album,
@@ -93,7 +93,7 @@ class Built:
         return found
 
 
-async def build(plan: Plan, referee: RememberingReferee, judge: Judge) -> Built:
+async def build(plan: Plan, referee: Referee, judge: Judge) -> Built:
     """Write the data set.
 
     Raises `UnreadableData`, `RunError`, `DatasetError`, `JudgeDown` and `CalibrationError`.
