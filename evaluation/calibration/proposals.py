@@ -8,7 +8,7 @@ train head search-router` fits a router (QA-Dragon, section 3.2).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, signals_of
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, signals_of
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE, Cut
 from evaluation.judging.verdicts import Judge, Judgement, Verdict, VerdictCache, judge_all, verdict_file
@@ -43,16 +43,9 @@ def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
     return said
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRun:
-    """A run as arrays. `unjudged`: answers of which the judge failed to say anything; they count as wrong."""
-
-    signals: Signals
-    unjudged: int
-
-
-async def judged(run: Run, judging: Judging) -> JudgedRun:
-    """The run with its proposed and provisional answers judged; a model's verdicts are kept with the run.
+async def judged(run: Run, judging: Judging) -> tuple[Signals, int]:
+    """The run with its proposed and provisional answers judged, as arrays, and on how many the judge failed to
+    say anything, which count as wrong. A model's verdicts are kept with the run.
 
     Raises `CalibrationError` for a run that explains nothing, and `JudgeDown`.
     """
@@ -60,7 +53,7 @@ async def judged(run: Run, judging: Judging) -> JudgedRun:
     proposed, unjudged = await verdicts_on_answers(run, judging, PROPOSED)
     drafts, unjudged_drafts = await verdicts_on_answers(run, judging, DRAFT)
     signals = signals_of(run.records, proposed, drafts, in_force)
-    return JudgedRun(signals, len(unjudged) + len(unjudged_drafts))
+    return signals, len(unjudged) + len(unjudged_drafts)
 
 
 async def verdicts_on_answers(
@@ -94,12 +87,6 @@ def _by_protocol(
     return {
         each.record.interaction_id: Judgement(each.verdict(PROTOCOL), each.judgement.why) for each in scored
     }
-
-
-async def judged_together(runs: Sequence[Run], judging: Judging) -> JudgedRun:
-    """Several runs of one system on different questions, as one."""
-    parts = [await judged(run, judging) for run in runs]
-    return JudgedRun(joined([part.signals for part in parts]), sum(part.unjudged for part in parts))
 
 
 def thresholds_of(run: Run) -> dict[str, float]:

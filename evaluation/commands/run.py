@@ -107,13 +107,12 @@ async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> Non
 
 
 async def _make(task: Task, gateway_url: str | None) -> None:
-    from evaluation.runs.tally import Tally, print_made, watched
+    from evaluation.runs.tally import print_made, watched
 
-    tally = Tally()
     async with reached(*gateway_of(gateway_url)) as gateway:
-        with watched(tally, task.turns) as on_record:
+        with watched(task.turns) as on_record:
             made = await make_run(task, gateway, on_record=on_record)
-    print_made(made, tally.scored(made.run.records), Console())
+    print_made(made, Console())
     if made.stopped:
         raise made.stopped
     if not any(record.answer for record in made.run.records):
