@@ -44,9 +44,9 @@ def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
 
 
 async def judged(run: Run, judging: Judging) -> tuple[Signals, int]:
-    """The run with its proposed and provisional answers judged, as arrays, and on how many the judge failed to
-    say anything, which count as wrong. A model's verdicts are kept with the run.
+    """Return a run with its proposed and provisional answers judged, and how many the judge failed on.
 
+    These count as wrong. A model's verdicts are kept with the run.
     Raises `CalibrationError` for a run that explains nothing, and `JudgeDown`.
     """
     in_force = Cutoffs.among(thresholds_of(run))

@@ -102,20 +102,11 @@ async def _judge_all(
 async def _judged(
     run: Run, judge: Judge, cut: Cut, files: list[Path], concurrency: int
 ) -> dict[str, Judgement]:
-    """Judged with a bar on stderr. The rules cost nothing and may have changed, so their file begins anew."""
-    from tqdm import tqdm
-
+    """The rules cost nothing and may have changed, so their file begins anew."""
     cases = [case_of(record, cut) for record in run.records]
     path, fresh = verdict_file(run.folder, judge.name), isinstance(judge, RuleJudge)
-    with (
-        VerdictCache(path, [] if fresh else files, fresh=fresh) as cache,
-        tqdm(total=len(cases), unit="answer", file=sys.stderr, dynamic_ncols=True) as bar,
-    ):
-
-        def on_done(_: Case, __: Judgement) -> None:
-            bar.update()
-
-        return await judge_all(cases, judge, concurrency=concurrency, cache=cache, on_done=on_done)
+    with VerdictCache(path, [] if fresh else files, fresh=fresh) as cache:
+        return await judge_all(cases, judge, concurrency=concurrency, cache=cache)
 
 
 def _import_labels(runs: list[Run], labels: Path | None) -> None:
