@@ -7,11 +7,12 @@ from pathlib import Path
 
 import anyio
 
-from evaluation.calibration.proposals import Judging, drafts_of
+from evaluation.calibration.proposals import Judging
 from evaluation.calibration.replay import CalibrationError
 from evaluation.data.progress import bar
 from evaluation.judging.verdicts import Judge
 from evaluation.runs.store import Run, load_run
+from training.data.drafts import drafts_of
 from training.data.referee import NoJudgement, Referee
 from training.data.tasks import OF_THE_DATA_SET, NothingToLearn, Tasks
 from training.data.turns import (
@@ -19,23 +20,18 @@ from training.data.turns import (
     BrokenTurn,
     RunTurn,
     open_source,
-    origin_of,
     rejected,
     require_calls,
-    run_identity,
 )
 from training.samples import (
     CONVERSATIONS,
     HELD_OUT_SHARE,
     ConversationSample,
-    DraftSample,
     Part,
     RejectedRow,
     Sample,
     Task,
     counts,
-    digest,
-    part_of,
     write_index,
     write_samples,
 )
@@ -151,28 +147,13 @@ async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, built: Built) -> list
 
 
 async def _drafts(run: Run, judge: Judge, plan: Plan, built: Built) -> list[Sample]:
-    """Drafts with their features, as the search router saw them (QA-Dragon, 3.2)."""
     try:
-        drafts = await drafts_of(run, Judging(judge))
+        drafts = await drafts_of(run, Judging(judge), plan.seed, plan.held_out)
     except CalibrationError as error:
         raise CalibrationError(f"{error} The task `draft` needs such a run.") from error
-    built.unused[Task.DRAFT] += Counter(
-        {"the draft was a fallback's": drafts.fallback, "no measured confidence": drafts.unmeasured}
-    )
+    built.unused[Task.DRAFT] += drafts.unused
     built.unjudged += drafts.unjudged
-    return [
-        DraftSample(
-            id=digest(Task.DRAFT.value, *run_identity(run), row.record.interaction_id),
-            task=Task.DRAFT,
-            part=part_of(f"{run.header.dataset} {row.record.session_id}", plan.seed, plan.held_out),
-            origin=origin_of(run, row.record),
-            features=row.features,
-            right=row.right,
-            system=row.system,
-            judge=row.judge,
-        )
-        for row in drafts.rows
-    ]
+    return list(drafts.samples)
 
 
 def _write(plan: Plan, judge: str, built: Built) -> None:
