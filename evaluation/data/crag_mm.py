@@ -166,50 +166,43 @@ class Reading:
 
 def with_photos(chosen: Sequence[Candidate], photos: Photos) -> tuple[list[Conversation], list[Rejected]]:
     """The conversations in their order, and those whose photo cannot be had. Raises `OSError`."""
-    found: dict[int, Path | BadRow | str] = {}
-    by_table: dict[int, dict[int, int]] = defaultdict(dict)
+    found: list[Path | BadRow | str] = [each.row.image_url for each in chosen]
+    by_table: defaultdict[Table, dict[int, int]] = defaultdict(dict)
     for place, candidate in enumerate(chosen):
-        by_table[id(candidate.table)][candidate.number] = place
-        found[place] = candidate.row.image_url
-    for places in by_table.values():
-        found.update(_embedded(chosen, places, photos))
-    links = photos.linked(each for each in found.values() if isinstance(each, str) and each)
+        by_table[candidate.table][candidate.number] = place
+    for table, places in by_table.items():
+        _take_embedded(found, table, places, photos)
+    links = photos.linked(each for each in found if isinstance(each, str) and each)
     conversations: list[Conversation] = []
     rejected: list[Rejected] = []
-    for place, candidate in enumerate(chosen):
-        photo = _photo_or_fault(found[place], links)
-        row = candidate.row
-        if isinstance(photo, BadRow):
-            rejected.append(Rejected(photo.kind, candidate.where, photo.why))
-        else:
+    for origin, candidate in zip(found, chosen, strict=True):
+        photo, row = _linked(origin, links) if isinstance(origin, str) else origin, candidate.row
+        if isinstance(photo, Path):
             conversations.append(Conversation(row.session_id, candidate.part, photo, row.turns))
+        else:
+            rejected.append(Rejected(photo.kind, candidate.where, photo.why))
     return conversations, rejected
 
 
-def _embedded(
-    chosen: Sequence[Candidate], places: Mapping[int, int], photos: Photos
-) -> dict[int, Path | BadRow | str]:
-    """Return, by row, what a file's `image` column holds: a photo, a fault, or a link to download."""
-    found: dict[int, Path | BadRow | str] = {}
-    table = chosen[next(iter(places.values()))].table
+def _linked(url: str, links: Mapping[str, Path | str]) -> Path | BadRow:
+    if not url:
+        return BadRow("missing_image", "There is neither an image nor an image_url.")
+    photo = links[url]
+    return photo if isinstance(photo, Path) else BadRow("missing_image", photo)
+
+
+def _take_embedded(
+    found: list[Path | BadRow | str], table: Table, places: Mapping[int, int], photos: Photos
+) -> None:
+    """Put the photos of the file's `image` column in place of links, and faults where there is no link."""
+    left = dict(places)
     try:
         for number, image in bar(table.images(places), "images", len(places)):
-            place = places[number]
-            link = chosen[place].row.image_url
+            place = left.pop(number)
             try:
-                found[place] = photos.embedded(image) or link
+                found[place] = photos.embedded(image) or found[place]
             except BadRow as fault:
-                found[place] = link or fault
+                found[place] = found[place] or fault
     except UnreadableFile as reason:
-        for place in places.values():
-            found.setdefault(place, BadRow("unreadable_image", str(reason)))
-    return found
-
-
-def _photo_or_fault(found: Path | BadRow | str, links: Mapping[str, Path | str]) -> Path | BadRow:
-    if not isinstance(found, str):
-        return found
-    if not found:
-        return BadRow("missing_image", "There is neither an image nor an image_url.")
-    photo = links[found]
-    return photo if isinstance(photo, Path) else BadRow("missing_image", photo)
+        for place in left.values():
+            found[place] = BadRow("unreadable_image", str(reason))
