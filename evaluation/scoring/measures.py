@@ -228,6 +228,7 @@ def _has_answer(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
     return any(says(f"{each.title}\n{each.text}", accepted) for each in results)
 
 
-def percentile(values: npt.ArrayLike, share: float) -> float:
+def percentile(values: Sequence[float] | Floats, share: float) -> float:
     """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
-    return float(np.quantile(values, share, method="inverted_cdf")) if np.size(values) else math.nan
+    found = np.asarray(values, np.float64)
+    return float(np.quantile(found, share, method="inverted_cdf")) if found.size else math.nan

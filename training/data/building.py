@@ -106,7 +106,10 @@ async def build(plan: Plan, referee: Referee, judge: Judge) -> Built:
         ]
         turns = list[RunTurn]()
         for turn in bar(album.turns(run) if wanted else (), f"photos of {run.folder.name}", len(run.records)):
-            (turns if isinstance(turn, RunTurn) else built.rejected).append(turn)
+            if isinstance(turn, RunTurn):
+                turns.append(turn)
+            else:
+                built.rejected.append(turn)
         await _make(tasks, wanted, turns, built, run.folder.name)
         if Task.DRAFT in plan.tasks:
             built.samples[Task.DRAFT] += await _drafts(run, judge, plan, built)

@@ -67,7 +67,9 @@ def read_features(qformer: QFormer, asked: Sequence[tuple[str, Path | None]], ba
     encoded = []
     for start in bar(range(0, len(asked), batch_size), "reading questions and photos"):
         batch = asked[start : start + batch_size]
-        pairs = [(question, photo and pixels(photo, IMAGE_SIDE)) for question, photo in batch]
+        pairs = [
+            (question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in batch
+        ]
         encoded += [pooled(states) for states in qformer.encode_questions(pairs)]
     return torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
 
