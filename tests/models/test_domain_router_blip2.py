@@ -143,8 +143,8 @@ def test_interrupted_run_gives_the_same_head(
     config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recipe = config.recipe.model_copy(update={"epochs": 5, "learning_rate": 3e-2})
-    few = (write_domains(tmp_path / "few", each=8),)
-    tuning = config.model_copy(update={"data": few, "recipe": recipe})
+    few = {"data": (write_domains(tmp_path / "few", each=8),), "tune_qformer": True, "tuned_rate": 2e-3}
+    tuning = config.model_copy(update={**few, "recipe": recipe})
     whole = trained(train_domain_router, tuning, tmp_path / "whole")
     log = RunFolder.log
 
@@ -209,6 +209,21 @@ def test_recognised_text_is_read_only_when_set_so(head: Path, engine: Blip2Domai
     assert reading.classify(question, "the red tower " * 500, pixels) != plain
 
 
+def test_a_tuned_q_former_is_served_with_its_head(
+    config: DomainRouterConfig, base: Path, tmp_path: Path
+) -> None:
+    recipe = config.recipe.model_copy(update={"learning_rate": 3e-2, "epochs": 7})
+    tuning = config.model_copy(update={"tune_qformer": True, "tuned_rate": 2e-3, "recipe": recipe})
+    run = trained(train_domain_router, tuning, tmp_path / "tuned")
+    loaded = DomainHead.load(run.path / CHECKPOINT, LABELS)
+    assert {name.split(".")[0] for name in loaded.tuned} == {"qformer", "embeddings", "query_tokens"}
+    assert told(run)["held_out"]["macro_f1"] > 0.8
+    opened(run.path / CHECKPOINT)
+    replace(loaded, tuned={}).save(tmp_path / "untuned.safetensors")
+    with pytest.raises(WrongWeights, match="not trained on this base model"):
+        opened(tmp_path / "untuned.safetensors", str(base))
+
+
 def test_bad_rows_are_reported_and_skipped(config: DomainRouterConfig, tmp_path: Path) -> None:
     data = write_domains(tmp_path / "data", each=8)
     with (data / "domain.jsonl").open("a", encoding="utf-8") as file:
@@ -256,6 +271,12 @@ class TestAHeadThatDoesNotFit:
         narrow.save(tmp_path / "narrow.safetensors")
         with pytest.raises(WrongWeights, match="reads 16 features, the Q-Former gives 32"):
             opened(tmp_path / "narrow.safetensors")
+
+    def test_weights_that_the_base_model_does_not_have(self, head: Path, tmp_path: Path) -> None:
+        loaded = DomainHead.load(head, LABELS)
+        replace(loaded, tuned={"qformer.extra": loaded.bias}).save(tmp_path / "extra.safetensors")
+        with pytest.raises(WrongWeights, match=r"tuned 'qformer\.extra'"):
+            opened(tmp_path / "extra.safetensors")
 
     @pytest.mark.parametrize("change", ["temperature", "bias"])
     def test_nan(self, head: Path, tmp_path: Path, change: str) -> None:

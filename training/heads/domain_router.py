@@ -1,10 +1,9 @@
 """The BLIP-2 domain router's head (QA-Dragon, section 3.1.1): weighted cross-entropy, AdamW, one temperature.
 
-Only the linear head learns, on features that are computed once. Trains in float32.
+By default only the linear head learns, on features that are computed once. Trains in float32.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,6 @@ from chassis.accelerator import Placement, open_accelerator
 from chassis.models.qformer import DEFAULT_MODEL, QFormer
 from chassis.models.witness import witness
 from contracts.domain_router import Domain
-from evaluation.data.progress import bar
-from services.domain_router.engine import IMAGE_SIDE
-from services.domain_router.engines.blip2 import pooled
 from services.domain_router.engines.domain_head import DomainHead
 from services.domain_router.measures import (
     Labels,
@@ -30,8 +26,9 @@ from services.domain_router.measures import (
     softmax,
 )
 from training.heads.calibration import classified
+from training.heads.encoders import Encoder
 from training.heads.epochs import SCORE, TIE, fit
-from training.heads.parts import Parts, pixels, read_parts
+from training.heads.parts import Parts, read_parts
 from training.heads.settings import DomainRouterConfig, Recipe
 from training.runs import RunFolder
 from training.samples import DomainSample, Task
@@ -55,41 +52,30 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     run.leave_out(parts.rejected)
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
     asked = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
-    features = read_features(qformer, asked, recipe.batch_size)
+    encoder = Encoder(qformer, asked, recipe.batch_size, tuned=config.tune_qformer)
     labels = np.array([_number(each) for each in parts.samples], np.int64)
-    learner = _Learner(features, labels, parts, recipe)
+    learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
-    return _calibrated(config, run, parts, features, labels, learner.folded(), chosen, witness(qformer))
-
-
-def read_features(qformer: QFormer, asked: Sequence[tuple[str, Path | None]], batch_size: int) -> Any:
-    """Return a float32 tensor (questions, hidden) of questions with photos. Raises `WrongConfig`."""
-    encoded = []
-    for start in bar(range(0, len(asked), batch_size), "reading questions and photos"):
-        batch = asked[start : start + batch_size]
-        pairs = [
-            (question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in batch
-        ]
-        encoded += [pooled(states) for states in qformer.encode_questions(pairs)]
-    return torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
+    return _calibrated(config, run, parts, encoder, labels, learner.folded(), chosen, witness(qformer))
 
 
 def _calibrated(
     config: DomainRouterConfig,
     run: RunFolder,
     parts: Parts[Any],
-    features: Any,
+    encoder: Encoder,
     labels: Labels,
     head: Folded,
     chosen: dict[str, float],
     seen: NDArray[np.float32],
 ) -> DomainHead:
     """With the temperature of the validation part, and measured with it."""
-    validation = _logits(features, head, parts.validation)
+    validation = _logits(encoder, head, parts.validation, config.recipe)
     temperature = best_temperature(validation, labels[list(parts.validation)])
-    checkpoint = DomainHead(*head, temperature, _LABELS, config.model, seen)
+    tuned = {name: values.numpy() for name, values in encoder.weights().items()}
+    checkpoint = DomainHead(*head, temperature, _LABELS, config.model, seen, tuned)
     checkpoint.save(run.path / CHECKPOINT)
-    raw, true = _logits(features, head, parts.held_out), labels[list(parts.held_out)]
+    raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
     measures = measure(raw / temperature, true, _LABELS)
     said = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
     run.finish(
@@ -121,29 +107,36 @@ def class_weights(labels: Labels, classes: int) -> NDArray[np.float32]:
 class _Learner:
     """A linear map of features that are brought to mean 0 and variance 1 first, so that one rate fits all."""
 
-    def __init__(self, features: Any, labels: Labels, parts: Parts[Any], recipe: Recipe) -> None:
-        self._features, self._labels, self._recipe = features, labels, recipe
-        self._validation = list(parts.validation)
-        learnt = features[list(parts.training)]
-        self._mean = learnt.mean(dim=0)
-        self._spread = learnt.std(dim=0, correction=0).clamp(min=_LEAST_SPREAD)
+    def __init__(
+        self, encoder: Encoder, labels: Labels, parts: Parts[Any], config: DomainRouterConfig
+    ) -> None:
+        self._encoder, self._labels, self._recipe = encoder, labels, config.recipe
+        self._validation = parts.validation
+        features = _encoded(encoder, parts.training, config.recipe)
+        self._mean = features.mean(dim=0)
+        self._spread = features.std(dim=0, correction=0).clamp(min=_LEAST_SPREAD)
         shape = (len(_LABELS), features.shape[1])
         self._weight = torch.zeros(shape, device=features.device, requires_grad=True)
         self._bias = torch.zeros(len(_LABELS), device=features.device, requires_grad=True)
         weights = class_weights(labels[list(parts.training)], len(_LABELS))
         self._class_weights = torch.from_numpy(weights).to(features.device)
-        self._learning = [self._weight, self._bias]
+        self._learning = [self._weight, self._bias, *encoder.parameters]
         self.optimizer = torch.optim.AdamW(
-            self._learning, recipe.learning_rate, weight_decay=recipe.weight_decay
+            [
+                {"params": [self._weight, self._bias], "lr": config.recipe.learning_rate},
+                {"params": encoder.parameters, "lr": config.tuned_rate},
+            ],
+            weight_decay=config.recipe.weight_decay,
         )
 
     def train(self, order: NDArray[np.int64]) -> float:
         """See `Learner`."""
+        self._encoder.learn(True)
         losses = []
         for start in range(0, len(order), self._recipe.batch_size):
             places = [int(place) for place in order[start : start + self._recipe.batch_size]]
             wanted = torch.from_numpy(self._labels[places]).to(self._class_weights.device)
-            loss = cross_entropy(self._head(self._features[places]), wanted, self._class_weights)
+            loss = cross_entropy(self._head(self._encoder.features(places)), wanted, self._class_weights)
             self.optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(self._learning, _LONGEST_STEP)
@@ -154,20 +147,24 @@ class _Learner:
     def validate(self) -> dict[str, float]:
         """See `Learner`. Of two epochs with one macro-F1 the one with more honest probabilities is better."""
         with torch.no_grad():
-            logits = self._head(self._features[self._validation]).double().cpu().numpy()
-        labels = self._labels[self._validation]
+            features = _encoded(self._encoder, self._validation, self._recipe)
+            logits = self._head(features).double().cpu().numpy()
+        labels = self._labels[list(self._validation)]
         score, loss = macro_f1(logits, labels), log_loss(logits, labels)
         return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
 
     def weights(self) -> dict[str, Any]:
         """See `Learner`."""
-        return {"weight": self._weight.detach().cpu().clone(), "bias": self._bias.detach().cpu().clone()}
+        own = {"weight": self._weight.detach().cpu().clone(), "bias": self._bias.detach().cpu().clone()}
+        return own | self._encoder.weights()
 
     def restore(self, weights: dict[str, Any]) -> None:
         """See `Learner`."""
         with torch.no_grad():
             self._weight.copy_(weights["weight"])
             self._bias.copy_(weights["bias"])
+        own = ("weight", "bias")
+        self._encoder.restore({name: values for name, values in weights.items() if name not in own})
 
     def folded(self) -> Folded:
         """The same map of features as they come: weight (classes, features) and bias."""
@@ -180,10 +177,17 @@ class _Learner:
         return ((features - self._mean) / self._spread) @ self._weight.T + self._bias
 
 
-def _logits(features: Any, head: Folded, places: Sequence[int]) -> Matrix:
+def _logits(encoder: Encoder, head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
     """(len(places), classes), as the checkpoint will give them."""
-    chosen = features[list(places)].cpu().numpy().astype(np.float64)
-    return np.asarray(chosen @ head[0].T.astype(np.float64) + head[1])
+    features = _encoded(encoder, places, recipe).cpu().numpy().astype(np.float64)
+    return np.asarray(features @ head[0].T.astype(np.float64) + head[1])
+
+
+def _encoded(encoder: Encoder, places: Sequence[int], recipe: Recipe) -> Any:
+    encoder.learn(False)
+    with torch.no_grad():
+        starts = range(0, len(places), recipe.batch_size)
+        return torch.cat([encoder.features(places[start : start + recipe.batch_size]) for start in starts])
 
 
 def _number(sample: DomainSample) -> int:

@@ -35,9 +35,14 @@ class _Blip2Head(_Head):
 
 
 class DomainRouterConfig(_Blip2Head):
-    """A linear head on BLIP-2's Q-Former (QA-Dragon, section 3.1.1: fine-tuned on domain labels)."""
+    """A linear head on BLIP-2's Q-Former (QA-Dragon, section 3.1.1: fine-tuned on domain labels).
+
+    `tune_qformer`: the Q-Former learns too, at `tuned_rate`; the vision tower never does.
+    """
 
     head: Literal["domain-router"]
+    tune_qformer: bool = False
+    tuned_rate: float = Field(default=1e-5, gt=0)
     recipe: Recipe = Recipe(epochs=200, patience=20, learning_rate=1e-2)
 
 

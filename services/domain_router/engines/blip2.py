@@ -10,6 +10,8 @@ Runs in a bare torch + transformers environment.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
 from chassis.models.qformer import QFormer, Question, Vectors
@@ -62,5 +64,17 @@ def load_blip2(
         raise WrongWeights(
             f"The domain head reads {head.feature_size} features, the Q-Former gives {qformer.hidden_size}."
         )
+    put_back(qformer, head)
     require_witness(qformer, head.witness, "domain head")
     return qformer, head
+
+
+def put_back(qformer: QFormer, head: DomainHead) -> None:
+    """Replace the base model's weights by those that were tuned with the head. Raises `WrongWeights`."""
+    import torch
+
+    known = qformer.model.state_dict()
+    for name, values in head.tuned.items():
+        if name not in known or tuple(known[name].shape) != values.shape:
+            raise WrongWeights(f"The domain head tuned {name!r}, which the base model does not have.")
+        known[name].copy_(torch.from_numpy(np.array(values)))

@@ -1,13 +1,13 @@
-"""The trained part of the BLIP-2 domain router: a linear head.
+"""The trained part of the BLIP-2 domain router: a linear head, and Q-Former weights where they were tuned.
 
 One safetensors file. Tensors: `weight` (classes, features), `bias` (classes,), `witness` (query tokens,
-features). The metadata's entry `loreglass-domain-head` is JSON of version, labels, base_model, feature_size
-and temperature.
+features) and `tuned.<name>` for each weight of the base model that training changed. The metadata's entry
+`loreglass-domain-head` is JSON of version, labels, base_model, feature_size and temperature.
 Runs in a bare environment of numpy and safetensors.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +19,7 @@ from chassis.models.tensor_file import read_tensors, write_tensors
 from services.domain_router.measures import Matrix, softmax
 
 FORMAT, VERSION = "loreglass-domain-head", 1
+_TUNED = "tuned."
 
 Floats = NDArray[np.float32]
 
@@ -29,6 +30,7 @@ class DomainHead:
 
     `witness`: what the base model made of fixed questions about fixed pictures when this was trained. Who
     gets something else has other weights, another tokenizer or another preprocessing.
+    `tuned`: by name in the base model.
     """
 
     weight: Floats
@@ -37,6 +39,7 @@ class DomainHead:
     labels: tuple[str, ...]
     base_model: str
     witness: Floats
+    tuned: Mapping[str, Floats] = field(default_factory=dict)
 
     @property
     def feature_size(self) -> int:
@@ -58,7 +61,9 @@ class DomainHead:
             "feature_size": self.feature_size,
             "temperature": self.temperature,
         }
-        write_tensors(path, FORMAT, about, tensors)
+        write_tensors(
+            path, FORMAT, about, tensors | {_TUNED + name: values for name, values in self.tuned.items()}
+        )
 
     @classmethod
     def load(cls, path: Path, labels: Sequence[str]) -> Self:
@@ -79,6 +84,7 @@ class DomainHead:
             labels=tuple(about["labels"]),
             base_model=str(about["base_model"]),
             witness=tensors.pop("witness"),
+            tuned={name.removeprefix(_TUNED): values for name, values in tensors.items()},
         )
         size = int(about["feature_size"])
         shapes = (head.weight.shape, head.bias.shape, head.witness.shape[1:])

@@ -1,0 +1,79 @@
+"""The head's features while it is trained: computed once, or by a Q-Former that learns too."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from chassis.models.qformer import QFormer, Question
+from evaluation.data.progress import bar
+from services.domain_router.engine import IMAGE_SIDE
+from services.domain_router.engines.blip2 import pooled
+from training.heads.parts import pixels
+
+Asked = tuple[str, Path | None]
+"""A question, and where its photo is."""
+
+
+def questions(asked: Sequence[Asked]) -> list[Question]:
+    """With decoded photos. Raises `WrongConfig`."""
+    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in asked]
+
+
+class Encoder:
+    """Pooled features of examples, by their places.
+
+    `tuned`: the Q-Former learns, with its query tokens and its word embeddings; the vision tower does not.
+    Else each example goes through the base model once.
+    """
+
+    def __init__(self, qformer: QFormer, asked: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
+        self._qformer, self._asked = qformer, asked
+        self._learning: list[Any] = []
+        self._named: dict[str, Any] = {}
+        self._features: Any = None
+        if tuned:
+            self._let_learn(qformer.model)
+        else:
+            encoded = [
+                pooled(states)
+                for start in bar(range(0, len(asked), batch_size), "reading questions and photos")
+                for states in qformer.encode_questions(questions(asked[start : start + batch_size]))
+            ]
+            self._features = torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
+
+    def _let_learn(self, model: Any) -> None:
+        model.requires_grad_(False)
+        self._learning = [model.qformer, model.embeddings]
+        for part in (*self._learning, model.query_tokens):
+            part.requires_grad_(True)
+        self._named = {name: each for name, each in model.named_parameters() if each.requires_grad}
+
+    @property
+    def parameters(self) -> list[Any]:
+        """What learns besides the head; may be empty."""
+        return list(self._named.values())
+
+    def features(self, places: Sequence[int]) -> Any:
+        """A float32 tensor (len(places), hidden), with gradients where something learns."""
+        if self._features is not None:
+            return self._features[list(places)]
+        pairs = questions([self._asked[place] for place in places])
+        return self._qformer.question_states(self._qformer.prepare(pairs)).mean(dim=1)
+
+    def learn(self, on: bool) -> None:
+        """Switch dropout in the parts that learn."""
+        for part in self._learning:
+            part.train(on)
+
+    def weights(self) -> dict[str, Any]:
+        """A copy of what has been learnt, by name in the model."""
+        return {name: each.detach().cpu().clone() for name, each in self._named.items()}
+
+    def restore(self, weights: dict[str, Any]) -> None:
+        """Go back to an earlier copy."""
+        with torch.no_grad():
+            for name, values in weights.items():
+                self._named[name].copy_(values)
