@@ -16,16 +16,12 @@ from transformers.models.clip.image_processing_pil_clip import CLIPImageProcesso
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
-from contracts.image_search import ImageSearchReply
-from services.image_search.app import create_app
 from services.image_search.engine import RGB
 from services.image_search.engines.clip import ClipEncoder
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.views import Fit, Frame, framed_views
-from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_clip import SHARED, SIDE, TinyClip
-from tests.unit.services.image_search_calls import fill, jpeg, search
 from tests.unit.services.sample_pictures import KINDS, picture
 
 CPU = Accelerator("cpu", "float32")
@@ -72,17 +68,6 @@ def test_vectors_equal_transformers_clip_on_the_same_weights(
     assert (expected @ expected.T).min() < 0.5, "the photos must differ for the comparison to mean anything"
 
 
-def test_the_centre_view_is_clip_image_processor_s(clip: TinyClip, photos: list[RGB], parity: Parity) -> None:
-    encoder = ClipEncoder(str(clip.folder), CPU)
-    shapes = [(57, 56), (56, 57), (113, 60), (60, 113), (112, 57), (400, 57), (333, 500), (31, 30)]
-    noise = np.random.default_rng(1)
-    odd = [noise.integers(0, 255, (*shape, 3), np.uint8) for shape in shapes]
-    views = np.stack([encoder.views(photo)[0] for photo in [*photos, *odd]])
-    ours = encoder.scaled(torch.from_numpy(views))
-    difference = (ours - reference_pixels([*photos, *odd])).abs().max().item()
-    parity("image_search: preprocessing", "CLIPImageProcessor (Pillow)", difference, 1e-5)
-
-
 @pytest.mark.parametrize("fit", list(Fit))
 def test_other_fits_are_open_clip_s(fit: Fit, parity: Parity) -> None:
     from open_clip.transform import PreprocessCfg, image_transform_v2
@@ -110,15 +95,6 @@ def test_photo_vector_is_batch_independent(clip: TinyClip, photos: list[RGB]) ->
     assert np.linalg.norm(together, axis=1) == pytest.approx(np.ones(len(views)), abs=1e-5)
 
 
-def test_an_end_view_is_the_centre_view_of_that_end(clip: TinyClip) -> None:
-    encoder = ClipEncoder(str(clip.folder), CPU)
-    tall = np.concatenate([picture(name, 240)[:140, :140] for name in KINDS[:3]])
-    ends = [tall[140:280], tall[:140], tall[280:]]
-    seen = np.stack(encoder.forward(encoder.views(tall)))
-    cut = np.stack(encoder.forward([encoder.views(each)[0] for each in ends]))
-    assert (seen * cut).sum(1) == pytest.approx(np.ones(3), abs=0.02)  # the rims know other neighbours
-
-
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision_gives_the_same_directions(clip: TinyClip, photos: list[RGB], dtype: str) -> None:
     exact, short = (
@@ -128,13 +104,6 @@ def test_half_precision_gives_the_same_directions(clip: TinyClip, photos: list[R
     views = [exact.views(photo)[0] for photo in photos]
     cosines = (np.stack(exact.forward(views)) * np.stack(short.forward(views))).sum(1)
     assert cosines.min() > 0.999
-
-
-def test_the_text_tower_is_not_kept(clip: TinyClip) -> None:
-    encoder = ClipEncoder(str(clip.folder), CPU)
-    held = sum(weight.numel() for weight in encoder._tower.parameters())
-    whole = sum(weight.numel() for weight in load_file(clip.folder / WEIGHTS).values())
-    assert held < 0.8 * whole
 
 
 @pytest.mark.parametrize(
@@ -193,33 +162,3 @@ def settings(clip: TinyClip, data_dir: Path, **others: Any) -> ImageSearchSettin
     return ImageSearchSettings(
         port=0, data_dir=data_dir, engine="clip", model=str(clip.folder), device="cpu", **others
     )
-
-
-@pytest.fixture
-def things() -> dict[str, RGB]:
-    return {name: picture(name, 240) for name in KINDS}
-
-
-@pytest.mark.anyio
-async def test_an_indexed_photo_is_found_first_also_after_a_restart(
-    clip: TinyClip, tmp_path: Path, things: dict[str, RGB]
-) -> None:
-    wanted = KINDS[2]
-    async with live(create_app(settings(clip, tmp_path))) as client:
-        indexed = await fill(client, things)
-        before = (await search(client, jpeg(things[wanted]))).json()
-    async with live(create_app(settings(clip, tmp_path))) as client:
-        info = (await client.get("/info")).json()
-        after = (await search(client, jpeg(things[wanted]))).json()
-        ready = await client.get("/health/ready")
-        metrics = (await client.get("/metrics")).text
-    assert indexed.json() == {"indexed": len(things), "rejected": {}}
-    assert after == before
-    hits = ImageSearchReply.model_validate(after).hits
-    assert (hits[0].entity, hits[0].inliers) == (wanted, None)
-    assert hits[0].score > 0.9
-    assert hits[0].score > hits[1].score
-    assert hits[-1].score < 0.5
-    assert (info["engine"], info["device"], info["dtype"]) == ("clip", "cpu", "float32")
-    assert ready.status_code == 200
-    assert 'loreglass_batch_items_count{forward="clip",service="image_search"}' in metrics

@@ -75,22 +75,6 @@ def test_a_question_with_its_photo_is_encoded_as_blip2_does(
     assert found[0].shape == (QUERY_TOKENS, HIDDEN)
 
 
-def test_the_encoding_gives_blip2s_own_matching_logits(
-    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
-) -> None:
-    pixels, tokens = _inputs(folder, QUESTIONS[1], photos[1])
-    with torch.inference_mode():
-        theirs = blip2(
-            pixel_values=pixels,
-            input_ids=tokens["input_ids"],
-            attention_mask=tokens["attention_mask"],
-            use_image_text_matching_head=True,
-        ).logits_per_image
-        states = torch.from_numpy(qformer.encode_questions([(QUESTIONS[1], photos[1])])[0])
-        ours = blip2.itm_head(states).mean(dim=0, keepdim=True)
-    parity("Q-Former, question and photo", "Blip2ForImageTextRetrieval (ITM)", (ours - theirs).abs().max())
-
-
 def test_a_texts_vector_is_blip2s_own(
     qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
 ) -> None:
@@ -161,14 +145,6 @@ def test_states_keep_gradients_for_training(qformer: QFormer, photos: list[Photo
     states.sum().backward()
     assert qformer.model.query_tokens.grad is not None
     qformer.model.zero_grad()
-
-
-def test_the_number_type_is_the_accelerators(folder: Path, qformer: QFormer, photos: list[Photo]) -> None:
-    half = QFormer.from_pretrained(str(folder), Accelerator("cpu", "bfloat16"))
-    found = half.photo_vectors(photos[:1])[0]
-    assert found.dtype == np.float32
-    exact = qformer.photo_vectors(photos[:1])[0]
-    assert np.abs(found - exact).max() < 0.1
 
 
 def test_a_folder_without_the_model_is_refused(tmp_path: Path) -> None:
