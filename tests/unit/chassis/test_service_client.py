@@ -120,25 +120,6 @@ async def test_a_refused_connection_is_an_unavailable_dependency() -> None:
     assert str(port) not in caught.value.detail
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        b"",
-        b"\x00\x01\x02 garbage\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{",
-        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nxxxx",
-    ],
-    ids=["hangs up", "noise", "half a body", "bad gzip"],
-)
-async def test_a_server_that_breaks_http_is_an_unavailable_dependency(words: bytes) -> None:
-    async def talk(stream: SocketStream) -> None:
-        await stream.send(words or b"")
-
-    async with service_that_speaks(talk) as service:
-        with pytest.raises(DependencyUnavailable):
-            await service.get("/health/ready", Health, after(20_000))
-
-
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"])
 async def test_silence_and_a_reply_that_drips_end_at_the_deadline(start: bytes) -> None:
     async def talk(stream: SocketStream) -> None:
