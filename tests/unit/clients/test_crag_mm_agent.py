@@ -10,15 +10,9 @@ from typing import Any
 import anyio.to_thread
 import pytest
 from PIL import Image
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route as Path
 from structlog.testing import capture_logs
 
-from chassis.errors import NotReady, Overloaded
-from chassis.http.problems import problem_response
-from chassis.http.serving import BoundApp, listen, running
+from chassis.errors import NotReady
 from clients.crag_mm import DONT_KNOW, LoreglassAgent, photo_of
 from clients.settings import AgentSettings
 from contracts.answer import Reason, Route
@@ -65,10 +59,6 @@ def kit_run(
     return said
 
 
-ANSWER = {
-    **{"answer": "At last.", "abstained": False, "reason": "answered", "confidence": 0.9, "route": "rag"},
-    **{"trace_id": "t", "session_id": ""},
-}
 TEAL = Image.new("RGB", (64, 48), "teal")
 
 
@@ -132,37 +122,6 @@ async def test_answers_keep_the_order_and_failures_are_dont_know() -> None:
     answers = [f"turn 1 of {query} after nothing" for query in "abc"]
     assert said == [answers[0], DONT_KNOW, answers[1], DONT_KNOW, answers[2]]
     assert [line["why"] for line in logs if line["event"] == "not_answered"] == ["not_ready"]
-
-
-@asynccontextmanager
-async def busy_gateway(retry_after_s: int, refusals: int) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """Turns questions away so many times, then answers; and what it was sent."""
-    sent: list[bytes] = []
-
-    async def reply(request: Request) -> Response:
-        sent.append(await request.body())
-        if len(sent) <= refusals:
-            error = Overloaded(retry_after_s=retry_after_s)
-            return problem_response(error, None)
-        return JSONResponse({"loreglass": ANSWER})
-
-    app = Starlette(routes=[Path("/v1/chat/completions", reply, methods=["POST"])])
-    bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with running([bound]):
-        yield bound.url, sent
-
-
-async def test_overloaded_gateway_is_retried() -> None:
-    async with busy_gateway(1, refusals=2) as (url, sent):
-        assert await answer(url, "a") == ["At last."]
-    assert len(sent) == 3
-    assert len(set(sent)) == 1
-
-
-async def test_gateway_that_is_busy_too_long_is_not_waited_for() -> None:
-    async with busy_gateway(60, refusals=9) as (url, sent):
-        assert await answer(url, "a") == [DONT_KNOW]
-    assert len(sent) == 1
 
 
 async def test_settings_choose_the_pipeline() -> None:

@@ -3,14 +3,12 @@
 import threading
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.errors import CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from services.text_search.engine import Candidate, Passage
 from services.text_search.engines.pocket import PocketTextSearch
@@ -48,12 +46,6 @@ def test_a_title_makes_up_for_a_passage_that_says_it(engine: PocketTextSearch) -
     assert engine.search(["How many pages has The Salt Road?"], 3, "v1")[0].passage == PAGES
 
 
-def test_a_rare_word_weighs_more_than_a_common_one(engine: PocketTextSearch) -> None:
-    common = [passage(f"A museum of things, number {number}.") for number in range(20)]
-    engine.index("v1", [*common, passage("A collection of thimbles.")])
-    assert "thimbles" in engine.search(["museum thimble"], 1, "v1")[0].passage.text
-
-
 def test_depth_limits_pages(engine: PocketTextSearch) -> None:
     url = "https://pages.example/long"
     long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
@@ -87,13 +79,6 @@ def test_a_question_without_words_finds_nothing(engine: PocketTextSearch) -> Non
     assert engine.search(["?!"], 5, "v1") == []
 
 
-def test_a_collection_that_is_not_there_is_named_as_such(engine: PocketTextSearch) -> None:
-    with pytest.raises(CollectionNotFound):
-        engine.search(["harbour"], 5, "nowhere")
-    with pytest.raises(CollectionNotFound):
-        engine.index("nowhere", [HARBOUR])
-
-
 def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: PocketTextSearch) -> None:
     wordless = passage("…", "https://pages.example/empty")
     nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
@@ -110,12 +95,6 @@ def test_an_edited_page_never_answers_with_its_old_text(engine: PocketTextSearch
     engine.index("v1", [passage("Open until nine.", url)])
     hits = engine.search(["open until", "closed on Monday", "Salt Road"], 10, "v1")
     assert sorted(hit.passage.text for hit in hits) == ["Open until nine.", AUTHOR.text]
-
-
-def test_the_date_of_a_page_comes_back(engine: PocketTextSearch) -> None:
-    dated = Passage(HARBOUR.id, HARBOUR.url, "", HARBOUR.text, 0, datetime(2024, 5, 1, tzinfo=UTC))
-    engine.index("v1", [dated])
-    assert engine.search(["harbour"], 1, "v1")[0].passage == dated
 
 
 def test_fused_scores_follow_reciprocal_ranks() -> None:

@@ -123,13 +123,6 @@ def test_half_characters_in_a_question_do_not_reach_the_model(
     assert encoder.asked == [["which ? novelist?"]]
 
 
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: HybridTextSearch) -> None:
-    wordless = passage("…", "https://pages.example/empty")
-    nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
-    assert set(engine.index("v1", [wordless, nameless, PEN])) == {wordless.id, "7"}
-    assert [info.points for info in engine.store.collections()] == [1]
-
-
 def test_nothing_is_written_or_lost_when_the_encoder_fails(
     engine: HybridTextSearch, encoder: TopicEncoder
 ) -> None:
@@ -152,14 +145,6 @@ def test_an_index_with_both_can_be_read_by_either_alone(
     for part in (dense, PocketTextSearch(engine.store)):
         with pytest.raises(CollectionConflict):
             part.index("v1", [SHIPS])
-
-
-def test_another_model_cannot_read_or_write_the_index(engine: HybridTextSearch) -> None:
-    other = HybridTextSearch(engine.store, TopicEncoder("other topics"))
-    with pytest.raises(CollectionConflict, match="made with topics, this service runs other topics"):
-        other.search(["harbour"], 1, "v1")
-    with pytest.raises(CollectionConflict):
-        other.index("v1", EVERYTHING)
 
 
 def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: TopicEncoder) -> None:

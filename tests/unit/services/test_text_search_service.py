@@ -63,22 +63,6 @@ async def test_pages_are_read_whole_in_their_order(settings: TextSearchSettings)
     assert [hit["snippet"] for hit in reply.json()["hits"]] == ["Another page.", "Part 0.", "Part 1."]
 
 
-@pytest.mark.parametrize(("depth", "pages"), [(3, 1), (4, 2), (None, 3)])
-async def test_a_search_of_some_depth_brings_the_pages_that_are_in_it(
-    settings: TextSearchSettings, depth: int | None, pages: int
-) -> None:
-    url = "https://pages.example/long"
-    long = [chunk(f"Harbour number {n}", url=url, position=n) for n in range(3)]
-    short = [chunk(f"Of a harbour nothing more was heard in the year {year}.") for year in (1911, 1912)]
-    async with live(create_app(settings)) as client:
-        await publish(client, "pages-1", [*long, *short])
-        asked = {"queries": ["harbour"], "k": 5, "depth": depth}
-        reply = await client.post("/v1/text-search", json=asked)
-        refused = await client.post("/v1/text-search", json={**asked, "depth": 0})
-    assert len(reply.json()["hits"]) == pages
-    assert refused.status_code == 422
-
-
 async def test_searches_use_the_published_version(settings: TextSearchSettings) -> None:
     async def texts() -> list[str]:
         reply = await client.post("/v1/text-search", json={"queries": ["harbour"]})
@@ -108,17 +92,6 @@ async def test_versions_are_listed_and_old_ones_dropped(settings: TextSearchSett
     assert [each["name"] for each in dropped.json()["collections"]] == ["pages-2"]
 
 
-async def test_missing_names_the_ids_that_are_not_there(settings: TextSearchSettings) -> None:
-    held, absent = chunk("The harbour."), chunk("The museum.")
-    async with live(create_app(settings)) as client:
-        await publish(client, "pages-1", [held])
-        ids = {"ids": [absent["id"], held["id"]]}
-        reply = await client.post("/v1/collections/pages/missing", json=ids)
-        odd = await client.post("/v1/collections/pages/missing", json={"ids": ["7"]})
-    assert reply.json() == {"ids": [absent["id"]]}
-    assert odd.status_code == 422
-
-
 async def test_invalid_requests_are_refused(settings: TextSearchSettings) -> None:
     search, chunks, missing, invalid = (
         "/v1/text-search", "/v1/collections/none/chunks", "collection_not_found", "invalid_request",
@@ -131,6 +104,7 @@ async def test_invalid_requests_are_refused(settings: TextSearchSettings) -> Non
         ("PUT", chunks, {"chunks": [chunk("x")]}, missing),
         ("PUT", chunks, {"chunks": []}, invalid),
         ("POST", "/v1/collections", {"name": "No"}, invalid),
+        ("POST", "/v1/collections/none/missing", {"ids": ["7"]}, invalid),
         ("POST", "/v1/collections", {"name": "a", "base": "none"}, missing),
         ("POST", "/v1/aliases", {"alias": "pages", "collection": "none"}, missing),
         ("DELETE", "/v1/collections/none", None, missing),

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -16,43 +15,10 @@ from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
 
 SCHEMA = CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",))
 
-WRITE_THEN_DIE = """
-import os, signal, sys, uuid
-from pathlib import Path
-from chassis.vectors.edge import EdgeStore
-from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
-
-store = EdgeStore(Path(sys.argv[1]))
-store.create("v1", CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",)))
-store.publish("pages", "v1")
-for batch in range(4):
-    store.upsert("v1", [
-        StoredPoint(str(uuid.UUID(int=batch * 50 + number)),
-                    {"terms": SparseVector((number, 1000), (1.0, 1.0))}, {"url": "u"})
-        for number in range(50)
-    ])
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
 
 def point(number: int) -> StoredPoint:
     identity = f"00000000-0000-0000-0000-{number:012d}"
     return StoredPoint(identity, {"terms": SparseVector((1,), (1.0,))}, {"url": "u"})
-
-
-def test_points_written_before_a_kill_are_there_after_reopening(tmp_path: Path) -> None:
-    died = subprocess.run(
-        [sys.executable, "-c", WRITE_THEN_DIE, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)},
-        check=False,
-    )
-    assert died.returncode == -signal.SIGKILL
-    store = EdgeStore(tmp_path)
-    assert [(info.name, info.points, info.aliases) for info in store.collections()] == [
-        ("v1", 200, ("pages",))
-    ]
-    assert len(store.search("pages", "terms", SparseVector((1000,), (1.0,)), 500)) == 200
-    store.close()
 
 
 def test_a_copy_that_a_crash_cut_short_is_not_a_collection(tmp_path: Path) -> None:

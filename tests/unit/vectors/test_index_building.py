@@ -206,17 +206,6 @@ def test_while_a_version_is_built_it_cannot_be_dropped_and_readers_are_led_back_
     store.close()
 
 
-def test_a_search_of_a_shard_that_was_closed_for_its_build_is_told_to_wait(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    store.create("v1", SCHEMA)
-    version = store._opened("v1")
-    version.shard.close()
-    with pytest.raises(DependencyUnavailable, match="still being built"):
-        store.search("v1", "look", (1.0, 0.0, 0.0, 0.0), 1)
-    store._versions.let_go(version)
-    store.close()
-
-
 BUILDS = """
 import sys, threading
 from pathlib import Path

@@ -94,25 +94,6 @@ def test_a_sparse_vector_without_idf_is_a_plain_dot_product(store: VectorStore) 
     assert [each.score for each in found] == pytest.approx([3.0, 3.0])
 
 
-def test_points_that_share_no_term_are_not_found(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1)])
-    assert store.search("v1", "terms", SparseVector((99,), (1.0,)), 5) == []
-
-
-def test_the_largest_unsigned_dimension_is_kept(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1, {2**32 - 1: 1.0})])
-    assert len(store.search("v1", "plain", SparseVector((2**32 - 1,), (1.0,)), 5)) == 1
-
-
-def test_a_point_written_twice_is_one_point(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1)])
-    store.upsert("v1", [point(1)])
-    assert [info.points for info in store.collections()] == [1]
-
-
 def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.upsert("v1", [])
@@ -274,18 +255,6 @@ def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorSt
     fused = store.search_fused("v1", asked, limit=50, depth=10)
     assert {found.payload["number"]: found.score for found in fused} == pytest.approx(expected, rel=1e-5)
     assert [found.score for found in fused] == sorted((found.score for found in fused), reverse=True)
-
-
-def test_edge_and_server_fuse_alike(tmp_path: Path) -> None:
-    found = []
-    for make in (edge_store, local_store):
-        opened = make(tmp_path / make.__name__)
-        filled(opened, 60)
-        found.append(opened.search_fused("v1", LOOKED_FOR, limit=100, depth=20))
-        opened.close()
-    edge, server = found
-    assert [each.payload for each in edge] == [each.payload for each in server]
-    assert [each.score for each in edge] == pytest.approx([each.score for each in server], rel=1e-5)
 
 
 def test_a_fused_search_gives_no_more_than_its_limit(store: VectorStore) -> None:
