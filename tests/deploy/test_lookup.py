@@ -59,10 +59,7 @@ async def test_a_key_is_needed_where_asking_needs_one(tmp_path: Path) -> None:
             assert await client.search("mill") == []
 
 
-@pytest.mark.parametrize(
-    "query", ["search", "search?q=", "search?q=a&limit=21", "things?name=", "things?name=a&limit=0"]
-)
-async def test_queries_out_of_their_limits_are_refused(tmp_path: Path, query: str) -> None:
+async def test_queries_out_of_their_limits_are_refused(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
-        refused = await here.client.get(f"/v1/{query}")
-    assert refused.status_code == 422
+        for query in ("search", "search?q=", "search?q=a&limit=21", "things?name=", "things?name=a&limit=0"):
+            assert (await here.client.get(f"/v1/{query}")).status_code == 422, query

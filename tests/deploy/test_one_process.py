@@ -10,9 +10,7 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from chassis.errors import DependencyUnavailable
 from chassis.http.serving import listen
-from chassis.vectors.edge import EdgeStore
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
 from deploy.one_process import Platform, gateway_settings_for, greeting, platform
@@ -111,13 +109,6 @@ def test_a_gateway_that_is_open_to_the_network_without_keys_is_warned_about(
     told = greeting(Platform("http://192.0.2.7:7100", {}), host, keys)
     assert told.startswith("Loreglass answers at http://192.0.2.7:7100")
     assert ("Warning: everybody who can reach 0.0.0.0" in told) is warned
-
-
-def test_two_processes_do_not_share_one_index(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    with pytest.raises(DependencyUnavailable, match="Another process has this vector store open"):
-        EdgeStore(tmp_path)
-    store.close()
 
 
 def test_numeric_libraries_have_a_thread_each_unless_the_environment_says_more(

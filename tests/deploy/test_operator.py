@@ -64,21 +64,6 @@ async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_in
     assert uploads == {"files": [], "running": False}
 
 
-async def test_what_comes_later_is_added_and_what_is_there_is_unchanged(tmp_path: Path) -> None:
-    async with operated(tmp_path) as here:
-        await here.hand_over("mill.md", MILL)
-        await here.index()
-        await here.hand_over("mill.md", MILL)
-        await here.hand_over("pond.txt", b"The pond is six metres deep.")
-        events = await here.index()
-        names = [each["url"] for each in (await here.listed("pages"))["items"]]
-    assert {data["name"]: data["outcome"] for event, data in events if event == "file"} == {
-        "mill.md": "unchanged",
-        "pond.txt": "added",
-    }
-    assert sorted(names) == ["file:uploads/mill.md", "file:uploads/pond.txt"]
-
-
 async def test_an_upload_that_replaces_an_indexed_one_is_told_before_it_does(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
         first = await here.hand_over("hall/README.md", b"Elm Hall has 14 rooms.")
