@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import httpx
 import pytest
@@ -15,19 +14,10 @@ from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
 from deploy.one_process import Platform, gateway_settings_for, greeting, platform
 from deploy.settings import PocketSettings, one_thread_each
-from gateway.settings import GatewaySettings
 from tests.unit.chassis.pictures import encoded, scene
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVICES = sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
-
-
-def test_clients_look_for_services_where_they_listen() -> None:
-    gateway, one_process = GatewaySettings(), PocketSettings()
-    ports = [app.port for app in SERVICES]
-    assert [urlsplit(getattr(gateway, f"{app.name}_url")).port for app in SERVICES] == ports
-    assert [one_process.service_port + place for place in range(len(ports))] == ports
-    assert one_process.port == gateway.port
 
 
 @pytest.mark.anyio

@@ -74,23 +74,6 @@ async def test_a_head_and_its_body_are_one_write() -> None:
     assert written.endswith(b"\r\n\r\nbody")
 
 
-async def test_a_head_whose_body_is_not_there_yet_does_not_wait_for_it() -> None:
-    later = anyio.Event()
-
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send(HEAD)
-        await later.wait()
-        await send({"type": "http.response.body", "body": b"bo", "more_body": True})
-        await send({"type": "http.response.body", "body": b"dy"})
-
-    _, wire = served(app)
-    await settled()
-    assert len(wire.writes) == 1
-    later.set()
-    await settled()
-    assert wire.writes[1:] == [b"body"]
-
-
 @pytest.mark.parametrize("ends", ["shutdown", "eof_received", "give_way"])
 async def test_what_is_held_back_is_written_before_the_end(ends: str) -> None:
     ready, written_at_the_end = anyio.Event(), list[bytes]()

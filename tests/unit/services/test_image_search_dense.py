@@ -134,12 +134,6 @@ def test_embeddings_are_of_the_centre(engine: DenseImageSearch) -> None:
     assert engine.embed([]).shape == (0, SIZE)
 
 
-def test_the_probe_encodes_and_reaches_the_store(store: VectorStore) -> None:
-    encoder = ColourEncoder()
-    DenseImageSearch(store, encoder).probe()
-    assert encoder.passes == [1]
-
-
 def test_a_collection_of_another_model_is_refused_not_searched(
     store: VectorStore, engine: DenseImageSearch, tmp_path: Path
 ) -> None:

@@ -172,27 +172,6 @@ async def test_cancelled_work_is_resumed(stepped: SteppedEngine) -> None:
 
 
 @pytest.mark.anyio
-async def test_concurrent_requests_share_the_work(stepped: SteppedEngine) -> None:
-    pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
-    reader = PhotoReader(1920, 8, lambda _: None)
-    replies = []
-
-    async def ask() -> None:
-        replies.append(await reader.read(photo_file(), pool, Deadline.after_ms(60_000)))
-
-    async with anyio.create_task_group() as group:
-        async with anyio.create_task_group() as first:
-            first.start_soon(ask)
-            await entered(stepped)
-            group.start_soon(ask)
-            await anyio.wait_all_tasks_blocked()
-            first.cancel_scope.cancel()
-        stepped.go.release(PIECES)
-    assert (len(replies), stepped.pieces, pool.depth) == (1, PIECES, 0)
-    pool.close()
-
-
-@pytest.mark.anyio
 async def test_next_photo_waits_for_one_piece(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)

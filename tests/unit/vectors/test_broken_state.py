@@ -151,13 +151,6 @@ def test_a_version_that_could_not_be_opened_is_tried_again(folder: Path) -> None
     versions.close()
 
 
-def test_a_version_whose_holes_were_filled_by_a_copy_is_whole(folder: Path) -> None:
-    path = shard_file(folder, "v2", "flags_a.dat")
-    path.write_bytes(path.read_bytes())
-    with opened(folder) as store:
-        assert found(store) == 30
-
-
 @pytest.mark.parametrize("broken", [b"", b"{", b'{"pages": 3}', b'["v1"]', b'{"pages": "../v1"}'])
 def test_aliases_that_cannot_be_read_stop_the_start_with_a_sentence(folder: Path, broken: bytes) -> None:
     path = folder / "aliases.json"

@@ -34,33 +34,6 @@ SCHEMA = CollectionSchema(dense={"look": 4})
 POINT = StoredPoint("00000000-0000-0000-0000-000000000001", {"look": (1.0, 0.0, 0.0, 0.0)}, {})
 
 
-def test_who_asks_for_what_is_under_way_does_not_start_it_again() -> None:
-    building, going_on, begun = Building(wait_s=0.0), threading.Event(), []
-
-    def work() -> None:
-        begun.append(1)
-        going_on.wait()
-
-    for _ in range(3):
-        assert not building.wait_for("v1", work)
-    going_on.set()
-    building.close()
-    assert begun == [1]
-
-
-def test_what_went_wrong_while_building_is_told_and_can_be_tried_again() -> None:
-    building, outcomes = Building(), iter([OSError("no disk"), None])
-
-    def work() -> None:
-        if (error := next(outcomes)) is not None:
-            raise error
-
-    with pytest.raises(OSError, match="no disk"):
-        building.wait_for("v1", work)
-    assert building.wait_for("v1", work)
-    building.close()
-
-
 def test_readers_see_the_version_before_until_the_index_is_built(tmp_path: Path) -> None:
     going_on = threading.Event()
     building = Building(wait_s=0.0)

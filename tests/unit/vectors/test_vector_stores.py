@@ -23,7 +23,6 @@ from chassis.vectors.port import (
     recall,
 )
 from chassis.vectors.server import ServerStore
-from tests.unit.vectors.graph_server import GraphServer
 
 SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), idf=("terms",), keywords=("url",))
 
@@ -257,19 +256,6 @@ def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorSt
     assert [found.score for found in fused] == sorted((found.score for found in fused), reverse=True)
 
 
-def test_a_fused_search_gives_no_more_than_its_limit(store: VectorStore) -> None:
-    filled(store, 20)
-    everything = store.search_fused("v1", LOOKED_FOR, limit=20, depth=20)
-    assert store.search_fused("v1", LOOKED_FOR, limit=1, depth=20) == everything[:1]
-
-
-def test_a_search_that_finds_nothing_leaves_the_others_their_ranks(store: VectorStore) -> None:
-    filled(store, 5)
-    nowhere: Prefetch = ("plain", SparseVector((99,), (1.0,)))
-    alone = store.search_fused("v1", LOOKED_FOR[:1], limit=5, depth=5)
-    assert store.search_fused("v1", [LOOKED_FOR[0], nowhere], limit=5, depth=5) == alone
-
-
 def test_another_models_vectors_are_told_apart_by_name_where_their_size_is_the_same(
     store: VectorStore,
 ) -> None:
@@ -364,14 +350,3 @@ def test_recall_is_the_share_of_what_is_near_that_is_found() -> None:
 
     forgetful: Any = Forgetful()
     assert recall(forgetful, "v1", CollectionSchema(dense={"look": 1}), 1, 10) == 0.5
-
-
-def test_a_server_builds_the_graph_once_when_everything_is_written() -> None:
-    client = GraphServer()
-    store = ServerStore(client)
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(number) for number in range(5)])
-    assert client.links == {"v1": 0}
-    assert [store.build("v1") for _ in range(3)] == [False, False, True]
-    assert client.links == {"v1": 16}
-    store.close()
