@@ -44,7 +44,6 @@ _LONG = frozenset(
             "locustfile",
             "attacks",
             "backup",
-            "image_search_photos",
         ),
     )
 )

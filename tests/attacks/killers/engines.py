@@ -45,16 +45,6 @@ async def _dense(course: Course) -> None:
         course.notes.append(f"then other print was read in {waited_s:.1f} s ({reply.status})")
 
 
-async def _overflow(course: Course) -> None:
-    body = {
-        "question": "how much is it in total?",
-        "answer": "The total is 7 euros.",
-        "evidence": ["9" * 305 + " 0.0001"],
-    }
-    for _ in range(6):
-        await course.send(request("POST", "/v1/verify", json=body), "verifier")
-
-
 async def _flood(course: Course) -> None:
     """Sixty callers of one tenant, each asking again as soon as it has a reply."""
     until = time.monotonic() + _FLOOD_S
@@ -81,6 +71,5 @@ async def _flood(course: Course) -> None:
 
 KILLERS = (
     Attack("dense-page", "a page of small print, asked three times at 3 s", _dense),
-    Attack("overflow", "a number of 305 digits for the verifier", _overflow),
     Attack("flood", "60 callers of another tenant for 25 s", _flood),
 )
