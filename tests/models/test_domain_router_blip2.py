@@ -25,9 +25,8 @@ from services.domain_router.engines.blip2 import Blip2DomainRouter, load_blip2
 from services.domain_router.engines.domain_head import FORMAT, DomainHead
 from services.domain_router.settings import DomainRouterSettings, Engine
 from tests.models.conftest import Parity
-from tests.models.head_runs import told, trained
 from tests.models.tiny_blip2 import tiny_blip2
-from tests.models.tiny_domain import coloured, write_domains
+from tests.models.tiny_domain import coloured, told, trained, write_domains
 from training.config import WrongConfig
 from training.heads.domain_router import CHECKPOINT, train_domain_router
 from training.heads.settings import DomainRouterConfig

@@ -20,9 +20,8 @@ from services.reranker.engines.coarse_head import CoarseHead, load_coarse, quest
 from services.reranker.settings import RerankerSettings
 from tests.live import live
 from tests.models.conftest import Parity
-from tests.models.head_runs import told, trained
 from tests.models.tiny_blip2 import tiny_blip2
-from tests.models.tiny_domain import coloured
+from tests.models.tiny_domain import coloured, told, trained
 from training.config import WrongConfig
 from training.heads.coarse_reranker import CHECKPOINT, train_coarse_reranker
 from training.heads.settings import CoarseRerankerConfig, Recipe

@@ -20,7 +20,7 @@ from typing import Any
 
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.files import copy_folder
-from tests.unit.vectors.test_broken_state import SCHEMA, found, points
+from tests.unit.vectors.test_edge_store import SCHEMA, found, points
 
 STOPPED = 77
 PUBLISHED, NEW = 20, 30
