@@ -169,7 +169,6 @@ class Outcome:
     peak_mib: float
     after_mib: float
     file_mib: float
-    descriptors: int
 
     def faults(self) -> list[str]:
         """Return what does not hold."""
@@ -223,7 +222,6 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
             seen.peak_mib,
             after,
             seen.peak_file_mib,
-            seen.peak_descriptors,
         )
     return outcome
 

@@ -62,18 +62,6 @@ async def settled() -> None:
         await anyio.lowlevel.checkpoint()
 
 
-async def test_a_head_and_its_body_are_one_write() -> None:
-    async def app(scope: Scope, receive: Receive, send: Send) -> None:
-        await send(HEAD)
-        await send({"type": "http.response.body", "body": b"body"})
-
-    _, wire = served(app)
-    await settled()
-    (written,) = wire.writes
-    assert written.startswith(b"HTTP/1.1 200 OK\r\n")
-    assert written.endswith(b"\r\n\r\nbody")
-
-
 @pytest.mark.parametrize("ends", ["shutdown", "eof_received", "give_way"])
 async def test_what_is_held_back_is_written_before_the_end(ends: str) -> None:
     ready, written_at_the_end = anyio.Event(), list[bytes]()

@@ -148,30 +148,6 @@ async def test_a_cancelled_call_cancels_the_work_behind_it() -> None:
             await witness.cancelled.wait()
 
 
-async def test_multipart_files_and_repeated_fields_arrive_as_sent() -> None:
-    seen: dict[str, object] = {}
-    app = FastAPI()
-
-    @app.post("/form")
-    async def form(request: Request) -> Health:
-        async with request.form() as parts:
-            seen["labels"] = parts.getlist("labels")
-            upload = parts["image"]
-            assert not isinstance(upload, str)
-            seen["image"] = await upload.read()
-        return Health(status="ok")
-
-    async with live(app) as client, service_at(str(client.base_url)) as service:
-        await service.send_multipart(
-            "/form",
-            [("image", ("photo.jpg", b"\xff\xd8\x00", "image/jpeg"))],
-            {"labels": ["book", "sign"]},
-            Health,
-            after(20_000),
-        )
-    assert seen == {"labels": ["book", "sign"], "image": b"\xff\xd8\x00"}
-
-
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n" + b'{"status":"ok"}'
 ASKED = Health(status="ok")
 

@@ -13,7 +13,7 @@ from chassis.errors import CollectionConflict, CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.image_search.engine import RGB, KnownThing
-from services.image_search.engines.dense import DenseImageSearch, DenseOptions
+from services.image_search.engines.dense import DenseImageSearch
 from services.image_search.engines.pocket import PocketImageSearch
 from services.image_search.views import Fit, Frame, centres_first, framed_views, square_views
 from tests.unit.services.image_encoders import PAINTS, SIZE, ColourEncoder, painted
@@ -114,16 +114,6 @@ def test_a_search_that_nobody_wants_any_more_ends_with_what_it_has(engine: Dense
     seen = engine.search([POSTER, BOOK], 1, "images-1", lambda: next(answers))
     assert [(each.entity, each.photo_index) for each in seen] == [("Fair", 0)]
     assert engine.search([POSTER], 1, "images-1", lambda: False) == []
-
-
-def test_probability_rises_with_the_cosine(store: VectorStore) -> None:
-    engine = DenseImageSearch(store, ColourEncoder(), DenseOptions(midpoint=1.0, slope=9))
-    store.create("images-1", engine.schema)
-    engine.index("images-1", [known("Fair", POSTER)])
-    (same,) = engine.search([POSTER], 1, "images-1", always)
-    (other,) = engine.search([BOOK], 1, "images-1", always)
-    assert same.probability == pytest.approx(0.5, abs=1e-4)
-    assert other.probability < same.probability
 
 
 def test_embeddings_are_of_the_centre(engine: DenseImageSearch) -> None:

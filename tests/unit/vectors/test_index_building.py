@@ -129,26 +129,6 @@ def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(
     store.close()
 
 
-def test_a_shard_that_cannot_be_opened_after_its_build_is_tried_again_and_the_store_still_closes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def moved(folder: Path, stopping: threading.Event) -> None:
-        folder.rename(folder.with_name("elsewhere"))
-
-    store = EdgeStore(tmp_path)
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [POINT])
-    with monkeypatch.context() as patched:
-        patched.setattr(versions, "build_graph", moved)
-        with pytest.raises(Exception, match="does not exist"):
-            store.build("v1")
-    shard = tmp_path / "collections" / "v1" / "shard"
-    shard.with_name("elsewhere").rename(shard)
-    assert store.missing("v1", [POINT.id]) == []
-    store.close()
-    EdgeStore(tmp_path).close()
-
-
 def test_while_a_version_is_built_it_cannot_be_dropped_and_readers_are_led_back_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
