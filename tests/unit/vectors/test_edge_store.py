@@ -291,3 +291,43 @@ def test_with_little_room_a_write_is_refused_in_a_sentence_and_readers_go_on(
         assert [info.name for info in store.collections()] == ["v1", "v2", "v3"]
     with opened(folder) as store:
         WRITES[write](store)
+
+
+FILL = """
+import sys, uuid
+from pathlib import Path
+from chassis.errors import StorageFull
+from chassis.resilience.room import MIB, Room
+from chassis.vectors.edge import EdgeStore
+from tests.unit.vectors.test_edge_store import SCHEMA, found, points
+store = EdgeStore(Path(sys.argv[1]), Room(Path(sys.argv[1]), 8 * MIB))
+store.create("v1", SCHEMA)
+store.upsert("v1", points(0, 50))
+store.publish("pages", "v1")
+store.create("v2", SCHEMA, base="pages")
+try:
+    for first in range(50, 200_000, 500):
+        store.upsert("v2", points(first, first + 500))
+except StorageFull as error:
+    print(error.detail, found(store))
+store.close()
+"""
+
+
+def test_indexing_on_a_disk_that_fills_up_ends_in_a_sentence(tmp_path: Path) -> None:
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=40m", "tmpfs", disk], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("a file system cannot be mounted here")
+    try:
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+        command = [sys.executable, "-c", FILL, str(disk)]
+        filled = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert filled.returncode == 0, (filled.returncode, filled.stderr)
+        assert "make room" in filled.stdout
+        assert filled.stdout.split()[-1] == "50"
+        with opened(disk) as store:
+            assert found(store) == 50
+    finally:
+        subprocess.run(["umount", disk], check=True)
