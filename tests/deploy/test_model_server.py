@@ -2,8 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 from pydantic import JsonValue
@@ -19,7 +17,6 @@ from bench.node import (
     vllm_error,
     vlm_server,
 )
-from chassis.http.calls import http_client
 from chassis.startup import CannotStart
 from deploy.model_server import ModelServer, find_model
 from deploy.one_process import answered_by, platform
@@ -108,6 +105,8 @@ EMPTY = "has no models. Load one first .Ollama: ollama pull NAME"
         (SEVERAL, "", "has several models: small, large. Name one: --model-name"),
         ({"data": [{"id": "small"}]}, "large", "has no model large. It has: small"),
         ({"data": [{"id": "e", "type": "embeddings"}]}, "", "has no model that chats: e"),
+        ({"data": [{"id": "e", "capabilities": ["embedding"]}]}, "", "has no model that chats: e"),
+        ({"data": [{"id": "e", "capabilities": {"completion_chat": False}}]}, "", "no model that chats: e"),
         ({"data": []}, "", EMPTY),
         ("hello", "", "no OpenAI-compatible API there. Its address usually ends in /v1"),
     ],
@@ -139,28 +138,6 @@ async def test_a_server_of_another_kind_is_an_error_that_says_which_address_to_u
 
     with pytest.raises(CannotStart, match=sentence):
         await find_model("http://models.example", http=ScriptedHttp(handle))
-
-
-@pytest.mark.parametrize(
-    "facts",
-    [{"type": "embeddings"}, {"capabilities": ["embedding"]}, {"capabilities": {"completion_chat": False}}],
-)
-async def test_a_model_that_only_embeds_is_no_choice_if_the_server_says_so(facts: Mapping[str, Any]) -> None:
-    async with vlm_server(counts) as server, http_client() as http:
-        models = {"data": [{"id": "e", **facts}, {"id": server.model}]}
-
-        class Listing:
-            @asynccontextmanager
-            async def exchange(
-                self, method: str, url: str, sent: Mapping[str, str], body: bytes = b""
-            ) -> Any:
-                if url.endswith("/v1/models"):
-                    yield Scripted(json.dumps(models).encode())
-                else:
-                    async with http.exchange(method, url, sent, body) as response:
-                        yield response
-
-        assert (await find_model(server.url, http=Listing())).model == server.model
 
 
 async def test_a_server_that_is_not_there_is_an_error_that_says_so() -> None:

@@ -11,7 +11,6 @@ from tests.attacks.attack import Attack, Course
 from tests.attacks.sending import request
 from tests.unit.chassis.scans import many_scans
 
-_MIB = 2**20
 _JSON = {"Content-Type": "application/json"}
 
 
@@ -28,10 +27,6 @@ async def _thresholds(course: Course) -> None:
     """An object whose every member is wrong: an error for each of them."""
     members = b",".join(b'"%07d":"x"' % place for place in range(30 * 10**6 // 14))
     await _send_json(course, b'{"question":"x","experiment":{"thresholds":{' + members + b"}}}")
-
-
-async def _objects(course: Course) -> None:
-    await _send_json(course, b"[" + b"{}," * (32 * _MIB // 3 - 2) + b"{}]")
 
 
 async def _forty(course: Course) -> None:
@@ -126,7 +121,6 @@ KILLERS = (
     Attack("scans-left", "the same, and gone after a second", _left),
     Attack("chat", "chat, messages [1,1,1,…] of 30 MB", _chat),
     Attack("thresholds", "/answer, wrong thresholds of 30 MB", _thresholds),
-    Attack("objects", "/answer, 32 MiB of {},", _objects),
     Attack("forty", "40 JSON bodies of 31 MB at once", _forty),
     Attack("dense-page", "a page of small print, asked three times at 3 s", _dense),
     Attack("flood", "60 callers of another tenant for 25 s", _flood),

@@ -246,15 +246,6 @@ async def test_a_reply_that_the_caller_does_not_read_stays_out_of_memory() -> No
             read += len(await anext(pieces))
 
 
-async def test_leaving_closes_the_connection() -> None:
-    half = b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
-    async with serving(replying(half)) as server, pool() as http:
-        async with http.exchange("POST", server.url, {}, b"{}") as response:
-            assert response.status == 200
-        with anyio.fail_after(20):
-            await server.closed.wait()
-
-
 async def test_cancellation_closes_the_connection_to_a_server_that_does_not_read() -> None:
     with socket.create_server(("127.0.0.1", 0)) as stuck:
         async with pool() as http, anyio.create_task_group() as group:

@@ -300,14 +300,6 @@ def test_a_reader_is_told_when_what_it_reads_is_not_there(
         store.require("pages", other, whole=False)
 
 
-def test_a_copy_keeps_the_name_of_its_model(store: VectorStore) -> None:
-    schema = replace(SCHEMA, encoder="bge-large")
-    store.create("v1", schema)
-    store.upsert("v1", [point(1)])
-    store.create("v2", schema, base="v1")
-    store.require("v2", schema)
-
-
 def test_a_version_remembers_its_finished_parts_and_a_copy_begins_without(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.finish("v1", ["part-0"])
