@@ -119,11 +119,8 @@ SETTING = "LOREGLASS_GATEWAY_EXPERIMENTS"
     [
         ("127.0.0.1", None, True),
         ("::1", None, True),
-        ("localhost", None, True),
         ("127.0.0.1", "false", False),
         ("0.0.0.0", None, False),
-        ("192.0.2.7", None, False),
-        ("example.com", None, False),
         ("0.0.0.0", "true", True),
     ],
 )

@@ -288,7 +288,7 @@ def test_a_span_that_another_context_closes_leaves_the_current_one_alone(collect
     assert collector.named("inner").parent == collector.named("outer").id
 
 
-async def passed_on(sent: dict[str, str], *, trusted: bool = False) -> dict[str, str]:
+async def passed_on(sent: dict[str, str]) -> dict[str, str]:
     """What an app says to the next one, once it was told `sent`."""
     router = APIRouter()
 
@@ -299,7 +299,7 @@ async def passed_on(sent: dict[str, str], *, trusted: bool = False) -> dict[str,
 
     spec = ServiceSpec("edge", [router], lambda _: None, lambda _: None)
     with telemetry():
-        async with live(create_service(spec, ServiceSettings(trust_remote_sampling=trusted))) as client:
+        async with live(create_service(spec, ServiceSettings(trust_remote_sampling=False))) as client:
             replied: dict[str, str] = (await client.get("/next", headers=sent)).json()
     return replied
 

@@ -165,11 +165,6 @@ def test_a_photo_that_nearly_fits_is_seen_once(height: int, width: int) -> None:
     assert len(square_views(photo(height, width), 300)) == 1
 
 
-def test_what_counts_as_long_is_a_setting() -> None:
-    assert len(framed_views(photo(200, 100), FRAME, ends_above=2)) == 1
-    assert len(framed_views(photo(120, 100), FRAME, ends_above=1.1)) == 3
-
-
 @given(height=SIDES, width=SIDES, fit=st.sampled_from(Fit))
 def test_every_view_fills_the_frame(height: int, width: int, fit: Fit) -> None:
     for frame in (Frame(32, 32, fit), Frame(24, 40, fit)):

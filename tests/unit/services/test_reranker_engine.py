@@ -50,7 +50,7 @@ def test_empty_passages() -> None:
 
 @given(st.text(max_size=80), st.lists(st.text(max_size=120), max_size=3), st.none() | st.text(max_size=30))
 @example("ﾞ ﾟ", ["ﾞ ﾞ ͺ\nﾟ"], "ﾞ ﾟ")  # letters that fold to nothing
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_any_text_gets_a_probability(query: str, documents: list[str], entity: str | None) -> None:
     scores = ENGINE.rerank(query, documents, entity)
     assert len(scores) == len(documents)
@@ -88,7 +88,7 @@ async def send_form(client: httpx.AsyncClient, fields: dict[str, Any], files: An
 
 async def test_form_is_scored_as_the_json_in_it() -> None:
     part = ("request", ("request.json", json.dumps(BODY).encode(), "application/json"))
-    long = json.dumps({"query": "Who?", "documents": ["a book " * 200_000]})
+    long = json.dumps({"query": "Who?", "documents": [" " * 1_400_000]})
     async with live(create_app(RerankerSettings(port=0))) as client:
         in_json = (await client.post("/v1/rerank", json=BODY)).json()["results"]
         for fields, files in (

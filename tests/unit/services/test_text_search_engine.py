@@ -8,8 +8,6 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from chassis.vectors.edge import EdgeStore
 from services.text_search.app import create_app
@@ -155,14 +153,6 @@ def test_stopwords_count_only_where_there_is_nothing_else() -> None:
 
 def test_text_without_words_has_no_terms() -> None:
     assert Analyzer().terms("… !! — ?") == []
-
-
-@given(st.text(max_size=300))
-def test_any_text_is_cut_the_same_way_twice(text: str) -> None:
-    analyzer = Analyzer()
-    terms = analyzer.terms(text)
-    assert terms == analyzer.terms(text)
-    assert all(terms)
 
 
 def test_threads_that_share_an_analyzer_get_the_stems_of_one_alone() -> None:
