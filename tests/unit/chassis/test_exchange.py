@@ -1,16 +1,23 @@
 """One HTTP exchange on a real socket: deadline, trace, body limit, the caller's presence, faults."""
 
+import asyncio
 from collections.abc import AsyncIterator, MutableMapping
 from typing import Any
+from unittest.mock import Mock
 
 import anyio
 import httpx
 import pytest
 import structlog
+import uvicorn
 from fastapi import APIRouter
+from starlette.types import Receive, Scope, Send
+from uvicorn.server import ServerState
 
 from chassis.http.app import ServiceSpec, create_service
+from chassis.http.connections import ConnectionLimits, Connections
 from chassis.http.problems import PROBLEM_JSON
+from chassis.http.protocol import BoundedProtocol
 from chassis.scope import current_scope, scope_of
 from chassis.settings import AppSettings, ServiceSettings
 from contracts import headers
@@ -232,3 +239,31 @@ async def test_a_service_takes_the_scope_that_its_caller_names() -> None:
 
 async def test_an_app_whose_callers_are_strangers_takes_no_scope(client: httpx.AsyncClient) -> None:
     assert (await client.get("/scope", headers=SCOPE)).json() == ""
+
+
+@pytest.mark.parametrize("ends", ["shutdown", "eof_received", "give_way"])
+async def test_what_is_held_back_is_written_before_the_end(ends: str) -> None:
+    wire, written, at_the_end, done = Mock(asyncio.Transport), list[bytes](), list[bytes](), anyio.Event()
+    wire.is_closing.return_value, wire.get_write_buffer_size.return_value = False, 0
+    wire.get_extra_info.return_value = None
+    wire.write.side_effect, wire.writelines.side_effect = written.append, written.extend
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"4")]})
+        await send({"type": "http.response.body", "body": b"bo", "more_body": True})
+        await send({"type": "http.response.body", "body": b"dy"})
+        getattr(protocol, ends)()
+        at_the_end.extend(written)
+        done.set()
+
+    protocol = BoundedProtocol(
+        config=uvicorn.Config(app, log_config=None),
+        server_state=ServerState(),
+        app_state={},
+        connections=Connections(ConnectionLimits()),
+    )
+    protocol.connection_made(wire)
+    protocol.data_received(b"GET / HTTP/1.1\r\nhost: here\r\n\r\n")
+    with anyio.fail_after(20):
+        await done.wait()
+    assert b"".join(at_the_end).endswith(b"\r\n\r\nbody")
