@@ -44,6 +44,7 @@ _LONG = frozenset(
             "locustfile",
             "attacks",
             "backup",
+            "image_search_photos",
         ),
     )
 )
