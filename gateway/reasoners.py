@@ -20,8 +20,8 @@ from gateway.settings import GatewaySettings, Reasoning
 if TYPE_CHECKING:
     from gateway.llm.capabilities import Abilities
     from gateway.llm.client import VlmClient
-    from gateway.llm.models import Model
-    from gateway.llm.options import VlmOptions
+    from gateway.llm.prompt import VlmOptions
+    from gateway.llm.reasoner import Model
 
 Check = Callable[[Deadline], Awaitable[Any]]
 
@@ -65,9 +65,8 @@ def open_reasoners(
     """
     if settings.reasoning is Reasoning.LITE:
         return Reasoners(LiteReasoner(read))
-    from gateway.llm.models import ModelByPrompt
     from gateway.llm.probe import keep_probing
-    from gateway.llm.reasoner import VlmReasoner
+    from gateway.llm.reasoner import ModelByPrompt, VlmReasoner
 
     clients = _clients(settings, http, guards)
     if abilities is not None:
@@ -94,7 +93,7 @@ def open_reasoners(
 def model_options(settings: GatewaySettings) -> "VlmOptions":
     """What prompts may hold."""
     from gateway.llm.delimiting import Budget
-    from gateway.llm.options import VlmOptions, Window
+    from gateway.llm.prompt import VlmOptions, Window
 
     return VlmOptions(
         evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
@@ -129,9 +128,8 @@ def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
 
 def _clients(settings: GatewaySettings, http: HttpClient, guards: Guards) -> "dict[str, VlmClient]":
     """`vlm`, and `vlm-NAME` for each further model: a guard, a readiness check and metrics of its own."""
-    from gateway.llm.call import VlmEndpoint
+    from gateway.llm.call import VlmEndpoint, VlmMetrics
     from gateway.llm.client import VlmClient
-    from gateway.llm.metrics import VlmMetrics
 
     metrics = VlmMetrics(guards.registry)
 

@@ -23,8 +23,7 @@ from contracts.reader import ReadReply
 from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
-from gateway.clients.photo_text import photo_text
-from gateway.clients.reading import answers_found, read_request
+from gateway.clients.conversion import answers_found, photo_text, read_request
 from gateway.state import Box, Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
 from language.words import visible
 

@@ -1,21 +1,38 @@
-"""Puts a reply together from its events, and sees when there is nothing left to wait for."""
+"""Receive a reply, streamed or whole, and put it together until there is nothing left to wait for."""
 
 import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import anyio
+import structlog
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from chassis.http.client import ExchangeError, Response
+from gateway.llm.call import Progress
 from gateway.llm.completion import CUT_OFF, Alternative, Completion, Token, Usage, Written
-from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
-from gateway.llm.lines import read_lines
+from gateway.llm.failures import VlmDeclined, VlmReplyUnusable, failure
 from gateway.llm.prompt import Schema
-from gateway.llm.schema_forms import ReplyFields, read_object
-from gateway.llm.wire import AlternativeWire, BrokenStream, ChoiceWire, ChunkWire, TokenWire, UsageWire
+from gateway.llm.reply_forms import ReplyFields, read_lines, read_object
+from gateway.llm.server import bounded
+from gateway.llm.wire import (
+    AlternativeWire,
+    BrokenStream,
+    ChoiceWire,
+    ChunkWire,
+    ErrorWire,
+    TokenWire,
+    UsageWire,
+    events,
+    read_chunk,
+)
+
+log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
@@ -224,3 +241,48 @@ def _probability(logprob: float) -> float:
 def _usage(wire: UsageWire) -> Usage:
     details = wire.prompt_tokens_details
     return Usage(wire.prompt_tokens, wire.completion_tokens, details.cached_tokens if details else None)
+
+
+_EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
+_DEFAULT_ERROR_STATUS = 500
+
+
+async def receive(response: Response, assembly: Assembling[Any], progress: Progress, model: str) -> None:
+    """Add the reply to `assembly`. Raises `BrokenStream`, `ExchangeError` or the error in the reply."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        _add(assembly, (await bounded(response)).decode("utf-8", "replace"), model)
+        if assembly.finish_reason is None and not assembly.text:
+            raise BrokenStream("a reply has no choices")
+        return
+    async with aclosing(events(response.pieces())) as stream:
+        try:
+            async for event in stream:
+                _add(assembly, event, model)
+                if progress.first_token_s is None and (assembly.text or assembly.thinks):
+                    progress.first_token_s = time.monotonic() - progress.started
+                if assembly.is_complete:
+                    await _receive_epilogue(stream, assembly)
+                    break
+        except BrokenStream:
+            if assembly.finish_reason is None:
+                raise
+
+
+def _add(assembly: Assembling[Any], event: str, model: str) -> None:
+    chunk = read_chunk(event)
+    if isinstance(chunk, ErrorWire):  # vLLM finds some faults only after its 200
+        status = chunk.code if isinstance(chunk.code, int) else _DEFAULT_ERROR_STATUS
+        raise failure(status, chunk, None, model)
+    assembly.add(chunk)
+
+
+async def _receive_epilogue(stream: AsyncIterator[str], assembly: Assembling[Any]) -> None:
+    """The finish reason and the usage may follow the reply, but are not worth much waiting."""
+    with anyio.move_on_after(_EPILOGUE_S):
+        try:
+            async for event in stream:
+                chunk = read_chunk(event)
+                if isinstance(chunk, ErrorWire) or not assembly.add_after(chunk):
+                    return
+        except (BrokenStream, ExchangeError) as error:
+            log.info("vlm.ended_early", reason=type(error).__name__)

@@ -1,4 +1,4 @@
-"""What a model's server can do: found by a probe at start, and learned from what it refuses.
+"""The features of a model's server: found by a probe at start, and learned from what it refuses.
 
 One memory per server. What a probe found holds until the next probe or until the server was away. What was
 learned without a probe holds for some minutes: another version may have come back.
@@ -6,11 +6,12 @@ learned without a probe holds for some minutes: another version may have come ba
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 
 TEXT_ONLY = "reads text; does not see photos"
 """How the start, `/health/ready`, `/info`, the doctor and the page name a model without photos."""
@@ -220,3 +221,46 @@ class ServerFeatures:
     def reset(self) -> None:
         """Ask for everything again."""
         self._current, self._updated_at, self._confirmed, self._probed_at = EVERYTHING, None, False, None
+
+
+_QUIET_S = 30.0
+"""After so long without a reply, and with no call under way, the model is asked for one token."""
+
+
+class Liveness:
+    """The last sign of life of one model. `failing`: its last word was a failure."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.failing = False
+        self._clock = clock
+        self._in_flight = 0
+        self._answered_at = clock()
+        self._doubted = False
+
+    @property
+    def check_due(self) -> bool:
+        """Whether it is time to ask the model for one token."""
+        is_quiet = self._clock() - self._answered_at >= _QUIET_S
+        return not self._in_flight and (is_quiet or self._doubted or self.failing)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """A call that is under way."""
+        self._in_flight += 1
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+
+    def answered(self) -> None:
+        """The model replied."""
+        self.failing = self._doubted = False
+        self._answered_at = self._clock()
+
+    def doubt(self) -> None:
+        """A call failed, perhaps for its own sake."""
+        self._doubted = True
+
+    def failed(self) -> None:
+        """The server is away, or a check got no reply."""
+        self.failing = True

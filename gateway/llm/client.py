@@ -17,9 +17,9 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Lo
 from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
-from gateway.llm.assembly import Assembling, Assembly, TextAssembly
-from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, no_op
-from gateway.llm.capabilities import Abilities, ServerFeatures, Thinking, without
+from gateway.llm.assembly import Assembling, Assembly, TextAssembly, receive
+from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, chat_span, no_op, tell_cost
+from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinking, without
 from gateway.llm.completion import Completion, Written
 from gateway.llm.failures import (
     ContextTooLong,
@@ -31,13 +31,10 @@ from gateway.llm.failures import (
     refused_for_good,
     unreachable,
 )
-from gateway.llm.liveness import Liveness
 from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
+from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.request import Sampling, request_body, to_model_call
-from gateway.llm.schema_forms import SchemaForm
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
-from gateway.llm.spans import chat_span, tell_cost
-from gateway.llm.stream import receive
 from gateway.llm.wire import BrokenStream
 from gateway.reasoning.calls import keep_call
 

@@ -19,14 +19,14 @@ from pydantic import BaseModel
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.tracing import TRACE_ID
+from gateway.llm.asking import system_text
 from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Photos, Thinking
 from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
 from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.question import system_text
-from gateway.llm.schema_forms import SchemaForm, read_object
+from gateway.llm.reply_forms import SchemaForm, read_object
 
 _WITHIN_MS = 180_000.0
 """A server on a laptop reads its model from disk before the first word."""

@@ -3,9 +3,9 @@
 Every call may raise what `VlmClient` raises, which are `LoreglassError`s; nothing the model says is logged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import anyio
 import anyio.to_thread
@@ -14,18 +14,61 @@ from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm import asking
 from gateway.llm.cleaning import LABEL_WORDS, label, search_phrase, without_thoughts
+from gateway.llm.completion import Completion, Written
 from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import TextPrompt
-from gateway.llm.quoting import printed_quotes
-from gateway.llm.reading import declined_draft, no_answer, understood
+from gateway.llm.prompt import Prompt, Schema, TextPrompt, VlmOptions
+from gateway.llm.reading import (
+    declined_draft,
+    no_answer,
+    printed_quotes,
+    probability_of_yes,
+    reply_of_text,
+    understood,
+)
 from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
-from gateway.llm.text import probability_of_yes, reply_of_text
 from gateway.reasoning.port import ReadPhoto, Seek
 from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Reply
+
+
+class Model(Protocol):
+    """What reasoners ask; raises what `VlmClient` raises."""
+
+    @property
+    def sees_photos(self) -> bool:
+        """False only if the model is known to take text alone: photos are then left out of its prompts."""
+        ...
+
+    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+        """The reply to `prompt`, parsed."""
+        ...
+
+    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
+        """The text that `prompt` asks for."""
+        ...
+
+
+class ModelByPrompt:
+    """A `Model` that passes each prompt on. `others`: by the prompt's name; `usual` has the rest."""
+
+    def __init__(self, usual: Model, others: Mapping[str, Model]) -> None:
+        self._usual = usual
+        self._others = others
+
+    @property
+    def sees_photos(self) -> bool:
+        """Whether the usual model does."""
+        return self._usual.sees_photos
+
+    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+        """See `Model`."""
+        return await self._others.get(prompt.name, self._usual).complete(prompt, deadline)
+
+    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
+        """See `Model`."""
+        return await self._others.get(prompt.name, self._usual).write(prompt, deadline)
+
 
 DEFAULTS = VlmOptions()
 _WAIT_FOR_PRINT_S = 2.0

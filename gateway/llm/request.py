@@ -7,9 +7,8 @@ from pydantic import BaseModel, JsonValue
 
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
-from gateway.llm.lines import described_lines
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.schema_forms import SchemaForm, json_schema_of
+from gateway.llm.reply_forms import SchemaForm, described_lines, json_schema_of
 
 Parts = tuple[TextPart | ImagePart, ...]
 

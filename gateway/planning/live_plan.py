@@ -9,9 +9,8 @@ from typing import Protocol
 from contracts.answer import PlanTrace
 from gateway.planning.estimates import level_of
 from gateway.planning.latencies import Work
-from gateway.planning.plan import FULL, Cut, Plan
+from gateway.planning.plan import FULL, Cut, Plan, StageGraph
 from gateway.planning.planner import Choice, Planner
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import FALLBACK_STAGE, Stage
 
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from gateway.planning.estimates import Estimates, Validity, level_of
 from gateway.planning.latencies import Work
-from gateway.planning.plan import LADDER, Cut, Plan
-from gateway.planning.stage_graph import StageGraph
+from gateway.planning.plan import LADDER, Cut, Plan, StageGraph
 from gateway.planning.stages import FALLBACK_STAGE, REPLY_RESERVE_MS, Stage
 
 

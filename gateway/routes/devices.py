@@ -45,7 +45,7 @@ from gateway.routes.intake import (
     to_question,
     validated,
 )
-from gateway.serving.closest import SPOKEN_CHARS, in_words
+from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.serving.sessions import ID_BYTES
 from gateway.store import Store
 

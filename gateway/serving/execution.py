@@ -21,17 +21,23 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 from contracts.answer import Experiment, Reason, Route, Verification
-from gateway.pipelines.experiments import varied
-from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, Tunable
+from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, Tunable, varied
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import LivePlan
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.calls import calls_counted
-from gateway.serving.closest import SPOKEN_CHARS, in_words
 from gateway.serving.metrics import OnEnd, no_op
-from gateway.serving.question import Admitted, Question
-from gateway.serving.reply import AnswerWithRemark, Progress, to_answer, to_record
+from gateway.serving.question import (
+    SPOKEN_CHARS,
+    Admitted,
+    AnswerWithRemark,
+    Progress,
+    Question,
+    in_words,
+    to_answer,
+    to_record,
+)
 from gateway.serving.sessions import Session, Sessions, new_session_id
 from gateway.serving.tiers import Tier
 from gateway.serving.traces import Traces

@@ -9,8 +9,8 @@ from contracts.answer import CitationKind
 from gateway.clients.services import Passage, Services
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.latencies import Work
+from gateway.planning.plan import CHARS_A_TOKEN, rerank_items
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import CHARS_A_TOKEN, rerank_items
 from gateway.planning.stages import Stage
 from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence
 from gateway.thresholds import RetrievalLimits, Thresholds

@@ -26,7 +26,7 @@ from deploy.one_process import answered_by, platform
 from deploy.settings import PocketSettings
 from gateway.llm.capabilities import Abilities, Photos
 from gateway.llm.probe import TASK
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 from gateway.planning.latencies import VlmSpeed
 from gateway.settings import GatewaySettings, Reasoning
 from loreglass_client import AsyncLoreglass

@@ -19,7 +19,7 @@ from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.probe import probe
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 from services.vlm.presets import PRESETS
 from tests.vllm.environment import OLD_TEMPLATE, VllmEnvironment
 from tests.vllm.serving import Serving, serving_on_v0

@@ -13,18 +13,16 @@ from pydantic import Field
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
-from gateway.llm.asking import prompt_of
+from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, TextPrompt
-from gateway.llm.reading import confidence, cut_off
+from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
+from gateway.llm.reading import confidence, cut_off, reply_of_text
+from gateway.llm.reasoner import Model
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
-from gateway.llm.text import reply_of_text, text_prompt
-from gateway.pipelines.baselines.retrieved import HEADING_CHARS, Retrieved
+from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Retrieved
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Evidence, GenerationBudget, Query, Reply
 

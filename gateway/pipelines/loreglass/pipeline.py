@@ -10,9 +10,9 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import Prefetch, prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import Reasoner
 from gateway.state import (

@@ -11,8 +11,7 @@ from gateway.llm.asking import domain_text, notes, prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, labels, listed_label, queries
 from gateway.llm.delimiting import delimited, harmless
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt
+from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import declined_draft, draft_of, whole
 from gateway.llm.reasoner import AnsweringVlm, with_print
 from gateway.llm.schemas import (

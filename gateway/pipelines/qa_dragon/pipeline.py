@@ -16,9 +16,9 @@ from gateway.clients.services import Services
 from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.planning.latencies import Work
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import Prefetch, prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict

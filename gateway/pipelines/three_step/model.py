@@ -11,16 +11,14 @@ from pydantic import BeforeValidator, Field
 
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.asking import prompt_of
+from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.cleaning import ENTITY_SLOT, queries
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
-from gateway.llm.models import Model
-from gateway.llm.options import Asked, VlmOptions
-from gateway.llm.prompt import Prompt, TextPrompt
-from gateway.llm.reading import no_answer, whole
+from gateway.llm.prompt import Asked, Prompt, TextPrompt, VlmOptions
+from gateway.llm.reading import no_answer, reply_of_text, whole
+from gateway.llm.reasoner import Model
 from gateway.llm.schemas import QueryText, Structured
-from gateway.llm.text import reply_of_text, text_prompt
 from gateway.reasoning.pieces import LEAST_CUT
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 

@@ -20,9 +20,9 @@ from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.planning.latencies import Work
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.pieces import first_pieces, shortened
 from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply

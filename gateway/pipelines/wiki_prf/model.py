@@ -6,22 +6,19 @@ from dataclasses import replace
 import anyio.to_thread
 
 from chassis.resilience.deadlines import Deadline
+from gateway.llm.asking import replied, text_prompt
 from gateway.llm.cleaning import one_line, without_thoughts
-from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless
+from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless, within_tokens
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
-from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import TextPrompt
-from gateway.llm.reading import no_answer
-from gateway.llm.text import replied, reply_of_text, text_prompt
-from gateway.llm.tokens import within_tokens
-from gateway.pipelines.wiki_prf.lenient import read_knowledge, read_plan
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan
+from gateway.llm.prompt import TextPrompt, VlmOptions
+from gateway.llm.reading import no_answer, reply_of_text
+from gateway.llm.reasoner import Model
+from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan, read_knowledge, read_plan
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96
 SHOWN_PLAN_TOKENS = 3 * PLAN_TOKENS
-"""Of the plan, by the bound of `gateway.llm.tokens`, which counts English at up to three times its tokens."""
+"""Of the plan, by `tokens_at_most`, which counts English at up to three times its tokens."""
 DESCRIPTION_CHARS = 400
 """Of a description, at most, to search by."""
 KNOWLEDGE_CHARS = 4_000

@@ -18,9 +18,9 @@ from gateway.pipelines.wiki_prf import photo_tools
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.latencies import Work
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query, Reply
 from gateway.steps import evidence

@@ -12,7 +12,6 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
 from contracts.domain_router import Domain
 from gateway.reasoning.calls import did_without
-from gateway.reasoning.lite.photo import best_candidate, photo_evidence, printed_name, readable
 from gateway.reasoning.lite.question import (
     About,
     ParsedQuestion,
@@ -21,7 +20,7 @@ from gateway.reasoning.lite.question import (
     parse_question,
     search_queries,
 )
-from gateway.reasoning.lite.reading import Passages
+from gateway.reasoning.lite.reading import Passages, best_candidate, photo_evidence, printed_name, readable
 from gateway.reasoning.port import Read, ReadPhoto, Seek
 from gateway.state import (
     Context,

@@ -10,15 +10,20 @@ import pytest
 
 from contracts.domain_router import Domain
 from gateway.llm import asking, schemas
-from gateway.llm.asking import domain_text
+from gateway.llm.asking import domain_text, photo_parts, question_text, system_text, text_prompt
 from gateway.llm.capabilities import Abilities
 from gateway.llm.delimiting import evidence_blocks
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, TextPart, TextPrompt, user_turns
-from gateway.llm.prompts import Case, PromptText, prompt_text
-from gateway.llm.question import photo_parts, question_text, system_text
+from gateway.llm.prompt import (
+    Case,
+    Prompt,
+    PromptText,
+    TextPart,
+    TextPrompt,
+    VlmOptions,
+    prompt_text,
+    user_turns,
+)
 from gateway.llm.request import Sampling, request_body
-from gateway.llm.text import text_prompt
 from gateway.pipelines.qa_dragon import model as dragon
 from gateway.pipelines.three_step import model as three_step
 from gateway.reasoning.refusals import is_refusal

@@ -10,8 +10,8 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
-from gateway.clients.reading import answers_found, read_request
-from gateway.reasoning.lite.photo import photo_evidence
+from gateway.clients.conversion import answers_found, read_request
+from gateway.reasoning.lite.reading import photo_evidence
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.state import (
     Context,
