@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from contracts.answer import CitationKind, Reason, Route, Verification
 from contracts.domain_router import Domain
+from contracts.errors import ErrorKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +308,14 @@ class Verdict:
     probability: float
     refusal: str | None = None
     verification: Verification = Verification.VERIFIED
+
+
+_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
+
+
+def reason_of(failure: ErrorKind) -> Reason:
+    """Return the reason of a refusal after something that it needs failed."""
+    return _OF_FAILURE.get(failure, Reason.UNAVAILABLE)
 
 
 class Unverified(StrEnum):

@@ -31,7 +31,7 @@ from gateway.serving.service_info import PlacementWatch
 from gateway.serving.stores import Stores, open_stores
 from gateway.serving.tenants import Keys, Quota
 from gateway.serving.tiers import Tier, decoder_slots, load_estimates, open_tiers
-from gateway.serving.voice import Voice, open_voice, voice_note
+from gateway.serving.voice import Voice, open_voice
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.speech.audio import SoundDecoders
 from gateway.steps.routing import SearchRouter
@@ -125,7 +125,7 @@ async def wire(
 
 def _keys(settings: GatewaySettings, clock: Clock) -> Keys:
     quota, local = Quota.of_settings(settings), settings.local_without_key
-    return Keys.load(settings.keys, clock, quota, local_without_key=local)
+    return Keys(settings.keys, clock, quota, local_without_key=local)
 
 
 def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Services:
@@ -161,5 +161,5 @@ def _checks(
         checks["redis"] = partial(redis_note, stores.redis)
     if settings.reasoning is Reasoning.VLM:
         checks["deadline"] = deadline_note
-    servers = {name: partial(voice_note, server) for name, server in voice.servers.items()}
+    servers = {name: server.note for name, server in voice.servers.items()}
     return {**checks, **reasoners.checks, "photos": photos.check, **servers}

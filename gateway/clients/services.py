@@ -205,23 +205,25 @@ class Services:
         `depth`: read only so many of the best passages of each sub-query.
         """
         body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
-        weight_ms = self.weigh("text_search", len(queries))
-        try:
-            reply = await self.text_search.send_json(
-                "POST", "/v1/text-search", body, TextSearchReply, deadline, weight_ms=weight_ms
-            )
-        except CollectionNotFound:
-            return ()
-        return _passages(reply)
+        return await self._pages("/v1/text-search", body, deadline, self.weigh("text_search", len(queries)))
 
     async def read_pages(
         self, addresses: Sequence[str], count: int, deadline: Deadline
     ) -> tuple[Passage, ...]:
         """Return at most `count` passages of these pages, in their order; empty if none is indexed."""
         body = ReadPagesRequest(addresses=list(addresses), k=count)
+        return await self._pages("/v1/text-search/pages", body, deadline)
+
+    async def _pages(
+        self,
+        path: str,
+        body: TextSearchRequest | ReadPagesRequest,
+        deadline: Deadline,
+        weight_ms: float = 0.0,
+    ) -> tuple[Passage, ...]:
         try:
             reply = await self.text_search.send_json(
-                "POST", "/v1/text-search/pages", body, TextSearchReply, deadline
+                "POST", path, body, TextSearchReply, deadline, weight_ms=weight_ms
             )
         except CollectionNotFound:
             return ()

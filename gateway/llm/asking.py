@@ -1,7 +1,7 @@
 """Build the prompt of each stage: the stage's own words first, then material, the question last.
 
-The system text and the photo stand before them, so that a server's prefix cache holds from question to question
-and the photo is read once for all calls of a request.
+The system text and the photo stand before them, so that a server's prefix cache holds from question to
+question and the photo is read once for all calls of a request.
 """
 
 from collections.abc import Callable, Sequence
@@ -137,17 +137,14 @@ def replied(asked: TextPrompt, reply: str) -> Earlier:
 
 Spell = Callable[[Structured], str]
 
+UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS, JUDGE_TOKENS = 256, 96, 64, 4
+"""The longest replies: a stage's time is mostly its reply's length."""
+
 
 def understand(query: Query, domain: Domain | None, options: VlmOptions) -> Prompt[Understanding]:
     """The fused first look of the default pipeline, with its domain's advice (QA-Dragon, 3.1.2)."""
-    limit = options.tokens.understand
     advice = f"For questions of this kind:\n{domain_text(domain).advice}\n\n" if domain is not None else ""
-    return prompt_of("understand", query, Understanding, options, limit, advice=advice)
-
-
-def examples(name: str) -> tuple[Case, ...]:
-    """Return the worked examples in a prompt."""
-    return prompt_text(name).cases
+    return prompt_of("understand", query, Understanding, options, UNDERSTAND_TOKENS, advice=advice)
 
 
 def domain_text(domain: Domain | None) -> PromptText:
@@ -174,19 +171,17 @@ def judge(query: Query, asked: TextPrompt, answered: str, options: VlmOptions) -
 
     It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
     """
-    return text_prompt(
-        "judge", query, options, options.tokens.judge, earlier=replied(asked, harmless(answered))
-    )
+    return text_prompt("judge", query, options, JUDGE_TOKENS, earlier=replied(asked, harmless(answered)))
 
 
-def judge_tokens(options: VlmOptions) -> int:
+def judge_tokens() -> int:
     """Return an upper bound on the tokens that the judge adds to the call that answered and its reply."""
-    return TURN_TOKENS + ours(prompt_text("judge").text) + options.tokens.judge
+    return TURN_TOKENS + ours(prompt_text("judge").text) + JUDGE_TOKENS
 
 
 def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
     """Return the prompt that puts a follow-up question into words that need no conversation."""
-    return text_prompt("rewrite", query, options, options.tokens.rewrite)
+    return text_prompt("rewrite", query, options, REWRITE_TOKENS)
 
 
 def notes(draft: Draft, entity: Entity | None = None) -> str:

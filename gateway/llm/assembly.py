@@ -23,7 +23,6 @@ from gateway.llm.server import bounded
 from gateway.llm.wire import (
     AlternativeWire,
     BrokenStream,
-    ChoiceWire,
     ChunkWire,
     ErrorWire,
     TokenWire,
@@ -90,7 +89,9 @@ class Assembling(ABC, Generic[Result]):
     def _add_end(self, chunk: ChunkWire) -> None:
         if chunk.usage is not None:
             self.usage = _usage(chunk.usage)
-        self.finish_reason = next(map(_finish_reason, chunk.choices[:1]), None) or self.finish_reason
+        self.finish_reason = (
+            next((each.finish_reason for each in chunk.choices[:1]), None) or self.finish_reason
+        )
 
     def _add_text(self, text: str) -> None:
         self._length += len(text)
@@ -210,10 +211,6 @@ class TextAssembly(Assembling[Written]):
         if not self.text.strip():
             raise VlmReplyUnusable("The vision-language model wrote nothing.")
         return self.written()
-
-
-def _finish_reason(choice: ChoiceWire) -> str | None:
-    return choice.finish_reason
 
 
 def _token(wire: TokenWire) -> Token:

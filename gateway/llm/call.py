@@ -27,15 +27,14 @@ class VlmEndpoint:
     """Where the model is served. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
 
     An empty `model` means the first that is listed there.
-    `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: after that, the server's
-    abilities are asked for again. `context`: the tokens that prompts are fitted to, 0 where nobody fits them.
+    `refresh_s`: after that, the server's abilities are asked for again. `context`: the tokens that prompts
+    are fitted to, 0 where nobody fits them.
     """
 
     base_url: str
     model: str
     api_key: str = field(default="", repr=False)
     seed: int = 0
-    top_logprobs: int = 5
     refresh_s: float = 3_600.0
     context: int = 0
 
@@ -93,10 +92,6 @@ class Trial:
 
 
 CallObserver = Callable[[VlmCall], None]
-
-
-def no_op(call: VlmCall) -> None:
-    """Observes nothing."""
 
 
 @dataclass(slots=True)

@@ -166,13 +166,8 @@ class ServerFeatures:
         self._clock = clock
         self._current = EVERYTHING
         self._updated_at: float | None = None
-        self._confirmed = False
+        self.confirmed = False
         self._probed_at: float | None = None
-
-    @property
-    def confirmed(self) -> bool:
-        """Whether a reply has shown that the server takes the current form."""
-        return self._confirmed
 
     @property
     def probed(self) -> bool:
@@ -200,7 +195,7 @@ class ServerFeatures:
     def set_from_probe(self, found: Abilities) -> bool:
         """Take over what a probe found. True if that is new."""
         is_new = not self.probed or found != self._current
-        self._current, self._confirmed = found, True
+        self._current, self.confirmed = found, True
         self._updated_at = self._probed_at = self._clock()
         return is_new
 
@@ -210,17 +205,17 @@ class ServerFeatures:
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
         worked = worked if of_form else replace(worked, form=self._current.form)
-        known = self._confirmed if of_form else self._updated_at is not None
+        known = self.confirmed if of_form else self._updated_at is not None
         if known and worked == self._current:
             return False
         is_new = worked != self._current
         self._current, self._updated_at = worked, self._clock()
-        self._confirmed = self._confirmed or of_form
+        self.confirmed = self.confirmed or of_form
         return is_new
 
     def reset(self) -> None:
         """Ask for everything again."""
-        self._current, self._updated_at, self._confirmed, self._probed_at = EVERYTHING, None, False, None
+        self._current, self._updated_at, self.confirmed, self._probed_at = EVERYTHING, None, False, None
 
 
 _QUIET_S = 30.0

@@ -18,7 +18,7 @@ from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Re
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
 from gateway.llm.assembly import Assembling, Assembly, TextAssembly, receive
-from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, chat_span, no_op, tell_cost
+from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, chat_span, tell_cost
 from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinking, without
 from gateway.llm.completion import Completion, Written
 from gateway.llm.failures import (
@@ -33,7 +33,7 @@ from gateway.llm.failures import (
 )
 from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
 from gateway.llm.reply_forms import SchemaForm
-from gateway.llm.request import Sampling, request_body, to_model_call
+from gateway.llm.request import request_body, to_model_call
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
 from gateway.llm.wire import BrokenStream
 from gateway.reasoning.calls import keep_call
@@ -84,7 +84,7 @@ class VlmClient:
         self,
         http: HttpClient,
         endpoint: VlmEndpoint,
-        observe: CallObserver = no_op,
+        observe: CallObserver = lambda _call: None,
         guard: Guard | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -92,7 +92,6 @@ class VlmClient:
         self._endpoint = endpoint
         self._observe = observe
         self._guard = guard
-        self._sampling = Sampling(endpoint.seed, endpoint.top_logprobs)
         self._features = ServerFeatures(endpoint.refresh_s, clock)
         self.account = ServerAccount(http, endpoint)
         self.liveness = Liveness(clock)
@@ -267,7 +266,7 @@ class VlmClient:
             call.progress.form = None if is_text else abilities.form
             call.progress.requests += 1
             try:
-                body = request_body(call.prompt, model, abilities, self._sampling)
+                body = request_body(call.prompt, model, abilities, self._endpoint.seed)
                 with self.liveness.call():
                     assembly = await self._send(body, call.begin(), call.deadline, call.progress)
                 self.liveness.answered()

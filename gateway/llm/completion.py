@@ -165,10 +165,8 @@ class Completion(Generic[Schema]):
         A string counts without its quotes, unless it is empty; a token that spells a character of the value
         and something beside it counts. None without log probabilities, or when the field is not in the text.
         """
-        if self.tokens is None:
-            return None
         span = self.spans.get(name)
-        if span is None:
+        if self.tokens is None or span is None:
             return None
         first, last = (len(self.text[:offset].encode()) for offset in span)
         places = align(self.text.encode(), [token.data for token in self.tokens])
@@ -181,11 +179,6 @@ class Completion(Generic[Schema]):
         )
 
     def probabilities_of(self, name: str) -> tuple[float, ...] | None:
-        """The probability of each token of `tokens_of`."""
+        """Return the probability of each token of `tokens_of`."""
         tokens = self.tokens_of(name)
-        return None if tokens is None else probabilities(tokens)
-
-
-def probabilities(tokens: Sequence[Token]) -> tuple[float, ...]:
-    """The probability of each token."""
-    return tuple(token.probability for token in tokens)
+        return None if tokens is None else tuple(token.probability for token in tokens)

@@ -3,11 +3,11 @@
 A page can print a closing delimiter or a model's control tokens ("<|eot_id|>"), which the server's tokenizer
 would take for the real ones; both are broken up. The citation check works on the original text.
 
-The budget in tokens is an upper bound without any model's vocabulary. Byte-level BPE (Llama 3, Qwen 2.5 and 3)
-never writes more tokens than bytes. Small letters cost less: it merges neighbours as long as they make a token,
-and nearly every pair of small letters, and a space with any of them, is one in these vocabularies. So no two
-single ones stay neighbours, and a run of n takes (2n + 1) // 3 tokens at most. `UNMERGED` are the other pairs.
-Tests hold both against the vocabularies.
+The budget in tokens is an upper bound without any model's vocabulary. Byte-level BPE (Llama 3, Qwen 2.5 and
+3) never writes more tokens than bytes. Small letters cost less: it merges neighbours as long as they make a
+token, and nearly every pair of small letters, and a space with any of them, is one in these vocabularies. So
+no two single ones stay neighbours, and a run of n takes (2n + 1) // 3 tokens at most. `UNMERGED` are the
+other pairs. Tests hold both against the vocabularies.
 """
 
 import re

@@ -154,23 +154,6 @@ _TEMPLATE_TOKENS = 96
 
 
 @dataclass(frozen=True, slots=True)
-class TokenLimits:
-    """The longest reply of each stage, in tokens: a stage's time is mostly its reply's length."""
-
-    understand: int = 256
-    chain_of_thought: int = 448
-    choose_tools: int = 128
-    list_objects: int = 96
-    select_object: int = 128
-    match_entity: int = 160
-    split_query: int = 256
-    enhance_queries: int = 256
-    answer: int = 96
-    rewrite: int = 64
-    judge: int = 4
-
-
-@dataclass(frozen=True, slots=True)
 class Window:
     """What the model takes in one call, in tokens: `context` with the reply, of which a photo takes `photo`.
 
@@ -212,19 +195,15 @@ class Window:
 class VlmOptions:
     """What the gateway may set.
 
-    `evidence`, `history_*`, `printed_chars`: what a prompt may hold, in characters (about four a token),
-    where `window` has room for it, of which the conversation takes no more than `history_share`.
+    `evidence`, `history_*`: what a prompt may hold, in characters (about four a token), where `window`
+    has room for it, of which the conversation takes no more than `history_share`.
     """
 
     evidence: Budget = field(default=Budget(total=8_000, piece=1_500))
     history_turns: int = 4
     history_chars: int = 1_600
     history_share: float = 1 / 8
-    printed_chars: int = 800
-    max_candidates: int = 8
-    max_objects: int = 6
     max_queries: int = 4
-    tokens: TokenLimits = field(default_factory=TokenLimits)
     window: Window = field(default_factory=Window)
 
     @property

@@ -162,7 +162,7 @@ def whole(completion: Completion[Schema]) -> Schema:
     Of a list the last item goes; a required text stays, since nothing is concluded from it alone.
     """
     value = completion.value
-    if not cut_off(completion) or not value.model_fields_set:
+    if completion.whole or not value.model_fields_set:
         return value
     last = max(value.model_fields_set, key=lambda name: completion.spans.get(name, (-1, -1)))
     held = getattr(value, last)
@@ -172,11 +172,6 @@ def whole(completion: Completion[Schema]) -> Schema:
     if field.is_required():
         return value
     return value.model_copy(update={last: field.get_default(call_default_factory=True)})
-
-
-def cut_off(completion: Completion[Schema]) -> bool:
-    """Whether the reply ended inside its form: at a limit, or the model itself left it open."""
-    return not completion.whole
 
 
 def declined_draft(query: Query) -> Draft:
@@ -214,7 +209,7 @@ def understood(
 def _drafted(
     value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
-    said = _answer(value.answer)
+    said = answer_or_none(spoken(value.answer)) if value.answer is not None else None
     if said is not None and said in {case.reply.get("answer") for case in cases}:
         said = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
@@ -234,7 +229,3 @@ def _drafted(
 def confidence(probabilities: tuple[float, ...] | None) -> float | None:
     """Return the mean token probability (s_mean of QA-Dragon, 3.7.2); None if there is none."""
     return min(1.0, sum(probabilities) / len(probabilities)) if probabilities else None
-
-
-def _answer(text: str | None) -> str | None:
-    return answer_or_none(spoken(text)) if text is not None else None

@@ -17,7 +17,7 @@ from gateway.llm.cleaning import LABEL_WORDS, label, search_phrase, without_thou
 from gateway.llm.completion import Completion, Written
 from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.prompt import Prompt, Schema, TextPrompt, VlmOptions
+from gateway.llm.prompt import Prompt, Schema, TextPrompt, VlmOptions, prompt_text
 from gateway.llm.reading import (
     declined_draft,
     no_answer,
@@ -29,7 +29,7 @@ from gateway.llm.reading import (
 from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
 from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Reply
+from gateway.state import Context, Draft, Entity, Evidence, GenerationBudget, PhotoText, Query, Reply
 
 
 class Model(Protocol):
@@ -75,6 +75,22 @@ _WAIT_FOR_PRINT_S = 2.0
 """At most so long a finished draft waits for OCR, which only adds the citation of what was read."""
 
 
+async def answer_in_text(
+    client: Model, prompt: TextPrompt, evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
+) -> Reply | None:
+    """Return the answer with the sentence that it can be traced to, if any; None for a refusal.
+
+    `shown`: the places in `evidence` of what the model was shown.
+    """
+    try:
+        written = await client.write(prompt, deadline)
+    except VlmDeclined:
+        return None
+    return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+        reply_of_text, written, evidence, shown, abandon_on_cancel=True
+    )
+
+
 class AnsweringVlm:
     """Answers from evidence as `loreglass` and `qa-dragon` do, and judges as `qa-dragon` does."""
 
@@ -98,13 +114,7 @@ class AnsweringVlm:
         if not context.evidence and not self.drafts(query):
             return no_answer(context)
         prompt, shown = self._answer_prompt(query, context, generation)
-        try:
-            written = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return no_answer(context)
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, written, context.evidence, shown.places, abandon_on_cancel=True
-        )
+        reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
         return reply or no_answer(context)
 
     async def judge(
@@ -127,7 +137,7 @@ class AnsweringVlm:
     ) -> tuple[TextPrompt, EvidenceBlocks]:
         """Return the prompt, and the evidence in it: as much as fits beside the judge's turn."""
         query = query if self._client.sees_photos else replace(query, photo=None)
-        limit = min(self._options.tokens.answer, generation.answer_tokens)
+        limit = min(asking.ANSWER_TOKENS, generation.answer_tokens)
         budget = self._options.evidence.at_most(generation.evidence_chars)
 
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
@@ -136,7 +146,7 @@ class AnsweringVlm:
         def shown_within(tokens: int) -> EvidenceBlocks:
             return evidence_blocks(context.evidence, budget.within(tokens - judge_tokens))
 
-        judge_tokens = asking.judge_tokens(self._options)
+        judge_tokens = asking.judge_tokens()
         return self._options.window.fitted(prompt_with, shown_within)
 
 
@@ -161,7 +171,7 @@ class VlmReasoner(AnsweringVlm):
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        draft = understood(completion, query, self._options, asking.examples("understand"))
+        draft = understood(completion, query, self._options, prompt_text("understand").cases)
         return await with_print(draft, read_photo, deadline)
 
     async def select_entity(

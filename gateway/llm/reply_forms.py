@@ -5,9 +5,9 @@
     evidence:
     - 1
 
-In lines nothing is quoted, escaped or closed, so nothing of that can go wrong; a list has a line for each item.
-Each field is one line of a flat schema. Reading allows another order, spelling or decoration of the labels; a
-label that says two things, or nothing that belongs to a field, makes the reply unreadable.
+In lines nothing is quoted, escaped or closed, so nothing of that can go wrong; a list has a line for each
+item. Each field is one line of a flat schema. Reading allows another order, spelling or decoration of the
+labels; a label that says two things, or nothing that belongs to a field, makes the reply unreadable.
 """
 
 import json

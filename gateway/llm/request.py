@@ -1,6 +1,5 @@
 """Requests of the OpenAI chat API."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
@@ -13,18 +12,17 @@ from gateway.llm.reply_forms import SchemaForm, described_lines, json_schema_of
 Parts = tuple[TextPart | ImagePart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How tokens are drawn; `top_logprobs` alternatives (0 to 20) are reported for each."""
-
-    seed: int = 0
-    top_logprobs: int = 5
+_TOP_LOGPROBS = 5
+"""Alternatives that are reported for each token."""
 
 
 def request_body(
-    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, sampling: Sampling
+    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, seed: int = 0
 ) -> dict[str, JsonValue]:
-    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports."""
+    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports.
+
+    `seed`: for prompts without one of their own.
+    """
     body: dict[str, JsonValue] = {
         "model": model,
         "messages": _messages(prompt, abilities),
@@ -35,12 +33,12 @@ def request_body(
     if abilities.thinking is Thinking.SWITCHED_OFF:
         body["chat_template_kwargs"] = {"enable_thinking": False}
     if abilities.seed:
-        body["seed"] = sampling.seed if prompt.seed is None else prompt.seed
+        body["seed"] = seed if prompt.seed is None else prompt.seed
     if abilities.usage:
         body["stream_options"] = {"include_usage": True}
     if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
         body["logprobs"] = True
-        body["top_logprobs"] = sampling.top_logprobs
+        body["top_logprobs"] = _TOP_LOGPROBS
     if isinstance(prompt, Prompt) and abilities.form.has_grammar:
         body["response_format"] = _response_format(prompt)
     return body

@@ -1,6 +1,7 @@
 """The interface of a named pipeline, and what an experiment changes of one for a single question."""
 
-from typing import Protocol, runtime_checkable
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
 from chassis.errors import InvalidRequest
 from contracts.answer import Experiment
@@ -20,7 +21,11 @@ PAPER_PIPELINES = frozenset(
 
 
 class Pipeline(Protocol):
-    """Answers one question inside `run.deadline`; keeps nothing between calls."""
+    """Answers one question inside `run.deadline`; keeps nothing between calls. A frozen dataclass.
+
+    One that holds something against thresholds has a field `thresholds`. One of which an experiment may leave
+    `modules` out has them as a class variable, and a field `missing`.
+    """
 
     @property
     def name(self) -> str:
@@ -37,59 +42,41 @@ class Pipeline(Protocol):
         ...
 
 
-@runtime_checkable
-class Tunable(Protocol):
-    """A pipeline that holds something against thresholds; one that does not need not be this."""
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """Those in force."""
-        ...
-
-    def using(self, thresholds: Thresholds) -> Pipeline:
-        """The same pipeline with others, for one question; this one stays as it is."""
-        ...
+def thresholds_of(pipeline: Pipeline) -> Thresholds | None:
+    """Return the thresholds in force; None for a pipeline that holds nothing against any."""
+    return getattr(pipeline, "thresholds", None)
 
 
-@runtime_checkable
-class Ablatable(Protocol):
-    """A pipeline of which an experiment may leave modules out; one without such modules need not be this."""
-
-    @property
-    def modules(self) -> frozenset[str]:
-        """Their names."""
-        ...
-
-    def without(self, missing: frozenset[str]) -> Pipeline:
-        """The same pipeline without these modules, for one question; this one stays as it is."""
-        ...
+def with_thresholds(pipeline: Pipeline, thresholds: Thresholds) -> Pipeline:
+    """Return the pipeline with other thresholds if it has any; the given one stays as it is."""
+    if thresholds_of(pipeline) is None:
+        return pipeline
+    return cast(Pipeline, replace(cast(Any, pipeline), thresholds=thresholds))
 
 
 def varied(pipeline: Pipeline, experiment: Experiment | None) -> Pipeline:
-    """The pipeline as the experiment wants it. Raises `InvalidRequest`, which names what is wrong with it."""
-    if experiment is None:
-        return pipeline
-    if experiment.thresholds:
-        pipeline = _tuned(pipeline, experiment.thresholds)
-    return _without(pipeline, frozenset(experiment.without)) if experiment.without else pipeline
-
-
-def _tuned(pipeline: Pipeline, thresholds: dict[str, float]) -> Pipeline:
-    if not isinstance(pipeline, Tunable):
-        raise InvalidRequest("experiment.thresholds: this pipeline has none.")
-    try:
-        return pipeline.using(pipeline.thresholds.with_overrides(thresholds))
-    except ValueError as error:
-        raise InvalidRequest(f"experiment.thresholds: {error}.") from error
+    """Return the pipeline as the experiment wants it. Raises `InvalidRequest`."""
+    if experiment is not None and experiment.thresholds:
+        in_force = thresholds_of(pipeline)
+        if in_force is None:
+            raise InvalidRequest("experiment.thresholds: this pipeline has none.")
+        try:
+            pipeline = with_thresholds(pipeline, in_force.with_overrides(experiment.thresholds))
+        except ValueError as error:
+            raise InvalidRequest(f"experiment.thresholds: {error}.") from error
+    if experiment is not None and experiment.without:
+        pipeline = _without(pipeline, frozenset(experiment.without))
+    return pipeline
 
 
 def _without(pipeline: Pipeline, missing: frozenset[str]) -> Pipeline:
-    if not isinstance(pipeline, Ablatable):
+    modules: frozenset[str] = getattr(pipeline, "modules", frozenset())
+    if not modules:
         raise InvalidRequest("experiment.without: this pipeline has no modules that can be left out.")
-    unknown = sorted(missing - pipeline.modules)
+    unknown = sorted(missing - modules)
     if unknown:
-        known = ", ".join(sorted(pipeline.modules))
+        names = ", ".join(sorted(modules))
         raise InvalidRequest(
-            f"experiment.without: there is no module {unknown[0][:40]!r}; there are: {known}."
+            f"experiment.without: there is no module {unknown[0][:40]!r}; there are: {names}."
         )
-    return pipeline.without(missing)
+    return cast(Pipeline, replace(cast(Any, pipeline), missing=missing))

@@ -60,7 +60,7 @@ async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDea
     transcriber = gateway.voice.require_transcriber()
     data, response_format = await _recording(request)
     sound = await sound_of(data, gateway, caller, exchange)
-    async with gateway.voice.turn("stt", caller, exchange):
+    async with gateway.voice.turns["stt"].admitted(caller.tenant, caller.priority, exchange):
         transcript = await transcriber.transcribe(sound, exchange)
     if response_format == "text":
         return PlainTextResponse(transcript.text)
@@ -145,7 +145,7 @@ async def listen(
 
 def _say(voice: Voice, caller: Caller, utterance: Utterance, deadline: Deadline) -> Say:
     async def say(sink: AudioSink) -> None:
-        async with voice.turn("tts", caller, deadline):
+        async with voice.turns["tts"].admitted(caller.tenant, caller.priority, deadline):
             await voice.require_synthesizer().say(utterance, deadline, sink)
 
     return say

@@ -10,15 +10,15 @@ from pydantic import Field
 from contracts.answer import Answer, Experiment, LookedAt, LookedAtKind, ModelUsage, Trace
 from contracts.errors import Problem
 from gateway.llm.cleaning import spoken
-from gateway.pipelines.port import Pipeline, Tunable
+from gateway.pipelines.port import Pipeline, thresholds_of
 from gateway.planning.run import Run, in_shares
 from gateway.reasoning.calls import ModelCalls
 from gateway.reasoning.pieces import readable_excerpt
 from gateway.serving.metrics import QuestionRecord
 from gateway.serving.sessions import Session
-from gateway.serving.tenants import PUBLIC, Caller
+from gateway.serving.tenants import ANYBODY, Caller
 from gateway.speech.audio import Sound
-from gateway.state import Entity, Photo, Priority, Query
+from gateway.state import Entity, Photo, Query
 from gateway.steps.conclusion import CLOSEST_CHARS, Outcome
 
 SPOKEN_CHARS = 160
@@ -36,9 +36,6 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
     said = spoken(readable_excerpt(closest.snippet, most_chars, question)).replace('"', "'")
     title = spoken(closest.title)
     return f'The closest I found: "{said}"' + (f" ({title})." if title else ".")
-
-
-ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +124,7 @@ def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | N
     """Return the body. `speech`: the URL of its sound."""
     admitted, run, calls = progress.admitted, progress.run, progress.calls
     pipeline = admitted.pipeline
-    explains = run.explain.asked_for  # to see what a pipeline can costs more than most stages
-    thresholds = pipeline.thresholds if explains and isinstance(pipeline, Tunable) else None
+    thresholds = thresholds_of(pipeline) if run.explain.asked_for else None
     total_ms = round(run.elapsed_ms(), 2)
     first_word_ms = total_ms if run.identified_ms is None else round(run.identified_ms, 2)
     return AnswerWithRemark(

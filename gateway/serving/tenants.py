@@ -43,7 +43,7 @@ class Caller:
     operator: bool = False
 
 
-_EVERYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
+ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,10 @@ _Version = tuple[int, int, int]
 
 
 class Keys:
-    """The keys that are let in. Without a file every caller is, with any key or none."""
+    """The keys that are let in. Without a file every caller is, with any key or none. Raises `WrongSettings`.
+
+    `quota`: of tenants without one of their own in the file. `local_without_key`: this machine needs none.
+    """
 
     def __init__(
         self,
@@ -147,21 +150,6 @@ class Keys:
         self._grants = _read(path, quota) if path else _Grants()
         self.fault: str | None = None
 
-    @classmethod
-    def load(
-        cls,
-        path: Path | None,
-        clock: Clock = time.monotonic,
-        quota: Quota = Quota(),
-        *,
-        local_without_key: bool = False,
-    ) -> "Keys":
-        """Return the file's keys. Raises `WrongSettings`.
-
-        `quota`: of tenants without one of their own there. `local_without_key`: this machine needs none.
-        """
-        return cls(path, clock, quota, local_without_key=local_without_key)
-
     def quota(self, tenant: str) -> Quota:
         """What it may have; everything where there are no keys, for then there is nobody beside it."""
         return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
@@ -175,9 +163,9 @@ class Keys:
         is none of. A priority above the key's own is lowered to it.
         """
         if self._path is None:
-            caller = _EVERYBODY
+            caller = ANYBODY
         elif local and self._local_without_key:  # chat clients send some key, even if none is needed
-            caller = self.holder(authorization) or _EVERYBODY
+            caller = self.holder(authorization) or ANYBODY
         else:
             caller = self._holder(authorization)
         return replace(caller, priority=_lower_of(caller.priority, wanted))

@@ -1,18 +1,15 @@
 """Speech in and out: a recording becomes the words of its question, an answer gets the URL of its sound."""
 
 import math
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from pydantic import SecretStr
 
 from chassis.errors import NotConfigured
 from chassis.http.client import HttpClient
-from chassis.http.health import Note
-from chassis.resilience.deadlines import Clock, Deadline
+from chassis.resilience.deadlines import Clock
 from contracts.answer import Reason, Route
-from contracts.errors import ErrorKind
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
@@ -26,12 +23,11 @@ from gateway.settings import GatewaySettings
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
 from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, spoken
-from gateway.state import Query
+from gateway.state import Query, reason_of
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.store import MemoryStore
 
 _NOT_HEARD_NOW = "I could not hear your question just now. Please type it, or say it again."
-_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
 _MOST_WORDS_CHARS = 2_000
 
 
@@ -71,12 +67,6 @@ class Voice:
         assert self.signed_urls is not None
         return await self.signed_urls.find(address_id)
 
-    @asynccontextmanager
-    async def turn(self, server: str, caller: Caller, deadline: Deadline) -> AsyncIterator[None]:
-        """A turn at a server, held while the body runs. Raises `Overloaded` or `DeadlineExceeded`."""
-        async with self.turns[server].admitted(caller.tenant, caller.priority, deadline):
-            yield
-
     async def transcribe(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
         """The query with the words of `sound`, or a refusal where there are none, and no others either."""
         transcriber, size = self.require_transcriber(), Work(items=math.ceil(sound.seconds))
@@ -89,8 +79,7 @@ class Voice:
         failure = run.failures.get(Stage.TRANSCRIPTION)
         if failure is None:
             return refusal(Reason.NOT_HEARD, Route.RAG)
-        reason = _OF_FAILURE.get(failure, Reason.UNAVAILABLE)
-        return replace(refusal(reason, Route.RAG), answer=_NOT_HEARD_NOW)
+        return replace(refusal(reason_of(failure), Route.RAG), answer=_NOT_HEARD_NOW)
 
     async def address(self, text: str, caller: Caller, run: Run) -> str | None:
         """Where `text`, which is final, can be heard for a while; None where nothing speaks."""
@@ -142,11 +131,6 @@ def open_voice(
         servers=servers,
         most_chars=settings.speech_max_chars,
     )
-
-
-async def voice_note(server: SpeechServer, deadline: Deadline) -> Note:
-    """Of readiness: a voice that is away keeps nobody from asking and reading."""
-    return Note(await server.says(deadline))
 
 
 def with_words(query: Query, words: str | None) -> Query:

@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, NotReady, Overloaded
 from chassis.http.calls import CONNECT_S
 from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
+from chassis.http.health import Note
 from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -184,14 +185,9 @@ class SpeechServer:
     """Calls to one server, behind its guard. Raises `LoreglassError`s only."""
 
     def __init__(self, http: HttpClient, endpoint: SpeechEndpoint, guard: Guard) -> None:
+        self.endpoint = endpoint
         self._http = http
-        self._endpoint = endpoint
         self._guard = guard
-
-    @property
-    def endpoint(self) -> SpeechEndpoint:
-        """Where it is."""
-        return self._endpoint
 
     async def guarded(self, work: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """Run `work` behind the guard, within the caller's time.
@@ -211,7 +207,9 @@ class SpeechServer:
             with anyio.fail_after(deadline.remaining_s()):
                 result = await self._guard.call(attempt, deadline)
         except TimeoutError as error:
-            raise self._late() from error
+            raise DeadlineExceeded(
+                f"The server behind {self.endpoint.name} did not answer in time."
+            ) from error
         if isinstance(result, RequestRefused):
             raise result
         return result
@@ -219,7 +217,7 @@ class SpeechServer:
     @asynccontextmanager
     async def posted(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
         """Yield a successful reply before its body is read. Raises as the class says, also from the body."""
-        name, url = self._endpoint.name, self._endpoint.route(path)
+        name, url = self.endpoint.name, self.endpoint.route(path)
         sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
         attributes = {"http.request.method": "POST", "peer.service": name}
         with span(f"POST {name}", attributes, SpanKind.CLIENT) as call:
@@ -234,32 +232,32 @@ class SpeechServer:
             except ExchangeError as error:
                 raise self.unusable("cannot be reached") from error
 
-    async def says(self, deadline: Deadline) -> str:
-        """Return "ok" or what is wrong, for operators. Not all servers have this route, but all reply."""
-        url = self._endpoint.route("/models")
+    async def note(self, deadline: Deadline) -> Note:
+        """Return what is wrong, for readiness. Not all servers have this route, but all reply.
+
+        A failure keeps nobody from asking and reading.
+        """
+        url = self.endpoint.route("/models")
         try:
             with anyio.fail_after(min(CONNECT_S, deadline.remaining_s())):
                 async with self._http.exchange("GET", url, self._authorization()) as reply:
                     status = reply.status  # the body is not read
         except (TimeoutError, ExchangeError):
-            return f"{self._endpoint.name} does not answer; the wearer's device has to do without."
+            return Note(f"{self.endpoint.name} does not answer; the wearer's device has to do without.")
         if status in (401, 403):
-            return f"{self._endpoint.name} refuses the key that the gateway was given."
-        return "ok"
+            return Note(f"{self.endpoint.name} refuses the key that the gateway was given.")
+        return Note("ok")
 
     def unusable(self, what: str) -> DependencyUnavailable:
         """Log and return the error for a server that `what`."""
-        log.warning("speech.failed", server=self._endpoint.name, reason=what)
-        return DependencyUnavailable(f"The server behind {self._endpoint.name} {what}.")
+        log.warning("speech.failed", server=self.endpoint.name, reason=what)
+        return DependencyUnavailable(f"The server behind {self.endpoint.name} {what}.")
 
     def _authorization(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
-
-    def _late(self) -> DeadlineExceeded:
-        return DeadlineExceeded(f"The server behind {self._endpoint.name} did not answer in time.")
+        return {"Authorization": f"Bearer {self.endpoint.key}"} if self.endpoint.key else {}
 
     def _failure(self, response: Response) -> LoreglassError:
-        name, status = self._endpoint.name, response.status
+        name, status = self.endpoint.name, response.status
         if status in _BUSY:
             after = response.headers.get("retry-after", "")
             wait_s = min(float(after), _LONGEST_WAIT_S) if after.isdecimal() else 1.0
@@ -270,7 +268,7 @@ class SpeechServer:
         if status in (401, 403):
             log.error("speech.key_refused", server=name, status=status)
         if status == 404:
-            log.error("speech.model_or_route_unknown", server=name, model=self._endpoint.model)
+            log.error("speech.model_or_route_unknown", server=name, model=self.endpoint.model)
         return self.unusable(f"answered with status {status}")
 
 

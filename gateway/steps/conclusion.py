@@ -21,6 +21,7 @@ from gateway.state import (
     Reply,
     Unverified,
     Verdict,
+    reason_of,
 )
 from gateway.thresholds import Thresholds
 from language.identification import foreign_language_of
@@ -46,7 +47,6 @@ _WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HE
 CLOSEST_CHARS = 300
 
 _SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)
-_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
 
 NOT_CONFIDENT = "answer_confidence"
 NOT_CITED = "citation"
@@ -250,7 +250,7 @@ def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorK
     needed = (Stage.TEXT_SEARCH,) if found else _SEARCHES
     missed = next((failures[stage] for stage in needed if stage in failures), None)
     if missed is not None:
-        return _OF_FAILURE.get(missed, Reason.UNAVAILABLE)
+        return reason_of(missed)
     if not found:
         return Reason.NO_EVIDENCE
     return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE

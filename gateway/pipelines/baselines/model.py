@@ -4,11 +4,9 @@ Sources: "LLM only", "CoT" and "Direct RAG" of QA-Dragon's Table 2; CRAG-MM's st
 appendix C.1. Words and formats are ours; what enters a prompt, and how much of it, is theirs.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
-import anyio.to_thread
 from pydantic import Field
 
 from chassis.resilience.deadlines import Deadline
@@ -19,12 +17,12 @@ from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
-from gateway.llm.reading import confidence, cut_off, reply_of_text
-from gateway.llm.reasoner import Model
+from gateway.llm.reading import confidence
+from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
 from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Retrieved
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Evidence, GenerationBudget, Query, Reply
+from gateway.state import GenerationBudget, Query, Reply
 
 ANSWER_TOKENS, STEPS_TOKENS, QUERY_TOKENS = 160, 448, 96
 """The longest replies. CRAG-MM counts 75 tokens of an answer."""
@@ -65,7 +63,7 @@ class VlmBaselines:
     async def answer_alone(self, query: Query, deadline: Deadline) -> Reply:
         """Return the answer from photo, question and conversation, without any search."""
         prompt = text_prompt("baselines/answer_alone", query, self._options, ANSWER_TOKENS)
-        return await self._write(prompt, (), (), deadline)
+        return await answer_in_text(self._client, prompt, (), (), deadline) or _UNKNOWN
 
     async def answer_in_steps(self, query: Query, deadline: Deadline) -> Reply:
         """As `answer_alone`, reasoning step by step first."""
@@ -100,25 +98,13 @@ class VlmBaselines:
             return text_prompt("baselines/answer_from_search", query, self._options, limit, known=shown.text)
 
         prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(found, tokens))
-        return await self._write(prompt, found.evidence, shown.places, deadline)
-
-    async def _write(
-        self, prompt: TextPrompt, evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
-    ) -> Reply:
-        """Return the answer with the sentence that it can be traced to. `shown`: places in `evidence`."""
-        try:
-            written = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return _UNKNOWN
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, written, evidence, shown, abandon_on_cancel=True
-        )
+        reply = await answer_in_text(self._client, prompt, found.evidence, shown.places, deadline)
         return reply or _UNKNOWN
 
 
 def _said(completion: Completion[SteppedAnswer]) -> Reply:
     """Return the answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
-    answer = None if cut_off(completion) else completion.value.answer
+    answer = completion.value.answer if completion.whole else None
     said = answer_or_none(spoken(answer)) if answer is not None else None
     if said is None:
         return _UNKNOWN

@@ -1,9 +1,9 @@
 """The published baselines: closed-book answers, "Direct RAG", and CRAG-MM's straightforward solutions.
 
 `llm-only` and `cot` are the lower ends of QA-Dragon's Table 2 and CRAG-MM's appendix C.1; `direct-rag` is in
-QA-Dragon's Tables 2 and 3. CRAG-MM's cut of .75 (section 5.1, appendix C.1) is a cosine of CLIP vectors; image
-search of the lite profile compares no vectors, and there the cut is of its probability. Its 2,000 and 8,000
-tokens are counted at four characters each, headings included.
+QA-Dragon's Tables 2 and 3. CRAG-MM's cut of .75 (section 5.1, appendix C.1) is a cosine of CLIP vectors;
+image search of the lite profile compares no vectors, and there the cut is of its probability. Its 2,000 and
+8,000 tokens are counted at four characters each, headings included.
 """
 
 from collections.abc import Awaitable, Callable
@@ -74,10 +74,6 @@ class DirectRagPipeline:
     stage_graph: StageGraph = DIRECT_RAG
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
-
-    def without(self, missing: frozenset[str]) -> "DirectRagPipeline":
-        """The same without these of `MODULES`."""
-        return replace(self, missing=missing)
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Search pictures and pages side by side; answer from what comes, in the order in which it comes."""

@@ -105,15 +105,6 @@ class LoreglassPipeline:
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
 
-    def using(self, thresholds: Thresholds) -> "LoreglassPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
-
-    def without(self, missing: frozenset[str]) -> "LoreglassPipeline":
-        """The same without these of `MODULES`."""
-        retrieval = replace(self.retrieval, crops=0) if "crops" in missing else self.retrieval
-        return replace(self, missing=missing, retrieval=retrieval)
-
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
         async with prefetching() as group:
@@ -268,6 +259,8 @@ class LoreglassPipeline:
         self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
     ) -> tuple[Entity, ...]:
         whole = await prefetched.candidates.result()
+        if "crops" in self.missing:
+            return ()
         return await search_crops(self.services, photo, label, whole, run, self.thresholds, self.retrieval)
 
     def _no_image_search(self, prefetched: Prefetched) -> None:

@@ -29,6 +29,11 @@ from gateway.llm.schemas import (
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Draft, Entity, PhotoText, Query, Tool
 
+COT_TOKENS, TOOLS_TOKENS, LIST_TOKENS, SELECT_TOKENS, MATCH_TOKENS = 448, 128, 96, 128, 160
+QUERY_TOKENS = 256
+"""The longest replies."""
+MOST_OBJECTS, MOST_CANDIDATES = 6, 8
+_PRINTED_CHARS = 800
 _NOTHING_PRINTED = "(nothing)"
 _ATTRIBUTES = 5
 _ATTRIBUTE_CHARS = 80
@@ -62,7 +67,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
         if query.photo is None:
             return ()
         completion = await self._client.complete(list_objects_prompt(query, self._options), deadline)
-        return labels(whole(completion).objects, self._options.max_objects)
+        return labels(whole(completion).objects, MOST_OBJECTS)
 
     async def select_object(self, query: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
         """The one that is meant (3.4.1); None if the model names something that was not listed."""
@@ -80,7 +85,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
         deadline: Deadline,
     ) -> Entity | None:
         """The candidate that is really in the photo (3.4.4), or None."""
-        listed = candidates[: self._options.max_candidates]
+        listed = candidates[:MOST_CANDIDATES]
         if not listed:
             return None
         prompt = match_entity_prompt(query, draft, listed, photo_text, self._options)
@@ -170,7 +175,7 @@ def chain_of_thought_prompt(
         query,
         ChainOfThought,
         options,
-        options.tokens.chain_of_thought,
+        COT_TOKENS,
         cases=advised.cases,
         advice=advised.advice,
     )
@@ -178,24 +183,20 @@ def chain_of_thought_prompt(
 
 def choose_tools_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[ToolChoice]:
     """The tool router's question (QA-Dragon, 3.3)."""
-    limit = options.tokens.choose_tools
-    return prompt_of("qa_dragon/choose_tools", query, ToolChoice, options, limit, notes=notes(draft))
+    return prompt_of("qa_dragon/choose_tools", query, ToolChoice, options, TOOLS_TOKENS, notes=notes(draft))
 
 
 def list_objects_prompt(query: Query, options: VlmOptions) -> Prompt[ObjectList]:
     """Kinds of things in the photo (QA-Dragon, 3.4.1)."""
-    limit = options.tokens.list_objects
     return prompt_of(
-        "qa_dragon/list_objects", query, ObjectList, options, limit, count=str(options.max_objects)
+        "qa_dragon/list_objects", query, ObjectList, options, LIST_TOKENS, count=str(MOST_OBJECTS)
     )
 
 
 def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOptions) -> Prompt[ObjectChoice]:
     """The thing that the question is about (QA-Dragon, 3.4.1)."""
     listed = delimited("list", ", ".join(labels))
-    return prompt_of(
-        "qa_dragon/select_object", query, ObjectChoice, options, options.tokens.select_object, labels=listed
-    )
+    return prompt_of("qa_dragon/select_object", query, ObjectChoice, options, SELECT_TOKENS, labels=listed)
 
 
 def match_entity_prompt(
@@ -208,18 +209,18 @@ def match_entity_prompt(
         query,
         EntityMatch,
         options,
-        options.tokens.match_entity,
+        MATCH_TOKENS,
         candidates=delimited("candidates", listed),
-        printed=delimited("print", photo_text.rows[: options.printed_chars] or _NOTHING_PRINTED),
+        printed=delimited("print", photo_text.rows[:_PRINTED_CHARS] or _NOTHING_PRINTED),
         notes=notes(draft),
     )
 
 
 def split_query_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[QuerySplit]:
     """Sub-queries to search for (QA-Dragon, 3.5.1)."""
-    limit, count = options.tokens.split_query, str(options.max_queries)
+    count = str(options.max_queries)
     return prompt_of(
-        "qa_dragon/split_query", query, QuerySplit, options, limit, notes=notes(draft), count=count
+        "qa_dragon/split_query", query, QuerySplit, options, QUERY_TOKENS, notes=notes(draft), count=count
     )
 
 
@@ -234,7 +235,7 @@ def enhance_queries_prompt(
         query,
         QueryRewrite,
         options,
-        options.tokens.enhance_queries,
+        QUERY_TOKENS,
         queries=delimited("searches", listed),
         identity=delimited("identity", identity),
     )

@@ -86,14 +86,6 @@ class QaDragonPipeline:
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
 
-    def using(self, thresholds: Thresholds) -> "QaDragonPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
-
-    def without(self, missing: frozenset[str]) -> "QaDragonPipeline":
-        """The same without these of `MODULES`."""
-        return replace(self, missing=missing)
-
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Pre-answer (3.1), search router (3.2), one of Table 1's branches, post-answer (3.7)."""
         async with prefetching() as group:

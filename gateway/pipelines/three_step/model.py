@@ -1,12 +1,11 @@
 """The VLM behind the `three-step` pipeline (BlackPearl, arXiv 2507.21520, section 3; words are ours)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import anyio
-import anyio.to_thread
 from pydantic import BeforeValidator, Field
 
 from chassis.errors import LoreglassError
@@ -14,10 +13,10 @@ from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.cleaning import ENTITY_SLOT, queries
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
-from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
-from gateway.llm.prompt import Asked, Prompt, TextPrompt, VlmOptions
-from gateway.llm.reading import no_answer, reply_of_text, whole
-from gateway.llm.reasoner import Model
+from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
+from gateway.llm.reading import no_answer, whole
+from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import QueryText, Structured
 from gateway.reasoning.pieces import LEAST_CUT
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
@@ -127,21 +126,9 @@ class ThreeStepVlmReasoner:
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
             return text_prompt("three_step/answer_briefly", query, self._options, limit, evidence=shown.text)
 
-        prompt, shown = self._fitted(prompt_with, context.evidence)
-        try:
-            said = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return no_answer(context)
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context.evidence, shown.places, abandon_on_cancel=True
-        )
-        return reply or no_answer(context)
+        def shown_within(tokens: int) -> EvidenceBlocks:
+            return evidence_blocks(context.evidence, Budget.whole(context.evidence, tokens))
 
-    def _fitted(
-        self, prompt_with: Callable[[EvidenceBlocks], Asked], evidence: Sequence[Evidence]
-    ) -> tuple[Asked, EvidenceBlocks]:
-        """The prompt, and the evidence as shown: all of it, which the pipeline has bounded, if it fits."""
-        window = self._options.window
-        return window.fitted(
-            prompt_with, lambda tokens: evidence_blocks(evidence, Budget.whole(evidence, tokens))
-        )
+        prompt, shown = self._options.window.fitted(prompt_with, shown_within)
+        reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
+        return reply or no_answer(context)

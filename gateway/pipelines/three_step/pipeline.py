@@ -84,23 +84,12 @@ class ThreeStepPipeline:
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
 
-    def using(self, thresholds: Thresholds) -> "ThreeStepPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
-
-    def without(self, missing: frozenset[str]) -> "ThreeStepPipeline":
-        """The same without these of `MODULES`."""
-        near_images = 0 if "image-search" in missing else self.near_images
-        samples = 1 if "multi-query" in missing else self.samples
-        return replace(self, near_images=near_images, samples=samples, missing=missing)
-
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Image search beside step 1, web search (3.1); step 2, reranking (3.2); step 3, the answer."""
         async with prefetching() as group:
-            begun = begin_image_search(
-                group, self.services, query, run, self.near_images, now=self.near_images > 0
-            )
-            if not self.near_images:
+            sees = "image-search" not in self.missing
+            begun = begin_image_search(group, self.services, query, run, self.near_images, now=sees)
+            if not sees:
                 begun.cancel()
             pages = await self._find_pages(query, run)
             context = self._context(await begun.result(), pages, run)
@@ -117,7 +106,8 @@ class ThreeStepPipeline:
         """Step 1: several searches drawn for the same question; the question itself if none can be had."""
         if "query-rewriting" in self.missing:
             return (query.question,)
-        count, queries = min(self.samples, run.plan.sub_queries), tuple[str, ...]()
+        samples = 1 if "multi-query" in self.missing else self.samples
+        count, queries = min(samples, run.plan.sub_queries), tuple[str, ...]()
         async with run.optional(Stage.QUERY_SAMPLING), run.stage(Stage.QUERY_SAMPLING) as deadline:
             queries = await self.reasoner.sample_queries(query, count, deadline)
         run.explain.note(Stage.QUERY_SAMPLING, queries)

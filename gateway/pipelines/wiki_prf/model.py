@@ -3,16 +3,14 @@
 import re
 from dataclasses import replace
 
-import anyio.to_thread
-
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import replied, text_prompt
 from gateway.llm.cleaning import one_line, without_thoughts
 from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless, within_tokens
-from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
+from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import TextPrompt, VlmOptions
-from gateway.llm.reading import no_answer, reply_of_text
-from gateway.llm.reasoner import Model
+from gateway.llm.reading import no_answer
+from gateway.llm.reasoner import Model, answer_in_text
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan, read_knowledge, read_plan
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
@@ -119,14 +117,8 @@ class WikiPrfVlmReasoner:
             return delimited("knowledge", knowledge, tokens)
 
         prompt, _ = self._options.window.fitted(prompt_with, shown_within)
-        try:
-            said = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return no_answer(context)
         every = range(len(context.evidence))
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context.evidence, every, abandon_on_cancel=True
-        )
+        reply = await answer_in_text(self._client, prompt, context.evidence, every, deadline)
         return reply or no_answer(context)
 
 

@@ -66,30 +66,26 @@ STAGE_GRAPH = StageGraph(
 
 @dataclass(frozen=True, slots=True)
 class WikiPrfPipeline:
-    """The model plans how to look, the services find, the model keeps what serves the question, then answers.
-
-    `articles`, `sections`: of each tool, at most.
-    """
+    """The model plans how to look, the services search, and the model filters and answers."""
 
     services: Services
     reasoner: WikiPrfVlmReasoner
     thresholds: Thresholds
-    articles: int = photo_tools.MOST_ARTICLES
-    sections: int = photo_tools.MOST_SECTIONS
     name: str = "wiki-prf"
     stage_graph: StageGraph = STAGE_GRAPH
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
 
-    def using(self, thresholds: Thresholds) -> "WikiPrfPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
+    @property
+    def articles(self) -> int:
+        """The most articles of each tool."""
+        fewer = [most for name, most in ARTICLES_PAST.items() if name in self.missing]
+        return min([photo_tools.MOST_ARTICLES, *fewer])
 
-    def without(self, missing: frozenset[str]) -> "WikiPrfPipeline":
-        """The same without these of `MODULES`; of several numbers the smallest holds."""
-        articles = min([self.articles, *(most for name, most in ARTICLES_PAST.items() if name in missing)])
-        sections = 1 if "sections-past-1" in missing else self.sections
-        return replace(self, articles=articles, sections=sections, missing=missing)
+    @property
+    def sections(self) -> int:
+        """The most sections of each tool."""
+        return 1 if "sections-past-1" in self.missing else photo_tools.MOST_SECTIONS
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""

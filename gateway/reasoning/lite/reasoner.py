@@ -33,6 +33,7 @@ from gateway.state import (
     Quote,
     Reply,
     Tool,
+    reason_of,
 )
 from language.identification import is_english
 from language.names import mentions, same_name
@@ -43,11 +44,7 @@ WAITING_SHARE = 0.6
 _MOST_SPOKEN = 25
 """Words of a photo's print that are read out."""
 _READER = "reader"
-_LOST = {
-    DeadlineExceeded: Reason.TIMED_OUT,
-    Overloaded: Reason.OVERLOADED,
-    DependencyUnavailable: Reason.UNAVAILABLE,
-}
+_UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
 
 
 class LiteReasoner:
@@ -87,7 +84,7 @@ class LiteReasoner:
                 found = _answer_directly(question, passages.evidence, printed, name) or await passages.answer(
                     question
                 )
-            except tuple(_LOST):
+            except _UNAVAILABLE:
                 did_without(_READER)  # the searches may find more, and the answer is read once more
         return _draft(query, question, found, name)
 
@@ -132,9 +129,9 @@ class LiteReasoner:
         passages = Passages(self._read, query, context.evidence, printed, context.entity, deadline)
         try:
             found = await passages.answer(question)
-        except tuple(_LOST) as error:
+        except _UNAVAILABLE as error:
             did_without(_READER)
-            return Reply(None, 0.0, reason=_LOST[type(error)])
+            return Reply(None, 0.0, reason=reason_of(error.kind))
         return found or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
 
 
