@@ -223,6 +223,11 @@ class Evidence:
         return f"{self.title}\n{self.text}" if self.is_page and self.title else self.text
 
 
+def photo_evidence(text: PhotoText) -> tuple[Evidence, ...]:
+    """Return the print of the photo as evidence; empty if there is none."""
+    return (Evidence(text.rows, "The photo", "", CitationKind.PHOTO),) if text.lines else ()
+
+
 def _last_line(line: str, text: str) -> int:
     """Return where the line stands last in the text; -1 if it does not. It may be cut after a full stop."""
     words = r"\s+".join(map(re.escape, line.split()))

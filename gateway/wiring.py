@@ -161,5 +161,5 @@ def _checks(
         checks["redis"] = partial(redis_note, stores.redis)
     if settings.reasoning is Reasoning.VLM:
         checks["deadline"] = deadline_note
-    servers = {name: server.note for name, server in voice.servers.items()}
+    servers = {each.endpoint.name: each.note for each in (voice.transcriber, voice.synthesizer) if each}
     return {**checks, **reasoners.checks, "photos": photos.check, **servers}

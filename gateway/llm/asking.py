@@ -21,7 +21,7 @@ from gateway.llm.prompt import (
     prompt_text,
     short_name,
 )
-from gateway.llm.reply_forms import described_lines, in_lines
+from gateway.llm.reply_forms import described_lines
 from gateway.llm.schemas import Structured, Understanding, in_words
 from gateway.state import Draft, Entity, Query, Turn
 
@@ -45,26 +45,23 @@ def photo_parts(query: Query) -> tuple[TextPart | ImagePart, ...]:
 
 def question_text(query: Query, options: VlmOptions) -> str:
     """Return the conversation so far and the question: the end of every prompt."""
-    instructions, conversation, question = _said(query, options)
+    setting = _OLD_PHOTO if query.photo is not None and not query.photo_is_new else ""
+    instructions, conversation, question = _untrusted(query, options)
     return prompt_text("question").fill(
-        setting=_setting(query), instructions=instructions, conversation=conversation, question=question
+        setting=setting, instructions=instructions, conversation=conversation, question=question
     )
 
 
 def question_tokens(query: Query, options: VlmOptions) -> int:
     """Return an upper bound on the tokens of the system text and `question_text`."""
-    said = sum(map(tokens_at_most, _said(query, options)))
+    said = sum(map(tokens_at_most, _untrusted(query, options)))
     return said + ours(system_text(), prompt_text("question").text, _OLD_PHOTO)
 
 
-def _said(query: Query, options: VlmOptions) -> tuple[str, str, str]:
+def _untrusted(query: Query, options: VlmOptions) -> tuple[str, str, str]:
     """What others wrote: wishes, conversation and question, each within its share of the model's window."""
     question = within_tokens(harmless(query.question).strip(), options.window.question)
     return _instructions(query, options), _conversation(query, options), question
-
-
-def _setting(query: Query) -> str:
-    return _OLD_PHOTO if query.photo is not None and not query.photo_is_new else ""
 
 
 def _instructions(query: Query, options: VlmOptions) -> str:
@@ -231,17 +228,15 @@ def prompt_of(
 
     short = short_name(name)
     text, tokens = filled(Structured.spelled, "\nReply with one JSON object.")
-    lines, tokens_in_lines = filled(_as_lines, f"\n{described_lines(short, schema)}")
+    lines, tokens_in_lines = filled(
+        lambda reply: f"\n{in_lines(reply.told())}", f"\n{described_lines(short, schema)}"
+    )
     tokens = max(tokens, tokens_in_lines)
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
     question = question_text(query, options)
     user = (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}"))
     in_lines = f"{lines.rstrip()}\n\n{question}"
     return Prompt(short, system_text(), user, schema, max_tokens, text_tokens=tokens, in_lines=in_lines)
-
-
-def _as_lines(reply: Structured) -> str:
-    return "\n" + in_lines(reply.told())
 
 
 def _case(case: Case, schema: type[Structured], spell: Spell) -> str:

@@ -25,7 +25,8 @@ def request_body(
     """
     body: dict[str, JsonValue] = {
         "model": model,
-        "messages": _messages(prompt, abilities),
+        # A message without photos is one string: every chat template takes that, not every one takes parts.
+        "messages": [{"role": role, "content": _content(parts)} for role, parts in _chat(prompt, abilities)],
         "max_tokens": prompt.max_tokens + abilities.thinking_tokens,
         "temperature": prompt.temperature,
         "stream": True,
@@ -49,11 +50,6 @@ def _response_format(prompt: Prompt[Any]) -> dict[str, JsonValue]:
     is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
     named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
     return {"type": "json_schema", "json_schema": named}
-
-
-def _messages(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[JsonValue]:
-    """A message without photos is one string: every chat template takes that, not every one takes parts."""
-    return [{"role": role, "content": _content(parts)} for role, parts in _chat(prompt, abilities)]
 
 
 def _content(parts: Parts) -> JsonValue:

@@ -70,6 +70,7 @@ class Explaining:
         """All of it, as known by now; None unless it was asked for. `thresholds`: those in force."""
         if not self.asked_for:
             return None
+        given = asdict(thresholds) if thresholds else {}
         return Explanation(
             draft=self._draft,
             proposed=self._proposed,
@@ -77,17 +78,13 @@ class Explaining:
             evidence=list(self._evidence),
             notes=list(self._notes),
             found=list(self._found),
-            thresholds=_by_name(thresholds) if thresholds else {},
+            thresholds={name: value for name, value in given.items() if name != VERSION},
             model_calls=list(model_calls),
         )
 
 
 SILENT = Explaining(asked_for=False)
 """For everybody who did not ask; it keeps nothing, so all may share it."""
-
-
-def _by_name(thresholds: Thresholds) -> dict[str, float]:
-    return {name: value for name, value in asdict(thresholds).items() if name != VERSION}
 
 
 def _seen(item: Evidence) -> EvidenceSeen:

@@ -17,12 +17,8 @@ HEADING_CHARS = 170
 _READ = 16
 
 
-def _nothing(_: Evidence) -> int:
-    return 0
-
-
 def first_pieces(
-    pieces: Sequence[Evidence], most_chars: int, beside: Callable[[Evidence], int] = _nothing
+    pieces: Sequence[Evidence], most_chars: int, beside: Callable[[Evidence], int] = lambda _: 0
 ) -> tuple[Evidence, ...]:
     """As many as fit, the last of them cut. `beside`: characters that a piece takes beside its text."""
     kept: list[Evidence] = []

@@ -105,7 +105,8 @@ def is_refusal(text: str | None) -> bool:
         return True
     if _PASSIVE.search(folded):
         return True
-    return any(_refuses(plain[start:]) for start in _clause_starts(plain))
+    starts = (0, *(gap.end() for gap in _BREAK.finditer(plain)))
+    return any(_refuses(plain[start:]) for start in starts)
 
 
 def answer_or_none(text: str | None) -> str | None:
@@ -128,10 +129,6 @@ def _plain(text: str) -> str:
 def _kept(quote: str, text: str) -> str:
     """A reply that is one quotation is what it says; a quotation inside a sentence is only mentioned."""
     return quote[1:-1] if quote == text.strip().rstrip(".!") else "@"
-
-
-def _clause_starts(text: str) -> list[int]:
-    return [0, *(gap.end() for gap in _BREAK.finditer(text))]
 
 
 def _refuses(clause: str) -> bool:

@@ -99,7 +99,7 @@ async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) 
     """Speak a text, in OpenAI's format. The operator may have chosen model and voice."""
     caller = await caller_of(request, gateway)
     gateway.voice.require_synthesizer()
-    speech = await read_body(request, _read_speech)
+    speech = await read_body(request, lambda body: validated(SpeechRequest, read_json(body)))
     most = gateway.settings.speech_max_chars
     if len(speech.input) > most:
         raise InvalidRequest(f"input: longer than {most} characters.")
@@ -116,10 +116,6 @@ async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) 
         _say(gateway.voice, caller, utterance, exchange),
         lambda error: openai_refusal(error, request.state.trace_id),
     )
-
-
-def _read_speech(body: bytes) -> SpeechRequest:
-    return validated(SpeechRequest, read_json(body))
 
 
 @router.get(PATH + "/{address_id}", response_class=Response)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from pydantic import SecretStr
 
@@ -30,6 +31,8 @@ from gateway.store import MemoryStore
 _NOT_HEARD_NOW = "I could not hear your question just now. Please type it, or say it again."
 _MOST_WORDS_CHARS = 2_000
 
+Server = TypeVar("Server", bound=SpeechServer)
+
 
 @dataclass(frozen=True, slots=True)
 class Voice:
@@ -46,7 +49,6 @@ class Voice:
     synthesizer: Synthesizer | None = None
     signed_urls: SignedSpeechUrls | None = None
     sound_cache: SoundCache = field(default_factory=lambda: SoundCache(MemoryStore(), 1.0))
-    servers: Mapping[str, SpeechServer] = field(default_factory=dict)
     most_chars: int = 4_096
 
     def require_transcriber(self) -> Transcriber:
@@ -105,30 +107,31 @@ def open_voice(
     clock: Clock,
 ) -> Voice:
     """Return the speech servers that the settings name, with a queue for each."""
-    servers: dict[str, SpeechServer] = {}
     turns: dict[str, Admission] = {}
 
-    def use(name: str, url: str, model: str, key: SecretStr, at_once: int) -> None:
-        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
-        servers[name] = SpeechServer(http, endpoint, guards.fixed(name, at_once))
+    def server(
+        kind: type[Server], name: str, url: str, model: str, key: SecretStr, at_once: int
+    ) -> Server | None:
+        if not url:
+            return None
         limits = AdmissionLimits(at_once, settings.max_waiting)
         turns[name] = metrics.open_admission(name, limits, clock)
+        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
+        return kind(http, endpoint, guards.fixed(name, at_once))
 
-    if settings.stt_url:
-        use("stt", settings.stt_url, settings.stt_model, settings.stt_key, settings.stt_at_once)
-    if settings.tts_url:
-        use("tts", settings.tts_url, settings.tts_model, settings.tts_key, settings.tts_at_once)
-    speaks, ttl_s = "tts" in servers, settings.session_ttl_s
+    ttl_s = settings.session_ttl_s
+    stt, tts = settings.stt_key, settings.tts_key
+    transcriber = server(Transcriber, "stt", settings.stt_url, settings.stt_model, stt, settings.stt_at_once)
+    synthesizer = server(Synthesizer, "tts", settings.tts_url, settings.tts_model, tts, settings.tts_at_once)
+    addresses = SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if synthesizer else None
     return Voice(
         decoders=decoders,
         slots=decoder_slots(settings, settings.audio_decoders, clock),
         turns=turns,
-        transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
-        synthesizer=Synthesizer(servers["tts"]) if speaks else None,
-        # Valid as long as an answer is stored for clients that ask again, because it holds the URL.
-        signed_urls=SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if speaks else None,
+        transcriber=transcriber,
+        synthesizer=synthesizer,
+        signed_urls=addresses,  # valid as long as an answer, which holds the URL, is stored for repeats
         sound_cache=SoundCache(stores.sounds, ttl_s),
-        servers=servers,
         most_chars=settings.speech_max_chars,
     )
 

@@ -55,109 +55,6 @@ AudioSink = Callable[[str, bytes], Awaitable[None]]
 log = structlog.get_logger()
 
 
-class _TranscriptionWire(BaseModel):
-    text: str
-    language: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """A transcript in one line; empty without speech. `language`: as the server names it, if it does."""
-
-    text: str
-    language: str = ""
-
-
-class Transcriber:
-    """Transcribes by one server. Raises `LoreglassError`s only."""
-
-    def __init__(self, server: "SpeechServer") -> None:
-        self._server = server
-
-    async def transcribe(self, sound: Sound, deadline: Deadline) -> Transcript:
-        """Return the words of `sound`. Silence is not sent: models hear words in it.
-
-        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`.
-        """
-        if sound.silent:
-            return Transcript("")
-        return await self._server.guarded(lambda: self._request(sound), deadline)
-
-    async def _request(self, sound: Sound) -> Transcript:
-        model = self._server.endpoint.model
-        fields = {"response_format": "json", **({"model": model} if model else {})}
-        media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
-        async with self._server.posted("/audio/transcriptions", media_type, body) as response:
-            content = b"".join([piece async for piece in _bounded(self._server, response, _MOST_REPLY_BYTES)])
-        try:
-            reply = _TranscriptionWire.model_validate_json(content)
-        except ValidationError as error:
-            raise self._server.unusable("sent a reply of another shape") from error
-        return Transcript(words_of(reply.text), (reply.language or "")[:40])
-
-
-def words_of(text: str) -> str:
-    """Return the words in one line; "" without a letter or digit."""
-    lines = (line.strip() for line in text[:_MOST_TRANSCRIPT_CHARS].splitlines())
-    words = _BLANK.sub(" ", " ".join(line for line in lines if not _NO_SPEECH.fullmatch(line))).strip()
-    return words if any(character.isalnum() for character in words) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """A text to speak. `speed` None: the server's own."""
-
-    text: str
-    format: str
-    voice: str = ""
-    speed: float | None = None
-
-
-class Synthesizer:
-    """Speaks by one server. Raises `LoreglassError`s only."""
-
-    def __init__(self, server: "SpeechServer") -> None:
-        self._server = server
-
-    async def say(self, what: Utterance, deadline: Deadline, sink: AudioSink) -> None:
-        """Send the sound to `sink`, piece by piece, no byte twice.
-
-        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`, and `NotReady` if it breaks off
-        after the first piece: a guard repeats the others.
-        """
-        await self._server.guarded(lambda: self._request(what, sink), deadline)
-
-    async def _request(self, what: Utterance, sink: AudioSink) -> None:
-        fields = {
-            **{"model": self._server.endpoint.model, "input": what.text, "voice": what.voice},
-            **{"response_format": what.format, **({"speed": what.speed} if what.speed else {})},
-        }
-        body, started = json.dumps(fields).encode(), False
-        try:
-            async with self._server.posted("/audio/speech", "application/json", body) as response:
-                media_type = self._media_type(response.headers.get("content-type", ""), what.format)
-                async with aclosing(_bounded(self._server, response, _MOST_SOUND_BYTES)) as pieces:
-                    async for piece in pieces:
-                        if piece:
-                            started = True
-                            await sink(media_type, piece)
-                if not started:
-                    raise self._server.unusable("sent no sound")
-        except LoreglassError as error:
-            if started:
-                raise NotReady("The sound broke off.") from error
-            raise
-
-    def _media_type(self, sent: str, wanted: str) -> str:
-        """Return the server's media type if it is a sound's: some servers have one format only."""
-        kind = sent.partition(";")[0].strip().lower()
-        if kind in _NO_TYPE:
-            return MEDIA_TYPES[wanted]
-        if kind.startswith("audio/") and kind.isascii() and kind.isprintable():
-            return kind
-        raise self._server.unusable("sent something that is no sound")
-
-
 @dataclass(frozen=True, slots=True)
 class SpeechEndpoint:
     """`url` with or without `/v1`. `model`: as the server names it, empty for the server's own choice."""
@@ -280,3 +177,100 @@ async def _bounded(server: SpeechServer, response: Response, most: int) -> Async
         if size > most:
             raise server.unusable("sent more than it was asked for")
         yield piece
+
+
+class _TranscriptionWire(BaseModel):
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A transcript in one line; empty without speech. `language`: as the server names it, if it does."""
+
+    text: str
+    language: str = ""
+
+
+class Transcriber(SpeechServer):
+    """Transcribes by one server."""
+
+    async def transcribe(self, sound: Sound, deadline: Deadline) -> Transcript:
+        """Return the words of `sound`. Silence is not sent: models hear words in it.
+
+        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`.
+        """
+        if sound.silent:
+            return Transcript("")
+        return await self.guarded(lambda: self._request(sound), deadline)
+
+    async def _request(self, sound: Sound) -> Transcript:
+        model = self.endpoint.model
+        fields = {"response_format": "json", **({"model": model} if model else {})}
+        media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
+        async with self.posted("/audio/transcriptions", media_type, body) as response:
+            content = b"".join([piece async for piece in _bounded(self, response, _MOST_REPLY_BYTES)])
+        try:
+            reply = _TranscriptionWire.model_validate_json(content)
+        except ValidationError as error:
+            raise self.unusable("sent a reply of another shape") from error
+        return Transcript(words_of(reply.text), (reply.language or "")[:40])
+
+
+def words_of(text: str) -> str:
+    """Return the words in one line; "" without a letter or digit."""
+    lines = (line.strip() for line in text[:_MOST_TRANSCRIPT_CHARS].splitlines())
+    words = _BLANK.sub(" ", " ".join(line for line in lines if not _NO_SPEECH.fullmatch(line))).strip()
+    return words if any(character.isalnum() for character in words) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A text to speak. `speed` None: the server's own."""
+
+    text: str
+    format: str
+    voice: str = ""
+    speed: float | None = None
+
+
+class Synthesizer(SpeechServer):
+    """Speaks by one server."""
+
+    async def say(self, what: Utterance, deadline: Deadline, sink: AudioSink) -> None:
+        """Send the sound to `sink`, piece by piece, no byte twice.
+
+        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`, and `NotReady` if it breaks off
+        after the first piece: a guard repeats the others.
+        """
+        await self.guarded(lambda: self._request(what, sink), deadline)
+
+    async def _request(self, what: Utterance, sink: AudioSink) -> None:
+        fields = {
+            **{"model": self.endpoint.model, "input": what.text, "voice": what.voice},
+            **{"response_format": what.format, **({"speed": what.speed} if what.speed else {})},
+        }
+        body, started = json.dumps(fields).encode(), False
+        try:
+            async with self.posted("/audio/speech", "application/json", body) as response:
+                media_type = self._media_type(response.headers.get("content-type", ""), what.format)
+                async with aclosing(_bounded(self, response, _MOST_SOUND_BYTES)) as pieces:
+                    async for piece in pieces:
+                        if piece:
+                            started = True
+                            await sink(media_type, piece)
+                if not started:
+                    raise self.unusable("sent no sound")
+        except LoreglassError as error:
+            if started:
+                raise NotReady("The sound broke off.") from error
+            raise
+
+    def _media_type(self, sent: str, wanted: str) -> str:
+        """Return the server's media type if it is a sound's: some servers have one format only."""
+        kind = sent.partition(";")[0].strip().lower()
+        if kind in _NO_TYPE:
+            return MEDIA_TYPES[wanted]
+        if kind.startswith("audio/") and kind.isascii() and kind.isprintable():
+            return kind
+        raise self.unusable("sent something that is no sound")

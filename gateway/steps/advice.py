@@ -42,9 +42,6 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
 
 def _print_is_small(looked_at: Sequence[LookedAt]) -> bool:
     """Whether more than half of the lines that were read are small."""
-    heights = [min(each.bottom - each.top, each.right - each.left) for each in looked_at if _is_text(each)]
+    lines = [each for each in looked_at if each.kind is LookedAtKind.TEXT]
+    heights = [min(line.bottom - line.top, line.right - line.left) for line in lines]
     return 2 * sum(height < _SMALL_PRINT for height in heights) > len(heights)
-
-
-def _is_text(region: LookedAt) -> bool:
-    return region.kind is LookedAtKind.TEXT

@@ -12,7 +12,7 @@ from gateway.planning.latencies import Work
 from gateway.planning.plan import CHARS_A_TOKEN, rerank_items
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence
+from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence, photo_evidence
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
 
@@ -131,12 +131,6 @@ def attributes_of(things: Sequence[Entity]) -> tuple[Evidence, ...]:
 def prompt_tokens(evidence: Sequence[Evidence], most_chars: int) -> int:
     """About how many tokens of a prompt the evidence takes."""
     return min(sum(len(item.text) for item in evidence), most_chars) // CHARS_A_TOKEN
-
-
-def photo_evidence(photo_text: PhotoText) -> Iterator[Evidence]:
-    """What the photo itself says."""
-    if photo_text.lines:
-        yield Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO)
 
 
 def chunk_text(text: str) -> list[str]:

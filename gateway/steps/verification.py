@@ -151,10 +151,8 @@ def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -
             return Verdict(mean, CheckName.TOKEN_MEAN.value)
         if judgement is None:
             return Verdict(mean)
-    return None if judgement is None else _judged(judgement, thresholds)
-
-
-def _judged(judgement: float, thresholds: Thresholds) -> Verdict:
+    if judgement is None:
+        return None
     return Verdict(judgement, None if judgement >= thresholds.judged else CheckName.JUDGE.value)
 
 

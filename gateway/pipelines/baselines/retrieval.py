@@ -79,14 +79,12 @@ def known_things(hits: Sequence[Entity], run: Run, similar_from: float = 0.0) ->
     `similar_from`: a cosine; of a hit without one, a probability. Signal: `image_top`, the highest
     probability, alike enough or not.
     """
-    things = tuple(hit for hit in hits if _likeness(hit) >= similar_from)
+    things = tuple(
+        hit for hit in hits if (hit.probability if hit.cosine is None else hit.cosine) >= similar_from
+    )
     run.explain.signal("image_top", max((hit.probability for hit in hits), default=None))
     run.explain.note(Stage.IMAGE_SEARCH, (f"{thing.name} {thing.probability:.3f}" for thing in things))
     return Retrieved(things=things, records=evidence.attributes_of(things))
-
-
-def _likeness(hit: Entity) -> float:
-    return hit.probability if hit.cosine is None else hit.cosine
 
 
 async def search_snippets(

@@ -45,11 +45,6 @@ def readable(photo_text: PhotoText) -> PhotoText:
     return PhotoText(tuple(line for line in lines if plausibility(line.text, line.score) >= NOISE_BELOW))
 
 
-def photo_evidence(printed: PhotoText) -> tuple[Evidence, ...]:
-    """The print as evidence; none where there is none."""
-    return (Evidence(printed.rows, "The photo", "", CitationKind.PHOTO),) if printed.lines else ()
-
-
 def print_passage(printed: PhotoText) -> ToRead:
     """The print, for the reader; what addresses the answerer is an order and says nothing of the thing."""
     lines = tuple(line for line in printed.lines if not orders_answer(line.text))

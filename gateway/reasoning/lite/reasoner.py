@@ -20,7 +20,7 @@ from gateway.reasoning.lite.question import (
     parse_question,
     search_queries,
 )
-from gateway.reasoning.lite.reading import Passages, best_candidate, photo_evidence, printed_name, readable
+from gateway.reasoning.lite.reading import Passages, best_candidate, printed_name, readable
 from gateway.reasoning.port import Read, ReadPhoto, Seek
 from gateway.state import (
     Context,
@@ -33,6 +33,7 @@ from gateway.state import (
     Quote,
     Reply,
     Tool,
+    photo_evidence,
     reason_of,
 )
 from language.identification import is_english
@@ -65,10 +66,6 @@ class LiteReasoner:
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
     ) -> Draft:
         """See the port: what to look up, and what the photo's own print answers."""
-        return await self.read_off(query, read_photo, deadline)
-
-    async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
-        """Return the draft, which needs no more than the question and the photo's print."""
         question, printed, found = parse_question(query), PhotoText(), None
         if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
