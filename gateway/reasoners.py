@@ -59,7 +59,7 @@ def open_reasoners(
     read: Read,
     abilities: "Abilities | None" = None,
 ) -> Reasoners:
-    """The reasoner that the settings choose. `read`: the reader service.
+    """Return the reasoner that the settings choose. `read`: the reader service.
 
     `abilities`: those of the model, if it was probed already; without them the gateway probes it.
     """
@@ -91,7 +91,7 @@ def open_reasoners(
 
 
 def model_options(settings: GatewaySettings) -> "VlmOptions":
-    """What prompts may hold."""
+    """Return what prompts may hold."""
     from gateway.llm.delimiting import Budget
     from gateway.llm.prompt import VlmOptions, Window
 
@@ -104,7 +104,7 @@ def model_options(settings: GatewaySettings) -> "VlmOptions":
 
 
 async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
-    """What readiness says of a model: that it fails and what to do, or that it takes text alone."""
+    """Return what readiness says of a model: that it fails and what to do, or that it takes text alone."""
     from gateway.llm.capabilities import TEXT_ONLY_NOTE
     from gateway.llm.failures import VlmKeyRefused
 
@@ -118,7 +118,7 @@ async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
 
 
 def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
-    """The models' names and what the probes found; of further models under their names."""
+    """Return the models' names and what the probes found; of further models under their names."""
     return {
         what if name == "vlm" else f"{name} {what}": found
         for name, client in clients.items()

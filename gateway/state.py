@@ -46,7 +46,7 @@ class TextLine:
     place: Box = (0.0, 0.0, 1.0, 1.0)
 
     def is_right_of(self, other: "TextLine") -> bool:
-        """Whether it stands behind the other, at its height."""
+        """Return whether it stands behind the other, at its height."""
         middle = (self.box[1] + self.box[3]) / 2
         return self.box[0] >= other.box[2] and other.box[1] <= middle < other.box[3]
 
@@ -202,12 +202,12 @@ class Evidence:
 
     @property
     def is_page(self) -> bool:
-        """Whether it is of a page, indexed or of the web."""
+        """Return whether it is of a page, indexed or of the web."""
         return self.kind in (CitationKind.PAGE, CitationKind.WEB)
 
     @property
     def is_name(self) -> bool:
-        """Whether it tells no more than the name of the thing in view."""
+        """Return whether it tells no more than the name of the thing in view."""
         return self.entity is not None and self.text == name_sentence(self.entity)
 
     def section_at(self, place: int) -> str:
@@ -299,7 +299,7 @@ class Reply:
 
     @property
     def says_something(self) -> bool:
-        """Whether there is an answer at all; a blank one is none."""
+        """Return whether there is an answer at all; a blank one is none."""
         return bool(self.answer and self.answer.strip())
 
 

@@ -70,7 +70,7 @@ def _instructions(query: Query, options: VlmOptions) -> str:
 
 
 def _conversation(query: Query, options: VlmOptions) -> str:
-    """The latest turns that fit, oldest first, and what they were about."""
+    """Return the latest turns that fit, oldest first, and what they were about."""
     turns = _latest(query.history, options)
     if not turns:
         return ""
@@ -128,7 +128,7 @@ def text_prompt(
 
 
 def replied(asked: TextPrompt, reply: str) -> Earlier:
-    """A call and its reply, for one that goes on from there."""
+    """Return a call and its reply, for one that goes on from there."""
     return Earlier(asked.user, reply, asked.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
 
 
@@ -139,13 +139,13 @@ UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS, JUDGE_TOKENS = 256, 96, 64, 4
 
 
 def understand(query: Query, domain: Domain | None, options: VlmOptions) -> Prompt[Understanding]:
-    """The fused first look of the default pipeline, with its domain's advice (QA-Dragon, 3.1.2)."""
+    """Return the fused first look of the default pipeline, with its domain's advice (QA-Dragon, 3.1.2)."""
     advice = f"For questions of this kind:\n{domain_text(domain).advice}\n\n" if domain is not None else ""
     return prompt_of("understand", query, Understanding, options, UNDERSTAND_TOKENS, advice=advice)
 
 
 def domain_text(domain: Domain | None) -> PromptText:
-    """A domain's advice and cases; the generic ones for questions outside the known domains."""
+    """Return a domain's advice and cases; the generic ones for questions outside the known domains."""
     name = "generic" if domain is None else domain.value.replace(" ", "_")
     return prompt_text(f"qa_dragon/domains/{name}")
 
@@ -182,7 +182,7 @@ def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
 
 
 def notes(draft: Draft, entity: Entity | None = None) -> str:
-    """What the first look found. The model wrote it, and may have copied it from the photo."""
+    """Return what the first look found. The model wrote it, and may have copied it from the photo."""
     verified = entity.name if entity is not None else None
     lines = [
         f"Kind of thing: {draft.object_label}" if draft.object_label else "",
@@ -194,7 +194,7 @@ def notes(draft: Draft, entity: Entity | None = None) -> str:
 
 
 def cases_in_words(cases: Sequence[Case], schema: type[Structured], spell: Spell) -> str:
-    """The worked cases, their replies spelled as the reply itself is to be."""
+    """Return the worked cases, their replies spelled as the reply itself is to be."""
     return "\n\n".join(_case(case, schema, spell) for case in cases)
 
 
@@ -218,7 +218,7 @@ def prompt_of(
     shown = words.cases if cases is None else cases
 
     def filled(spell: Spell, form: str) -> tuple[str, int]:
-        """The text in one spelling of replies, and the tokens at most of what of it is ours."""
+        """Return the text in one spelling of replies, and the tokens at most of what of it is ours."""
         ours_too = {"fields": f"{in_words(schema)}{form}"}
         if "cases" in words.slots:
             ours_too["cases"] = cases_in_words(shown, schema, spell)

@@ -60,7 +60,7 @@ class Assembling(ABC, Generic[Result]):
 
     @property
     def thinks(self) -> bool:
-        """Whether the model wrote thoughts, beside its reply or at its beginning."""
+        """Return whether the model wrote thoughts, beside its reply or at its beginning."""
         return self._thoughts or self.text.lstrip().startswith("<think>")
 
     def add(self, chunk: ChunkWire) -> None:
@@ -106,10 +106,10 @@ class Assembling(ABC, Generic[Result]):
 
     @abstractmethod
     def completion(self) -> Result:
-        """The reply as it was asked for. Raises `VlmReplyUnusable`."""
+        """Return the reply as it was asked for. Raises `VlmReplyUnusable`."""
 
     def written(self) -> Written:
-        """What was written, perhaps nothing."""
+        """Return what was written, perhaps nothing."""
         return Written(self.text, self._measured, self._ended_by, self.usage)
 
     def _undeclined(self) -> None:
@@ -161,7 +161,7 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
                 hear(self.schema.model_validate(so_far))
 
     def completion(self) -> Completion[Schema]:
-        """The parsed reply. Raises `VlmReplyUnusable`."""
+        """Return the parsed reply. Raises `VlmReplyUnusable`."""
         self._undeclined()
         read = read_reply(self.text, self.schema, ended=self._ended_by not in CUT_OFF)
         if read is None:
@@ -206,7 +206,7 @@ class TextAssembly(Assembling[Written]):
         self._tail = seen[-len(self.ends_with) :]
 
     def completion(self) -> Written:
-        """What was written. Raises `VlmReplyUnusable` if that is nothing."""
+        """Return what was written. Raises `VlmReplyUnusable` if that is nothing."""
         self._undeclined()
         if not self.text.strip():
             raise VlmReplyUnusable("The vision-language model wrote nothing.")

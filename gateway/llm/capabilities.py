@@ -126,7 +126,7 @@ _THIS_IMAGE = re.compile(
 
 
 def is_about_images(complaint: str) -> bool:
-    """Whether a server says that the model takes no photos at all, not that this photo is wrong."""
+    """Return whether a server says that the model takes no photos at all, not that this photo is wrong."""
     if _THIS_IMAGE.search(complaint):
         return False
     return bool(_IMAGES.search(complaint) or _TEXT_CONTENT.search(complaint))
@@ -171,7 +171,7 @@ class ServerFeatures:
 
     @property
     def probed(self) -> bool:
-        """Whether a probe found the current features, and the server was not away since."""
+        """Return whether a probe found the current features, and the server was not away since."""
         return self._probed_at is not None
 
     @property
@@ -182,11 +182,11 @@ class ServerFeatures:
 
     @property
     def probe_due(self) -> bool:
-        """Whether it is time for a probe."""
+        """Return whether it is time for a probe."""
         return self._probed_at is None or self._clock() - self._probed_at > self._refresh_s
 
     def current(self) -> Abilities:
-        """What to ask for now."""
+        """Return what to ask for now."""
         old = self._updated_at is not None and self._clock() - self._updated_at > self._refresh_s
         if old and not self.probed:
             self.reset()
@@ -234,7 +234,7 @@ class Liveness:
 
     @property
     def check_due(self) -> bool:
-        """Whether it is time to ask the model for one token."""
+        """Return whether it is time to ask the model for one token."""
         is_quiet = self._clock() - self._answered_at >= _QUIET_S
         return not self._in_flight and (is_quiet or self._doubted or self.failing)
 

@@ -69,7 +69,7 @@ class _Call(Generic[Reply]):
 
     @property
     def has_photo(self) -> bool:
-        """Whether the prompt shows one."""
+        """Return whether the prompt shows one."""
         return any(isinstance(part, ImagePart) for turn in user_turns(self.prompt) for part in turn)
 
 
@@ -108,7 +108,7 @@ class VlmClient:
 
     @property
     def probe_due(self) -> bool:
-        """Whether the server wants a probe: at first, after it was away, and after a while."""
+        """Return whether the server wants a probe: at first, after it was away, and after a while."""
         return self._features.probe_due
 
     @property

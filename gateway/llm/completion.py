@@ -44,7 +44,7 @@ def align(text: bytes, tokens: Sequence[bytes]) -> list[Span] | None:
 
 
 def _ends(text: bytes, position: int, token: bytes) -> Iterator[tuple[int, int]]:
-    """Where the token may end, and the cost of that reading."""
+    """Return where the token may end, and the cost of that reading."""
     yield from _spelled_ends(text, position, token, 0)
     if position == 0 and token[:1].isspace():
         yield from _spelled_ends(text, 0, token.lstrip(), 1)
@@ -137,7 +137,7 @@ class Written:
 
     @property
     def cut_off(self) -> bool:
-        """Whether it ended before the model was done."""
+        """Return whether it ended before the model was done."""
         return self.finish_reason in CUT_OFF
 
 
@@ -160,7 +160,7 @@ class Completion(Generic[Schema]):
     whole: bool = True
 
     def tokens_of(self, name: str) -> tuple[Token, ...] | None:
-        """The tokens that spell the value of a top-level field, in order.
+        """Return the tokens that spell the value of a top-level field, in order.
 
         A string counts without its quotes, unless it is empty; a token that spells a character of the value
         and something beside it counts. None without log probabilities, or when the field is not in the text.

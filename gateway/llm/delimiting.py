@@ -31,7 +31,7 @@ OURS_A_TOKEN = 3
 
 
 def tokens_at_most(text: str) -> int:
-    """So many tokens or fewer. Normalised first where that makes it longer: Qwen reads it so (NFC)."""
+    """Return an upper bound on its tokens. It is normalised first where that makes it longer: Qwen reads it so (NFC)."""
     size = len(text.encode("utf-8", "replace"))
     if not text.isascii():
         size = max(size, len(unicodedata.normalize("NFC", text).encode("utf-8", "replace")))
@@ -40,7 +40,7 @@ def tokens_at_most(text: str) -> int:
 
 
 def within_tokens(text: str, most: int) -> str:
-    """As much of its beginning as is that many tokens or fewer."""
+    """Return as much of the beginning as is that many tokens or fewer."""
     if tokens_at_most(text) <= most:
         return text
     places = range(1, min(len(text), 3 * max(most, 0) // 2 + 2) + 1)
@@ -48,7 +48,7 @@ def within_tokens(text: str, most: int) -> str:
 
 
 def ours(*texts: str) -> int:
-    """The tokens of words that we wrote, at most."""
+    """Return the tokens of words that we wrote, at most."""
     return -(-sum(map(len, texts)) // OURS_A_TOKEN)
 
 
@@ -106,13 +106,13 @@ class EvidenceBlocks:
     places: tuple[int, ...] = ()
 
     def indices(self, numbers: Sequence[int]) -> tuple[int, ...]:
-        """The evidence that the model cites, each once; numbers of no piece are dropped."""
+        """Return the evidence that the model cites, each once; numbers of no piece are dropped."""
         known = (self.places[number - 1] for number in numbers if 1 <= number <= len(self.places))
         return tuple(dict.fromkeys(known))
 
 
 def harmless(text: str) -> str:
-    """The text without hidden characters, control tokens of a model, and delimiters."""
+    """Return the text without hidden characters, control tokens of a model, and delimiters."""
     plain = _TOKEN_END.sub("›", _TOKEN_START.sub("‹", visible(text)))
     return _BRACKETED.sub(r"(\1)", plain)
 
@@ -131,7 +131,7 @@ def _between(heading: str, text: str) -> str:
 
 
 def evidence_blocks(evidence: Sequence[Evidence], budget: Budget) -> EvidenceBlocks:
-    """The pieces in order, as many as the budget holds, each cut at a sentence."""
+    """Return the pieces in order, as many as the budget holds, each cut at a sentence."""
     blocks: list[str] = []
     places: list[int] = []
     left, tokens = budget.total, budget.tokens - tokens_at_most(_EVIDENCE)

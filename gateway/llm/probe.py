@@ -153,7 +153,7 @@ def _is_masked(reply: Written) -> bool:
 
 
 async def _photos(client: VlmClient, asked: Abilities, deadline: Deadline) -> Photos:
-    """How many photos one request may have; the first was taken or refused before."""
+    """Return how many photos one request may have; the first was taken or refused before."""
     if not asked.sees_photos:
         return Photos.NONE
     two = TextPrompt("probe", system_text(), (_photo(), _photo(), TextPart(TASK)), 1)

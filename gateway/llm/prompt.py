@@ -90,7 +90,7 @@ class TextPrompt:
 
 
 def user_turns(prompt: Prompt[Any] | TextPrompt) -> tuple[tuple[TextPart | ImagePart, ...], ...]:
-    """What the user says, turn by turn; the last is what the model is to reply to."""
+    """Return what the user says, turn by turn; the last is what the model is to reply to."""
     earlier = prompt.earlier if isinstance(prompt, TextPrompt) else None
     return (prompt.user,) if earlier is None else (earlier.user, prompt.user)
 
@@ -174,7 +174,7 @@ class Window:
         return self.context // 32
 
     def reads(self, prompt: Prompt[Any] | TextPrompt) -> int:
-        """The prompt's tokens at most, with its photo and what the chat template adds."""
+        """Return the prompt's tokens at most, with its photo and what the chat template adds."""
         photos = sum(isinstance(part, ImagePart) for turn in user_turns(prompt) for part in turn)
         return _TEMPLATE_TOKENS + photos * self.photo + prompt.text_tokens
 
@@ -185,7 +185,7 @@ class Window:
     def fitted(
         self, prompt_with: Callable[[Shown], Asked], shown_within: Callable[[int], Shown]
     ) -> tuple[Asked, Shown]:
-        """The prompt with as much evidence as it has room for, and what that is."""
+        """Return the prompt with as much evidence as it has room for, and what that is."""
         bare = prompt_with(shown_within(0))
         shown = shown_within(self.left(bare))
         return prompt_with(shown), shown

@@ -78,7 +78,7 @@ _CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
 
 
 def answer_of(written: Written) -> str | None:
-    """The answer as it may be said, or None for a refusal.
+    """Return the answer as it may be said, or None for a refusal.
 
     One that was cut off ends with its last whole sentence; within its first, with the word before the last:
     half a number is a wrong one.

@@ -41,11 +41,11 @@ class Model(Protocol):
         ...
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
-        """The reply to `prompt`, parsed."""
+        """Return the reply to `prompt`, parsed."""
         ...
 
     async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        """The text that `prompt` asks for."""
+        """Return the text that `prompt` asks for."""
         ...
 
 
@@ -58,7 +58,7 @@ class ModelByPrompt:
 
     @property
     def sees_photos(self) -> bool:
-        """Whether the usual model does."""
+        """Return whether the usual model does."""
         return self._usual.sees_photos
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
@@ -193,7 +193,7 @@ class VlmReasoner(AnsweringVlm):
 
 
 async def with_print(draft: Draft, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
-    """An answer read from the photo cites the printed lines it repeats, if OCR has them in time."""
+    """Add quotes: an answer read from the photo cites the printed lines it repeats, if OCR has them in time."""
     if draft.answer is None or not draft.self_contained:
         return draft
     printed = PhotoText()

@@ -32,7 +32,7 @@ class SchemaForm(StrEnum):
 
     @property
     def has_grammar(self) -> bool:
-        """Whether the server can write nothing but the object."""
+        """Return whether the server can write nothing but the object."""
         return self is SchemaForm.SCHEMA
 
 
@@ -71,7 +71,7 @@ def read_object(text: str) -> ReplyFields | None:
 
 
 def _cut_off(text: str) -> dict[str, Any] | None:
-    """The beginning of an object; None if anything but its end is wrong with it."""
+    """Return the beginning of an object; None if anything but its end is wrong with it."""
     try:
         from_json(text)
     except ValueError as error:
@@ -85,7 +85,7 @@ def _cut_off(text: str) -> dict[str, Any] | None:
 
 
 def _field_spans(text: str, start: int) -> dict[str, tuple[int, int]]:
-    """The places of the fields of the object at `start`; one that was cut off ends with the text."""
+    """Return the places of the fields of the object at `start`; one that was cut off ends with the text."""
     spans: dict[str, tuple[int, int]] = {}
     at = _past_space(text, start + 1)
     while text.startswith('"', at):
@@ -175,7 +175,7 @@ _FENCE = re.compile(r"[ \t]*`{3,}\w*[ \t]*")
 
 @lru_cache(maxsize=64)
 def described_lines(name: str, schema: type[BaseModel]) -> str:
-    """What to write, for a server that holds no schema."""
+    """Return what to write, for a server that holds no schema."""
     labels = ", ".join(schema.model_fields)
     empty = "Leave out a field that" if omits_defaults(schema) else f"Write {_NONE} where a field"
     return (
@@ -187,7 +187,7 @@ def described_lines(name: str, schema: type[BaseModel]) -> str:
 
 
 def in_lines(reply: Mapping[str, Any]) -> str:
-    """A reply as it is to be written; `reply` as JSON has it, flat."""
+    """Return a reply as it is to be written; `reply` as JSON has it, flat."""
     return "\n".join(_line(name, value) for name, value in reply.items())
 
 
@@ -200,7 +200,7 @@ def _line(name: str, value: Any) -> str:
 
 
 def read_lines(text: str, schema: type[BaseModel], *, ended: bool) -> ReplyFields | None:
-    """The fields that `text` has lines for; None if that is not a reply of this form.
+    """Return the fields that `text` has lines for; None if that is not a reply of this form.
 
     `ended`: the model itself ended the reply. `spans` as in `read_object`.
     """
@@ -230,7 +230,7 @@ def _squeezed(name: str) -> str:
 
 
 def _blocks(text: str, begins: int, fields: Mapping[str, str]) -> Iterator[tuple[str, int, int]]:
-    """Each known label's field, and where what belongs to it begins and ends."""
+    """Return each known label's field, and where what belongs to it begins and ends."""
     current, start, end = "", 0, 0
     at, after_gap = begins, False
     for line in text[begins:].splitlines(keepends=True):
@@ -254,7 +254,7 @@ def _blocks(text: str, begins: int, fields: Mapping[str, str]) -> Iterator[tuple
 
 
 def _value(text: str, start: int, end: int) -> tuple[Any, tuple[int, int]]:
-    """A string, a list of them, or None; and its place."""
+    """Return a string, a list of them, or None; and its place."""
     raw = text[start:end]
     lines = [line.strip() for line in raw.splitlines() if line.strip()]
     if any(_BULLET.match(line) for line in lines) and "\n" in raw:

@@ -59,7 +59,7 @@ def _content(parts: Parts) -> JsonValue:
 
 
 def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[str, Parts]]:
-    """The messages by role, without photos if the model does not see them."""
+    """Return the messages by role, without photos if the model does not see them."""
     chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities.form))]
     if isinstance(prompt, TextPrompt) and prompt.earlier is not None:
         chat = [("user", prompt.earlier.user), ("assistant", (TextPart(prompt.earlier.reply),)), *chat]

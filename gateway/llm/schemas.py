@@ -33,11 +33,11 @@ class Structured(BaseModel):
     """Whether a reply leaves out the fields that would hold their default."""
 
     def told(self) -> dict[str, Any]:
-        """What of it a model should write, as JSON has it."""
+        """Return what of it a model should write, as JSON has it."""
         return self.model_dump(mode="json", exclude_defaults=self.omits_defaults)
 
     def spelled(self) -> str:
-        """The reply as a model should write it where it is held to a schema."""
+        """Return the reply as a model should write it where it is held to a schema."""
         return json.dumps(self.told(), ensure_ascii=False)
 
 
@@ -170,7 +170,7 @@ class Understanding(Look):
 
 
 def in_words(schema: type[Structured]) -> str:
-    """The fields as a prompt lists them."""
+    """Return the fields as a prompt lists them."""
     lines = [f"- {name}: {field.description}" for name, field in schema.model_fields.items()]
     which = ", without those that would be null or empty" if schema.omits_defaults else ""
     return f"Reply with these fields{which}, in this order, and nothing else:\n" + "\n".join(lines)

@@ -29,7 +29,7 @@ class Pipeline(Protocol):
 
     @property
     def name(self) -> str:
-        """What callers put into `pipeline`."""
+        """Return what callers put into `pipeline`."""
         ...
 
     @property
@@ -38,7 +38,7 @@ class Pipeline(Protocol):
         ...
 
     async def answer(self, query: Query, run: Run) -> Outcome:
-        """The outcome. Raises `LoreglassError` only when not even a refusal can be honest."""
+        """Return the outcome. Raises `LoreglassError` only when not even a refusal can be honest."""
         ...
 
 

@@ -24,7 +24,7 @@ class NodeLoad(Protocol):
 
     @property
     def busy(self) -> bool:
-        """Whether work that may turn out unneeded would be at others' cost."""
+        """Return whether work that may turn out unneeded would be at others' cost."""
         ...
 
 
@@ -36,23 +36,23 @@ class FixedPlan:
         self.traces: list[PlanTrace] = []
 
     def cuts_at(self, stage: Stage) -> Iterator[Cut]:
-        """What was given up of this stage."""
+        """Return what was given up of this stage."""
         yield from ()
 
     def has_model(self, stage: Stage) -> bool:
-        """Whether there is a model here, and the stage is one that it can do."""
+        """Return whether there is a model here, and the stage is one that it can do."""
         return False
 
     def asks_model(self, stage: Stage) -> bool:
-        """Whether the model does the stage, if there is one and it is one that a model can do."""
+        """Return whether the model does the stage, if there is one and it is one that a model can do."""
         return True
 
     def spares_model(self, stage: Stage) -> bool:
-        """Whether a stage that is the model's is done without it, for lack of time."""
+        """Return whether a stage that is the model's is done without it, for lack of time."""
         return False
 
     def fits(self, stage: Stage, work: Work, remaining_ms: float, *, by_model: bool) -> bool:
-        """Whether the stage is likely to end in time."""
+        """Return whether the stage is likely to end in time."""
         return True
 
     def fallback_ms(self, stage: Stage) -> float:
@@ -118,7 +118,7 @@ class LivePlan(FixedPlan):
         self.traces.append(_trace(choice, remaining_ms, load, at_ms, after))
 
     def _still_fits(self, remaining_ms: float, load: int, busy: bool) -> bool:
-        """Whether the whole plan once fitted into less, with more ahead and the node no less busy."""
+        """Return whether the whole plan once fitted into less, with more ahead and the node no less busy."""
         speculates = self._planner.full.speculate and not busy
         as_busy = level_of(load) <= self._level and self.plan.speculate is speculates
         return as_busy and remaining_ms >= self._whole_ms

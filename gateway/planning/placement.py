@@ -75,7 +75,7 @@ class Cards:
         return self._gates
 
     def slot(self, service: str) -> Gate | None:
-        """What a call to `service` must enter, weighed by `weight_ms`; None where it needs no card.
+        """Return the gate that a call to `service` must enter, weighed by `weight_ms`; None where it needs no card.
 
         The vision-language model has none: its sequences are counted by a gate of their own.
         """
@@ -113,6 +113,6 @@ def _difference(name: str, share: ServiceShare | None, info: Info) -> str:
 
 
 def card_index(device: str) -> int:
-    """The card of a torch device name; `cuda` alone is the first."""
+    """Return the card of a torch device name; `cuda` alone is the first."""
     _, _, index = device.partition(":")
     return int(index) if index.isdecimal() else 0

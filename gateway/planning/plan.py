@@ -61,18 +61,18 @@ class Plan:
         return min(most, most * self.evidence_chars // FULL.evidence_chars)
 
     def share_of_hits(self, most: int) -> int:
-        """What is left of a pipeline's own depth of a text search, at least 1."""
+        """Return what is left of a pipeline's own depth of a text search, at least 1."""
         return max(1, min(most, most * self.text_hits // FULL.text_hits))
 
     def by_model(self, stage: Stage) -> bool:
-        """Whether the stage may ask the model, if it is one that does."""
+        """Return whether the stage may ask the model, if it is one that does."""
         if stage is Stage.DRAFT:
             return self.model_draft
         return self.model if stage in _LAST else self.steps_by_model
 
     @property
     def steps_by_model(self) -> bool:
-        """Whether the steps between draft and answer may ask the model."""
+        """Return whether the steps between draft and answer may ask the model."""
         return self.model and self.model_steps
 
 
@@ -92,11 +92,11 @@ class Cut:
 
     @property
     def takes_from_model(self) -> bool:
-        """Whether it leaves stages of the model to a fallback."""
+        """Return whether it leaves stages of the model to a fallback."""
         return any(name in _OF_MODEL for name, _ in self.limits)
 
     def apply(self, plan: Plan) -> Plan:
-        """The plan within the limits; one that asks for less already stays as it is."""
+        """Return the plan within the limits; one that asks for less already stays as it is."""
         lower: dict[str, Any] = {name: min(getattr(plan, name), most) for name, most in self.limits}
         return replace(plan, **lower)
 
@@ -184,14 +184,14 @@ class StageGraph:
         return max(begun, default=0)
 
     def ahead(self, plan: Plan, done: Collection[Stage] = ()) -> Iterator[Step]:
-        """The steps still to come. `done`: stages that are over, or that this question is spared."""
+        """Return the steps still to come. `done`: stages that are over, or that this question is spared."""
         for step in self.in_order(plan.speculate)[self.reached(done) :]:
             left = tuple(stage for stage in step if stage not in done and self.includes(stage, plan))
             if left:
                 yield left
 
     def includes(self, stage: Stage, plan: Plan) -> bool:
-        """Whether a plan leaves the stage switched on."""
+        """Return whether a plan leaves the stage switched on."""
         if stage in _RERANKERS and not plan.rerank:
             return False
         if stage in _SECOND_HOP:
@@ -207,7 +207,7 @@ class StageGraph:
         return plan.by_model(stage) and stage not in self.by_rule
 
     def work(self, stage: Stage, plan: Plan) -> Work:
-        """The most that the plan gives the stage to do."""
+        """Return the most that the plan gives the stage to do."""
         if stage is Stage.IMAGE_SEARCH and self.crops_with_photo:
             return Work(items=plan.crops + 1)
         if stage is Stage.CROP_SEARCH:

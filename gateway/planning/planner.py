@@ -53,7 +53,7 @@ class _Rung:
 
     @property
     def asks_model(self) -> bool:
-        """Whether any stage is the model's."""
+        """Return whether any stage is the model's."""
         return any(call.by_model for step in self.steps for call in step.calls)
 
 
@@ -71,7 +71,7 @@ class Planner:
     def choose(
         self, remaining_ms: float, done: Collection[Stage], load: int, busy: bool, graph: StageGraph
     ) -> Choice:
-        """The first rung whose plan fits into `remaining_ms`, the last one if none does.
+        """Return the first rung whose plan fits into `remaining_ms`, the last one if none does.
 
         It starts from the full plan each time, so that cuts are taken back when there is time again. A busy
         node does not speculate: what may be thrown away would be taken from those who wait. Nothing else is
@@ -98,12 +98,12 @@ class Planner:
         return Choice(rungs[height].plan, expected_ms, self.ladder[:height], effective)
 
     def expected_ms(self, plan: Plan, done: Collection[Stage], load: int, graph: StageGraph) -> float:
-        """What `plan` is expected to take from now on, reply included, milliseconds."""
+        """Return what `plan` is expected to take from now on, reply included, milliseconds."""
         steps = self._steps(graph, plan, {})[graph.reached(done) :]
         return self._expected_ms(steps, frozenset(done), load, {})
 
     def least_ms(self, load: int, graph: StageGraph) -> float:
-        """What the smallest plan that still asks the model is expected to take, milliseconds.
+        """Return what the smallest plan that still asks the model is expected to take, milliseconds.
 
         Where no plan does, what the smallest takes.
         """
@@ -121,7 +121,7 @@ class Planner:
     def fits(
         self, stage: Stage, work: Work, remaining_ms: float, load: int, *, by_model: bool = True
     ) -> bool:
-        """Whether it is worth beginning: half of such calls end in the time that is left."""
+        """Return whether it is worth beginning: half of such calls end in the time that is left."""
         return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
 
     def _whole_ms(self, graph: StageGraph, busy: bool, load: int, done: frozenset[Stage]) -> float:
@@ -142,7 +142,7 @@ class Planner:
         load: int,
         timed: dict[_Step, tuple[float, float]],
     ) -> float:
-        """The medians' sum, and of their distances to the ninth decile the root of the sum of squares.
+        """Return the medians' sum, and of their distances to the ninth decile the root of the sum of squares.
 
         So the ninth decile of a sum of independent normal times would be. `timed`: steps worked out already.
         """
@@ -168,7 +168,7 @@ class Planner:
         return median, decile
 
     def _ladder_of(self, graph: StageGraph, busy: bool) -> tuple[_Rung, ...]:
-        """The rungs from the full plan down; worked out once, since the table does not change."""
+        """Return the rungs from the full plan down; worked out once, since the table does not change."""
         key = (graph.name, busy)
         if key not in self._rungs:
             self._rungs[key] = tuple(self._build(graph, busy))
@@ -191,7 +191,7 @@ class Planner:
     def _steps(
         self, graph: StageGraph, plan: Plan, known: dict[tuple[_Call, ...], _Step]
     ) -> tuple[_Step, ...]:
-        """As many as the graph has; empty where the plan switches all of it off."""
+        """Return as many as the graph has; empty where the plan switches all of it off."""
         calls = (
             tuple(self._call(graph, stage, plan) for stage in step if graph.includes(stage, plan))
             for step in graph.in_order(plan.speculate)

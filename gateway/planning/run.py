@@ -102,7 +102,7 @@ class Run:
 
     @property
     def plan(self) -> Plan:
-        """What may still be done, as of now."""
+        """Return what may still be done, as of now."""
         return self.planning.plan
 
     @property
@@ -181,7 +181,7 @@ class Run:
             return await fallback(deadline)
 
     def fell_back(self, stage: Stage) -> bool:
-        """Whether the fallback did the work of `stage`."""
+        """Return whether the fallback did the work of `stage`."""
         return FALLBACK_STAGE[stage] in self._ended
 
     async def skip(self, stage: Stage) -> None:
@@ -357,7 +357,7 @@ class _Staged:
         return False
 
     def _failure(self, error: BaseException) -> LoreglassError:
-        """What is raised for it."""
+        """Return what is raised for it."""
         if isinstance(error, LoreglassError):
             return error
         if isinstance(error, TimeoutError):

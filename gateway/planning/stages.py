@@ -138,7 +138,7 @@ def enough_ms(question_ms: float, longest_ms: float) -> int:
 
 
 def deadline_advice(question_ms: float, usual_ms: float, longest_ms: float) -> str:
-    """What to set where a question takes longer than callers wait who name no deadline; else "".
+    """Return what to set where a question takes longer than callers wait who name no deadline; else "".
 
     `question_ms`: what a question that is looked up is expected to take; `usual_ms`, `longest_ms`: the
     deadline of callers who name none, and the longest that may be named.

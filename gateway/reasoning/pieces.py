@@ -76,7 +76,7 @@ def readable_excerpt(text: str, most_chars: int, asked: str) -> str:
 
 
 def whole_sentences(text: str, most_chars: int) -> str:
-    """As many as fit; of a first one that is too long, its beginning."""
+    """Return as many as fit; of a first one that is too long, its beginning."""
     if len(text) <= most_chars:
         return text.strip()
     if most_chars < LEAST_CUT:
@@ -86,7 +86,7 @@ def whole_sentences(text: str, most_chars: int) -> str:
 
 
 def once(pieces: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """Each text once, at its first place."""
+    """Return each text once, at its first place."""
     found: dict[str, Evidence] = {}
     for piece in pieces:
         found.setdefault(piece.text, piece)

@@ -70,7 +70,7 @@ class Reasoner(Protocol):
         photo_text: PhotoText,
         deadline: Deadline,
     ) -> Entity | None:
-        """The candidate that the question is about and that is really there, or None (3.4.4)."""
+        """Return the candidate that the question is about and that is really there, or None (3.4.4)."""
         ...
 
     async def next_hop(
@@ -82,7 +82,7 @@ class Reasoner(Protocol):
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """The answer that the evidence supports, with the quotes it rests on, or an honest None.
+        """Return the answer that the evidence supports, with the quotes it rests on, or an honest None.
 
         `generation` bounds what a model reads and writes for it.
         """

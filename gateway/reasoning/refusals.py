@@ -96,7 +96,7 @@ _BREAK = re.compile(r"[.!?;:,\n–—()]+\s*|\s-\s|\s(?=(?:but|so|because|since|
 
 
 def is_refusal(text: str | None) -> bool:
-    """Whether the text says that there is no answer; an empty one says so too."""
+    """Return whether the text says that there is no answer; an empty one says so too."""
     if text is None or not any(character.isalnum() for character in text):
         return text is None or not _is_symbol_answer(text)
     plain = _plain(text)
@@ -110,7 +110,7 @@ def is_refusal(text: str | None) -> bool:
 
 
 def answer_or_none(text: str | None) -> str | None:
-    """The text if it answers, None if it refuses."""
+    """Return the text if it answers, None if it refuses."""
     return None if text is None or is_refusal(text) else text
 
 

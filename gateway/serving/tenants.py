@@ -151,7 +151,7 @@ class Keys:
         self.fault: str | None = None
 
     def quota(self, tenant: str) -> Quota:
-        """What it may have; everything where there are no keys, for then there is nobody beside it."""
+        """Return what it may have; everything where there are no keys, for then there is nobody beside it."""
         return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
 
     def caller(self, authorization: str | None, wanted: str | None, *, local: bool = False) -> Caller:

@@ -52,19 +52,19 @@ class Voice:
     most_chars: int = 4_096
 
     def require_transcriber(self) -> Transcriber:
-        """What hears. Raises `NotConfigured`."""
+        """Return the transcriber. Raises `NotConfigured`."""
         if self.transcriber is None:
             raise NotConfigured("No transcription server is set up here: send the question as text.")
         return self.transcriber
 
     def require_synthesizer(self) -> Synthesizer:
-        """What speaks. Raises `NotConfigured`."""
+        """Return the synthesizer. Raises `NotConfigured`."""
         if self.synthesizer is None:
             raise NotConfigured("No speech server is set up here.")
         return self.synthesizer
 
     async def find(self, address_id: str) -> SpokenText:
-        """What an address stands for. Raises `NotConfigured` or `NotFound`."""
+        """Return what an address stands for. Raises `NotConfigured` or `NotFound`."""
         self.require_synthesizer()
         assert self.signed_urls is not None
         return await self.signed_urls.find(address_id)
@@ -84,7 +84,7 @@ class Voice:
         return replace(refusal(reason_of(failure), Route.RAG), answer=_NOT_HEARD_NOW)
 
     async def address(self, text: str, caller: Caller, run: Run) -> str | None:
-        """Where `text`, which is final, can be heard for a while; None where nothing speaks."""
+        """Return where `text`, which is final, can be heard for a while; None where nothing speaks."""
         if self.signed_urls is None:
             return None
         plain = spoken(text, self.most_chars)

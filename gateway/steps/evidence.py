@@ -52,7 +52,7 @@ async def search_pages(
 async def find_pages(
     services: Services, queries: Sequence[str], run: Run, stage: Stage = Stage.TEXT_SEARCH
 ) -> tuple[Evidence, ...]:
-    """What pages say, of as many sub-queries and passages as the plan allows."""
+    """Return what pages say, of as many sub-queries and passages as the plan allows."""
     planned = queries[: run.plan.sub_queries]
     run.explain.note(stage, planned)
     found: tuple[Evidence, ...] = ()
@@ -75,7 +75,7 @@ async def search_web(services: Services, queries: Sequence[str], run: Run) -> tu
 
 
 def page_evidence(passage: Passage) -> Iterator[Evidence]:
-    """A passage in chunks of about 100 words that overlap and never cut a sentence."""
+    """Return a passage in chunks of about 100 words that overlap and never cut a sentence."""
     whole = passage_evidence(passage)
     for text in chunk_text(whole.text):
         start = whole.text.find(text.partition("\n")[0])
@@ -83,7 +83,7 @@ def page_evidence(passage: Passage) -> Iterator[Evidence]:
 
 
 def passage_evidence(passage: Passage) -> Evidence:
-    """A passage in one piece."""
+    """Return a passage in one piece."""
     text = readable(passage.text)
     return Evidence(
         text,
@@ -113,7 +113,7 @@ def entity_evidence(entity: Entity) -> Iterator[Evidence]:
 
 
 def attribute_evidence(entity: Entity | None) -> Iterator[Evidence]:
-    """The attributes' sentences as one paragraph, chunked like any other (3.6.1, eq. 1)."""
+    """Return the attributes' sentences as one paragraph, chunked like any other (3.6.1, eq. 1)."""
     if entity is None:
         return
     block = " ".join(item.text for item in entity_evidence(entity))
@@ -122,7 +122,7 @@ def attribute_evidence(entity: Entity | None) -> Iterator[Evidence]:
 
 
 def attributes_of(things: Sequence[Entity]) -> tuple[Evidence, ...]:
-    """The attributes of things that images show, in their order."""
+    """Return the attributes of things that images show, in their order."""
     return tuple(
         replace(item, score=thing.probability) for thing in things for item in attribute_evidence(thing)
     )
@@ -150,7 +150,7 @@ def _words(sentences: Iterable[str]) -> int:
 
 
 def _tail(sentences: Sequence[str]) -> list[str]:
-    """The last sentences that fit the overlap."""
+    """Return the last sentences that fit the overlap."""
     kept: list[str] = []
     for sentence in reversed(sentences):
         if _words([sentence, *kept]) > OVERLAP_WORDS:
@@ -176,7 +176,7 @@ async def rank_chunks(
     run: Run,
     stage: Stage = Stage.RERANKER,
 ) -> tuple[Evidence, ...]:
-    """The first chunks, as many as the plan allows, with the reranker's scores or in search order."""
+    """Return the first chunks, as many as the plan allows, with the reranker's scores or in search order."""
     plan = run.plan
     planned = tuple(chunks[: plan.chunks])
     if not plan.rerank:
@@ -192,7 +192,7 @@ async def rank_chunks(
 async def rerank(
     services: Services, request: SearchRequest, evidence: Sequence[Evidence], fine: int, deadline: Deadline
 ) -> tuple[Evidence, ...]:
-    """The same evidence, scored with question, thing and photo (eq. 2 and 3, in the service)."""
+    """Return the same evidence, scored with question, thing and photo (eq. 2 and 3, in the service)."""
     if not evidence:
         return ()
     name = request.entity.name if request.entity else None

@@ -71,7 +71,7 @@ async def identify(
     run: Run,
     thresholds: Thresholds,
 ) -> Entity | None:
-    """The candidate that the question is about and that is really there (3.4.4).
+    """Return the candidate that the question is about and that is really there (3.4.4).
 
     Signals: `image_top`, of the most probable candidate, likely or not; `entity_probability`, of the chosen.
     """
@@ -90,7 +90,7 @@ async def identify(
 
 
 def named_by(query: Query, draft: Draft) -> Entity | None:
-    """The thing that the draft names, with what the conversation knows of it already.
+    """Return the thing that the draft names, with what the conversation knows of it already.
 
     A draft that names none goes on about the conversation's, unless there is a new photo.
     """

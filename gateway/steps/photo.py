@@ -46,7 +46,7 @@ async def search_whole_photo(services: Services, query: Query, count: int, run: 
 async def classify_domain(
     services: Services, query: Query, read: Callable[[], Awaitable[PhotoText]], run: Run
 ) -> DomainGuess:
-    """The question's domain; a router that cannot see the photo is told what it says."""
+    """Return the question's domain; a router that cannot see the photo is told what it says."""
     asked, guess = _with_the_one_before(query), DomainGuess()
     async with run.optional(Stage.DOMAIN_ROUTER), run.stage(Stage.DOMAIN_ROUTER) as deadline:
         if query.photo is not None and services.photo_to.domain_router:
@@ -60,7 +60,7 @@ async def classify_domain(
 
 
 async def domain_in_time(services: Services, query: Query, guess: Prefetch[DomainGuess]) -> Domain | None:
-    """The domain where the router is sure of it at once, which one that waits for OCR is not."""
+    """Return the domain where the router is sure of it at once, which one that waits for OCR is not."""
     if query.photo is None or not services.photo_to.domain_router:
         return None
     found = DomainGuess()
@@ -70,7 +70,7 @@ async def domain_in_time(services: Services, query: Query, guess: Prefetch[Domai
 
 
 def _with_the_one_before(query: Query) -> str:
-    """A follow-up ("and how long is it?") seldom tells its domain; the question before it does."""
+    """Put the question before a follow-up ("and how long is it?"), which alone seldom tells its domain."""
     if query.photo_is_new or not query.history:
         return query.question
     return f"{query.history[-1].question}\n{query.question}"[-CLASSIFY_CHARS:]

@@ -138,7 +138,7 @@ def _context(found: Retrieved, tokens: int) -> EvidenceBlocks:
 
 
 def _image_context(found: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
-    """The names of all that the photo is like, then what is known of the first of them."""
+    """Return the names of all that the photo is like, then what is known of the first of them."""
     if not found.things:
         return _NOTHING_ALIKE, ()
     names = delimited(

@@ -146,7 +146,7 @@ class CragMmPipeline:
 
     @property
     def name(self) -> str:
-        """What callers put into `pipeline`."""
+        """Return what callers put into `pipeline`."""
         return f"crag-mm-task-{self.task}"
 
     @property
@@ -164,7 +164,7 @@ class CragMmPipeline:
         return await answer_from_search(self.reasoner, query, found, run)
 
     async def _search_pictures(self, query: Query, run: Run) -> Retrieved:
-        """What is alike enough: the names, and as many attributes as the budget holds."""
+        """Return what is alike enough: the names, and as many attributes as the budget holds."""
         hits = await photo.search_whole_photo(self.services, query, self.images, run)
         budget = run.plan.share_of_evidence(IMAGE_CONTEXT_TOKENS * CHARS_A_TOKEN)
         return known_things(hits, run, self.similar_from).within(budget, 0)

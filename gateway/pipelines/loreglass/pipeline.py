@@ -144,7 +144,7 @@ class LoreglassPipeline:
         return await run.with_fallback(Stage.DRAFT, draft_of(self.reasoner), by_fallback)
 
     async def _advise(self, query: Query, prefetched: Prefetched) -> Domain | None:
-        """The domain whose advice the draft is given (3.1.2), if it is known by now."""
+        """Return the domain whose advice the draft is given (3.1.2), if it is known by now."""
         if "domain-advice" in self.missing:
             return None
         return await photo.domain_in_time(self.services, query, prefetched.domain)
@@ -249,7 +249,7 @@ class LoreglassPipeline:
     async def _crops(
         self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
     ) -> tuple[Entity, ...]:
-        """What the crops of the draft's thing show; another's that were begun are given up."""
+        """Return what the crops of the draft's thing show; another's that were begun are given up."""
         begun = prefetched.crops.pop(label or "", None)
         for other in prefetched.crops.values():
             other.cancel()
@@ -295,7 +295,7 @@ class LoreglassPipeline:
         return replace(context, evidence=self._assemble([ranked], context.photo_text, run))
 
     def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
-        """What to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
+        """Return what to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
         if "fusion-search" in self.missing:
             entity = named_by(query, draft)
         return evidence.fused_queries(query, draft, entity)
@@ -320,7 +320,7 @@ class LoreglassPipeline:
         return await verify(self.services, None, query, by_evidence, context, run, self.thresholds)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
-        """What only the evidence in hand makes searchable; usually nothing."""
+        """Return what only the evidence in hand makes searchable; usually nothing."""
         if self.missing & {"second-hop", "text-search"}:
             return ()
         if not run.plan.second_hop:

@@ -47,7 +47,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
     async def chain_of_thought(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
-        """The draft and its reasoning trace (3.1.2). Tools and sub-queries have calls of their own."""
+        """Return the draft and its reasoning trace (3.1.2). Tools and sub-queries have calls of their own."""
         prompt = chain_of_thought_prompt(query, domain, self._options)
         try:
             completion = await self._client.complete(prompt, deadline)
@@ -57,7 +57,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
         return await with_print(draft, read_photo, deadline)
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
-        """The model's choice (3.3); without a photo there is none to search by."""
+        """Return the model's choice (3.3); without a photo there is none to search by."""
         completion = await self._client.complete(choose_tools_prompt(query, draft, self._options), deadline)
         tools = frozenset(whole(completion).tools)
         return tools if query.photo is not None else tools - {Tool.IMAGE_SEARCH}
@@ -70,7 +70,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
         return labels(whole(completion).objects, MOST_OBJECTS)
 
     async def select_object(self, query: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
-        """The one that is meant (3.4.1); None if the model names something that was not listed."""
+        """Return the one that is meant (3.4.1); None if the model names something that was not listed."""
         if not labels:
             return None
         completion = await self._client.complete(select_object_prompt(query, labels, self._options), deadline)
@@ -84,7 +84,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
         photo_text: PhotoText,
         deadline: Deadline,
     ) -> Entity | None:
-        """The candidate that is really in the photo (3.4.4), or None."""
+        """Return the candidate that is really in the photo (3.4.4), or None."""
         listed = candidates[:MOST_CANDIDATES]
         if not listed:
             return None
@@ -168,7 +168,7 @@ def _named(texts: Sequence[str], entity: Entity | None, options: VlmOptions) -> 
 def chain_of_thought_prompt(
     query: Query, domain: Domain | None, options: VlmOptions
 ) -> Prompt[ChainOfThought]:
-    """The draft with a domain's own advice and cases (QA-Dragon, 3.1.2)."""
+    """Return the draft with a domain's own advice and cases (QA-Dragon, 3.1.2)."""
     advised = domain_text(domain)
     return prompt_of(
         "qa_dragon/chain_of_thought",
@@ -182,7 +182,7 @@ def chain_of_thought_prompt(
 
 
 def choose_tools_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[ToolChoice]:
-    """The tool router's question (QA-Dragon, 3.3)."""
+    """Return the tool router's question (QA-Dragon, 3.3)."""
     return prompt_of("qa_dragon/choose_tools", query, ToolChoice, options, TOOLS_TOKENS, notes=notes(draft))
 
 
@@ -194,7 +194,7 @@ def list_objects_prompt(query: Query, options: VlmOptions) -> Prompt[ObjectList]
 
 
 def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOptions) -> Prompt[ObjectChoice]:
-    """The thing that the question is about (QA-Dragon, 3.4.1)."""
+    """Return the thing that the question is about (QA-Dragon, 3.4.1)."""
     listed = delimited("list", ", ".join(labels))
     return prompt_of("qa_dragon/select_object", query, ObjectChoice, options, SELECT_TOKENS, labels=listed)
 
@@ -202,7 +202,7 @@ def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOption
 def match_entity_prompt(
     query: Query, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, options: VlmOptions
 ) -> Prompt[EntityMatch]:
-    """The candidate that is in the photo (QA-Dragon, 3.4.4)."""
+    """Return the candidate that is in the photo (QA-Dragon, 3.4.4)."""
     listed = "\n".join(f"{number}. {_described(entity)}" for number, entity in enumerate(candidates, 1))
     return prompt_of(
         "qa_dragon/match_entity",
@@ -227,7 +227,7 @@ def split_query_prompt(query: Query, draft: Draft, options: VlmOptions) -> Promp
 def enhance_queries_prompt(
     query: Query, queries: Sequence[str], entity: Entity | None, options: VlmOptions
 ) -> Prompt[QueryRewrite]:
-    """The searches again, with the verified thing (QA-Dragon, 3.5.1 and 3.5.2)."""
+    """Return the searches again, with the verified thing (QA-Dragon, 3.5.1 and 3.5.2)."""
     listed = "\n".join(f"{number}. {text}" for number, text in enumerate(queries, 1))
     identity = _described(entity) if entity is not None else "It could not be identified."
     return prompt_of(
@@ -242,7 +242,7 @@ def enhance_queries_prompt(
 
 
 def _described(entity: Entity) -> str:
-    """A thing on one line, with a few of its attributes."""
+    """Return a thing on one line, with a few of its attributes."""
     known = [
         f"{key.replace('_', ' ')}: {value[:_ATTRIBUTE_CHARS]}"
         for key, value in entity.attributes[:_ATTRIBUTES]

@@ -114,7 +114,7 @@ class ThreeStepPipeline:
         return queries or (query.question,)
 
     async def _search(self, queries: tuple[str, ...], run: Run) -> Group:
-        """Each query alone; the group of most results is the result."""
+        """Search each query alone; return the group of most results."""
         chunks = run.plan.share_of_hits(self.chunks)
         size, groups = Work(len(queries)), tuple[Group, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, size) as deadline:
@@ -169,7 +169,7 @@ class ThreeStepPipeline:
 async def search_groups(
     services: Services, queries: Sequence[str], chunks: int, deadline: Deadline
 ) -> tuple[Group, ...]:
-    """A group for each query that could be searched, all at once. Raises if none of them could."""
+    """Return a group for each query that could be searched, all at once. Raises if none of them could."""
     groups: dict[str, Group] = {}
     failures: list[LoreglassError] = []
 
@@ -190,5 +190,5 @@ async def search_groups(
 
 
 def largest(groups: Sequence[Group]) -> Group:
-    """The group of most results; among equals the first."""
+    """Return the group of most results; among equals the first."""
     return max(groups, key=lambda group: len(group.results), default=Group(""))

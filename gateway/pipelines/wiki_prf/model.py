@@ -123,7 +123,7 @@ class WikiPrfVlmReasoner:
 
 
 def plan_prompt(query: Query, options: VlmOptions) -> TextPrompt:
-    """What a chat of this pipeline begins with: the tool plan (3.2)."""
+    """Return what a chat of this pipeline begins with: the tool plan (3.2)."""
     return text_prompt("wiki_prf/plan_tools", query, options, PLAN_TOKENS, "</tool>")
 
 

@@ -107,7 +107,7 @@ async def best_sections(
     run: Run,
     sections: int = MOST_SECTIONS,
 ) -> tuple[Evidence, ...]:
-    """The sections most similar to `text`, most similar first."""
+    """Return the sections most similar to `text`, most similar first."""
     if not chunks:
         return ()
     ranked = await evidence.rank_chunks(
@@ -117,5 +117,5 @@ async def best_sections(
 
 
 def mirrored(jpeg: bytes) -> bytes:
-    """The photo turned left to right. Raises `CorruptImage`. Blocking."""
+    """Return the photo turned left to right. Raises `CorruptImage`. Blocking."""
     return encoded(ImageOps.mirror(upright_rgb(jpeg, _LIMITS, None)), _QUALITY)

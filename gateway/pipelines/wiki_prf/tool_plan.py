@@ -84,7 +84,7 @@ def plan_in_form(text: str) -> tuple[ToolCall, ...] | None:
 
 
 def knowledge_in_form(text: str) -> str | None:
-    """What `<think>…</think><answer>…</answer>` has for an answer; None for any other form."""
+    """Return what `<think>…</think><answer>…</answer>` has for an answer; None for any other form."""
     return _tagged(text, "answer")
 
 
@@ -109,7 +109,7 @@ def _call(line: str) -> ToolCall | None:
 
 
 def call_of(tool: PhotoTool, content: str) -> ToolCall | None:
-    """The call with this content in one plain line; None where it says nothing or is too long."""
+    """Return the call with this content in one plain line; None where it says nothing or is too long."""
     if tool is PhotoTool.FLIP:
         return ToolCall(tool)
     plain = " ".join(visible(content).split())
@@ -145,7 +145,7 @@ _NOT_WANTED = re.compile(
 
 
 def read_plan(text: str) -> ToolPlan | None:
-    """The calls of a plan, each once, in their order; None where nothing in it is a call."""
+    """Return the calls of a plan, each once, in their order; None where nothing in it is a call."""
     lines = [line for line in _listed(_without_thoughts(text, _TOOLS)).splitlines() if line.strip()]
     found = [call for line in lines if (call := read_call(line)) is not None]
     calls = tuple(dict.fromkeys(found))[:MOST_CALLS]
@@ -198,7 +198,7 @@ def _unwrapped(said: str) -> str:
 
 
 def _without_thoughts(text: str, then: re.Pattern[str]) -> str:
-    """What is said outside thoughts. One without an end ends where the tags of `then` begin."""
+    """Return what is said outside thoughts. One without an end ends where the tags of `then` begin."""
     kept: list[str] = []
     start, thinking = 0, False
     for mark in _THOUGHTS.finditer(text):
@@ -216,7 +216,7 @@ def _without_thoughts(text: str, then: re.Pattern[str]) -> str:
 
 
 def _listed(text: str) -> str:
-    """What the tool tags hold, all of them; everything where there are none."""
+    """Return what the tool tags hold, all of them; everything where there are none."""
     marks = list(_TOOLS.finditer(text))
     ends = [*(mark.start() for mark in marks[1:]), len(text)]
     inside = [text[m.end() : end] for m, end in zip(marks, ends, strict=False) if not m.group(1)]

@@ -46,7 +46,7 @@ class StageLatency:
     sigma: Amount = 0.3
 
     def median_ms(self, items: int) -> float:
-        """The median for a call of `items`."""
+        """Return the median for a call of `items`."""
         return self.fixed_ms + self.item_ms * items
 
 
@@ -118,7 +118,7 @@ class Latencies:
         return self.services["reader"] if name == "reader" else self.stages[Stage(name)]
 
     def expected_ms(self, stage: Stage, work: Work = ONE) -> float:
-        """The median on an idle node."""
+        """Return the median on an idle node."""
         model_stage = self.model_stages.get(stage)
         if self.vlm is None or model_stage is None:
             return self.stages[stage].median_ms(work.items)
@@ -138,7 +138,7 @@ class Latencies:
 def load_latencies(
     source: str | Path, vlm: VlmSpeed | None = None, stage_vlms: Mapping[Stage, VlmSpeed] | None = None
 ) -> Latencies:
-    """The packaged table of that name, or the file. Raises `WrongSettings` if it cannot be used."""
+    """Return the packaged table of that name, or the file. Raises `WrongSettings` if it cannot be used."""
     path = Path(__file__).with_name(f"{source}.toml") if source in PACKAGED else Path(source)
     name = f"The latency table {source}"
     content = read_toml(path, name)

@@ -80,22 +80,22 @@ class ParsedQuestion:
 
     @property
     def points(self) -> bool:
-        """Whether it speaks of a thing without its name."""
+        """Return whether it speaks of a thing without its name."""
         return _points(self.text)
 
     @property
     def compares(self) -> bool:
-        """Whether it asks which of two things has more of something: no one passage answers that."""
+        """Return whether it asks which of two things has more of something: no one passage answers that."""
         return _COMPARES.search(self.text) is not None
 
     @property
     def asks_print(self) -> bool:
-        """Whether nothing is asked but what is written."""
+        """Return whether nothing is asked but what is written."""
         stems = content_stems(self.text)
         return bool(stems & _READING) and not stems - _READING
 
     def asks_name(self, thing: Entity) -> bool:
-        """Whether nothing is asked but what the thing is: its name, or which one of its kind."""
+        """Return whether nothing is asked but what the thing is: its name, or which one of its kind."""
         kinds = _KIND.findall(self.text)
         known = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
         text = _POLITE.sub("", self.text)
@@ -133,7 +133,7 @@ def _names_in(question: str) -> tuple[str, ...]:
 
 
 def needs_photo(query: Query) -> bool:
-    """Whether the question speaks of what is seen, and nothing is."""
+    """Return whether the question speaks of what is seen, and nothing is."""
     pointing = _SHOWN.intersection(words(query.question))
     return bool(pointing) and query.photo is None and not query.history and not _names_in(query.question)
 
@@ -153,7 +153,7 @@ def _of_turn(turn: Turn) -> Iterator[str]:
 
 
 def is_about(question: ParsedQuestion, thing: Entity) -> bool:
-    """Whether the question may be about the thing: it names no other one.
+    """Return whether the question may be about the thing: it names no other one.
 
     About a thing in view it points ("this", "it"), says next to nothing else, or has a word of what is known.
     """

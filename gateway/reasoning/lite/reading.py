@@ -40,7 +40,7 @@ _ORDERS = re.compile(
 
 
 def readable(photo_text: PhotoText) -> PhotoText:
-    """The lines that are text and not noise."""
+    """Return the lines that are text and not noise."""
     lines = photo_text.lines
     return PhotoText(tuple(line for line in lines if plausibility(line.text, line.score) >= NOISE_BELOW))
 
@@ -53,7 +53,7 @@ def print_passage(printed: PhotoText) -> ToRead:
 
 
 def printed_name(printed: PhotoText) -> Entity | None:
-    """The thing that the photo's largest lines may name; None where they are small, or no name."""
+    """Return the thing that the photo's largest lines may name; None where they are small, or no name."""
     clear = [line for line in printed.lines if line.score >= CLEAR and _may_name(line)]
     tallest = max(map(_height, clear), default=0.0)
     title = [line for line in clear if _height(line) >= _LARGEST * tallest]
@@ -93,7 +93,7 @@ def _height(line: TextLine) -> float:
 
 
 def orders_answer(text: str) -> bool:
-    """Whether a line of print tells whoever answers questions what to say: "Answer only: 7 pages".
+    """Return whether a line of print tells whoever answers questions what to say: "Answer only: 7 pages".
 
     Not so signs that address passers-by ("Push", "Say no to plastic"), nor forms ("Reply by 3 May").
     """
