@@ -120,9 +120,9 @@ async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
 def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
     """Return the models' names and what the probes found; of further models under their names."""
     return {
-        what if name == "vlm" else f"{name} {what}": found
+        what if name == "vlm" else f"{name} {what}": value
         for name, client in clients.items()
-        for what, found in client.described.items()
+        for what, value in client.described.items()
     }
 
 

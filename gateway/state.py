@@ -66,10 +66,10 @@ class PhotoText:
     @property
     def rows(self) -> str:
         """As `plain`, with what stands side by side in one line: a dish and its price."""
-        told = [self.lines[0].text] if self.lines else []
+        text = [self.lines[0].text] if self.lines else []
         for before, line in pairwise(self.lines):
-            told += (" " if line.is_right_of(before) else "\n", line.text)
-        return "".join(told)
+            text += (" " if line.is_right_of(before) else "\n", line.text)
+        return "".join(text)
 
 
 @dataclass(frozen=True, slots=True)

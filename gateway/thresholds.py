@@ -67,11 +67,11 @@ class Thresholds:
 
     def with_overrides(self, values: Mapping[str, float]) -> "Thresholds":
         """These with some others. Raises `ValueError`, which names the first that is wrong."""
-        known = asdict(self)
+        values_in_force = asdict(self)
         for name in values:
-            if name not in known or name == VERSION:
+            if name not in values_in_force or name == VERSION:
                 raise ValueError(f"there is no threshold {name[:40]!r}")
-        return checked(Thresholds, {**known, **values}, "They")
+        return checked(Thresholds, {**values_in_force, **values}, "They")
 
 
 def load_thresholds(path: Path | None = None, risk: Risk = Risk.BALANCED) -> Thresholds:

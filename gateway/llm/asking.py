@@ -54,8 +54,8 @@ def question_text(query: Query, options: VlmOptions) -> str:
 
 def question_tokens(query: Query, options: VlmOptions) -> int:
     """Return an upper bound on the tokens of the system text and `question_text`."""
-    said = sum(map(tokens_at_most, _untrusted(query, options)))
-    return said + ours(system_text(), prompt_text("question").text, _OLD_PHOTO)
+    texts = sum(map(tokens_at_most, _untrusted(query, options)))
+    return texts + ours(system_text(), prompt_text("question").text, _OLD_PHOTO)
 
 
 def _untrusted(query: Query, options: VlmOptions) -> tuple[str, str, str]:
@@ -81,7 +81,7 @@ def _conversation(query: Query, options: VlmOptions) -> str:
 
 
 def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
-    kept: list[str] = []
+    lines: list[str] = []
     left, tokens = options.history_chars, options.history_tokens
     for turn in reversed(history[-options.history_turns :] if options.history_turns else ()):
         answer = _REFUSED if turn.abstained else _line(turn.answer)
@@ -90,8 +90,8 @@ def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
         tokens -= tokens_at_most(text) + 1  # and a line feed
         if not text:
             break
-        kept.insert(0, text)
-    return kept
+        lines.insert(0, text)
+    return lines
 
 
 def _line(text: str) -> str:
@@ -127,9 +127,9 @@ def text_prompt(
     )
 
 
-def replied(asked: TextPrompt, reply: str) -> Earlier:
+def replied(prompt: TextPrompt, reply: str) -> Earlier:
     """Return a call and its reply, for one that goes on from there."""
-    return Earlier(asked.user, reply, asked.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
+    return Earlier(prompt.user, reply, prompt.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
 
 
 Spell = Callable[[Structured], str]
@@ -163,12 +163,14 @@ def answer(
     return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
 
 
-def judge(query: Query, asked: TextPrompt, answered: str, options: VlmOptions) -> TextPrompt:
+def judge(query: Query, answer_prompt: TextPrompt, answered: str, options: VlmOptions) -> TextPrompt:
     """Return the prompt that asks the model to check an answer (QA-Dragon, 3.7.2).
 
     It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
     """
-    return text_prompt("judge", query, options, JUDGE_TOKENS, earlier=replied(asked, harmless(answered)))
+    return text_prompt(
+        "judge", query, options, JUDGE_TOKENS, earlier=replied(answer_prompt, harmless(answered))
+    )
 
 
 def judge_tokens() -> int:

@@ -67,14 +67,14 @@ class Assembling(ABC, Generic[Result]):
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
         self._add_end(chunk)
         for choice in chunk.choices[:1]:
-            said = choice.delta or choice.message
+            message = choice.delta or choice.message
             if choice.logprobs is not None:
                 self._tokens += [_token(token) for token in choice.logprobs.content or ()]
-            if said is not None and said.refusal:
+            if message is not None and message.refusal:
                 self._refusal = True
-            self._thoughts = self._thoughts or (said is not None and said.thinks)
-            if said is not None and said.content:
-                self._add_text(said.content)
+            self._thoughts = self._thoughts or (message is not None and message.thinks)
+            if message is not None and message.content:
+                self._add_text(message.content)
 
     def add_after(self, chunk: ChunkWire) -> bool:
         """Take an event that comes after the reply: why it ended, what it cost.
@@ -142,8 +142,8 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
         if "}" not in added or self._ends_tried >= _MAX_ENDS:
             return
         self._ends_tried += 1
-        found = read_object(self.text)
-        self.is_complete = found is not None and found.complete
+        fields = read_object(self.text)
+        self.is_complete = fields is not None and fields.complete
 
     def _report(self, hear: Callable[[Schema], None], added: str) -> None:
         """Pass the fields so far to `hear` each time that they change. Reads JSON or whole lines."""

@@ -133,28 +133,28 @@ def is_about_images(complaint: str) -> bool:
 
 
 def without(
-    asked: Abilities, complaint: str, *, confirmed: bool, with_photo: bool = False
+    abilities: Abilities, complaint: str, *, confirmed: bool, with_photo: bool = False
 ) -> Abilities | None:
     """Return what to ask instead after a server refused with `complaint`; None if the fault lies elsewhere.
 
     A complaint that names no part is taken to be about the schema, unless such a request has worked before.
     A complaint about one photo or about the chat template is about nothing that could be left out.
     """
-    if asked.thinking is Thinking.SWITCHED_OFF and _THINKING.search(complaint):
-        return replace(asked, thinking=Thinking.ON)
-    if asked.logprobs and _LOGPROBS.search(complaint):
-        return replace(asked, logprobs=False)
-    if asked.usage and _USAGE.search(complaint):
-        return replace(asked, usage=False)
-    if asked.seed and _SEED.search(complaint):
-        return replace(asked, seed=False)
-    if asked.system and _SYSTEM.search(complaint):
-        return replace(asked, system=False)
-    if with_photo and asked.sees_photos and is_about_images(complaint):
-        return replace(asked, photos=Photos.NONE)
+    if abilities.thinking is Thinking.SWITCHED_OFF and _THINKING.search(complaint):
+        return replace(abilities, thinking=Thinking.ON)
+    if abilities.logprobs and _LOGPROBS.search(complaint):
+        return replace(abilities, logprobs=False)
+    if abilities.usage and _USAGE.search(complaint):
+        return replace(abilities, usage=False)
+    if abilities.seed and _SEED.search(complaint):
+        return replace(abilities, seed=False)
+    if abilities.system and _SYSTEM.search(complaint):
+        return replace(abilities, system=False)
+    if with_photo and abilities.sees_photos and is_about_images(complaint):
+        return replace(abilities, photos=Photos.NONE)
     is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))
-    if asked.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
-        return replace(asked, form=SchemaForm.WORDS)
+    if abilities.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
+        return replace(abilities, form=SchemaForm.WORDS)
     return None
 
 
@@ -192,10 +192,10 @@ class ServerFeatures:
             self.reset()
         return self._current
 
-    def set_from_probe(self, found: Abilities) -> bool:
+    def set_from_probe(self, abilities: Abilities) -> bool:
         """Take over what a probe found. True if that is new."""
-        is_new = not self.probed or found != self._current
-        self._current, self.confirmed = found, True
+        is_new = not self.probed or abilities != self._current
+        self._current, self.confirmed = abilities, True
         self._updated_at = self._probed_at = self._clock()
         return is_new
 
@@ -205,8 +205,8 @@ class ServerFeatures:
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
         worked = worked if of_form else replace(worked, form=self._current.form)
-        known = self.confirmed if of_form else self._updated_at is not None
-        if known and worked == self._current:
+        repeats = self.confirmed if of_form else self._updated_at is not None
+        if repeats and worked == self._current:
             return False
         is_new = worked != self._current
         self._current, self._updated_at = worked, self._clock()

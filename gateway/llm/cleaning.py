@@ -45,14 +45,14 @@ def label(text: str | None, most_words: int = LABEL_WORDS) -> str | None:
         return None
     plain = _LABEL_END.split(_MARK_AT_START.sub("", one_line(text)))[0]
     words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", plain.casefold())
-    kept = " ".join(words[:most_words])
-    return kept if kept and kept not in _GENERIC else None
+    phrase = " ".join(words[:most_words])
+    return phrase if phrase and phrase not in _GENERIC else None
 
 
 def labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
     """Labels, each once, in order."""
-    found = [cleaned for text in texts if (cleaned := label(text)) is not None]
-    return tuple(unique(found)[:most])
+    plain = [cleaned for text in texts if (cleaned := label(text)) is not None]
+    return tuple(unique(plain)[:most])
 
 
 def listed_label(text: str | None, listed: Sequence[str]) -> str | None:
@@ -92,5 +92,5 @@ def search_phrase(text: str) -> str:
 def queries(texts: Iterable[str], most: int) -> tuple[str, ...]:
     """Searches, each once, in order; those that ask nothing are dropped."""
     cleaned = (search_phrase(text) for text in texts)
-    asked = (text for text in cleaned if squeeze(text.replace(ENTITY_SLOT, "")))
-    return tuple(unique(asked)[:most])
+    searches = (text for text in cleaned if squeeze(text.replace(ENTITY_SLOT, "")))
+    return tuple(unique(searches)[:most])

@@ -107,8 +107,8 @@ class EvidenceBlocks:
 
     def indices(self, numbers: Sequence[int]) -> tuple[int, ...]:
         """Return the evidence that the model cites, each once; numbers of no piece are dropped."""
-        known = (self.places[number - 1] for number in numbers if 1 <= number <= len(self.places))
-        return tuple(dict.fromkeys(known))
+        places = (self.places[number - 1] for number in numbers if 1 <= number <= len(self.places))
+        return tuple(dict.fromkeys(places))
 
 
 def harmless(text: str) -> str:
@@ -152,7 +152,7 @@ def evidence_blocks(evidence: Sequence[Evidence], budget: Budget) -> EvidenceBlo
 
 def shown_pieces(text: str) -> dict[int, str]:
     """The pieces in a text that `evidence_blocks` wrote, by number, with headings and without delimiters."""
-    return {int(number): f"{heading}\n{said}" for heading, number, said in _PIECE.findall(text)}
+    return {int(number): f"{heading}\n{body}" for heading, number, body in _PIECE.findall(text)}
 
 
 def _cut(text: str, chars: int, tokens: int) -> str:

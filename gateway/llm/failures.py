@@ -110,8 +110,8 @@ def failure(
 
 
 def _complaint(error: ErrorWire) -> str:
-    said = _QUOTED_REQUEST.split(error.message, maxsplit=1)[0]
-    return f"{error.param or ''} {error.code or ''} {said}"
+    message = _QUOTED_REQUEST.split(error.message, maxsplit=1)[0]
+    return f"{error.param or ''} {error.code or ''} {message}"
 
 
 def refused_for_good(refusal: RequestRefused) -> LoreglassError:
@@ -128,8 +128,8 @@ def unreachable(reason: str) -> LoreglassError:
 
 def is_about_context(error: ErrorWire) -> bool:
     """Return whether the prompt was too long: vLLM and OpenAI say so in words and in a code."""
-    said = f"{error.code or ''} {error.message}".lower()
-    return any(words in said for words in _CONTEXT_WORDS)
+    message = f"{error.code or ''} {error.message}".lower()
+    return any(words in message for words in _CONTEXT_WORDS)
 
 
 def seconds_of(retry_after: str | None) -> float:
@@ -147,5 +147,5 @@ def seconds_of(retry_after: str | None) -> float:
 
 def _loggable(error: ErrorWire) -> dict[str, str]:
     """Type, parameter and code; the message may quote the wearer's question."""
-    told = {"type": error.type, "param": error.param, "code": error.code}
-    return {f"server_{key}": str(value)[:_MAX_LOGGED] for key, value in told.items() if value is not None}
+    fields = {"type": error.type, "param": error.param, "code": error.code}
+    return {f"server_{key}": str(value)[:_MAX_LOGGED] for key, value in fields.items() if value is not None}

@@ -35,8 +35,8 @@ def quotes(
     enough of it. `cited` and `shown` are indices of `evidence`.
     """
     if cited:
-        found = (_closest(answer, reason, evidence, index) for index in cited)
-        return tuple(quote for quote in found if quote is not None)
+        closest = (_closest(answer, reason, evidence, index) for index in cited)
+        return tuple(quote for quote in closest if quote is not None)
     likely = (_closest(answer, "", evidence, index) for index in shown)
     best = max(
         (quote for quote in likely if quote is not None),
@@ -56,11 +56,11 @@ def printed_quotes(answer: str, photo_text: PhotoText) -> tuple[str, ...]:
 def _closest(answer: str, reason: str, evidence: Sequence[Evidence], index: int) -> Quote | None:
     """The sentence that shares most with the answer; None if none shares anything with answer or reason."""
     item = evidence[index]
-    asked, thought = content_stems(answer), content_stems(reason)
+    wanted, thought = content_stems(answer), content_stems(reason)
     scored = [
-        ((len(asked & stems), len(thought & stems), -len(stems)), sentence.text[:LONGEST])
+        ((len(wanted & stems), len(thought & stems), -len(stems)), sentence.text[:LONGEST])
         for sentence in sentences(item.text)
-        if (stems := content_stems(sentence.text)) & (asked | thought)
+        if (stems := content_stems(sentence.text)) & (wanted | thought)
     ]
     best = max(scored, key=lambda pair: pair[0], default=None)
     return Quote(index, best[1]) if best is not None else None
@@ -94,8 +94,8 @@ def answer_of(written: Written) -> str | None:
 
 def _answer_of_form(text: str) -> str | None:
     """The answer in an object that a model wrote though text was asked for; None if it has none or no end."""
-    found = read_object(text)
-    value = found.value.get("answer") if found and found.complete else None
+    fields = read_object(text)
+    value = fields.value.get("answer") if fields and fields.complete else None
     return answer_or_none(spoken(value)) if isinstance(value, str) else None
 
 
@@ -104,14 +104,14 @@ def reply_of_text(written: Written, evidence: Sequence[Evidence], shown: Sequenc
 
     `shown`: the places in `evidence` of what the model was shown.
     """
-    said = answer_of(written)
-    if said is None:
+    answer = answer_of(written)
+    if answer is None:
         return None
     measured = _probabilities(written)
     return Reply(
-        answer=said,
+        answer=answer,
         confidence=confidence(measured),
-        quotes=quotes(said, "", evidence, (), shown),
+        quotes=quotes(answer, "", evidence, (), shown),
         token_probabilities=measured,
     )
 
@@ -149,10 +149,10 @@ def probability_of_yes(written: Written) -> float | None:
 
 def _yes_or_no(text: str) -> bool | None:
     """Return what a word or the beginning of one means: "Yes", "Y", "no", "Not"."""
-    found = _WORD.search(text)
-    if found is None:
+    match = _WORD.search(text)
+    if match is None:
         return None
-    word = found.group().casefold()
+    word = match.group().casefold()
     return True if "yes".startswith(word) else False if word.startswith("n") else None
 
 
@@ -209,20 +209,20 @@ def understood(
 def _drafted(
     value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
-    said = answer_or_none(spoken(value.answer)) if value.answer is not None else None
-    if said is not None and said in {case.reply.get("answer") for case in cases}:
-        said = None  # a small model repeated an example from its prompt
+    answer = answer_or_none(spoken(value.answer)) if value.answer is not None else None
+    if answer is not None and answer in {case.reply.get("answer") for case in cases}:
+        answer = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
     return Draft(
         object_label=object_label,
         entity=entity_name(value.entity, object_label),
         reasoning="\n".join(step for step in map(one_line, value.reasoning) if step),
-        answer=said,
-        confidence=confidence(completion.probabilities_of("answer")) if said is not None else None,
-        self_contained=said is not None and in_photo,
+        answer=answer,
+        confidence=confidence(completion.probabilities_of("answer")) if answer is not None else None,
+        self_contained=answer is not None and in_photo,
         tools=frozenset(),
         sub_queries=(),
-        token_probabilities=completion.probabilities_of("answer") if said is not None else None,
+        token_probabilities=completion.probabilities_of("answer") if answer is not None else None,
     )
 
 

@@ -123,8 +123,8 @@ class AnsweringVlm:
         """One call that goes on from the answer's: the probability that it is right (3.7.2)."""
         if reply.answer is None or not reply.says_something:
             return 0.0
-        asked, _ = self._answer_prompt(query, context, generation)
-        prompt = asking.judge(query, asked, reply.answer, self._options)
+        answer_prompt, _ = self._answer_prompt(query, context, generation)
+        prompt = asking.judge(query, answer_prompt, reply.answer, self._options)
         return probability_of_yes(await self._client.write(prompt, deadline))
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
@@ -193,7 +193,7 @@ class VlmReasoner(AnsweringVlm):
 
 
 async def with_print(draft: Draft, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
-    """Add quotes: an answer read from the photo cites the printed lines it repeats, if OCR has them in time."""
+    """Cite the printed lines that an answer read from the photo repeats, if OCR has them in time."""
     if draft.answer is None or not draft.self_contained:
         return draft
     printed = PhotoText()

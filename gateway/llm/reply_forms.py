@@ -234,18 +234,18 @@ def _blocks(text: str, begins: int, fields: Mapping[str, str]) -> Iterator[tuple
     current, start, end = "", 0, 0
     at, after_gap = begins, False
     for line in text[begins:].splitlines(keepends=True):
-        found = _LABEL.match(line)
-        name = fields.get(_squeezed(found.group(1))) if found else None
-        if found and name:
+        label = _LABEL.match(line)
+        name = fields.get(_squeezed(label.group(1))) if label else None
+        if label and name:
             if current:
                 yield current, start, end
-            current, start = name, at + found.end()
+            current, start = name, at + label.end()
             end = at + len(line.rstrip())
         elif current and line.strip() and not _FENCE.fullmatch(line.rstrip()):
-            said = text[start:end].strip()
+            value = text[start:end].strip()
             is_item = _BULLET.match(line.lstrip()) is not None
-            goes_on = not after_gap and not said.endswith((".", "!", "?"))
-            if is_item or not said or goes_on:
+            goes_on = not after_gap and not value.endswith((".", "!", "?"))
+            if is_item or not value or goes_on:
                 end = at + len(line.rstrip())
         after_gap = not line.strip()
         at += len(line)
@@ -259,20 +259,20 @@ def _value(text: str, start: int, end: int) -> tuple[Any, tuple[int, int]]:
     lines = [line.strip() for line in raw.splitlines() if line.strip()]
     if any(_BULLET.match(line) for line in lines) and "\n" in raw:
         items = [_plain(_BULLET.sub("", line, count=1)) for line in lines]
-        kept = [item for item in items if item and item.casefold() != _NONE]
-        return kept, (start, end)
-    said = " ".join(lines)
-    value = _plain(said)
+        values = [item for item in items if item and item.casefold() != _NONE]
+        return values, (start, end)
+    joined = " ".join(lines)
+    value = _plain(joined)
     offset = raw.find(value) if value else -1
     span = (start + offset, start + offset + len(value)) if offset >= 0 else (start, end)
     return (None if value.casefold() in (_NONE, "null", "") else value), span
 
 
-def _plain(said: str) -> str:
+def _plain(text: str) -> str:
     """Without emphasis, and without quotes that stand around all of it."""
-    said = said.strip().strip("*`").strip()
-    if len(said) < 2 or said[0] != said[-1] or said[0] not in "\"'":
-        return said
-    inner = said[1:-1].find(said[0])
-    opens_another = inner < 0 or not said[inner].strip()
-    return said[1:-1].strip() if opens_another else said
+    text = text.strip().strip("*`").strip()
+    if len(text) < 2 or text[0] != text[-1] or text[0] not in "\"'":
+        return text
+    inner = text[1:-1].find(text[0])
+    opens_another = inner < 0 or not text[inner].strip()
+    return text[1:-1].strip() if opens_another else text

@@ -191,13 +191,13 @@ class Estimates:
 
 def _combined(levels: tuple[RatioSketch, ...], now: float) -> list[Ratios]:
     """Return every level's ratios, from its own observations or its neighbours'."""
-    known = [place for place, sketch in enumerate(levels) if sketch.weight(now) >= ENOUGH]
-    if not known:
+    places = [place for place, sketch in enumerate(levels) if sketch.weight(now) >= ENOUGH]
+    if not places:
         return [levels[0].ratios(now)] * len(levels)
-    own = {place: levels[place].ratios(now) for place in known}
+    own = {place: levels[place].ratios(now) for place in places}
     combined: list[Ratios] = []
     for place in range(len(levels)):
-        nearest = min(known, key=lambda other: (abs(other - place), -other))
+        nearest = min(places, key=lambda other: (abs(other - place), -other))
         ratios = own[nearest].damped(nearest - place) if nearest > place else own[nearest]
         combined.append(ratios.at_least(combined[-1]) if combined else ratios)
     return combined

@@ -75,7 +75,7 @@ class Cards:
         return self._gates
 
     def slot(self, service: str) -> Gate | None:
-        """Return the gate that a call to `service` must enter, weighed by `weight_ms`; None where it needs no card.
+        """Return the gate of a call to `service`, weighed by `weight_ms`; None if it needs no card.
 
         The vision-language model has none: its sequences are counted by a gate of their own.
         """
@@ -92,8 +92,8 @@ class Cards:
 
 def compare(plan: PlacementPlan, infos: Mapping[str, Info]) -> dict[str, str]:
     """What is not as planned, a sentence for each such service. `infos`: what the services say, by name."""
-    found = {name: _difference(name, plan.services.get(name), info) for name, info in infos.items()}
-    return {name: sentence for name, sentence in found.items() if sentence}
+    differences = {name: _difference(name, plan.services.get(name), info) for name, info in infos.items()}
+    return {name: sentence for name, sentence in differences.items() if sentence}
 
 
 def _difference(name: str, share: ServiceShare | None, info: Info) -> str:

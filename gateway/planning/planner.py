@@ -80,19 +80,19 @@ class Planner:
         `done`: stages that are over, or that this question is spared.
         """
         rungs = self._ladder_of(graph, busy)
-        known = frozenset(done)
-        if (whole_ms := self._whole_ms(graph, busy, load, known)) <= remaining_ms:
+        over = frozenset(done)
+        if (whole_ms := self._whole_ms(graph, busy, load, over)) <= remaining_ms:
             return Choice(rungs[0].plan, whole_ms)
         first = graph.reached(done)
         timed: dict[_Step, tuple[float, float]] = {}
-        expected = (self._expected_ms(rung.steps[first:], known, load, timed) for rung in rungs)
+        expected = (self._expected_ms(rung.steps[first:], over, load, timed) for rung in rungs)
         last = len(self.ladder)
         height, expected_ms = next(
             (height, ms) for height, ms in enumerate(expected) if ms <= remaining_ms or height == last
         )
         if not height:
             return Choice(rungs[0].plan, expected_ms)
-        ahead = {stage for step in graph.in_order(not busy)[first:] for stage in step} - known
+        ahead = {stage for step in graph.in_order(not busy)[first:] for stage in step} - over
         cuts = zip(self.ladder[:height], rungs[1 : height + 1], strict=True)
         effective = tuple(cut for cut, rung in cuts if not ahead.isdisjoint(rung.changed))
         return Choice(rungs[height].plan, expected_ms, self.ladder[:height], effective)
@@ -175,28 +175,28 @@ class Planner:
         return self._rungs[key]
 
     def _build(self, graph: StageGraph, busy: bool) -> Iterator[_Rung]:
-        known: dict[tuple[_Call, ...], _Step] = {}
+        cache: dict[tuple[_Call, ...], _Step] = {}
         plan = replace(self.full, speculate=self.full.speculate and not busy)
-        steps = self._steps(graph, plan, known)
+        steps = self._steps(graph, plan, cache)
         yield _Rung(plan, steps, frozenset())
         for cut in self.ladder:
             before = steps
             plan = plan if graph.needs_model and cut.takes_from_model else cut.apply(plan)
-            steps = self._steps(graph, plan, known)
+            steps = self._steps(graph, plan, cache)
             differing = {call for step in before for call in step.calls} ^ {
                 call for step in steps for call in step.calls
             }
             yield _Rung(plan, steps, frozenset(call.stage for call in differing))
 
     def _steps(
-        self, graph: StageGraph, plan: Plan, known: dict[tuple[_Call, ...], _Step]
+        self, graph: StageGraph, plan: Plan, cache: dict[tuple[_Call, ...], _Step]
     ) -> tuple[_Step, ...]:
         """Return as many as the graph has; empty where the plan switches all of it off."""
         calls = (
             tuple(self._call(graph, stage, plan) for stage in step if graph.includes(stage, plan))
             for step in graph.in_order(plan.speculate)
         )
-        return tuple(known.setdefault(each, _Step(each)) for each in calls)
+        return tuple(cache.setdefault(each, _Step(each)) for each in calls)
 
     def _call(self, graph: StageGraph, stage: Stage, plan: Plan) -> _Call:
         estimates, work, has_model = (

@@ -52,11 +52,11 @@ def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 
         calls.completion_tokens += completion_tokens
 
 
-def keep_call(told: Callable[[], ModelCall]) -> None:
-    """A reply came; `told` puts the call into words, which is done only where somebody wants to know them."""
+def keep_call(describe: Callable[[], ModelCall]) -> None:
+    """Keep a call that got a reply, if somebody asked for them: only then is `describe` called."""
     calls = _COUNTED.get()
     if calls is not None and calls.kept is not None and len(calls.kept) < MOST_KEPT:
-        calls.kept.append(told())
+        calls.kept.append(describe())
 
 
 def did_without(service: str) -> None:

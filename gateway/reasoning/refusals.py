@@ -135,8 +135,8 @@ def _refuses(clause: str) -> bool:
     folded = clause.casefold()
     if len(folded) != len(clause):  # a letter that folds to two would shift the comparison below
         clause = folded
-    found = _REFUSAL.match(folded)
-    return found is not None and not _is_title(clause[: found.end()], clause[found.end() :])
+    match = _REFUSAL.match(folded)
+    return match is not None and not _is_title(clause[: match.end()], clause[match.end() :])
 
 
 def _is_title(matched: str, rest: str) -> bool:

@@ -173,8 +173,8 @@ class Admission:
         self._queue.add(entry)
         if self.waiting > self.limits.waiting:
             self._refuse(self._queue.worst(self.limits.waiting), Refusal.FULL)
-        told = {"loreglass.priority": priority.value, "loreglass.waiting": self.waiting}
-        with span("admission", told):
+        attributes = {"loreglass.priority": priority.value, "loreglass.waiting": self.waiting}
+        with span("admission", attributes):
             return await self._turn_of(ticket, spare_s)
 
     async def _turn_of(self, ticket: _Ticket, spare_s: float) -> float:

@@ -125,8 +125,8 @@ class Execution:
                 progress.reply = await self._reply(progress, query, outcome)
                 return progress.reply
             except Exception as error:
-                known = error if isinstance(error, LoreglassError) else Internal()
-                progress.failure = problem_of(known, trace_id)
+                problem = error if isinstance(error, LoreglassError) else Internal()
+                progress.failure = problem_of(problem, trace_id)
                 raise
             finally:
                 self._end(progress)

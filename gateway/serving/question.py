@@ -33,9 +33,9 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
     closest = reply.closest
     if closest is None:
         return ""
-    said = spoken(readable_excerpt(closest.snippet, most_chars, question)).replace('"', "'")
+    passage = spoken(readable_excerpt(closest.snippet, most_chars, question)).replace('"', "'")
     title = spoken(closest.title)
-    return f'The closest I found: "{said}"' + (f" ({title})." if title else ".")
+    return f'The closest I found: "{passage}"' + (f" ({title})." if title else ".")
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,8 +229,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     quote = next((each for each in quotes if is_quoted(each, evidence)), None)
     telling = (each for each in evidence if not each.is_name)
     source = evidence[quote.index] if quote else next(telling, evidence[0])
-    text, asked = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
-    snippet = readable_excerpt(text, CLOSEST_CHARS, asked)
+    text, query = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
+    snippet = readable_excerpt(text, CLOSEST_CHARS, query)
     return cite(source, snippet) if snippet else None
 
 
@@ -246,12 +246,12 @@ def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorK
     """Return what the reasoner says; but a search that failed is told apart from one that found nothing."""
     if reply.reason in _OF_THE_QUESTION:
         return reply.reason
-    found = any(item.kind is not CitationKind.PHOTO for item in context.evidence)
-    needed = (Stage.TEXT_SEARCH,) if found else _SEARCHES
+    has_evidence = any(item.kind is not CitationKind.PHOTO for item in context.evidence)
+    needed = (Stage.TEXT_SEARCH,) if has_evidence else _SEARCHES
     missed = next((failures[stage] for stage in needed if stage in failures), None)
     if missed is not None:
         return reason_of(missed)
-    if not found:
+    if not has_evidence:
         return Reason.NO_EVIDENCE
     return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE
 

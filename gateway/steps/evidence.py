@@ -55,11 +55,11 @@ async def find_pages(
     """Return what pages say, of as many sub-queries and passages as the plan allows."""
     planned = queries[: run.plan.sub_queries]
     run.explain.note(stage, planned)
-    found: tuple[Evidence, ...] = ()
+    passages: tuple[Evidence, ...] = ()
     async with run.optional(stage), run.stage(stage, Work(len(planned))) as deadline:
-        found = await search_pages(services, planned, run.plan.text_hits, deadline)
-    run.explain.found(stage, found)
-    return found
+        passages = await search_pages(services, planned, run.plan.text_hits, deadline)
+    run.explain.found(stage, passages)
+    return passages
 
 
 async def search_web(services: Services, queries: Sequence[str], run: Run) -> tuple[Evidence, ...]:
@@ -102,13 +102,13 @@ def readable(text: str) -> str:
 
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
     """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1); if it has none, its name."""
-    known = [
+    facts = [
         f"The {key.replace('_', ' ')} of {entity.name} is {value.rstrip('.')}."
         for key, value in entity.attributes
     ]
-    if entity.title and not known:
-        known = [name_sentence(entity.name)]
-    for text in known:
+    if entity.title and not facts:
+        facts = [name_sentence(entity.name)]
+    for text in facts:
         yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
 
 
@@ -151,12 +151,12 @@ def _words(sentences: Iterable[str]) -> int:
 
 def _tail(sentences: Sequence[str]) -> list[str]:
     """Return the last sentences that fit the overlap."""
-    kept: list[str] = []
+    last: list[str] = []
     for sentence in reversed(sentences):
-        if _words([sentence, *kept]) > OVERLAP_WORDS:
+        if _words([sentence, *last]) > OVERLAP_WORDS:
             break
-        kept.insert(0, sentence)
-    return kept
+        last.insert(0, sentence)
+    return last
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,14 +221,14 @@ def assemble(
     """
     scores = [item.score for search in searches for item in search]
     explain.signal("evidence_top", max(scores, default=None))
-    found = [item for search in searches for item in search if item.score >= thresholds.relevant]
-    best = sorted(found, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
+    relevant = [item for search in searches for item in search if item.score >= thresholds.relevant]
+    best = sorted(relevant, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
     leading = [item for search in searches for item in _leading(search, retrieval)]
     unique = {item.text: item for item in (*leading, *reversed(best))}
     return (*sorted(unique.values(), key=lambda item: -item.score), *photo_evidence(photo_text))
 
 
 def _leading(search: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
-    known = [item for item in search if item.kind is CitationKind.IMAGE]
+    facts = [item for item in search if item.kind is CitationKind.IMAGE]
     pages = [item for item in search if item.is_page]
-    return [*known[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]
+    return [*facts[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]

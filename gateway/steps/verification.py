@@ -157,7 +157,7 @@ def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -
 
 
 def _refused_by(checked: VerifyReply, judgement: float | None, thresholds: Thresholds) -> str | None:
-    """Return the check that refuses: a model's own doubt outweighs every probability, lexical checks lower it.
+    """Return the check that refuses: a model's doubt outweighs every probability, lexical checks lower it.
 
     The judgement is compared here: the verifier has a threshold of its own for it.
     """

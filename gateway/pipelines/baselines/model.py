@@ -73,7 +73,7 @@ class VlmBaselines:
         except VlmDeclined:
             return _UNKNOWN
 
-    async def rewrite_query(self, query: Query, found: Retrieved, deadline: Deadline) -> str:
+    async def rewrite_query(self, query: Query, results: Retrieved, deadline: Deadline) -> str:
         """Return the question as a search that stands without the photo, given what image search found.
 
         It is the question itself where the model leaves nothing of it.
@@ -83,13 +83,13 @@ class VlmBaselines:
             name, known = "baselines/rewrite_query", shown.text
             return prompt_of(name, query, RewrittenQuery, self._options, QUERY_TOKENS, known=known)
 
-        images = replace(found, pages=())
+        images = replace(results, pages=())
         prompt, _ = self._options.window.fitted(prompt_with, lambda tokens: _context(images, tokens))
         completion = await self._client.complete(prompt, deadline)
         return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
 
     async def answer_from(
-        self, query: Query, found: Retrieved, generation: GenerationBudget, deadline: Deadline
+        self, query: Query, results: Retrieved, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """Return the answer from all that and what was found; quotes name pieces of `found.evidence`."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
@@ -97,20 +97,20 @@ class VlmBaselines:
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
             return text_prompt("baselines/answer_from_search", query, self._options, limit, known=shown.text)
 
-        prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(found, tokens))
-        reply = await answer_in_text(self._client, prompt, found.evidence, shown.places, deadline)
+        prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(results, tokens))
+        reply = await answer_in_text(self._client, prompt, results.evidence, shown.places, deadline)
         return reply or _UNKNOWN
 
 
 def _said(completion: Completion[SteppedAnswer]) -> Reply:
     """Return the answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
     answer = completion.value.answer if completion.whole else None
-    said = answer_or_none(spoken(answer)) if answer is not None else None
-    if said is None:
+    text = answer_or_none(spoken(answer)) if answer is not None else None
+    if text is None:
         return _UNKNOWN
     measured = completion.probabilities_of("answer") or None
     return Reply(
-        said, confidence(measured), token_probabilities=measured, under_grammar=completion.under_grammar
+        text, confidence(measured), token_probabilities=measured, under_grammar=completion.under_grammar
     )
 
 
@@ -125,25 +125,25 @@ def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
     )
 
 
-def _context(found: Retrieved, tokens: int) -> EvidenceBlocks:
+def _context(results: Retrieved, tokens: int) -> EvidenceBlocks:
     """Image search's part, of which records take `IMAGE_SHARE` of the tokens at most; then web search's."""
-    for_records = round(tokens * IMAGE_SHARE) if found.pages else tokens
-    text, records = _image_context(found, for_records)
-    if not found.pages:
+    for_records = round(tokens * IMAGE_SHARE) if results.pages else tokens
+    text, records = _image_context(results, for_records)
+    if not results.pages:
         return EvidenceBlocks(text, records)
     left = tokens - (for_records if records else 0)
-    pages = evidence_blocks(found.pages, Budget.whole(found.pages, left))
-    places = (len(found.records) + place for place in pages.places)
+    pages = evidence_blocks(results.pages, Budget.whole(results.pages, left))
+    places = (len(results.records) + place for place in pages.places)
     return EvidenceBlocks(f"{text}\n\nWeb search. {pages.text}", (*records, *places))
 
 
-def _image_context(found: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
+def _image_context(results: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
     """Return the names of all that the photo is like, then what is known of the first of them."""
-    if not found.things:
+    if not results.things:
         return _NOTHING_ALIKE, ()
     names = delimited(
-        "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in found.things)
+        "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in results.things)
     )
-    known = evidence_blocks(found.records, Budget.whole(found.records, tokens))
-    shown = f"\n{known.text}" if known.places else ""
-    return f"Image search: things that look like the photo, the likest first.\n{names}{shown}", known.places
+    blocks = evidence_blocks(results.records, Budget.whole(results.records, tokens))
+    shown = f"\n{blocks.text}" if blocks.places else ""
+    return f"Image search: things that look like the photo, the likest first.\n{names}{shown}", blocks.places

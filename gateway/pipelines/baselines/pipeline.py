@@ -83,22 +83,22 @@ class DirectRagPipeline:
             if "text-search" not in self.missing:
                 pages = await evidence.find_pages(self.services, (query.question,), run)
             image_chars = round(run.plan.evidence_chars * IMAGE_SHARE)
-            known = known_things(await things.result(), run)
-            found = replace(known, pages=evidence.in_search_order(pages))
-            found = found.within(image_chars, run.plan.evidence_chars - image_chars)
-            return await answer_from_search(self.reasoner, query, found, run)
+            things_found = known_things(await things.result(), run)
+            results = replace(things_found, pages=evidence.in_search_order(pages))
+            results = results.within(image_chars, run.plan.evidence_chars - image_chars)
+            return await answer_from_search(self.reasoner, query, results, run)
 
 
-async def answer_from_search(reasoner: VlmBaselines, query: Query, found: Retrieved, run: Run) -> Outcome:
+async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Retrieved, run: Run) -> Outcome:
     """Return what one call makes of all that was found, as it was said."""
     generation = run.plan.generation
-    context = Context(Route.RAG, evidence=found.evidence)
-    run.explain.evidence(found.evidence)
+    context = Context(Route.RAG, evidence=results.evidence)
+    run.explain.evidence(results.evidence)
     run.keep(out_of_time(query.question, context))
-    shown = (found.image_chars + found.page_chars) // CHARS_A_TOKEN
+    shown = (results.image_chars + results.page_chars) // CHARS_A_TOKEN
     size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
     async with run.required(Stage.ANSWER, size) as deadline:
-        reply = await reasoner.answer_from(query, found, generation, deadline)
+        reply = await reasoner.answer_from(query, results, generation, deadline)
     return answered(query.question, reply, context, None, run.failures, run.explain)
 
 
@@ -158,10 +158,10 @@ class CragMmPipeline:
         """Search by the whole photo; then, but for task 1, by a rewritten question; answer from it all."""
         if self.task < 3:
             query = replace(query, history=(), photo_is_new=query.photo is not None)
-        found = await self._search_pictures(query, run)
+        results = await self._search_pictures(query, run)
         if self.task > 1:
-            found = await self._search_pages(query, found, run)
-        return await answer_from_search(self.reasoner, query, found, run)
+            results = await self._search_pages(query, results, run)
+        return await answer_from_search(self.reasoner, query, results, run)
 
     async def _search_pictures(self, query: Query, run: Run) -> Retrieved:
         """Return what is alike enough: the names, and as many attributes as the budget holds."""
@@ -169,16 +169,16 @@ class CragMmPipeline:
         budget = run.plan.share_of_evidence(IMAGE_CONTEXT_TOKENS * CHARS_A_TOKEN)
         return known_things(hits, run, self.similar_from).within(budget, 0)
 
-    async def _search_pages(self, query: Query, found: Retrieved, run: Run) -> Retrieved:
+    async def _search_pages(self, query: Query, results: Retrieved, run: Run) -> Retrieved:
         """Pages for the question as it reads without the photo, or as it is if nobody rewrites it."""
-        size = Work(extra_prompt_tokens=found.image_chars // CHARS_A_TOKEN)
+        size = Work(extra_prompt_tokens=results.image_chars // CHARS_A_TOKEN)
         search = query.question
         async with run.optional(Stage.QUERY_REWRITE), run.stage(Stage.QUERY_REWRITE, size) as deadline:
-            search = await self.reasoner.rewrite_query(query, found, deadline)
+            search = await self.reasoner.rewrite_query(query, results, deadline)
         run.explain.note(Stage.QUERY_REWRITE, search)
         hits, pages = run.plan.share_of_hits(self.pages), tuple[Evidence, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
             pages = await search_snippets(self.services, search, hits, deadline)
         run.explain.found(Stage.TEXT_SEARCH, pages)
         budget = run.plan.share_of_evidence(WEB_CONTEXT_TOKENS * CHARS_A_TOKEN)
-        return replace(found, pages=pages).within(found.image_chars, budget)
+        return replace(results, pages=pages).within(results.image_chars, budget)

@@ -52,13 +52,13 @@ class Retrieved:
 
 
 def _first_things(things: Sequence[Entity], most: int) -> tuple[Entity, ...]:
-    kept: list[Entity] = []
+    first: list[Entity] = []
     for thing in things:
         most -= _name_chars(thing)
         if most < 0:
             break
-        kept.append(thing)
-    return tuple(kept)
+        first.append(thing)
+    return tuple(first)
 
 
 def _name_chars(thing: Entity) -> int:
@@ -91,5 +91,5 @@ async def search_snippets(
     services: Services, query: str, pages: int, deadline: Deadline
 ) -> tuple[Evidence, ...]:
     """The best passage of each of `pages` pages, whole; the service tells pages apart before it counts."""
-    found = await services.search_pages((query,), pages, deadline)
-    return evidence.in_search_order([evidence.passage_evidence(passage) for passage in found])
+    passages = await services.search_pages((query,), pages, deadline)
+    return evidence.in_search_order([evidence.passage_evidence(passage) for passage in passages])

@@ -272,10 +272,10 @@ class LoreglassPipeline:
         self, query: Query, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run
     ) -> Context:
         """What is known of the thing and what pages say, best first; a second hop if one opens (3.5, 3.6)."""
-        known = tuple(evidence.entity_evidence(entity)) if entity else ()
+        facts = tuple(evidence.entity_evidence(entity)) if entity else ()
         queries = self._fuse(query, draft, entity)
         request = SearchRequest(query.question, queries, entity, query.photo)
-        ranked = await self._search_and_rank(request, known, run, evidence.FIRST_HOP)
+        ranked = await self._search_and_rank(request, facts, run, evidence.FIRST_HOP)
         context = Context(route, entity, text, self._assemble([ranked], text, run))
         hops = await self._second_hop(query, draft, context, run)
         if not hops:
@@ -301,7 +301,7 @@ class LoreglassPipeline:
         return evidence.fused_queries(query, draft, entity)
 
     async def _search_and_rank(
-        self, request: SearchRequest, known: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
+        self, request: SearchRequest, facts: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
     ) -> tuple[Evidence, ...]:
         """What is known and what pages say, with the reranker's scores. `stages`: of search and ranking."""
         search, rank = stages
@@ -309,8 +309,8 @@ class LoreglassPipeline:
         if "text-search" not in self.missing:
             pages = await evidence.find_pages(self.services, request.queries, run, search)
         if "reranking" in self.missing:
-            return evidence.in_search_order((*known, *pages)[: run.plan.chunks])
-        return await evidence.rank_chunks(self.services, request, (*known, *pages), run, rank)
+            return evidence.in_search_order((*facts, *pages)[: run.plan.chunks])
+        return await evidence.rank_chunks(self.services, request, (*facts, *pages), run, rank)
 
     async def _verify(self, query: Query, reply: Reply, context: Context, run: Run) -> Verdict | None:
         """Check an answer by the evidence alone: token probabilities differ from model to model."""

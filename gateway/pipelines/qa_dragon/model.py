@@ -243,8 +243,8 @@ def enhance_queries_prompt(
 
 def _described(entity: Entity) -> str:
     """Return a thing on one line, with a few of its attributes."""
-    known = [
+    facts = [
         f"{key.replace('_', ' ')}: {value[:_ATTRIBUTE_CHARS]}"
         for key, value in entity.attributes[:_ATTRIBUTES]
     ]
-    return " ".join(harmless("; ".join([entity.name, *known])).split())
+    return " ".join(harmless("; ".join([entity.name, *facts])).split())

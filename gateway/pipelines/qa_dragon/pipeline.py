@@ -185,13 +185,13 @@ class QaDragonPipeline:
             return ()
         crops = await find_crops(self.services, query.photo, labels, run) if labels else ()
         pictures = (*(crop.jpeg for crop in crops), query.photo.jpeg)
-        size, found = Work(len(pictures)), tuple[Entity, ...]()
+        size, entities = Work(len(pictures)), tuple[Entity, ...]()
         async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH, size) as deadline:
-            found = await self.services.search_photos(
+            entities = await self.services.search_photos(
                 pictures, self.retrieval.image_hits, deadline, [crop.place for crop in crops]
             )
-        run.explain.found(Stage.IMAGE_SEARCH, found)
-        return found
+        run.explain.found(Stage.IMAGE_SEARCH, entities)
+        return entities
 
     async def _read_up(
         self, query: Query, draft: Draft, entity: Entity | None, run: Run

@@ -87,13 +87,13 @@ class ThreeStepVlmReasoner:
         return queries((drawn[seed].replace(ENTITY_SLOT, " ") for seed in sorted(drawn)), count)
 
     async def rank(
-        self, query: Query, found: Sequence[Evidence], most: int, deadline: Deadline
+        self, query: Query, pieces: Sequence[Evidence], most: int, deadline: Deadline
     ) -> tuple[int, ...]:
         """Return the indices of what helps to answer, most relevant first, `most` at most (step 2, 3.2).
 
         Numbers of no piece and repeats are dropped; if nothing is left, raises `VlmReplyUnusable`.
         """
-        if not found:
+        if not pieces:
             return ()
 
         def prompt_with(shown: EvidenceBlocks) -> Prompt[Ranking]:
@@ -103,11 +103,11 @@ class ThreeStepVlmReasoner:
 
         def shown_within(tokens: int) -> EvidenceBlocks:
             """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
-            budget = Budget.whole(found, tokens)
-            best = evidence_blocks(found, budget)
-            while tokens > 0 and budget.piece > LEAST_CUT and len(best.places) < len(found):
+            budget = Budget.whole(pieces, tokens)
+            best = evidence_blocks(pieces, budget)
+            while tokens > 0 and budget.piece > LEAST_CUT and len(best.places) < len(pieces):
                 budget = replace(budget, piece=budget.piece * 4 // 5)
-                best = max(best, evidence_blocks(found, budget), key=lambda shown: len(shown.places))
+                best = max(best, evidence_blocks(pieces, budget), key=lambda shown: len(shown.places))
             return best
 
         prompt, shown = self._options.window.fitted(prompt_with, shown_within)

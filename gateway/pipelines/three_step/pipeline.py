@@ -125,16 +125,16 @@ class ThreeStepPipeline:
         run.explain.note(Stage.TEXT_SEARCH, (*sizes, f"kept: {best.query}"))
         return best
 
-    async def _rerank(self, query: Query, found: Group, run: Run) -> tuple[Evidence, ...]:
+    async def _rerank(self, query: Query, group: Group, run: Run) -> tuple[Evidence, ...]:
         """Step 2: what helps, in order; the order of the search if the list cannot be had."""
-        asked = f"{query.question} {found.query}"
-        listed = shortened(found.results, run.plan.share_of_evidence(LIST_CHARS), asked)
+        query_words = f"{query.question} {group.query}"
+        listed = shortened(group.results, run.plan.share_of_evidence(LIST_CHARS), query_words)
         if not listed:
             return listed
         scores = await self._rank(query, listed, run)
         best = sorted(scores, key=lambda place: -scores[place])[: self.kept]
-        kept = [replace(found.results[place], score=scores[place]) for place in best]
-        return shortened(kept, run.plan.share_of_evidence(PAGES_CHARS), asked)
+        ranked = [replace(group.results[place], score=scores[place]) for place in best]
+        return shortened(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
 
     async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> dict[int, float]:
         """By place in the list, scores that keep the order of the model's own list."""
@@ -150,11 +150,11 @@ class ThreeStepPipeline:
 
     def _context(self, near: tuple[Entity, ...], pages: tuple[Evidence, ...], run: Run) -> Context:
         """Task 1's context, the texts of the nearest images, and the pages."""
-        known = first_pieces(evidence.attributes_of(near), run.plan.share_of_evidence(IMAGE_CHARS))
+        facts = first_pieces(evidence.attributes_of(near), run.plan.share_of_evidence(IMAGE_CHARS))
         run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in near))
         run.explain.signal("image_top", near[0].probability if near else None)
         likely = fuse(near, self.thresholds)
-        return Context(Route.RAG, next(iter(likely), None), PhotoText(), (*known, *pages))
+        return Context(Route.RAG, next(iter(likely), None), PhotoText(), (*facts, *pages))
 
     async def _answer(self, query: Query, context: Context, run: Run) -> Reply:
         """Step 3, with the conversation."""

@@ -115,18 +115,18 @@ class WikiPrfPipeline:
             return plan
         async with run.optional(Stage.TOOL_PLAN), run.stage(Stage.TOOL_PLAN) as deadline:
             plan = await self.reasoner.plan_tools(query, deadline)
-        told = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
+        calls = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
         dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
         other_form = [] if plan.in_form else ["not in the paper's form"]
-        run.explain.note(Stage.TOOL_PLAN, (*told, *dropped, *other_form))
+        run.explain.note(Stage.TOOL_PLAN, (*calls, *dropped, *other_form))
         unused = {tool for name, tool in TOOLS.items() if name in self.missing}
         return replace(plan, calls=tuple(call for call in plan.calls if call.tool not in unused))
 
     async def _sections_of(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Return the sections that the question itself finds: the tools all need a photo."""
-        found = await evidence.find_pages(self.services, (query.question,), run)
+        passages = await evidence.find_pages(self.services, (query.question,), run)
         return await photo_tools.best_sections(
-            self.services, query, query.question, found, run, self.sections
+            self.services, query, query.question, passages, run, self.sections
         )
 
     async def _use_tools(
@@ -152,14 +152,14 @@ class WikiPrfPipeline:
             async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
                 search = await self.reasoner.describe(query, call.content, deadline)
             run.explain.note(Stage.CAPTION, search)
-            found = await photo_tools.described(services, search, run, self.articles)
+            passages = await photo_tools.described(services, search, run, self.articles)
         else:
             search = query.question
             things = await photo_tools.grounded(services, photo, call.content, whole, run, self.articles)
             run.explain.note(Stage.CROP_SEARCH, (f"{call.tool}: {thing.name}" for thing in things))
-            found = await photo_tools.article(services, things, run)
-        best = await photo_tools.best_sections(services, query, search, found, run, self.sections)
-        run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(found)} sections")
+            passages = await photo_tools.article(services, things, run)
+        best = await photo_tools.best_sections(services, query, search, passages, run, self.sections)
+        run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(passages)} sections")
         return best
 
     async def _filter(self, query: Query, plan: ToolPlan, gathered: Gathered, run: Run) -> str | None:

@@ -79,8 +79,8 @@ def plan_in_form(text: str) -> tuple[ToolCall, ...] | None:
     """The calls of `<think>…</think><tool>…</tool>`, at most `MOST_CALLS`; None unless every line is one."""
     lines = [line for line in (_tagged(text, "tool") or "").splitlines() if line.strip()]
     calls = [_call(line) for line in lines[: MOST_CALLS + 1]]
-    kept = tuple(call for call in calls if call is not None)
-    return kept if kept and len(kept) == len(lines) <= MOST_CALLS else None
+    valid = tuple(call for call in calls if call is not None)
+    return valid if valid and len(valid) == len(lines) <= MOST_CALLS else None
 
 
 def knowledge_in_form(text: str) -> str | None:
@@ -90,10 +90,10 @@ def knowledge_in_form(text: str) -> str | None:
 
 def _tagged(text: str, name: str) -> str | None:
     """Thoughts in their tags, then this pair, and no other tag; anything but a tag may follow it."""
-    found = [(match.group(), match.start(), match.end()) for match in _TAG.finditer(text)]
-    if [tag for tag, _, _ in found] != ["<think>", "</think>", f"<{name}>", f"</{name}>"]:
+    tags = [(match.group(), match.start(), match.end()) for match in _TAG.finditer(text)]
+    if [tag for tag, _, _ in tags] != ["<think>", "</think>", f"<{name}>", f"</{name}>"]:
         return None
-    (_, first, _), (_, _, thought), (_, begins, inside), (_, ends, _) = found
+    (_, first, _), (_, _, thought), (_, begins, inside), (_, ends, _) = tags
     if (text[:first] + text[thought:begins]).strip():
         return None
     return text[inside:ends].strip() or None
@@ -101,11 +101,11 @@ def _tagged(text: str, name: str) -> str | None:
 
 def _call(line: str) -> ToolCall | None:
     """`n. caption: …`, `n. grounding: …` or `n. flip`, in any case of letters; None if it is none of them."""
-    found = _LINE.fullmatch(line.rstrip())
-    name = found.group(1).lower() if found else ""
-    if found is None or name not in set(PhotoTool):
+    match = _LINE.fullmatch(line.rstrip())
+    name = match.group(1).lower() if match else ""
+    if match is None or name not in set(PhotoTool):
         return None
-    return call_of(PhotoTool(name), (found.group(2) or "").strip())
+    return call_of(PhotoTool(name), (match.group(2) or "").strip())
 
 
 def call_of(tool: PhotoTool, content: str) -> ToolCall | None:
@@ -147,8 +147,8 @@ _NOT_WANTED = re.compile(
 def read_plan(text: str) -> ToolPlan | None:
     """Return the calls of a plan, each once, in their order; None where nothing in it is a call."""
     lines = [line for line in _listed(_without_thoughts(text, _TOOLS)).splitlines() if line.strip()]
-    found = [call for line in lines if (call := read_call(line)) is not None]
-    calls = tuple(dict.fromkeys(found))[:MOST_CALLS]
+    every = [call for line in lines if (call := read_call(line)) is not None]
+    calls = tuple(dict.fromkeys(every))[:MOST_CALLS]
     if not calls:
         return None
     return ToolPlan(calls, len(lines) - len(calls), in_form=plan_in_form(text) is not None)
@@ -156,63 +156,63 @@ def read_plan(text: str) -> ToolPlan | None:
 
 def read_knowledge(text: str) -> str | None:
     """What the last pair of answer tags holds; None without one: what else is said may be no answer."""
-    said = _without_thoughts(text, _ANSWER)
-    marks = list(_ANSWER.finditer(said))[-2:]
+    words = _without_thoughts(text, _ANSWER)
+    marks = list(_ANSWER.finditer(words))[-2:]
     if [bool(mark.group(1)) for mark in marks] != [False, True]:
         return None
-    return said[marks[0].end() : marks[1].start()].strip() or None
+    return words[marks[0].end() : marks[1].start()].strip() or None
 
 
 def read_call(line: str) -> ToolCall | None:
     """The call that a line is, however marked; None if it is prose, or says that a tool is not wanted."""
     plain = " ".join(_MARKUP.sub(" ", visible(line)).split())
     for tool, pattern in _CALLS.items():
-        found = pattern.fullmatch(plain)
-        if found is not None:
-            return _with_argument(tool, found.group(1))
+        match = pattern.fullmatch(plain)
+        if match is not None:
+            return _with_argument(tool, match.group(1))
     return None
 
 
 def _with_argument(tool: PhotoTool, rest: str) -> ToolCall | None:
     """`rest`: what follows the tool's name. Only a flip needs no argument."""
-    found = _ARGUMENT.fullmatch(rest)
-    if found is None:
+    match = _ARGUMENT.fullmatch(rest)
+    if match is None:
         return ToolCall(tool) if tool is PhotoTool.FLIP and _HOW_TO_FLIP.fullmatch(rest) else None
-    said = _unwrapped(found.group(1) or found.group(2))
-    if _NOT_WANTED.fullmatch(said):
+    argument = _unwrapped(match.group(1) or match.group(2))
+    if _NOT_WANTED.fullmatch(argument):
         return None
-    if len(said) > CONTENT_CHARS:
-        said = said[: CONTENT_CHARS + 1].rpartition(" ")[0] or said[:CONTENT_CHARS]
-    return call_of(tool, said)
+    if len(argument) > CONTENT_CHARS:
+        argument = argument[: CONTENT_CHARS + 1].rpartition(" ")[0] or argument[:CONTENT_CHARS]
+    return call_of(tool, argument)
 
 
-def _unwrapped(said: str) -> str:
+def _unwrapped(text: str) -> str:
     """Without the brackets and quotes that hold all of it, and a keyword before them."""
     for _ in range(_MOST_BRACKETS):
-        said = _KEYWORD.sub("", said.strip(), count=1) if _KEYWORD.match(said.strip()) else said.strip()
-        closing = _BRACKETS.get(said[:1])
-        if closing is None or len(said) < 2 or not said.rstrip(".,;").endswith(closing):
+        text = _KEYWORD.sub("", text.strip(), count=1) if _KEYWORD.match(text.strip()) else text.strip()
+        closing = _BRACKETS.get(text[:1])
+        if closing is None or len(text) < 2 or not text.rstrip(".,;").endswith(closing):
             break
-        said = said.rstrip(".,;")[1:-1]
-    return said.strip()
+        text = text.rstrip(".,;")[1:-1]
+    return text.strip()
 
 
 def _without_thoughts(text: str, then: re.Pattern[str]) -> str:
     """Return what is said outside thoughts. One without an end ends where the tags of `then` begin."""
-    kept: list[str] = []
+    parts: list[str] = []
     start, thinking = 0, False
     for mark in _THOUGHTS.finditer(text):
         if mark.group(1):
             if not thinking:  # it was opened in the prompt
-                kept.clear()
+                parts.clear()
             start, thinking = mark.end(), False
         elif not thinking:
-            kept.append(text[start : mark.start()])
+            parts.append(text[start : mark.start()])
             start, thinking = mark.end(), True
     if thinking:
         begins = then.search(text, start)
         start = begins.start() if begins else len(text)
-    return "\n".join((*kept, text[start:]))
+    return "\n".join((*parts, text[start:]))
 
 
 def _listed(text: str) -> str:

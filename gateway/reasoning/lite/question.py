@@ -97,7 +97,7 @@ class ParsedQuestion:
     def asks_name(self, thing: Entity) -> bool:
         """Return whether nothing is asked but what the thing is: its name, or which one of its kind."""
         kinds = _KIND.findall(self.text)
-        known = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
+        stems = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
         text = _POLITE.sub("", self.text)
         asked_words = words(text)
         if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(asked_words[:1]):
@@ -105,7 +105,7 @@ class ParsedQuestion:
         if _OPEN_END.intersection(asked_words[-1:]):
             return False
         kind = _KIND_ASKED.match(" ".join(asked_words))
-        return bool(kind and kind[1] in _KINDS) or not content_stems(text) - known - _NAMING
+        return bool(kind and kind[1] in _KINDS) or not content_stems(text) - stems - _NAMING
 
 
 def parse_question(query: Query) -> ParsedQuestion:
@@ -140,8 +140,8 @@ def needs_photo(query: Query) -> bool:
 
 def topics(history: tuple[Turn, ...]) -> tuple[str, ...]:
     """Return names of what the turns were about, of their questions and answers; the newest turn's first."""
-    found = (name for turn in reversed(history) for name in _of_turn(turn))
-    return tuple(unique(found)[:_MOST_TOPICS])
+    every = (name for turn in reversed(history) for name in _of_turn(turn))
+    return tuple(unique(every)[:_MOST_TOPICS])
 
 
 def _of_turn(turn: Turn) -> Iterator[str]:
@@ -172,6 +172,6 @@ def search_queries(question: ParsedQuestion, printed: str | None) -> tuple[str, 
     if question.about in (About.NAMED, About.OTHER):
         return (question.text,)
     things = question.names if question.about is About.SPOKEN else (ENTITY,)
-    found = [f"{name} {question.text}" for name in things]
-    found += [f"{printed} {question.text}", printed] if printed else []
-    return tuple(unique((*found, *things)))
+    queries = [f"{name} {question.text}" for name in things]
+    queries += [f"{printed} {question.text}", printed] if printed else []
+    return tuple(unique((*queries, *things)))

@@ -48,8 +48,8 @@ def readable(photo_text: PhotoText) -> PhotoText:
 def print_passage(printed: PhotoText) -> ToRead:
     """The print, for the reader; what addresses the answerer is an order and says nothing of the thing."""
     lines = tuple(line for line in printed.lines if not orders_answer(line.text))
-    told = PhotoText(lines)
-    return ToRead(told.plain, "", CitationKind.PHOTO, tuple(line.box for line in lines))
+    text = PhotoText(lines)
+    return ToRead(text.plain, "", CitationKind.PHOTO, tuple(line.box for line in lines))
 
 
 def printed_name(printed: PhotoText) -> Entity | None:
@@ -77,10 +77,10 @@ def best_candidate(candidates: Sequence[Entity], printed: PhotoText) -> Entity |
     shown = "\n".join(line.text for line in printed.lines if line.score >= CLEAR)
     shares = {each.name: agreement(each.name, shown) or 0.0 for each in candidates}
     titled = printed_name(printed) is not None
-    kept = [
+    plausible = [
         each for each in candidates if shares[each.name] >= AGREES or each.probability >= SURE or not titled
     ]
-    return max(kept, key=lambda each: (shares[each.name] >= AGREES, each.probability), default=None)
+    return max(plausible, key=lambda each: (shares[each.name] >= AGREES, each.probability), default=None)
 
 
 def _may_name(line: TextLine) -> bool:
@@ -121,13 +121,13 @@ class Passages:
         passages = dict(self._passages(question, thing))
         if not passages:
             return None
-        found: list[Found] = []
+        answers: list[Found] = []
         for subject in self._subjects(question, thing):
             history = self.query.history if question.about is About.SPOKEN else ()
-            found += await self.read(
+            answers += await self.read(
                 question.text, tuple(passages.values()), subject, history, 1, self.deadline
             )
-        best = max(found, key=lambda each: each.probability, default=None)
+        best = max(answers, key=lambda each: each.probability, default=None)
         if best is None or not best.spoken.strip():
             return None
         index, passage = list(passages.items())[best.passage]
