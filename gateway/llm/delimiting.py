@@ -31,7 +31,7 @@ OURS_A_TOKEN = 3
 
 
 def tokens_at_most(text: str) -> int:
-    """Return an upper bound on its tokens. It is normalised first where that makes it longer: Qwen reads it so (NFC)."""
+    """Return an upper bound on its tokens. Qwen reads it normalised (NFC), which may make it longer."""
     size = len(text.encode("utf-8", "replace"))
     if not text.isascii():
         size = max(size, len(unicodedata.normalize("NFC", text).encode("utf-8", "replace")))

@@ -8,6 +8,7 @@ image search of the lite profile compares no vectors, and there the cut is of it
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from chassis.resilience.deadlines import Deadline
@@ -22,7 +23,8 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Query, Reply
 from gateway.steps import evidence, photo
-from gateway.steps.conclusion import Outcome, answered, out_of_time
+from gateway.steps.answering import answer_as_said
+from gateway.steps.conclusion import Outcome, answered
 from gateway.steps.photo import begin_image_search
 from gateway.thresholds import RetrievalLimits
 
@@ -91,15 +93,10 @@ class DirectRagPipeline:
 
 async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Retrieved, run: Run) -> Outcome:
     """Return what one call makes of all that was found, as it was said."""
-    generation = run.plan.generation
     context = Context(Route.RAG, evidence=results.evidence)
     run.explain.evidence(results.evidence)
-    run.keep(out_of_time(query.question, context))
     shown = (results.image_chars + results.page_chars) // CHARS_A_TOKEN
-    size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-    async with run.required(Stage.ANSWER, size) as deadline:
-        reply = await reasoner.answer_from(query, results, generation, deadline)
-    return answered(query.question, reply, context, None, run.failures, run.explain)
+    return await answer_as_said(partial(reasoner.answer_from, query, results), query, context, shown, run)
 
 
 IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000

@@ -10,6 +10,7 @@ The answer is given as it is said: nothing verifies it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import anyio
@@ -25,9 +26,10 @@ from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.reasoning.pieces import first_pieces, shortened
-from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
+from gateway.state import Context, Entity, Evidence, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered, out_of_time
+from gateway.steps.answering import answer_as_said
+from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
 from gateway.thresholds import Thresholds
@@ -93,8 +95,9 @@ class ThreeStepPipeline:
                 begun.cancel()
             pages = await self._find_pages(query, run)
             context = self._context(await begun.result(), pages, run)
-            reply = await self._answer(query, context, run)
-        return answered(query.question, reply, context, None, run.failures, run.explain)
+            shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
+            answer = partial(self.reasoner.answer, query, context)
+            return await answer_as_said(answer, query, context, shown, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Steps 1 and 2."""
@@ -155,15 +158,6 @@ class ThreeStepPipeline:
         run.explain.signal("image_top", near[0].probability if near else None)
         likely = fuse(near, self.thresholds)
         return Context(Route.RAG, next(iter(likely), None), PhotoText(), (*facts, *pages))
-
-    async def _answer(self, query: Query, context: Context, run: Run) -> Reply:
-        """Step 3, with the conversation."""
-        run.keep(out_of_time(query.question, context))
-        generation = run.plan.generation
-        shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
-        size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-        async with run.required(Stage.ANSWER, size) as deadline:
-            return await self.reasoner.answer(query, context, generation, deadline)
 
 
 async def search_groups(

@@ -10,6 +10,7 @@ given as it is said: nothing verifies it.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from contracts.answer import Route
@@ -22,9 +23,10 @@ from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query, Reply
+from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered, out_of_time
+from gateway.steps.answering import answer_as_said
+from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
 from gateway.thresholds import Thresholds
@@ -105,8 +107,11 @@ class WikiPrfPipeline:
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
-            reply = await self._answer(query, knowledge, context, run)
-        return answered(query.question, reply, context, None, run.failures, run.explain)
+            short = "refusals" in self.missing
+            answer = partial(self.reasoner.answer, query, knowledge, context, short=short)
+            reads = context.evidence if knowledge is None else ()
+            shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
+            return await answer_as_said(answer, query, context, shown, run)
 
     async def _plan(self, query: Query, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
@@ -174,14 +179,3 @@ class WikiPrfPipeline:
                 knowledge = await self.reasoner.filter(query, plan, gathered, deadline)
         run.explain.note(Stage.KNOWLEDGE_FILTER, knowledge or "as it was retrieved")
         return knowledge
-
-    async def _answer(self, query: Query, knowledge: str | None, context: Context, run: Run) -> Reply:
-        """Equation 9."""
-        run.keep(out_of_time(query.question, context))
-        generation = run.plan.generation
-        reads = context.evidence if knowledge is None else ()
-        shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
-        size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-        async with run.required(Stage.ANSWER, size) as deadline:
-            short = "refusals" in self.missing
-            return await self.reasoner.answer(query, knowledge, context, generation, deadline, short=short)
