@@ -293,11 +293,6 @@ class Reply:
     quoted: bool = False
 
     @property
-    def said(self) -> str:
-        """The answer with its remark."""
-        return f"{self.answer or ''} {self.remark}".strip()
-
-    @property
     def says_something(self) -> bool:
         """Return whether there is an answer at all; a blank one is none."""
         return bool(self.answer and self.answer.strip())

@@ -38,15 +38,12 @@ class Model(Protocol):
     @property
     def sees_photos(self) -> bool:
         """False only if the model is known to take text alone: photos are then left out of its prompts."""
-        ...
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
         """Return the reply to `prompt`, parsed."""
-        ...
 
     async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
         """Return the text that `prompt` asks for."""
-        ...
 
 
 class ModelByPrompt:
@@ -62,11 +59,9 @@ class ModelByPrompt:
         return self._usual.sees_photos
 
     async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
-        """See `Model`."""
         return await self._others.get(prompt.name, self._usual).complete(prompt, deadline)
 
     async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        """See `Model`."""
         return await self._others.get(prompt.name, self._usual).write(prompt, deadline)
 
 

@@ -30,16 +30,13 @@ class Pipeline(Protocol):
     @property
     def name(self) -> str:
         """Return what callers put into `pipeline`."""
-        ...
 
     @property
     def stage_graph(self) -> StageGraph:
         """The stages that it may go through, for planning."""
-        ...
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Return the outcome. Raises `LoreglassError` only when not even a refusal can be honest."""
-        ...
 
 
 def thresholds_of(pipeline: Pipeline) -> Thresholds | None:

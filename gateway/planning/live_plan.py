@@ -20,12 +20,10 @@ class NodeLoad(Protocol):
     @property
     def in_flight(self) -> int:
         """Questions being worked on."""
-        ...
 
     @property
     def busy(self) -> bool:
         """Return whether work that may turn out unneeded would be at others' cost."""
-        ...
 
 
 class FixedPlan:
@@ -79,28 +77,22 @@ class LivePlan(FixedPlan):
         self._level = 0
 
     def cuts_at(self, stage: Stage) -> Iterator[Cut]:
-        """See `FixedPlan`."""
         return (cut for cut in self._cuts if stage in cut.stages)
 
     def has_model(self, stage: Stage) -> bool:
-        """See `FixedPlan`."""
         return self._planner.estimates.has_model(stage)
 
     def asks_model(self, stage: Stage) -> bool:
-        """See `FixedPlan`."""
         return self._course.asks_model(stage, self.plan)
 
     def spares_model(self, stage: Stage) -> bool:
-        """See `FixedPlan`."""
         by_rule = stage in self._course.by_rule
         return self.has_model(stage) and not by_rule and not self.plan.by_model(stage)
 
     def fits(self, stage: Stage, work: Work, remaining_ms: float, *, by_model: bool) -> bool:
-        """See `FixedPlan`."""
         return self._planner.fits(stage, work, remaining_ms, self._node.in_flight, by_model=by_model)
 
     def fallback_ms(self, stage: Stage) -> float:
-        """See `FixedPlan`."""
         return self._planner.estimates.p90_ms(FALLBACK_STAGE[stage], load=self._node.in_flight)
 
     def revise(self, remaining_ms: float, done: Collection[Stage], at_ms: float, after: str = "") -> None:
@@ -124,7 +116,6 @@ class LivePlan(FixedPlan):
         return as_busy and remaining_ms >= self._whole_ms
 
     def observe(self, stage: Stage, work: Work, ms: float, *, by_model: bool) -> None:
-        """See `FixedPlan`."""
         if work.items:
             self._planner.estimates.observe(stage, work, ms, self._node.in_flight, by_model=by_model)
 

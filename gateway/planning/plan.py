@@ -68,12 +68,7 @@ class Plan:
         """Return whether the stage may ask the model, if it is one that does."""
         if stage is Stage.DRAFT:
             return self.model_draft
-        return self.model if stage in _LAST else self.steps_by_model
-
-    @property
-    def steps_by_model(self) -> bool:
-        """Return whether the steps between draft and answer may ask the model."""
-        return self.model and self.model_steps
+        return self.model and (self.model_steps or stage in _LAST)
 
 
 _LAST = frozenset({Stage.ANSWER, Stage.JUDGE})

@@ -39,7 +39,6 @@ class Read(Protocol):
         deadline: Deadline,
     ) -> Sequence[Found]:
         """What in the passages answers the question, best first. Raises what calls to services raise."""
-        ...
 
 
 class Reasoner(Protocol):
@@ -47,11 +46,9 @@ class Reasoner(Protocol):
 
     def drafts(self, query: Query) -> bool:
         """Return whether this reasoner can draft for the question: a model needs a photo that it sees."""
-        ...
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
         """Return a follow-up question in words that need no conversation."""
-        ...
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
@@ -60,7 +57,6 @@ class Reasoner(Protocol):
 
         `domain`: the question's, if it is known by now. `seek` is told early what to search pictures for.
         """
-        ...
 
     async def select_entity(
         self,
@@ -71,13 +67,11 @@ class Reasoner(Protocol):
         deadline: Deadline,
     ) -> Entity | None:
         """Return the candidate that the question is about and that is really there, or None (3.4.4)."""
-        ...
 
     async def next_hop(
         self, query: Query, draft: Draft, context: Context, deadline: Deadline
     ) -> tuple[str, ...]:
         """Sub-queries that only the evidence in hand makes possible (the second hop); usually none."""
-        ...
 
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
@@ -86,4 +80,3 @@ class Reasoner(Protocol):
 
         `generation` bounds what a model reads and writes for it.
         """
-        ...

@@ -55,7 +55,6 @@ class SoundDecoders:
     """Decodes untrusted sound in processes that are killed when no caller waits."""
 
     def __init__(self, at_once: int, on_end: OnEnd = lambda _what, _why: None) -> None:
-        """See `Decoders`."""
         self._decoders = Decoders(PROGRAM, at_once, on_end)
         self.check = self._decoders.check
         self.close = self._decoders.close

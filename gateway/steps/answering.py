@@ -21,13 +21,11 @@ class Answering(Protocol):
 
     def rewrite(self, query: Query, deadline: Deadline) -> Awaitable[str]:
         """Return a follow-up question in words that need no conversation."""
-        ...
 
     def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Awaitable[Reply]:
         """Return the answer that the evidence supports."""
-        ...
 
 
 async def answer_from(

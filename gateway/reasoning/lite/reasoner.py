@@ -59,7 +59,6 @@ class LiteReasoner:
         return True
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
-        """See the port."""
         return parse_question(query).text
 
     async def draft(
