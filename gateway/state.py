@@ -53,7 +53,7 @@ class TextLine:
 
 @dataclass(frozen=True, slots=True)
 class PhotoText:
-    """What OCR read, in reading order; `left_out`: lines that it found and did not read."""
+    """The lines that OCR read, in reading order; `left_out`: lines that it found and did not read."""
 
     lines: tuple[TextLine, ...] = ()
     left_out: int = 0
@@ -128,14 +128,14 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GenerationBudget:
-    """What a model may read and write for one answer; `answer_tokens` at most, evidence in characters."""
+    """The most that a model reads and writes for one answer, in characters of evidence and in tokens."""
 
     answer_tokens: int = 288
     evidence_chars: int = 2_000
 
 
 class Tool(StrEnum):
-    """What QA-Dragon's tool router chooses between (section 3.3)."""
+    """The tools that QA-Dragon's tool router chooses from (section 3.3)."""
 
     IMAGE_SEARCH = "image_search"
     TEXT_SEARCH = "text_search"
@@ -143,7 +143,7 @@ class Tool(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DomainGuess:
-    """What the domain router says: the likeliest domain and its probability; None where it was not asked."""
+    """The domain router's likeliest domain and its probability; None if it was not asked."""
 
     domain: Domain | None = None
     probability: float = 0.0
@@ -274,7 +274,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the reasoner says: `answer` None means that it does not know.
+    """A reasoner's reply: `answer` None means that it does not know.
 
     `confidence` in 0..1; None if the model's server reports no token probabilities.
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
@@ -300,7 +300,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What verification found: `refusal` names the check that refused, None when the answer stands.
+    """The result of verification: `refusal` names the check that refused, None when the answer stands.
 
     `verification`: whether the verifier checked it.
     """
@@ -319,7 +319,7 @@ def reason_of(failure: ErrorKind) -> Reason:
 
 
 class Unverified(StrEnum):
-    """What becomes of an answer that was to be checked and could not be: refused, or said with a caution."""
+    """The treatment of an answer that could not be checked: refuse it, or say it with a caution."""
 
     REFUSE = "refuse"
     SAY = "say"

@@ -66,7 +66,7 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ListChange:
-    """How `Store.append` changes a list besides its new item: a head, and then the newest `most` items.
+    """The change of a list by `Store.append`: it keeps a head, and then the newest `most` items.
 
     `head`: the new head; None leaves it as it is, empty at first. `create`: begin a list if there is none.
     """

@@ -16,7 +16,7 @@ VERSION = "version"
 
 
 class Risk(StrEnum):
-    """How many wrong answers are accepted for more right ones. Figures: docs/quality.md."""
+    """The balance between wrong answers and refusals. Figures: docs/quality.md."""
 
     CAREFUL = "careful"
     BALANCED = "balanced"
@@ -90,7 +90,7 @@ def load_thresholds(path: Path | None = None, risk: Risk = Risk.BALANCED) -> Thr
 
 @dataclass(frozen=True, slots=True)
 class RetrievalLimits:
-    """How much is looked at: candidates, crops, hits, chunks; what of a search is kept unranked.
+    """The numbers of candidates, crops, hits and chunks, and of results that stay whatever their rank.
 
     `chunks_to_judge`: how many of the reranked chunks its second, costlier model reads (the cascade's K1).
     """

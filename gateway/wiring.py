@@ -40,7 +40,7 @@ from gateway.thresholds import load_thresholds
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What the routes need. `checks`: what readiness exercises, by name.
+    """The parts that routes use. `checks`: of readiness, by name.
 
     `model`: its name and abilities, as far as they are known.
     """

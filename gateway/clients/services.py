@@ -77,7 +77,7 @@ _TEXT_CHARS = 2_000
 
 @dataclass(slots=True)
 class _TakesTexts:
-    """Whether image search takes texts, cached until a time on the deadlines' clock."""
+    """A cached flag: image search takes texts. Until a time on the deadlines' clock."""
 
     value: bool = False
     until: float = -math.inf

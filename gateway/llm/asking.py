@@ -59,7 +59,7 @@ def question_tokens(query: Query, options: VlmOptions) -> int:
 
 
 def _untrusted(query: Query, options: VlmOptions) -> tuple[str, str, str]:
-    """What others wrote: wishes, conversation and question, each within its share of the model's window."""
+    """Return wishes, conversation and question, each within its share of the model's window."""
     question = within_tokens(harmless(query.question).strip(), options.window.question)
     return _instructions(query, options), _conversation(query, options), question
 

@@ -24,7 +24,7 @@ from gateway.reasoning.calls import count_calls
 
 @dataclass(frozen=True, slots=True)
 class VlmEndpoint:
-    """Where the model is served. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
+    """The server of a model. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
 
     An empty `model` means the first that is listed there.
     `refresh_s`: after that, the server's abilities are asked for again. `context`: the tokens that prompts
@@ -96,7 +96,7 @@ CallObserver = Callable[[VlmCall], None]
 
 @dataclass(slots=True)
 class Progress:
-    """What is known of a call while it runs."""
+    """The state of a call while it runs."""
 
     prompt: str
     started: float
@@ -134,7 +134,7 @@ def chat_span(url: str, body: Mapping[str, Any], prompt: str) -> AbstractContext
 
 
 def tell_cost(call: Span, usage: Usage | None, first_token_s: float | None) -> None:
-    """What the reply took, as far as the server told."""
+    """Add the cost of the reply, as far as the server reports it."""
     if usage is not None:
         call.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
         call.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)

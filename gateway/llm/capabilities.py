@@ -21,7 +21,7 @@ _THINKING_SHARE = 8  # of a small context, no more than this part is for thought
 
 
 class Photos(StrEnum):
-    """How many photos the model takes in one request."""
+    """The number of photos that the model takes in one request."""
 
     UNKNOWN = "unknown"
     NONE = "none"
@@ -176,7 +176,7 @@ class ServerFeatures:
 
     @property
     def masks_probabilities(self) -> bool:
-        """Whether log probabilities are only of what a schema allows; before a probe, whether they may be."""
+        """Return whether log probabilities are, or before a probe may be, only of what a schema allows."""
         current = self.current()
         return current.masked if self.probed else current.form.has_grammar
 

@@ -329,7 +329,7 @@ class VlmClient:
 
 
 def _is_object(text: str) -> bool:
-    """Whether `text` is an object and nothing else; grammars let control characters into its strings."""
+    """Return whether `text` is just an object; grammars let control characters into its strings."""
     try:
         return isinstance(json.loads(text, strict=False), dict)
     except (ValueError, RecursionError):

@@ -44,7 +44,7 @@ class _Kind(StrEnum):
 
 
 class _ByGrammarOnly(BaseModel):
-    """What no model writes of itself."""
+    """A reply that no model writes by itself."""
 
     kind: _Kind
 
@@ -147,7 +147,7 @@ def _held(form: SchemaForm, text: str) -> SchemaForm:
 
 
 def _is_masked(reply: Written) -> bool:
-    """Whether what the schema forced was told as probable: the model would have written another word."""
+    """Return whether the word that the schema forced is reported as probable; the model would write another."""
     probabilities = [token.probability for token in reply.tokens or ()]
     return bool(probabilities) and sum(probabilities) / len(probabilities) > 0.5
 

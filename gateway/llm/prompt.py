@@ -142,7 +142,7 @@ def prompt_text(name: str) -> PromptText:
 
 
 def short_name(name: str) -> str:
-    """What a prompt is called in metrics and in a request's schema: the name without its pipeline's."""
+    """Return the name without its pipeline's, for metrics and a request's schema."""
     return name.rpartition("/")[2]
 
 
@@ -155,7 +155,7 @@ _TEMPLATE_TOKENS = 96
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What the model takes in one call, in tokens: `context` with the reply, of which a photo takes `photo`.
+    """The model's limits of one call, in tokens: `context` with the reply, of which a photo takes `photo`.
 
     Shares of it bound what comes before the evidence, whatever its script; evidence gets what is left.
     """
@@ -179,7 +179,7 @@ class Window:
         return _TEMPLATE_TOKENS + photos * self.photo + prompt.text_tokens
 
     def left(self, prompt: Prompt[Any] | TextPrompt) -> int:
-        """What the prompt could still hold beside its longest reply; less than 0 if it holds too much."""
+        """Return the room beside the prompt and its longest reply; less than 0 if the prompt is too long."""
         return self.context - self.reads(prompt) - prompt.max_tokens
 
     def fitted(
@@ -193,7 +193,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class VlmOptions:
-    """What the gateway may set.
+    """The limits that the gateway may set.
 
     `evidence`, `history_*`: what a prompt may hold, in characters (about four a token), where `window`
     has room for it, of which the conversation takes no more than `history_share`.

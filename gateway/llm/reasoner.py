@@ -33,7 +33,7 @@ from gateway.state import Context, Draft, Entity, Evidence, GenerationBudget, Ph
 
 
 class Model(Protocol):
-    """What reasoners ask; raises what `VlmClient` raises."""
+    """The interface that reasoners call; raises what `VlmClient` raises."""
 
     @property
     def sees_photos(self) -> bool:

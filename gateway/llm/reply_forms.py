@@ -23,7 +23,7 @@ from pydantic_core import from_json
 
 
 class SchemaForm(StrEnum):
-    """How a server is told what to write."""
+    """The ways to tell a server what to write."""
 
     SCHEMA = "json_schema"
     """Guided decoding, without lengths and ranges: some grammars refuse them, others cut sentences there."""

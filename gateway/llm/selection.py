@@ -71,7 +71,7 @@ def _print_says(entity: Entity, photo_text: PhotoText) -> float | None:
 
 
 def _is_unlabelled(entity: Entity) -> bool:
-    """Whether it is of a kind that seldom carries its name, so that stray words do not contradict it."""
+    """Return whether things of its kind seldom carry their names: stray words do not contradict it."""
     return any(_UNLABELLED & content_stems(value) for _, value in entity.attributes)
 
 

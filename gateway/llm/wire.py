@@ -108,7 +108,7 @@ class PromptDetailsWire(Wire):
 
 
 class UsageWire(Wire):
-    """What the call cost."""
+    """The tokens of the call."""
 
     prompt_tokens: Count
     completion_tokens: Count = 0

@@ -1,4 +1,4 @@
-"""How long a stage takes just now: what was observed, in terms of what an idle node would take.
+"""Live estimates of stage times, as ratios to the times on an idle node.
 
 Per stage and load level there is a histogram of ratios observed / expected, so that one serves calls of
 every size.
@@ -150,7 +150,7 @@ class Estimates:
         return max(ratios.p50 * idle, min(ratios.p90 * idle, longest))
 
     def ratios(self, stage: Stage, load: int = 1, *, by_model: bool = True) -> Ratios:
-        """How a call's time compares with that on an idle node.
+        """Return the ratios of a call's time to that on an idle node.
 
         A level that has not seen enough borrows from the nearest that has (of two, from the busier one), and
         no level is quicker than one with less load.

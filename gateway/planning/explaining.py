@@ -1,4 +1,4 @@
-"""What a question's reply can tell about how it came about, for those who measure (`Experiment.explain`).
+"""The explanation of a reply, for measurements (`Experiment.explain`).
 
 An explanation goes into the reply that asked for it and nowhere else: it is never stored, logged or traced.
 """
@@ -37,7 +37,7 @@ class Explaining:
             self._signals[name] = value
 
     def note(self, stage: Stage, text: str | Iterable[str]) -> None:
-        """What a stage came to, in words; several are put together only where somebody listens."""
+        """Note the result of a stage in words; several are joined only if an explanation is wanted."""
         if self.asked_for and len(self._notes) < MAX_NOTES:
             words = text if isinstance(text, str) else "; ".join(text)
             self._notes.append(Note(stage=stage.value, text=_sendable(words or "none", NOTE_CHARS)))
@@ -54,12 +54,12 @@ class Explaining:
             self._proposed = None if text is None else _sendable(text, TEXT_CHARS)
 
     def evidence(self, items: Sequence[Evidence]) -> None:
-        """What the answer is made from, best first; replaces what was told before."""
+        """Set the evidence of the answer, best first; it replaces earlier evidence."""
         if self.asked_for:
             self._evidence = [_seen(item) for item in items[:MAX_EVIDENCE]]
 
     def found(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
-        """What a search brought, best first."""
+        """Add the results of a search, best first."""
         if self.asked_for:
             room = MAX_FOUND - len(self._found)
             self._found += [_result(stage, result) for result in islice(results, room)]

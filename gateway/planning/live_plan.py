@@ -15,7 +15,7 @@ from gateway.planning.stages import FALLBACK_STAGE, Stage
 
 
 class NodeLoad(Protocol):
-    """How busy this node is."""
+    """The load of this node."""
 
     @property
     def in_flight(self) -> int:

@@ -1,4 +1,4 @@
-"""Who shares which card: the plan that `loreglass plan` wrote, and the gateway's part in keeping it.
+"""The placement of models on cards, as `loreglass plan` wrote it, and the gateway's part in keeping it.
 
 An L40S cannot be cut into slices (no MIG), so a burst of reranking would take the decoder's time: at most
 `burst_ms` expected GPU milliseconds of the small models' work are on a card at once, in deadline order.
@@ -57,7 +57,7 @@ class PlacementPlan:
             raise WrongSettings(f"The placement plan cannot be used: {what}.") from error
 
     def to_json(self) -> str:
-        """What `parse` reads, without a space, which every reader of environment files takes as it is."""
+        """Return the JSON that `parse` reads, without spaces, for environment files."""
         return TypeAdapter(PlacementPlan).dump_json(self).decode()
 
 
@@ -83,7 +83,7 @@ class Cards:
         return None if share is None or share.gpu is None else self._gates[share.gpu]
 
     def weight_ms(self, service: str, items: int = 1) -> float:
-        """How long a call of `items` is expected to keep its card busy, milliseconds; 0 without a card."""
+        """Return the expected milliseconds of its card for a call of `items`; 0 without a card."""
         share = self._plan.services.get(service)
         if share is None or share.gpu is None:
             return 0.0
@@ -91,7 +91,7 @@ class Cards:
 
 
 def compare(plan: PlacementPlan, infos: Mapping[str, Info]) -> dict[str, str]:
-    """What is not as planned, a sentence for each such service. `infos`: what the services say, by name."""
+    """Return a sentence for each service that is not as planned. `infos`: the services' `/info`, by name."""
     differences = {name: _difference(name, plan.services.get(name), info) for name, info in infos.items()}
     return {name: sentence for name, sentence in differences.items() if sentence}
 

@@ -12,7 +12,7 @@ from gateway.thresholds import RetrievalLimits
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is done at most, full by default.
+    """The most that is done, full by default.
 
     `speculate`: search the whole photo beside the draft, before it is known whether that is needed.
     `crops`: 0 also spares finding what to crop. `sub_queries`: at 1 the question is not split.
@@ -57,7 +57,7 @@ class Plan:
         return GenerationBudget(answer_tokens=self.answer_tokens, evidence_chars=self.evidence_chars)
 
     def share_of_evidence(self, most: int) -> int:
-        """What is left of a pipeline's own budget, in its unit: the ladder takes the same share of it."""
+        """Return the rest of a pipeline's own budget, in its unit: the ladder takes the same share of it."""
         return min(most, most * self.evidence_chars // FULL.evidence_chars)
 
     def share_of_hits(self, most: int) -> int:
@@ -198,7 +198,7 @@ class StageGraph:
         return plan.judge and plan.model if stage is Stage.JUDGE else True
 
     def asks_model(self, stage: Stage, plan: Plan) -> bool:
-        """Whether the stage is the model's, where there is one: no rule's, nor the pocket reasoner's."""
+        """Return whether the model does the stage, if there is one, and not a rule or the lite reasoner."""
         return plan.by_model(stage) and stage not in self.by_rule
 
     def work(self, stage: Stage, plan: Plan) -> Work:

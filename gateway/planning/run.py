@@ -116,7 +116,7 @@ class Run:
 
     @property
     def degraded(self) -> list[str]:
-        """What was done without or done less of, in that order: stages that failed, and the plan's cuts."""
+        """The names of stages that failed and of the plan's cuts, in their order."""
         return list(self._degraded)
 
     def elapsed_ms(self) -> float:
@@ -219,7 +219,7 @@ class Run:
         await self._on_event(TranscriptEvent(text=words))
 
     async def tell_identified(self, name: str) -> None:
-        """What the photo shows is certain: whoever listens may be told before there is an answer."""
+        """Send the name of the thing in the photo, which is certain, before there is an answer."""
         self.identified, self.identified_ms = name, self.elapsed_ms()
         await self._on_event(IdentifiedEvent(entity=name, sentence=f"This is {name}."))
 
@@ -242,7 +242,7 @@ class Run:
         return self.planning.asks_model(stage)
 
     def note_cuts(self, stage: Stage) -> bool:
-        """What the plan has given up of a stage counts when the stage's turn comes. Whether there is any.
+        """Note the plan's cuts of a stage whose turn has come. Return whether there are any.
 
         A step that was to be the model's, and is not, is named itself.
         """

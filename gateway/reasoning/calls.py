@@ -1,4 +1,4 @@
-"""What one question asked of the model, and what it had to do without: noted where calls are made."""
+"""The model calls of one question, and the services that it did without, noted where calls are made."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ _COUNTED: ContextVar[ModelCalls | None] = ContextVar("model_calls", default=None
 
 @contextmanager
 def calls_counted(*, keep: bool = False) -> Iterator[ModelCalls]:
-    """What the body asks of the model. Tasks that it starts count in the same place, other questions not.
+    """Count the model calls of the body and of tasks that it starts, not those of other questions.
 
     `keep`: words too, of the first `MOST_KEPT` calls.
     """

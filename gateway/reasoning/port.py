@@ -1,4 +1,4 @@
-"""What the pipeline asks of a reasoner: a VLM or, in the pocket profile, an adapter of the reader service."""
+"""The interface of a reasoner: a VLM or, in the lite profile, an adapter of the reader service."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -38,7 +38,7 @@ class Read(Protocol):
         top_n: int,
         deadline: Deadline,
     ) -> Sequence[Found]:
-        """What in the passages answers the question, best first. Raises what calls to services raise."""
+        """Return the answers in the passages, best first. Raises what calls to services raise."""
 
 
 class Reasoner(Protocol):

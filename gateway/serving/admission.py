@@ -83,7 +83,7 @@ class AdmissionLimits:
 
 @dataclass(slots=True, eq=False)
 class _Ticket:
-    """What one who waits holds: `decided` is set once `entered_at` or `refusal` is."""
+    """The ticket of a waiting question: `decided` is set once `entered_at` or `refusal` is."""
 
     entry: Entry
     since: float
@@ -327,7 +327,7 @@ class FairQueue:
             self._forget_if_gone(claim)
 
     def places_until(self, entry: Entry) -> float:
-        """How many places must come free until `entry`, were it to wait, has one, if nobody else comes."""
+        """Return the number of places that must come free until `entry` has one, if nobody else comes."""
         line = self._lines[entry.priority].get(entry.tenant, [])
         nth = bisect_left(line, entry) + 1
         held = self._held[entry.claim]

@@ -1,4 +1,4 @@
-"""Who is asking: the tenant and its priority come from the caller's key, never from what it says of itself.
+"""Callers: the tenant and its priority come from the caller's key, never from what it says of itself.
 
 The keys file is TOML, an entry a key: `loreglass key new` prints one. Revoke a key by removing its entry; the
 file is read again when it changes. It holds digests only, and neither keys nor digests are ever logged.
@@ -36,7 +36,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and how soon the answer is wanted. `operator`: who may also look after the index."""
+    """A caller and its priority. `operator`: it may also administer the index."""
 
     tenant: str
     priority: Priority
@@ -73,7 +73,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class _Grant:
-    """What a key is for. `priority`: the highest that it may ask for."""
+    """The digest of a key, and its caller with the highest priority that it may ask for."""
 
     sha256: str
     caller: Caller
@@ -118,7 +118,7 @@ class KeysFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Grants:
-    """What the file says, by a key's prefix and by a tenant's name."""
+    """The content of the file, by a key's prefix and by a tenant's name."""
 
     keys: Mapping[str, _Grant] = field(default_factory=dict)
     quotas: Mapping[str, Quota] = field(default_factory=dict)
@@ -155,7 +155,7 @@ class Keys:
         return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
 
     def caller(self, authorization: str | None, wanted: str | None, *, local: bool = False) -> Caller:
-        """Who sends these two headers, `Authorization` and `headers.PRIORITY`.
+        """Return the caller of a request with these headers, `Authorization` and `headers.PRIORITY`.
 
         `local`: it runs on this machine.
 

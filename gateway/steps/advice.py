@@ -1,4 +1,4 @@
-"""What a wearer can do about a refusal, in a sentence that is spoken after it."""
+"""Advice after a refusal, in one spoken sentence."""
 
 from collections.abc import Sequence
 

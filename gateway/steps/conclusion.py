@@ -57,7 +57,7 @@ CAUTION = "I could not check this."
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the person hears, and why. `confidence`: None if nothing was measured.
+    """The answer or refusal, and its reason. `confidence`: None if nothing was measured.
 
     `refused_by`: the check that an answer in hand did not pass. `remark`: what is said of the
     answer behind it. `verification`: of an answer, whether it was checked. `closest`: of a refusal, the

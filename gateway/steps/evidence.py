@@ -161,7 +161,7 @@ def _tail(sentences: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What a search is for. `question` ranks what `queries` find; `photo`: what it is about, if it is."""
+    """The purpose of a search. `question` ranks the results of `queries`; `photo`: its subject, if any."""
 
     question: str
     queries: tuple[str, ...]

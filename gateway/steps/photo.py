@@ -1,4 +1,4 @@
-"""What services find out about the photo: its print, the things it shows, and the question's domain."""
+"""Stages on the photo: its print, the things it shows, and the question's domain."""
 
 from asyncio import TaskGroup
 from collections.abc import Awaitable, Callable

@@ -89,7 +89,7 @@ async def verify(
 
 
 def _in_doubt(verdict: Verdict | None, thresholds: Thresholds, verification: Verification) -> Verdict:
-    """What an answer is worth without a check: no more than the least with which the checks let one stand."""
+    """Return the verdict on an answer without a check: at most the least probability that checks accept."""
     least = min(thresholds.supported, thresholds.judged)
     probability, refusal = (verdict.probability, verdict.refusal) if verdict else (least, None)
     return Verdict(min(probability, least), refusal, verification)
@@ -105,7 +105,7 @@ async def check(
     explain: Explaining,
     deadline: Deadline,
 ) -> Verdict:
-    """What the verifier says of the answer, of the evidence that it quotes, and of its models' certainty."""
+    """Return the verifier's verdict on the answer, the evidence it quotes, and its model's certainty."""
     texts = quoted_texts(reply, context)
     name = context.entity.name if context.entity else None
     white_box = WhiteBox(

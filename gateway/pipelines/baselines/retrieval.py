@@ -12,14 +12,14 @@ from gateway.state import Entity, Evidence
 from gateway.steps import evidence
 
 HEADING_CHARS = 100
-"""What is shown of a title."""
+"""The characters of a title in a prompt."""
 _FENCE_CHARS = 40
 """A piece of evidence costs so much beside its text and title."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What the searches brought, in their order.
+    """The results of the searches, in their order.
 
     `things`: what image search took the photo for; `records`: what is known of them; `pages`: what pages say.
     """
@@ -74,7 +74,7 @@ def _beside_chars(piece: Evidence) -> int:
 
 
 def known_things(hits: Sequence[Entity], run: Run, similar_from: float = 0.0) -> Retrieved:
-    """What image search found and is alike enough, with the attributes of each as sentences, in its order.
+    """Return the hits that are alike enough, with the attributes of each as sentences, in their order.
 
     `similar_from`: a cosine; of a hit without one, a probability. Signal: `image_top`, the highest
     probability, alike enough or not.

@@ -81,7 +81,7 @@ _NOT_HELD = (*_MODEL_FAILED, Reason.NO_EVIDENCE)
 
 @dataclass(frozen=True, slots=True)
 class Prefetched:
-    """What is worked out beside the draft."""
+    """Results that are worked out beside the draft."""
 
     photo_text: Prefetch[PhotoText]
     domain: Prefetch[DomainGuess]
@@ -271,7 +271,7 @@ class LoreglassPipeline:
     async def _find(
         self, query: Query, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run
     ) -> Context:
-        """What is known of the thing and what pages say, best first; a second hop if one opens (3.5, 3.6)."""
+        """Return facts of the thing and pages, best first; with a second hop if one opens (3.5, 3.6)."""
         facts = tuple(evidence.entity_evidence(entity)) if entity else ()
         queries = self._fuse(query, draft, entity)
         request = SearchRequest(query.question, queries, entity, query.photo)
@@ -303,7 +303,7 @@ class LoreglassPipeline:
     async def _search_and_rank(
         self, request: SearchRequest, facts: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
     ) -> tuple[Evidence, ...]:
-        """What is known and what pages say, with the reranker's scores. `stages`: of search and ranking."""
+        """Return facts and pages with the reranker's scores. `stages`: of search and ranking."""
         search, rank = stages
         pages: tuple[Evidence, ...] = ()
         if "text-search" not in self.missing:

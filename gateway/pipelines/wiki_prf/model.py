@@ -128,7 +128,7 @@ def plan_prompt(query: Query, options: VlmOptions) -> TextPrompt:
 
 
 def _harmless(written: str) -> str:
-    """What the model wrote, to be shown to it again: of all tags in it those of the plan's form are left."""
+    """Return the model's words to be shown to it again: of tags only those of the plan's form are left."""
     return "".join(
         piece if _TAGS.fullmatch(piece) else harmless(piece) for piece in _TAGS.split(written) if piece
     )

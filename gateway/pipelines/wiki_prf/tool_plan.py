@@ -155,7 +155,7 @@ def read_plan(text: str) -> ToolPlan | None:
 
 
 def read_knowledge(text: str) -> str | None:
-    """What the last pair of answer tags holds; None without one: what else is said may be no answer."""
+    """Return the content of the last pair of answer tags; None without one."""
     words = _without_thoughts(text, _ANSWER)
     marks = list(_ANSWER.finditer(words))[-2:]
     if [bool(mark.group(1)) for mark in marks] != [False, True]:

@@ -1,4 +1,4 @@
-"""How long each stage takes on an idle node: the figures that planning starts from, before it has seen any.
+"""Stage times on an idle node: the figures that planning starts from, before it has observed any.
 
 A packaged file per kind of node; `loreglass plan` and `bench.node` read the same ones.
 """
@@ -22,7 +22,7 @@ _STRICT = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How much a stage is asked to do: photos, chunks or queries (0: nothing); for a model also tokens.
+    """The size of a stage's work: photos, chunks or queries (0: nothing); for a model also tokens.
 
     `extra_prompt_tokens`: beyond the stage's own prompt (evidence). `max_output_tokens`: None: the stage's.
     """
@@ -68,7 +68,7 @@ class ModelStage:
 
 @dataclass(frozen=True, slots=True)
 class VlmSpeed:
-    """What the model costs alone on its card: reading a photo, reading 1,000 tokens, writing one."""
+    """The model's times alone on its card: to read a photo, to read 1,000 tokens, to write one."""
 
     vision_ms: float = 130.0
     prefill_ms_per_1k: float = 48.0

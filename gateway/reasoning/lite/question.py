@@ -1,4 +1,4 @@
-"""What a question is about: the thing in view, one that it names, or one of the last turns."""
+"""The subject of a question: the thing in view, one that it names, or one of the last turns."""
 
 import re
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ _TELLING = 2
 
 
 class About(StrEnum):
-    """Where to find the thing that a question is about."""
+    """The place of the thing that a question is about."""
 
     VIEW = "the thing in view"
     NAMED = "a thing that it names"
