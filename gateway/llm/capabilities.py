@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
 from gateway.llm.reply_forms import SchemaForm
 
@@ -99,12 +100,15 @@ _SCHEMAS = {
     SchemaForm.WORDS: "not held, replies are asked for in labelled lines",
 }
 _THINKING = re.compile(r"chat_template_kwargs|enable_thinking", re.IGNORECASE)
-_LOGPROBS = re.compile(r"logprob", re.IGNORECASE)
-_USAGE = re.compile(r"stream_options|include_usage", re.IGNORECASE)
-_SEED = re.compile(r"\bseed\b", re.IGNORECASE)
-_SYSTEM = re.compile(
-    r"system (?:message|role|prompt)|role.{0,16}\bsystem\b|roles must alternate", re.IGNORECASE
-)
+_OPTIONAL = {
+    "logprobs": re.compile(r"logprob", re.IGNORECASE),
+    "usage": re.compile(r"stream_options|include_usage", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "system": re.compile(
+        r"system (?:message|role|prompt)|role.{0,16}\bsystem\b|roles must alternate", re.IGNORECASE
+    ),
+}
+"""Parts of a request, and how a server complains of each."""
 _FORM = re.compile(
     r"response_?format|json_?schema|json_object|schema|grammar|guided|structured|outlines", re.IGNORECASE
 )
@@ -142,14 +146,10 @@ def without(
     """
     if abilities.thinking is Thinking.SWITCHED_OFF and _THINKING.search(complaint):
         return replace(abilities, thinking=Thinking.ON)
-    if abilities.logprobs and _LOGPROBS.search(complaint):
-        return replace(abilities, logprobs=False)
-    if abilities.usage and _USAGE.search(complaint):
-        return replace(abilities, usage=False)
-    if abilities.seed and _SEED.search(complaint):
-        return replace(abilities, seed=False)
-    if abilities.system and _SYSTEM.search(complaint):
-        return replace(abilities, system=False)
+    for part, words in _OPTIONAL.items():
+        if getattr(abilities, part) and words.search(complaint):
+            changed: dict[str, Any] = {part: False}
+            return replace(abilities, **changed)
     if with_photo and abilities.sees_photos and is_about_images(complaint):
         return replace(abilities, photos=Photos.NONE)
     is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))

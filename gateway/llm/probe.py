@@ -147,7 +147,7 @@ def _held(form: SchemaForm, text: str) -> SchemaForm:
 
 
 def _is_masked(reply: Written) -> bool:
-    """Return whether the word that the schema forced is reported as probable; the model would write another."""
+    """Return whether the forced word is reported as probable; the model would have written another."""
     probabilities = [token.probability for token in reply.tokens or ()]
     return bool(probabilities) and sum(probabilities) / len(probabilities) > 0.5
 

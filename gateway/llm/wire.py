@@ -180,10 +180,6 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
             return
         if event:
             yield event
-    if (event := "\n".join(data).strip()) == "[DONE]":
-        return
-    if event:
-        yield event
     raise BrokenStream("it ended before its end mark")
 
 
@@ -202,6 +198,7 @@ async def _lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
                 raise BrokenStream("it is not UTF-8") from None
     if pending:  # some servers send no line end after their last line
         yield pending.decode("utf-8", "replace").rstrip()
+    yield ""  # ends the last event
 
 
 def read_chunk(event: str) -> ChunkWire | ErrorWire:
