@@ -21,7 +21,7 @@ from gateway.llm.prompt import (
     prompt_text,
     short_name,
 )
-from gateway.llm.reply_forms import described_lines
+from gateway.llm.reply_forms import described_lines, in_lines
 from gateway.llm.schemas import Structured, Understanding, in_words
 from gateway.state import Draft, Entity, Query, Turn
 
@@ -237,8 +237,15 @@ def prompt_of(
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
     question = question_text(query, options)
     user = (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}"))
-    in_lines = f"{lines.rstrip()}\n\n{question}"
-    return Prompt(short, system_text(), user, schema, max_tokens, text_tokens=tokens, in_lines=in_lines)
+    return Prompt(
+        short,
+        system_text(),
+        user,
+        schema,
+        max_tokens,
+        text_tokens=tokens,
+        in_lines=f"{lines.rstrip()}\n\n{question}",
+    )
 
 
 def _case(case: Case, schema: type[Structured], spell: Spell) -> str:
