@@ -1,5 +1,7 @@
 """The guards of this gateway: one before each service, one before the vision-language model."""
 
+from functools import partial
+
 from prometheus_client import CollectorRegistry, Gauge
 
 from chassis.resilience.breaker import Breaker
@@ -13,6 +15,10 @@ from gateway.planning.placement import Cards
 
 _MOST_WAITING = 64
 """Calls to one service that wait for others to end; several for each question in flight."""
+
+
+def _in_use_s(gate: Gate) -> float:
+    return gate.in_use / 1000
 
 
 class Guards:
@@ -31,7 +37,7 @@ class Guards:
                 registry=registry,
             )
             for gpu, gate in cards.gates.items():
-                in_use.labels(str(gpu)).set_function(lambda gate=gate: gate.in_use / 1000)
+                in_use.labels(str(gpu)).set_function(partial(_in_use_s, gate))
 
     def adaptive(self, name: str) -> Guard:
         """Return the guard of a service: it learns how many calls the service can have at once."""
