@@ -34,7 +34,7 @@ ILLEGAL_IMPORTS = [
     ("gateway-services", "gateway/state.py", "services.reranker"),
     ("gateway-services", "gateway/state.py", "evaluation"),
     ("gateway-services", "gateway/state.py", "loreglass_client"),
-    ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.lite.photo"),
+    ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.lite.reading"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),
     ("callers", "corpus/__init__.py", "gateway.state"),

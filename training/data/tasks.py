@@ -17,12 +17,11 @@ from evaluation.scoring.scored import case_of
 from gateway.llm.assembly import read_reply
 from gateway.llm.completion import Written
 from gateway.llm.delimiting import shown_pieces
-from gateway.llm.lines import in_lines
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reading import answer_of
+from gateway.llm.reply_forms import SchemaForm, in_lines
 from gateway.llm.schemas import Structured
-from gateway.llm.text import answer_of
 from gateway.pipelines.three_step.model import MOST_NUMBERS, Ranking, SearchPhrase
-from gateway.pipelines.wiki_prf.tags import knowledge_in_form
+from gateway.pipelines.wiki_prf.tool_plan import knowledge_in_form
 from loreglass_client.models import ModelCall
 from training.data.referee import Asked, Referee
 from training.data.turns import BrokenTurn, RunTurn, messages_of, run_identity

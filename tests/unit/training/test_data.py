@@ -12,7 +12,7 @@ from bench.node import LLAMA_ON_VLLM_0_10_2, ServerTraits
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.verdicts import Case, Judgement
 from evaluation.runs.store import RunError
-from gateway.llm.lines import in_lines
+from gateway.llm.reply_forms import in_lines
 from tests.unit.training.asked_runs import Question, asked_run, jpeg
 from training.data.building import Built, Plan, build
 from training.data.referee import MEMORY, Asked, NoJudgement, Referee
