@@ -41,6 +41,8 @@ Pool = Annotated[EnginePool[ImageSearchEngine], Depends(engine_pool)]
 Photos = Annotated[list[UploadFile], File()]
 
 PUBLISHED = "images"
+_RESERVE_MS = 60
+"""Verification stops so long before the deadline."""
 
 
 class EmbeddingsRequest(Message):
@@ -87,7 +89,7 @@ async def search_images(
     """Known things in all photos together, one hit an entity, by falling probability."""
     settings = _settings(request)
     uploads = await _read(images, settings.max_images)
-    with _wanted(deadline, settings.reserve_ms) as still_wanted:
+    with _wanted(deadline, _RESERVE_MS) as still_wanted:
         seen = await pool.run(
             lambda engine: engine.search(
                 [decode_rgb(data, max_side=settings.max_side) for data in while_wanted(uploads)],
@@ -108,7 +110,7 @@ async def search_by_text(
 
     `not_supported` where the engine has no text side; `takes` in `/info` tells.
     """
-    with _wanted(deadline, _settings(request).reserve_ms) as still_wanted:
+    with _wanted(deadline, _RESERVE_MS) as still_wanted:
         seen = await pool.run(
             lambda engine: engine.search_texts(body.texts, body.k, body.collection, still_wanted), deadline
         )

@@ -26,13 +26,6 @@ class Pooling(StrEnum):
     MEAN = "mean"
 
 
-class VectorFormat(StrEnum):
-    """How a server is asked to write vectors: numbers, or base64 of float32, a third as long."""
-
-    FLOAT = "float"
-    BASE64 = "base64"
-
-
 @dataclass(frozen=True, slots=True)
 class Instructions:
     """What is put before a text, as the model was trained with."""

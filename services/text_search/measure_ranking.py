@@ -13,8 +13,8 @@ from chassis.models.sentence_encoder import shared_sentence_encoder
 from chassis.vectors.edge import EdgeStore
 from services.text_search.app import BUILTIN_RANK_CONSTANT
 from services.text_search.engine import Passage, TextSearchEngine
+from services.text_search.engines.bm25 import Bm25TextSearch
 from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
-from services.text_search.engines.pocket import PocketTextSearch
 
 _PLACES = (1, 3, 5, 10)
 _PASSAGES_A_CALL = 64
@@ -39,7 +39,7 @@ def main(file: Path, questions: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = EdgeStore(Path(folder))
             encoder = shared_sentence_encoder()
-            engine = HybridTextSearch(store, encoder, options=options) if options else PocketTextSearch(store)
+            engine = HybridTextSearch(store, encoder, options=options) if options else Bm25TextSearch(store)
             places = [_place(found, passage_id) for found, passage_id in _found(engine, paragraphs, chosen)]
             store.close()
         shares = (sum(place <= most for place in places) / len(places) for most in _PLACES)

@@ -73,9 +73,9 @@ def engine(head: Path) -> Blip2DomainRouter:
     return opened(head)
 
 
-def opened(head: Path, model: str = "", reads_text: bool = False) -> Blip2DomainRouter:
+def opened(head: Path, model: str = "") -> Blip2DomainRouter:
     qformer, loaded = load_blip2(head, LABELS, model, CPU)
-    return Blip2DomainRouter(qformer.encode_questions, loaded, reads_text)
+    return Blip2DomainRouter(qformer.encode_questions, loaded)
 
 
 def jpeg(pixels: NDArray[np.uint8]) -> bytes:
@@ -199,14 +199,10 @@ def test_a_question_without_a_photo_is_classified_too(engine: Blip2DomainRouter)
     assert sum(probabilities) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_recognised_text_is_read_only_when_set_so(head: Path, engine: Blip2DomainRouter) -> None:
+def test_recognised_text_is_not_read(engine: Blip2DomainRouter) -> None:
     question, pixels = "What is this?", coloured(4, 77)
-    reading = opened(head, reads_text=True)
     plain = engine.classify(question, "", pixels)
     assert engine.classify(question, "the red tower", pixels) == plain
-    assert reading.classify(question, "", pixels) == plain
-    assert reading.classify(question, "the red tower", pixels) != plain
-    assert reading.classify(question, "the red tower " * 500, pixels) != plain
 
 
 def test_a_tuned_q_former_is_served_with_its_head(

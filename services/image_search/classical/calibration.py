@@ -110,7 +110,7 @@ def _overlap(first: tuple[float, float, float, float], second: tuple[float, floa
     return width * height / max(min(areas), 1e-9)
 
 
-DEFAULT_ARTEFACT = Path(__file__).parent.parent / "engines" / "pocket.npz"
+DEFAULT_ARTEFACT = Path(__file__).parent.parent / "engines" / "builtin.npz"
 FORMAT = 1
 SIGNALS = (*GEOMETRY, *PRINT)
 

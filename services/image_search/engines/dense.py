@@ -11,6 +11,7 @@ import numpy as np
 
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
+from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos
@@ -180,12 +181,6 @@ class DenseImageSearch:
             inliers=None,
             cosine=hit.score,
         )
-
-
-def drawn_pattern(side: int = 96) -> RGB:
-    """A coloured pattern to try an encoder with: (side, side, 3)."""
-    ramp = np.add.outer(np.arange(side), np.arange(side) * 2)
-    return np.asarray(ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255, np.uint8)
 
 
 def _entity(hit: ScoredPoint) -> str:

@@ -5,7 +5,6 @@ is given squares that we cut, since not every model looks at a photo's ends, or 
 """
 
 import base64
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -13,12 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
-from chassis.http.remote import RemoteServer
-from chassis.pixels import encode_jpeg
+from chassis.http.remote import RemoteServer, in_index_order, unit_vector
+from chassis.pixels import drawn_pattern, encode_jpeg
 from services.image_search.engine import RGB, Floats
-from services.image_search.engines.dense import drawn_pattern
 from services.image_search.views import ENDS_ABOVE, square_views
 
 AT_ONCE = 8
@@ -60,7 +56,7 @@ class _Adapter:
     path: str
     body: Callable[[Sequence[str], RemoteOptions], Body]
     text_body: Callable[[Sequence[str], RemoteOptions], Body]
-    vectors: Callable[[Any], list[Any]]
+    vectors: Callable[[Any, int], list[Any]]
     single: bool = False
 
 
@@ -111,10 +107,9 @@ class RemoteImageEncoder:
     def _embed(
         self, inputs: Sequence[str], body: Callable[[Sequence[str], RemoteOptions], Body]
     ) -> list[Floats]:
-        model = {"model": self._server.model} if self._server.model else {}
-        reply = self._server.post(self._adapter.path, model | body(inputs, self._options))
+        reply = self._server.post(self._adapter.path, body(inputs, self._options))
         try:
-            vectors = [_unit(vector) for vector in self._adapter.vectors(reply)]
+            vectors = [unit_vector(vector) for vector in self._adapter.vectors(reply, len(inputs))]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
         sizes = {len(vector) for vector in vectors} | ({self._size} if self._size else set())
@@ -122,16 +117,6 @@ class RemoteImageEncoder:
             raise self._server.broken_reply()
         self._size = sizes.pop()
         return vectors
-
-
-def _unit(values: Any) -> Floats:
-    """Scaled to length 1. Raises ValueError for what is no list of numbers or has no direction."""
-    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
-        raise ValueError("not a list of numbers")
-    norm = math.hypot(*values)
-    if not 0 < norm < math.inf:
-        raise ValueError("no direction")
-    return np.asarray(np.asarray(values, np.float64) / norm, np.float32)
 
 
 def _data_uri(view: RGB) -> str:
@@ -166,15 +151,11 @@ def _cohere_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
     return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | given
 
 
-def _listed(reply: Any) -> list[Any]:
-    """OpenAI's list comes in any order; ValueError where an index is missing or there twice."""
-    entries = sorted(reply["data"], key=lambda entry: int(entry["index"]))
-    if [entry["index"] for entry in entries] != list(range(len(entries))):
-        raise ValueError("the indexes do not count up")
-    return [entry["embedding"] for entry in entries]
+def _listed(reply: Any, count: int) -> list[Any]:
+    return [entry["embedding"] for entry in in_index_order(reply["data"], count)]
 
 
-def _cohere_vectors(reply: Any) -> list[Any]:
+def _cohere_vectors(reply: Any, _: int) -> list[Any]:
     return list(reply["embeddings"]["float"])
 
 

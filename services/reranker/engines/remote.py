@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
+from chassis.http.remote import RemoteServer, in_index_order
 from services.reranker.engine import SAMPLE, Photo, with_entity
 
 
@@ -75,9 +75,11 @@ class RemoteReranker:
 
     def _request(self, query: str, documents: Sequence[str]) -> list[float]:
         adapter = _ADAPTERS[self._shape]
-        reply = self._server.post(adapter.path, self._body(query, documents))
+        is_tei = self._shape is RemoteShape.TEI
+        reply = self._server.post(adapter.path, self._body(query, documents), names_model=not is_tei)
         try:
-            return _scores(reply if adapter.results is None else reply[adapter.results], adapter, documents)
+            results = in_index_order(reply[adapter.results] if adapter.results else reply, len(documents))
+            return [_score(result[adapter.score]) for result in results]
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
 
@@ -90,8 +92,7 @@ class RemoteReranker:
                 "return_text": False,
                 "truncate": True,
             }
-        named = {"model": self._server.model} if self._server.model else {}
-        return named | {
+        return {
             "query": query,
             "documents": list(documents),
             "top_n": len(documents),
@@ -99,21 +100,10 @@ class RemoteReranker:
         }
 
 
-def _scores(results: Any, adapter: _Adapter, documents: Sequence[str]) -> list[float]:
-    """By the results' `index`. Raises what reading another shape raises."""
-    if not isinstance(results, list):
-        raise TypeError("results: not a list")
-    scores: dict[int, float] = {}
-    for result in results:
-        index, score = result["index"], result[adapter.score]
-        if type(index) is not int or type(score) not in (int, float) or not math.isfinite(score):
-            raise ValueError("index or score: not a number")
-        if index in scores:
-            raise ValueError("index: given twice")
-        scores[index] = float(score)
-    if len(scores) != len(documents):
-        raise ValueError("results: not one a document")
-    return [scores[index] for index in range(len(documents))]
+def _score(score: Any) -> float:
+    if type(score) not in (int, float) or not math.isfinite(score):
+        raise ValueError("score: not a number")
+    return float(score)
 
 
 def _logistic(logit: float) -> float:

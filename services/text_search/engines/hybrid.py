@@ -7,7 +7,7 @@ from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
-from services.text_search.lexical import TERMS, Bm25, TermWeights
+from services.text_search.lexical import TERMS, TermWeights
 from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfit, write_passages
 
 MEANING = "meaning"
@@ -33,12 +33,11 @@ class HybridTextSearch:
         self,
         store: VectorStore,
         encoder: TextEncoder,
-        bm25: Bm25 | None = None,
         options: HybridOptions | None = None,
     ) -> None:
         self._store = store
         self._encoder = encoder
-        self._terms = TermWeights(bm25)
+        self._terms = TermWeights()
         self._options = options or HybridOptions()
         sparse = (TERMS,) if self._options.terms else ()
         self._schema = CollectionSchema(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from chassis.errors import CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from services.text_search.engine import Candidate, Passage
-from services.text_search.engines.pocket import PocketTextSearch
+from services.text_search.engines.bm25 import Bm25TextSearch
 from services.text_search.pages import fuse
 from services.text_search.terms import Analyzer
 
@@ -24,8 +24,8 @@ def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Pas
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[PocketTextSearch]:
-    opened = PocketTextSearch(EdgeStore(tmp_path))
+def engine(tmp_path: Path) -> Iterator[Bm25TextSearch]:
+    opened = Bm25TextSearch(EdgeStore(tmp_path))
     opened.store.create("v1", opened.schema)
     yield opened
     opened.store.close()
@@ -37,24 +37,24 @@ PAGES = passage("It runs to 312 pages and was printed in Oslo.", title="The Salt
 MENU = passage("The soup of the day costs 6.50 euros.", title="Café Nord menu")
 
 
-def test_the_passage_that_speaks_of_it_comes_first(engine: PocketTextSearch) -> None:
+def test_the_passage_that_speaks_of_it_comes_first(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["Who wrote The Salt Road?"], 3, "v1")[0].passage == AUTHOR
     assert engine.search(["How much is the soup?"], 3, "v1")[0].passage == MENU
 
 
-def test_a_title_makes_up_for_a_passage_that_says_it(engine: PocketTextSearch) -> None:
+def test_a_title_makes_up_for_a_passage_that_says_it(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["How many pages has The Salt Road?"], 3, "v1")[0].passage == PAGES
 
 
-def test_a_rare_word_weighs_more_than_a_common_one(engine: PocketTextSearch) -> None:
+def test_a_rare_word_weighs_more_than_a_common_one(engine: Bm25TextSearch) -> None:
     common = [passage(f"A museum of things, number {number}.") for number in range(20)]
     engine.index("v1", [*common, passage("A collection of thimbles.")])
     assert "thimbles" in engine.search(["museum thimble"], 1, "v1")[0].passage.text
 
 
-def test_depth_limits_pages(engine: PocketTextSearch) -> None:
+def test_depth_limits_pages(engine: Bm25TextSearch) -> None:
     url = "https://pages.example/long"
     long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
     others = [passage(f"A harbour, long forgotten, number {number}, far away.") for number in range(9)]
@@ -64,7 +64,7 @@ def test_depth_limits_pages(engine: PocketTextSearch) -> None:
     assert len(engine.search([*query, "forgotten"], 6, "v1", 3)) == 4
 
 
-def test_a_page_is_named_once_by_its_best_passage(engine: PocketTextSearch) -> None:
+def test_a_page_is_named_once_by_its_best_passage(engine: Bm25TextSearch) -> None:
     url = "https://pages.example/long"
     parts = [passage(f"The lighthouse, part {number}.", url, position=number) for number in range(12)]
     engine.index("v1", [*parts[:11], passage("The lighthouse was lit in 1911.", url, position=12), AUTHOR])
@@ -72,7 +72,7 @@ def test_a_page_is_named_once_by_its_best_passage(engine: PocketTextSearch) -> N
     assert sorted(hit.passage.text for hit in hits) == [AUTHOR.text, "The lighthouse was lit in 1911."]
 
 
-def test_each_hit_says_which_sub_queries_found_it(engine: PocketTextSearch) -> None:
+def test_each_hit_says_which_sub_queries_found_it(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, MENU])
     hits = engine.search(["harbour of Lindvik", "written by Mira Holm", "Lindvik"], 5, "v1")
     assert {hit.passage.title: hit.query_indexes for hit in hits} == {
@@ -82,19 +82,19 @@ def test_each_hit_says_which_sub_queries_found_it(engine: PocketTextSearch) -> N
     assert hits[0].passage == HARBOUR
 
 
-def test_a_question_without_words_finds_nothing(engine: PocketTextSearch) -> None:
+def test_a_question_without_words_finds_nothing(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR])
     assert engine.search(["?!"], 5, "v1") == []
 
 
-def test_a_collection_that_is_not_there_is_named_as_such(engine: PocketTextSearch) -> None:
+def test_a_collection_that_is_not_there_is_named_as_such(engine: Bm25TextSearch) -> None:
     with pytest.raises(CollectionNotFound):
         engine.search(["harbour"], 5, "nowhere")
     with pytest.raises(CollectionNotFound):
         engine.index("nowhere", [HARBOUR])
 
 
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: PocketTextSearch) -> None:
+def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: Bm25TextSearch) -> None:
     wordless = passage("…", "https://pages.example/empty")
     nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
     halved = Passage(AUTHOR.id, "https://pages.example/\ud83d", "", "Half a \ud83d face.", 0)
@@ -102,7 +102,7 @@ def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: PocketTe
     assert [hit.passage for hit in engine.search(["harbour", "seven"], 5, "v1")] == [HARBOUR]
 
 
-def test_an_edited_page_never_answers_with_its_old_text(engine: PocketTextSearch) -> None:
+def test_an_edited_page_never_answers_with_its_old_text(engine: Bm25TextSearch) -> None:
     url = "https://pages.example/shop"
     engine.index(
         "v1", [passage("Open until six.", url), passage("Closed on Monday.", url, position=1), AUTHOR]
@@ -112,7 +112,7 @@ def test_an_edited_page_never_answers_with_its_old_text(engine: PocketTextSearch
     assert sorted(hit.passage.text for hit in hits) == ["Open until nine.", AUTHOR.text]
 
 
-def test_the_date_of_a_page_comes_back(engine: PocketTextSearch) -> None:
+def test_the_date_of_a_page_comes_back(engine: Bm25TextSearch) -> None:
     dated = Passage(HARBOUR.id, HARBOUR.url, "", HARBOUR.text, 0, datetime(2024, 5, 1, tzinfo=UTC))
     engine.index("v1", [dated])
     assert engine.search(["harbour"], 1, "v1")[0].passage == dated

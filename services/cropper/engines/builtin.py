@@ -24,7 +24,7 @@ MOST_OUTLINES = 80
 Proposal = tuple[Kind, Quad, float]
 
 
-class PocketCropper:
+class BuiltinCropper:
     """`Cropper` without a network."""
 
     name = "opencv-proposals"

@@ -26,7 +26,7 @@ _MARGIN = 0.03
 
 
 @dataclass(frozen=True, slots=True)
-class PocketOcrOptions:
+class BuiltinOcrOptions:
     """`detection_side`: longer side in pixels at which lines are searched; `min_score`: lines below go.
 
     `max_lines` and `max_text_width`: see `most_useful`.
@@ -51,13 +51,13 @@ class _Reading:
         return len(self.text) * self.score
 
 
-class PocketOcr:
+class BuiltinOcr:
     """Holds one set of models per worker, so that `workers` photos are read at once."""
 
     name = "rapidocr"
 
-    def __init__(self, options: PocketOcrOptions | None = None, workers: int = 1) -> None:
-        self._options = options or PocketOcrOptions()
+    def __init__(self, options: BuiltinOcrOptions | None = None, workers: int = 1) -> None:
+        self._options = options or BuiltinOcrOptions()
         self._idle: queue.SimpleQueue[RapidModels] = queue.SimpleQueue()
         for _ in range(workers):
             self._idle.put(RapidModels(self._options.detection_side, self._options.threads))

@@ -6,18 +6,18 @@ from chassis.models.wanted import while_wanted
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
-from services.text_search.lexical import TERMS, Bm25, TermWeights
+from services.text_search.lexical import TERMS, TermWeights
 from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
 
 _SCHEMA = CollectionSchema(sparse=(TERMS,), idf=(TERMS,), keywords=KEYWORDS)
 
 
-class PocketTextSearch:
+class Bm25TextSearch:
     """`TextSearchEngine` by BM25."""
 
-    def __init__(self, store: VectorStore, bm25: Bm25 | None = None) -> None:
+    def __init__(self, store: VectorStore) -> None:
         self._store = store
-        self._terms = TermWeights(bm25)
+        self._terms = TermWeights()
 
     @property
     def store(self) -> VectorStore:

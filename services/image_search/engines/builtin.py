@@ -12,6 +12,7 @@ import structlog
 
 from chassis.errors import NotSupported
 from chassis.models.wanted import while_wanted
+from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.classical.calibration import Artefact, Claim, load, settle
@@ -53,7 +54,7 @@ class SearchEffort:
 
 
 @dataclass(frozen=True, slots=True)
-class PocketOptions:
+class ImageSearchOptions:
     """How photos are described and how hard a search tries."""
 
     describe: DescribeOptions = field(default_factory=DescribeOptions)
@@ -78,7 +79,7 @@ class _Verdict:
     probability: float
 
 
-class PocketImageSearch:
+class BuiltinImageSearch:
     """`ImageSearchEngine` without a network, on RootSIFT, VLAD and MAGSAC."""
 
     name = "rootsift-vlad"
@@ -87,13 +88,13 @@ class PocketImageSearch:
         self,
         store: VectorStore,
         features_folder: Path,
-        options: PocketOptions | None = None,
+        options: ImageSearchOptions | None = None,
         artefact: Artefact | None = None,
     ) -> None:
         """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
         self._store = store
         self._folder = FeatureFolder(features_folder)
-        self._options = options or PocketOptions()
+        self._options = options or ImageSearchOptions()
         self._artefact = artefact or load()
 
     @property
@@ -141,7 +142,7 @@ class PocketImageSearch:
         self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """See the protocol: local features know no words."""
-        raise NotSupported("The pocket engine searches by photos only.")
+        raise NotSupported("The built-in engine searches by photos only.")
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol."""
@@ -169,9 +170,7 @@ class PocketImageSearch:
 
     def probe(self) -> None:
         """Describe and encode a drawn pattern, and reach the store."""
-        ramp = np.add.outer(np.arange(96), np.arange(96) * 2)
-        checks = (ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255).astype(np.uint8)
-        self.embed([checks])
+        self.embed([drawn_pattern()])
         self._store.collections()
 
     def _described(self, key: str, photo: RGB) -> LocalFeatures:
