@@ -1,4 +1,4 @@
-"""`python -m services.text_search.measure [CHUNKS]`: how long searching and indexing take on this machine."""
+"""`python -m bench.text_search [CHUNKS]`: how long searching and indexing take on this machine."""
 
 import random
 import statistics

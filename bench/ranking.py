@@ -1,4 +1,4 @@
-"""Rank the answering paragraphs: `python -m services.text_search.measure_ranking SQUAD.json [QUESTIONS]`."""
+"""Rank the answering paragraphs: `python -m bench.ranking SQUAD.json [QUESTIONS]`."""
 
 import json
 import random
