@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chassis.fitting import held_out
+from training.heads.fitting import held_out
 from gateway.steps.routing import SearchRouter
 from gateway.steps.routing.artefact import RouterArtefact
 from training.config import WrongConfig, dump_config
