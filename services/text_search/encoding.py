@@ -33,6 +33,10 @@ class Instructions:
     query: str = BGE_QUERY_INSTRUCTION
     passage: str = ""
 
+    def named(self, encoder: str) -> str:
+        """Return the encoder's name with its use; instructions of queries change no index."""
+        return f"{encoder}, after {self.passage!r}" if self.passage else encoder
+
 
 class TextEncoder(Protocol):
     """Implementations are synchronous, blocking and thread-safe."""

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import structlog
@@ -26,7 +25,7 @@ from services.image_search.classical.features import (
 )
 from services.image_search.classical.verification import Evidence, QueryFeatures, glance, verify
 from services.image_search.classical.vlad import FEWEST_KEYPOINTS
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
 
 VECTOR = "vlad"
 
@@ -92,32 +91,23 @@ class BuiltinImageSearch:
         artefact: Artefact | None = None,
     ) -> None:
         """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
-        self._store = store
+        self.store = store
         self._folder = FeatureFolder(features_folder)
         self._options = options or ImageSearchOptions()
         self._artefact = artefact or load()
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        return self._store
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """One dense vector."""
-        return CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
+        self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
     def search(
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """See the protocol."""
-        self._store.require(collection, self.schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
-        for seen in self._search_photos(photos, collection, still_wanted):
-            known = best.get(seen.entity)
-            if known is None or seen.probability > known.probability:
-                best[seen.entity] = seen
-        return sorted(best.values(), key=lambda seen: -seen.probability)[:limit]
+        for each in self._search_photos(photos, collection, still_wanted):
+            known = best.get(each.entity)
+            if known is None or each.probability > known.probability:
+                best[each.entity] = each
+        return sorted(best.values(), key=lambda each: -each.probability)[:limit]
 
     def _search_photos(
         self, photos: Sequence[RGB], collection: str, still_wanted: StillWanted
@@ -132,11 +122,11 @@ class BuiltinImageSearch:
         places = range(len(photos))
         at_once = min(len(photos), self._options.effort.at_once)
         if at_once < 2:
-            return [seen for place in places for seen in look(place)]
+            return [each for place in places for each in look(place)]
         with ThreadPoolExecutor(at_once, "photos") as threads:
             # Each copy of the context brings the caller into the thread.
             looking = [threads.submit(copy_context().run, look, place) for place in places]
-            return [seen for photo in looking for seen in photo.result()]
+            return [each for photo in looking for each in photo.result()]
 
     def search_texts(
         self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
@@ -146,7 +136,7 @@ class BuiltinImageSearch:
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol."""
-        self._store.require(collection, self.schema)
+        self.store.require(collection, self.schema)
         rejected = {}
         points = []
         for thing in while_wanted(things):
@@ -156,8 +146,10 @@ class BuiltinImageSearch:
                 rejected[thing.id] = "The photo shows too little detail to be recognised."
                 continue
             vector = self._artefact.vlad.encode(QueryFeatures.of(features).vectors)
-            points.append(StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing, key)))
-        replace_photos(self._store, collection, points)
+            points.append(
+                StoredPoint(thing.id, {VECTOR: vector.tolist()}, {**thing.payload, "features": key})
+            )
+        replace_photos(self.store, collection, points)
         return rejected
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
@@ -171,7 +163,7 @@ class BuiltinImageSearch:
     def probe(self) -> None:
         """Describe and encode a drawn pattern, and reach the store."""
         self.embed([drawn_pattern()])
-        self._store.collections()
+        self.store.collections()
 
     def _described(self, key: str, photo: RGB) -> LocalFeatures:
         if self._folder.holds(key):
@@ -198,7 +190,7 @@ class BuiltinImageSearch:
         ]
         settled = settle(claims, self._artefact.calibration.rivalry)
         return [
-            _seen(verdict, probability, index)
+            seen(verdict.point, probability, index, inliers=verdict.evidence.inliers)
             for verdict, probability in zip(verdicts, settled, strict=True)
             if probability >= self._options.effort.worth_telling
         ]
@@ -210,7 +202,7 @@ class BuiltinImageSearch:
         """
         best: dict[tuple[str, str], ScoredPoint] = {}
         for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
-            hits = self._store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
+            hits = self.store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
             for hit in hits:
                 shown = str(hit.payload["features"]), str(hit.payload["entity"])
                 held = best.get(shown)
@@ -259,28 +251,3 @@ class BuiltinImageSearch:
         if any(verdict.probability >= effort.beyond_doubt for verdict in verdicts):
             return candidate.glance >= max(1.0, effort.rival_share * best.glance)
         return candidate.glance > 0 or place < effort.long_shots
-
-
-def _payload(thing: KnownThing, key: str) -> dict[str, Any]:
-    return {
-        "entity": thing.entity,
-        "attributes": dict(thing.attributes),
-        "title": thing.title,
-        "url": thing.url,
-        **thing.place.payload,
-        "features": key,
-    }
-
-
-def _seen(verdict: _Verdict, probability: float, index: int) -> ThingSeen:
-    known = verdict.point.payload
-    return ThingSeen(
-        id=verdict.point.id,
-        entity=str(known["entity"]),
-        attributes={str(key): str(value) for key, value in known["attributes"].items()},
-        title=str(known["title"]),
-        url=str(known["url"]),
-        probability=probability,
-        photo_index=index,
-        inliers=verdict.evidence.inliers,
-    )

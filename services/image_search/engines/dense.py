@@ -4,8 +4,8 @@ Runs without a web framework; the encoder is a model here or on a ready-made ser
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from chassis.errors import NotSupported
 from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
 from services.image_search.views import centres_first
 
 Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
@@ -75,7 +75,7 @@ class DenseImageSearch:
         forward_texts: ForwardTexts | None = None,
     ) -> None:
         """`forward`: the encoder's, or a batcher around it; `forward_texts` None: no search by text."""
-        self._store = store
+        self.store = store
         self._encoder = encoder
         self._options = options or DenseOptions()
         self._forward = forward or encoder.forward
@@ -86,11 +86,6 @@ class DenseImageSearch:
         self.name = encoder.name
 
     @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        return self._store
-
-    @property
     def schema(self) -> CollectionSchema:
         """One dense vector a photo, of this model."""
         return CollectionSchema(dense={VECTOR: self._encoder.size}, keywords=KEYWORDS, encoder=self.name)
@@ -99,14 +94,16 @@ class DenseImageSearch:
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """See the protocol. All views go through the model together."""
-        self._store.require(collection, self.schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         views = centres_first([self._encoder.views(photo) for photo in photos])
         if not views or not still_wanted():
             return []
         vectors = self._forward([view for _, view in views])
         asked = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
         best = self._best(asked, limit, collection, still_wanted)
-        return [self._seen(hit, photo_index) for hit, photo_index in best]
+        return [
+            seen(hit, self._curve.probability([hit.score]), index, cosine=hit.score) for hit, index in best
+        ]
 
     def search_texts(
         self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
@@ -114,13 +111,13 @@ class DenseImageSearch:
         """See the protocol. All texts go through the model together."""
         if self._forward_texts is None:
             raise NotSupported("This engine searches by photos only.")
-        self._store.require(collection, self.schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         if not texts or not still_wanted():
             return []
         asked = list(enumerate(self._forward_texts(texts)))
         best = self._best(asked, limit, collection, still_wanted)
         likeness = self._text_curve.probability
-        return [replace(self._seen(hit, index), probability=likeness([hit.score])) for hit, index in best]
+        return [seen(hit, likeness([hit.score]), index, cosine=hit.score) for hit, index in best]
 
     def _best(
         self, asked: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
@@ -138,13 +135,13 @@ class DenseImageSearch:
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol. Every photo that could be decoded has a vector, so none is rejected."""
-        self._store.require(collection, self.schema)
+        self.store.require(collection, self.schema)
         vectors = self.embed([thing.photo for thing in things])
         points = [
-            StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing))
+            StoredPoint(thing.id, {VECTOR: vector.tolist()}, thing.payload)
             for thing, vector in zip(things, vectors, strict=True)
         ]
-        replace_photos(self._store, collection, points)
+        replace_photos(self.store, collection, points)
         return {}
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
@@ -156,31 +153,17 @@ class DenseImageSearch:
     def probe(self) -> None:
         """Encode a drawn pattern, and reach the store."""
         self.embed([drawn_pattern()])
-        self._store.collections()
+        self.store.collections()
 
     def _nearest(self, collection: str, vector: Floats, limit: int) -> list[ScoredPoint]:
         """Enough of the nearest points to name `limit` things, where the collection has as many."""
         query = vector.tolist()
         fetch = limit * self._options.over_fetch
         while True:
-            hits = self._store.search(collection, VECTOR, query, fetch)
+            hits = self.store.search(collection, VECTOR, query, fetch)
             if len(hits) < fetch or fetch >= MOST_FETCHED or _count_entities(hits) >= limit:
                 return hits
             fetch = min(fetch * 4, MOST_FETCHED)
-
-    def _seen(self, hit: ScoredPoint, photo_index: int) -> ThingSeen:
-        known = hit.payload
-        return ThingSeen(
-            id=hit.id,
-            entity=_entity(hit),
-            attributes={str(key): str(value) for key, value in known["attributes"].items()},
-            title=str(known["title"]),
-            url=str(known["url"]),
-            probability=self._curve.probability([hit.score]),
-            photo_index=photo_index,
-            inliers=None,
-            cosine=hit.score,
-        )
 
 
 def _entity(hit: ScoredPoint) -> str:
@@ -189,13 +172,3 @@ def _entity(hit: ScoredPoint) -> str:
 
 def _count_entities(hits: Iterable[ScoredPoint]) -> int:
     return len({_entity(hit) for hit in hits})
-
-
-def _payload(thing: KnownThing) -> dict[str, Any]:
-    return {
-        "entity": thing.entity,
-        "attributes": dict(thing.attributes),
-        "title": thing.title,
-        "url": thing.url,
-        **thing.place.payload,
-    }

@@ -68,11 +68,7 @@ class RemoteImageEncoder:
         self._options = options
         self._adapter = _ADAPTERS[options.shape]
         self._size: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The model's name on the server."""
-        return self._server.model or "remote"
+        self.name = server.model or "remote"
 
     @property
     def size(self) -> int:

@@ -91,11 +91,7 @@ class ExtractiveReader:
         self._model = model
         self._forward = forward or model.forward
         self._options = options or ReadingOptions()
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
+        self.name = model.name
 
     def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
         """See the protocol. What was said earlier in the conversation is not read."""

@@ -45,11 +45,7 @@ class RemoteReranker:
         self._shape = shape
         self._per_request = per_request
         self._logits = False
-
-    @property
-    def name(self) -> str:
-        """The model's name on the server."""
-        return self._server.model or f"remote-{self._shape.value}"
+        self.name = server.model or f"remote-{shape.value}"
 
     def rerank(
         self,

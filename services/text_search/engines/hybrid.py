@@ -35,30 +35,20 @@ class HybridTextSearch:
         encoder: TextEncoder,
         options: HybridOptions | None = None,
     ) -> None:
-        self._store = store
+        self.store = store
         self._encoder = encoder
         self._terms = TermWeights()
         self._options = options or HybridOptions()
         sparse = (TERMS,) if self._options.terms else ()
-        self._schema = CollectionSchema(
+        self.schema = CollectionSchema(
             dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=KEYWORDS, encoder=encoder.name
         )
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        return self._store
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """A dense vector a passage, and a sparse one where BM25 is on."""
-        return self._schema
 
     def search(
         self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
     ) -> list[FusedHit]:
         """See the protocol."""
-        self._store.require(collection, self._schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         vectors = self._encoder.queries([_encodable(query) for query in queries])
         ranked = [
             self._rank(query, vector, depth or k * OVERFETCH, collection)
@@ -73,12 +63,12 @@ class HybridTextSearch:
             prefetches.append((TERMS, terms))
         depth = max(limit, self._options.depth)
         constant = self._options.rank_constant
-        found = self._store.search_fused(collection, prefetches, limit, depth, constant)
+        found = self.store.search_fused(collection, prefetches, limit, depth, constant)
         return [candidate(point) for point in found]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """See the protocol. Everything is encoded before anything is written."""
-        self._store.require(collection, self._schema)
+        self.store.require(collection, self.schema)
         terms = {passage.id: self._terms.of_passage(passage) for passage in passages}
         rejected = {
             passage.id: reason for passage in passages if (reason := unfit(passage, terms[passage.id]))
@@ -89,7 +79,7 @@ class HybridTextSearch:
             passage.id: self._vectors(meaning, terms[passage.id])
             for passage, meaning in zip(fit, encoded, strict=True)
         }
-        write_passages(self._store, collection, passages, vectors)
+        write_passages(self.store, collection, passages, vectors)
         return rejected
 
     def _vectors(self, meaning: Vector, terms: SparseVector) -> Vectors:
@@ -100,7 +90,7 @@ class HybridTextSearch:
     def probe(self) -> None:
         """See the protocol."""
         self._encoder.queries(["Who wrote it?"])
-        self._store.collections()
+        self.store.collections()
 
 
 def _with_title(passage: Passage) -> str:

@@ -30,25 +30,18 @@ class RemoteEncoder:
         instructions: Instructions | None = None,
         options: RemoteOptions | None = None,
     ) -> None:
-        """Ask once, to learn the size of the vectors. Raises as `RemoteServer.post` does."""
+        """Ask once, to learn the size of the vectors, and the model's name unless it is set.
+
+        Raises as `RemoteServer.post` does.
+        """
         self._server = server
         self._instructions = instructions or Instructions()
         self._options = options or RemoteOptions()
-        self._size = 0
+        self.size = 0
         reply = self._ask(["Who wrote it?"])
-        self._size = len(self._vectors(reply, 1)[0])
-        self._name = model_name(server.model or str(reply.get("model") or "")) or "a remote model"
-
-    @property
-    def name(self) -> str:
-        """The model's name as set or, without that, as the server says; its pooling is not known here."""
-        passage = self._instructions.passage
-        return f"{self._name} (remote), after {passage!r}" if passage else f"{self._name} (remote)"
-
-    @property
-    def size(self) -> int:
-        """As long as the first vector was."""
-        return self._size
+        self.size = len(self._vectors(reply, 1)[0])
+        model = model_name(server.model or str(reply.get("model") or "")) or "a remote model"
+        self.name = self._instructions.named(f"{model} (remote)")
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""
@@ -80,7 +73,7 @@ class RemoteEncoder:
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
         sizes = {len(vector) for vector in vectors}
-        if len(sizes) != 1 or (self._size and sizes != {self._size}):
+        if len(sizes) != 1 or (self.size and sizes != {self.size}):
             raise self._server.broken_reply()
         return vectors
 
