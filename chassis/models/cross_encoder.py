@@ -85,9 +85,9 @@ class CrossEncoder:
 
 
 @cache
-def shared_cross_encoder(folder: Path = WEIGHTS) -> CrossEncoder:
+def shared_cross_encoder() -> CrossEncoder:
     """Return the model that all engines of a process share."""
-    return CrossEncoder(folder)
+    return CrossEncoder(WEIGHTS)
 
 
 def _window(passage: int, encoded: Encoding) -> Window:

@@ -74,4 +74,4 @@ def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> I
 def _dense_options(settings: ImageSearchSettings) -> "DenseOptions":
     from services.image_search.engines.dense import DenseOptions
 
-    return DenseOptions(settings.midpoint, settings.slope, text_midpoint=settings.text_midpoint)
+    return DenseOptions(settings.midpoint, settings.slope, settings.text_midpoint)

@@ -62,10 +62,6 @@ class RecentlyUsed(Generic[Kept]):
         return len(self._kept)
 
 
-ReplyCache = RecentlyUsed[OcrReply]
-"""Replies, least recently used first out."""
-
-
 _UNFINISHED = 64
 """Photos whose readings are kept half done: boxes and texts, some tens of kilobytes each."""
 
@@ -75,7 +71,7 @@ class PhotoReader:
 
     def __init__(self, max_side: int, cache_entries: int, looked_up: Callable[[bool], None]) -> None:
         self._max_side = max_side
-        self._replies = ReplyCache(cache_entries, looked_up)
+        self._replies = RecentlyUsed[OcrReply](cache_entries, looked_up)
         self._unfinished = RecentlyUsed[Progress](_UNFINISHED)
         self._calls = SharedCalls[OcrReply]()
 

@@ -85,12 +85,11 @@ def _open(settings: TextSearchSettings, resources: EngineResources) -> TextSearc
 
         return Bm25TextSearch(settings.open_store())
 
-    from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
+    from services.text_search.engines.hybrid import HybridTextSearch
 
     constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
-    options = HybridOptions(settings.hybrid, rank_constant=constant)
     encoder = open_encoder(settings, resources)
-    return HybridTextSearch(settings.open_store(), encoder, options)
+    return HybridTextSearch(settings.open_store(), encoder, settings.hybrid, constant)
 
 
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:

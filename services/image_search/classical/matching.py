@@ -48,7 +48,7 @@ class Matches:
         return Matches(self.query[rows], self.item[rows])
 
 
-def mutual_matches(query: Floats, item: Floats, ratio: float = RATIO) -> Matches:
+def mutual_matches(query: Floats, item: Floats) -> Matches:
     """Pairs of unit descriptors that choose each other and pass the ratio test. (n, 128), (m, 128).
 
     In blocks of rows, so that memory stays bounded.
@@ -68,7 +68,7 @@ def mutual_matches(query: Floats, item: Floats, ratio: float = RATIO) -> Matches
         block[rows, nearest[own]] = -1
         second[own] = block.max(axis=1)
     ratios = np.sqrt(np.maximum(1 - best, 1e-7) / np.maximum(1 - second, 1e-7))
-    kept = np.nonzero((best >= best_of_item[nearest]) & (ratios < ratio))[0]
+    kept = np.nonzero((best >= best_of_item[nearest]) & (ratios < RATIO))[0]
     kept = kept[np.argsort(ratios[kept], kind="stable")][:MOST_MATCHES]
     return Matches(kept, nearest[kept])
 

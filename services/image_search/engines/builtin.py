@@ -14,7 +14,7 @@ from chassis.models.wanted import while_wanted
 from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.classical.calibration import Artefact, Claim, load, settle
+from services.image_search.classical.calibration import Claim, load, settle
 from services.image_search.classical.features import (
     DamagedFeatures,
     DescribeOptions,
@@ -88,13 +88,12 @@ class BuiltinImageSearch:
         store: VectorStore,
         features_folder: Path,
         options: ImageSearchOptions | None = None,
-        artefact: Artefact | None = None,
     ) -> None:
         """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
         self.store = store
         self._folder = FeatureFolder(features_folder)
         self._options = options or ImageSearchOptions()
-        self._artefact = artefact or load()
+        self._artefact = load()
         self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
     def search(

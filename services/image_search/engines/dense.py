@@ -24,6 +24,8 @@ ForwardTexts = Callable[[Sequence[str]], Sequence[Floats]]
 
 VECTOR = "image"
 MOST_FETCHED = 4096
+_OVER_FETCH = 4
+"""Points fetched for each thing that is wanted: several photos of one thing are one hit."""
 
 
 class ImageEncoder(Protocol):
@@ -52,14 +54,12 @@ class ImageEncoder(Protocol):
 class DenseOptions:
     """How cosine similarity becomes a probability: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
 
-    The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `over_fetch`: points asked for
-    per thing wanted, since several photos of one thing are one hit. `text_midpoint`: for a text and a
-    picture, which CLIP keeps further apart than two pictures; a choice, not a fit.
+    The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `text_midpoint`: for a text and
+    a picture, which CLIP keeps further apart than two pictures; a choice, not a fit.
     """
 
     midpoint: float = 0.75
     slope: float = 30.0
-    over_fetch: int = 4
     text_midpoint: float = 0.25
 
 
@@ -158,7 +158,7 @@ class DenseImageSearch:
     def _nearest(self, collection: str, vector: Floats, limit: int) -> list[ScoredPoint]:
         """Enough of the nearest points to name `limit` things, where the collection has as many."""
         query = vector.tolist()
-        fetch = limit * self._options.over_fetch
+        fetch = limit * _OVER_FETCH
         while True:
             hits = self.store.search(collection, VECTOR, query, fetch)
             if len(hits) < fetch or fetch >= MOST_FETCHED or _count_entities(hits) >= limit:

@@ -15,7 +15,7 @@ from typing import Any
 from chassis.http.remote import RemoteServer, in_index_order, unit_vector
 from chassis.pixels import drawn_pattern, encode_jpeg
 from services.image_search.engine import RGB, Floats
-from services.image_search.views import ENDS_ABOVE, square_views
+from services.image_search.views import square_views
 
 AT_ONCE = 8
 """Requests of one call that are under way together."""
@@ -39,7 +39,6 @@ class RemoteOptions:
     max_side: int = 768
     per_request: int = 16
     input_type: str = ""
-    ends_above: float = ENDS_ABOVE
 
 
 Body = dict[str, Any]
@@ -77,7 +76,7 @@ class RemoteImageEncoder:
 
     def views(self, photo: RGB) -> list[RGB]:
         """Squares of the photo, the centre first."""
-        return square_views(photo, self._options.max_side, self._options.ends_above)
+        return square_views(photo, self._options.max_side)
 
     def forward(self, views: Sequence[RGB]) -> list[Floats]:
         """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""

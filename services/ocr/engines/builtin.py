@@ -17,6 +17,8 @@ from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 
 _DOUBTFUL = 0.8  # lines read with less confidence are tried in the orientation of the others too
 _MAJORITY = 0.6
+_LEAST_SCORE = 0.5  # lines read with less confidence are dropped
+_MOST_TEXT_WIDTH = 64_000  # pixels of all lines together, side by side at a height of 48
 _SMALL_PRINT = 24.0
 """Pixels, as searched, that a line's box is high (twice its print); near smaller ones others are missed."""
 _WORTHWHILE = 1.25
@@ -27,16 +29,11 @@ _MARGIN = 0.03
 
 @dataclass(frozen=True, slots=True)
 class BuiltinOcrOptions:
-    """`detection_side`: longer side in pixels at which lines are searched; `min_score`: lines below go.
-
-    `max_lines` and `max_text_width`: see `most_useful`.
-    """
+    """`detection_side`: longer side in pixels at which lines are searched. `max_lines`: see `most_useful`."""
 
     detection_side: int = 960
-    min_score: float = 0.5
     threads: int = 1
     max_lines: int = 200
-    max_text_width: int = 64_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +64,7 @@ class BuiltinOcr:
         photo = brightened(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
         with self._models() as models:
             readings, left_out = self._readings(models, photo, progress or Progress())
-        kept = [reading for reading in readings if reading.text and reading.score >= self._options.min_score]
+        kept = [reading for reading in readings if reading.text and reading.score >= _LEAST_SCORE]
         corners = [reading.corners for reading in kept]
         turns = _dominant_turns(kept)
         order = reading_order(corners, [reading.text for reading in kept], turns or 0)
@@ -97,9 +94,7 @@ class BuiltinOcr:
 
     def _readings(self, models: RapidModels, photo: BGR, progress: Progress) -> tuple[list[_Reading], int]:
         found = self._found(models, photo, progress)
-        boxes, left_out = most_useful(
-            found, photo.shape[:2], self._options.max_lines, self._options.max_text_width
-        )
+        boxes, left_out = most_useful(found, photo.shape[:2], self._options.max_lines, _MOST_TEXT_WIDTH)
         crops = [cut_line(photo, box) for box in boxes]
         flipped = progress.piece("flipped", lambda: models.upside_down(crops))
         crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]

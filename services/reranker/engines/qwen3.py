@@ -18,7 +18,7 @@ from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
 
 DEFAULT_MODEL = "Qwen/Qwen3-Reranker-0.6B"
-DEFAULT_INSTRUCTION = (
+INSTRUCTION = (
     "Someone asks about a thing in a photo. Decide whether the document states what is needed to answer."
 )
 
@@ -37,7 +37,6 @@ _LETTERS_PER_TOKEN = 32
 class Qwen3Options:
     """`document_tokens`: the head of a longer document is read. `pass_tokens`: padded tokens in one pass."""
 
-    instruction: str = DEFAULT_INSTRUCTION
     document_tokens: int = 512
     pass_tokens: int = 16_384
 
@@ -117,7 +116,7 @@ class Qwen3Reranker:
     def _head(self, query: str) -> list[int]:
         """Instruction and query; a query that would leave less than half of the room is shortened."""
         while True:
-            text = _HEAD.format(instruction=self._options.instruction, query=self._plain(query))
+            text = _HEAD.format(instruction=INSTRUCTION, query=self._plain(query))
             ids = self._ids([text])[0]
             if len(ids) <= self._room // 2 or not query:
                 return ids

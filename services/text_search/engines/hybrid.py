@@ -1,7 +1,6 @@
 """Dense vectors and BM25 side by side, fused by reciprocal rank in one query of the store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
@@ -12,18 +11,8 @@ from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfi
 
 MEANING = "meaning"
 """Name of the dense vector in a collection."""
-
-
-@dataclass(frozen=True, slots=True)
-class HybridOptions:
-    """`terms`: whether BM25 is there beside the vectors; `depth`: how many passages of each are fused.
-
-    `rank_constant`: of their reciprocal ranks; the lower, the more first places count.
-    """
-
-    terms: bool = True
-    depth: int = 50
-    rank_constant: int = RANK_CONSTANT
+_DEPTH = 50
+"""Passages of each ranking that are fused, at least."""
 
 
 class HybridTextSearch:
@@ -33,13 +22,15 @@ class HybridTextSearch:
         self,
         store: VectorStore,
         encoder: TextEncoder,
-        options: HybridOptions | None = None,
+        terms: bool = True,
+        rank_constant: int = RANK_CONSTANT,
     ) -> None:
+        """`terms`: use BM25 beside the vectors. `rank_constant`: the lower, the more first places count."""
         self.store = store
         self._encoder = encoder
         self._terms = TermWeights()
-        self._options = options or HybridOptions()
-        sparse = (TERMS,) if self._options.terms else ()
+        self._uses_terms, self._rank_constant = terms, rank_constant
+        sparse = (TERMS,) if terms else ()
         self.schema = CollectionSchema(
             dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=KEYWORDS, encoder=encoder.name
         )
@@ -59,12 +50,11 @@ class HybridTextSearch:
     def _rank(self, query: str, vector: Vector, limit: int, collection: str) -> list[Candidate]:
         prefetches: list[Prefetch] = [(MEANING, vector.tolist())]
         terms = self._terms.of_query(query)
-        if self._options.terms and terms.indices:
+        if self._uses_terms and terms.indices:
             prefetches.append((TERMS, terms))
-        depth = max(limit, self._options.depth)
-        constant = self._options.rank_constant
-        found = self.store.search_fused(collection, prefetches, limit, depth, constant)
-        return [candidate(point) for point in found]
+        depth = max(limit, _DEPTH)
+        points = self.store.search_fused(collection, prefetches, limit, depth, self._rank_constant)
+        return [candidate(point) for point in points]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """See the protocol. Everything is encoded before anything is written."""
@@ -83,9 +73,7 @@ class HybridTextSearch:
         return rejected
 
     def _vectors(self, meaning: Vector, terms: SparseVector) -> Vectors:
-        return (
-            {MEANING: meaning.tolist(), TERMS: terms} if self._options.terms else {MEANING: meaning.tolist()}
-        )
+        return {MEANING: meaning.tolist(), TERMS: terms} if self._uses_terms else {MEANING: meaning.tolist()}
 
     def probe(self) -> None:
         """See the protocol."""

@@ -47,8 +47,8 @@ class Support:
 class BuiltinVerifier:
     """`Verifier` by the model that came with the platform."""
 
-    def __init__(self, model: CrossEncoder | None = None) -> None:
-        self._model = model or shared_cross_encoder()
+    def __init__(self) -> None:
+        self._model = shared_cross_encoder()
         self._curve = LogisticCurve.from_json(self._model.card["verifier"], FEATURES)
         self.name = self._model.name
 

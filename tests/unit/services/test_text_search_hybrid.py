@@ -14,7 +14,7 @@ from chassis.vectors.port import VectorStore
 from services.text_search.encoding import Vector
 from services.text_search.engine import Passage
 from services.text_search.engines.bm25 import Bm25TextSearch
-from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
+from services.text_search.engines.hybrid import HybridTextSearch
 
 TOPICS = [
     {"wrote", "author", "pen", "novelist", "writer"},
@@ -146,7 +146,7 @@ def test_an_index_with_both_can_be_read_by_either_alone(
     engine: HybridTextSearch, encoder: TopicEncoder
 ) -> None:
     engine.index("v1", EVERYTHING)
-    dense = HybridTextSearch(engine.store, encoder, options=HybridOptions(terms=False))
+    dense = HybridTextSearch(engine.store, encoder, terms=False)
     assert dense.search(["which novelist?"], 1, "v1")[0].passage == PEN
     assert Bm25TextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
     for part in (dense, Bm25TextSearch(engine.store)):
@@ -170,7 +170,7 @@ def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: Top
 
 
 def test_builtin_encoder_finds_paraphrases(store: VectorStore) -> None:
-    engine = HybridTextSearch(store, shared_sentence_encoder(), options=HybridOptions(rank_constant=1))
+    engine = HybridTextSearch(store, shared_sentence_encoder(), rank_constant=1)
     store.create("v1", engine.schema)
     passages = [
         passage("Its weight is 1.2 kg when empty.", "https://a.example/kettle", "Kettle"),
