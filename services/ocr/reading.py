@@ -11,11 +11,11 @@ from anyio import to_thread
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
-from chassis.resilience.single_flight import SharedCalls
 from chassis.scope import current_scope
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
 from services.ocr.engine import OcrEngine, Progress
+from services.ocr.shared_calls import SharedCalls
 
 Key = tuple[str, str]
 """The caller's scope (`chassis.scope`) and the photo's SHA-256."""
