@@ -151,7 +151,7 @@ def grounding_dino(bench: Bench) -> Iterator[Stage]:
     """cropper."""
     import transformers as hf
 
-    from services.cropper.detector import GroundingDinoDetector, Sight
+    from services.cropper.engines.detector import GroundingDinoDetector, Sight
 
     swin = hf.SwinConfig(**bench.sized(SWIN), out_features=["stage2", "stage3", "stage4"])
     text = hf.BertConfig(

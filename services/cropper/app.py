@@ -34,7 +34,7 @@ def open_engine(settings: CropperSettings, resources: EngineResources) -> Croppe
 
 
 def _open_grounding_dino(settings: CropperSettings, resources: EngineResources) -> Cropper:
-    from services.cropper.detector import DEFAULT_MODEL, GroundingDinoDetector
+    from services.cropper.engines.detector import DEFAULT_MODEL, GroundingDinoDetector
     from services.cropper.engines.grounding_dino import GroundingDinoCropper
 
     accelerator = resources.open_accelerator(settings.placement)

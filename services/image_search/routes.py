@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from fastapi import Depends, File, Form, Request, UploadFile
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
@@ -18,7 +18,7 @@ from chassis.models.wanted import while_wanted
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import first_fault
+from chassis.validation import validated
 from chassis.vectors.document_routes import require_unpublished
 from chassis.vectors.documents import content
 from chassis.vectors.origin import ADDRESS, Origin
@@ -217,11 +217,9 @@ async def _read(images: Sequence[UploadFile], most: int) -> list[bytes]:
 
 def _items(text: str, photos: int) -> list[ImageItem]:
     try:
-        items = ImageItems.model_validate(read_json(text, _ITEMS)).items
+        items = validated(ImageItems, read_json(text, _ITEMS)).items
     except MalformedRequest as error:
         raise MalformedRequest("items: not valid JSON.") from error
-    except ValidationError as error:
-        raise InvalidRequest(f"{first_fault(error)}.") from error
     if len(items) != photos:
         raise InvalidRequest(f"items: {len(items)} for {photos} images.")
     if not all(is_point_id(item.id) for item in items):

@@ -14,9 +14,9 @@ from chassis.vectors.port import RANK_CONSTANT
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
 from services.text_search.encoding import Instructions, TextEncoder
 from services.text_search.engine import TextSearchEngine
+from services.text_search.engines.web_providers import Provider
 from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
-from services.text_search.web_providers import Provider
 
 if TYPE_CHECKING:
     from services.text_search.engines.web import WebTextSearch
@@ -47,7 +47,7 @@ def _web(settings: TextSearchSettings) -> ServiceSpec["WebTextSearch"]:
 
     def open_web(_: EngineResources) -> "WebTextSearch":
         from services.text_search.engines.web import WebLimits, WebTextSearch
-        from services.text_search.web_providers import WebProvider
+        from services.text_search.engines.web_providers import WebProvider
 
         if settings.web_provider is Provider.SEARXNG and not settings.web_url:
             raise WrongSettings("LOREGLASS_TEXT_SEARCH_WEB_URL: the address of your SearXNG is needed.")

@@ -102,7 +102,7 @@ def _bge(folders: Folders) -> None:
 
 
 def _grounding_dino(folders: Folders) -> None:
-    from services.cropper.detector import GroundingDinoDetector
+    from services.cropper.engines.detector import GroundingDinoDetector
     from services.cropper.engines.grounding_dino import DetectionOptions, GroundingDinoCropper
 
     detector = GroundingDinoDetector.from_pretrained(folders["gdino"], _accelerator())

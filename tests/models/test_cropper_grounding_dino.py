@@ -23,7 +23,7 @@ from chassis.models.pretrained import WrongWeights
 from chassis.startup import CannotStart
 from contracts.cropper import CropReply
 from services.cropper.app import create_app
-from services.cropper.detector import Boxes, GroundingDinoDetector, Sight
+from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 from services.cropper.engines.grounding_dino import DetectionOptions, GroundingDinoCropper
 from services.cropper.settings import CropperSettings, Engine
 from tests.live import live

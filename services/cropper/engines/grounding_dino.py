@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from services.cropper.detection import Detection, Prompt, clipped, label_of, without_doubles
-from services.cropper.detector import Boxes, GroundingDinoDetector, Sight
 from services.cropper.engine import LONGEST_SIDE, RGB, Corners, FoundRegion, is_small, touches_edge
+from services.cropper.engines.detection import Detection, Prompt, clipped, label_of, without_doubles
+from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 
 SMALLEST_PHOTO = 16
 SMALLEST_SIDE = 4.0

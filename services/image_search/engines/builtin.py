@@ -14,8 +14,9 @@ from chassis.models.wanted import while_wanted
 from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.classical.calibration import Claim, load, settle
-from services.image_search.classical.features import (
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engines.classical.calibration import Claim, load, settle
+from services.image_search.engines.classical.features import (
     DamagedFeatures,
     DescribeOptions,
     FeatureFolder,
@@ -23,9 +24,8 @@ from services.image_search.classical.features import (
     content_key,
     describe,
 )
-from services.image_search.classical.verification import Evidence, QueryFeatures, glance, verify
-from services.image_search.classical.vlad import FEWEST_KEYPOINTS
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engines.classical.verification import Evidence, QueryFeatures, glance, verify
+from services.image_search.engines.classical.vlad import FEWEST_KEYPOINTS
 
 VECTOR = "vlad"
 

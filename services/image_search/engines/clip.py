@@ -14,7 +14,7 @@ import torch
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import LOADING, WrongWeights
 from services.image_search.engine import RGB, Floats
-from services.image_search.views import Fit, Frame, framed_views
+from services.image_search.engines.views import Fit, Frame, framed_views
 
 DEFAULT_MODEL = "ViT-L-14-336-quickgelu:openai"
 """OpenAI's weights were trained with QuickGELU; the architecture without it loads them and is wrong."""

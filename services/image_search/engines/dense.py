@@ -15,7 +15,7 @@ from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
-from services.image_search.views import centres_first
+from services.image_search.engines.views import centres_first
 
 Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
 """Views of one encoder to unit vectors, in order, however many and whosever they are."""

@@ -15,7 +15,7 @@ from typing import Any
 from chassis.http.remote import RemoteServer, in_index_order, unit_vector
 from chassis.pixels import drawn_pattern, encode_jpeg
 from services.image_search.engine import RGB, Floats
-from services.image_search.views import square_views
+from services.image_search.engines.views import square_views
 
 AT_ONCE = 8
 """Requests of one call that are under way together."""

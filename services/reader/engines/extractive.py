@@ -16,8 +16,8 @@ from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
-from services.reader.rows import with_named_rows
-from services.reader.spoken import speak, speak_attribute
+from services.reader.engines.rows import with_named_rows
+from services.reader.engines.spoken import speak, speak_attribute
 
 Logits = NDArray[np.float32]
 """[2, tokens]: that the answer starts, and that it ends, at each token; at [CLS] that there is none."""

@@ -23,8 +23,8 @@ from corpus.formats.suffixes import PageFormat
 from corpus.pages import NoContent
 from corpus.reading import document_readers, read_content
 from services.text_search.engine import FusedHit, Passage
+from services.text_search.engines.web_providers import WebProvider, WebResult
 from services.text_search.lexical import TermWeights
-from services.text_search.web_providers import WebProvider, WebResult
 
 AGENT = "Loreglass"
 MOST_QUERIES = 2

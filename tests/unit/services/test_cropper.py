@@ -11,9 +11,9 @@ from PIL import Image
 
 from contracts.cropper import CropReply
 from services.cropper.app import create_app
-from services.cropper.detection import Detection, Phrase, clipped, label_of, overlaps, without_doubles
 from services.cropper.engines.builtin import BuiltinCropper
-from services.cropper.geometry import ordered, overlap, rectified, target_size
+from services.cropper.engines.detection import Detection, Phrase, clipped, label_of, overlaps, without_doubles
+from services.cropper.engines.geometry import ordered, overlap, rectified, target_size
 from services.cropper.settings import CropperSettings
 from tests.live import live
 from tests.unit.services.cropper_scenes import card, scene

@@ -15,7 +15,7 @@ from chassis.vectors.port import VectorStore
 from services.image_search.engine import RGB, KnownThing
 from services.image_search.engines.builtin import BuiltinImageSearch
 from services.image_search.engines.dense import DenseImageSearch, DenseOptions
-from services.image_search.views import Fit, Frame, centres_first, framed_views, square_views
+from services.image_search.engines.views import Fit, Frame, centres_first, framed_views, square_views
 from tests.unit.services.image_encoders import PAINTS, SIZE, ColourEncoder, painted
 from tests.unit.services.sample_pictures import picture
 

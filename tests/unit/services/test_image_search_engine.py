@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from chassis.vectors.edge import EdgeStore
-from services.image_search.classical.features import RGB, DescribeOptions
 from services.image_search.engine import KnownThing, ThingSeen
 from services.image_search.engines.builtin import BuiltinImageSearch, ImageSearchOptions, SearchEffort
+from services.image_search.engines.classical.features import RGB, DescribeOptions
 from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
 
 OPTIONS = ImageSearchOptions(describe=DescribeOptions(long_side=480, keypoints=1200))

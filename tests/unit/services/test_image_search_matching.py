@@ -7,8 +7,14 @@ import cv2
 import numpy as np
 import pytest
 
-from services.image_search.classical.calibration import Artefact, Claim, UnusableArtefact, load, settle
-from services.image_search.classical.features import (
+from services.image_search.engines.classical.calibration import (
+    Artefact,
+    Claim,
+    UnusableArtefact,
+    load,
+    settle,
+)
+from services.image_search.engines.classical.features import (
     RGB,
     DamagedFeatures,
     DescribeOptions,
@@ -20,9 +26,9 @@ from services.image_search.classical.features import (
     encode,
     unit_descriptors,
 )
-from services.image_search.classical.matching import mutual_matches
-from services.image_search.classical.verification import QueryFeatures, verify
-from services.image_search.classical.vlad import aggregate, normalised
+from services.image_search.engines.classical.matching import mutual_matches
+from services.image_search.engines.classical.verification import QueryFeatures, verify
+from services.image_search.engines.classical.vlad import aggregate, normalised
 from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
 
 OPTIONS = DescribeOptions(long_side=480, keypoints=1200)

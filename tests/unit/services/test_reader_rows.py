@@ -2,7 +2,7 @@
 
 import pytest
 
-from services.reader.rows import with_named_rows
+from services.reader.engines.rows import with_named_rows
 
 ADULT, CHILD = "Ticket: Adult; Price: £14.50", "Ticket: Child (5 to 15); Price: £7.20"
 FAMILY = "Ticket: Family; Price: £36.00"

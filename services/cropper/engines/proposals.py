@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from services.cropper.engine import RGB
-from services.cropper.geometry import Quad, Quads, areas, ordered, reasonable
+from services.cropper.engines.geometry import Quad, Quads, areas, ordered, reasonable
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating[Any]]

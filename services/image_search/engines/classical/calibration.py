@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from services.image_search.classical.features import Floats
-from services.image_search.classical.verification import Evidence
-from services.image_search.classical.vlad import VladModel
+from services.image_search.engines.classical.features import Floats
+from services.image_search.engines.classical.verification import Evidence
+from services.image_search.engines.classical.vlad import VladModel
 
 GEOMETRY = ("log_coherent", "log_cells", "coherent_share")
 PRINT = ("explained", "coherent_share")
@@ -109,7 +109,7 @@ def _overlap(first: tuple[float, float, float, float], second: tuple[float, floa
     return width * height / max(min(areas), 1e-9)
 
 
-DEFAULT_ARTEFACT = Path(__file__).parent.parent / "engines" / "builtin.npz"
+DEFAULT_ARTEFACT = Path(__file__).parents[1] / "builtin.npz"
 FORMAT = 1
 SIGNALS = (*GEOMETRY, *PRINT)
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from services.image_search.classical.features import Floats, LocalFeatures
+from services.image_search.engines.classical.features import Floats, LocalFeatures
 
 Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]

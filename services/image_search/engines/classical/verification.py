@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from services.image_search.classical.features import Floats, LocalFeatures, unit_descriptors
-from services.image_search.classical.matching import (
+from services.image_search.engines.classical.features import Floats, LocalFeatures, unit_descriptors
+from services.image_search.engines.classical.matching import (
     Indices,
     coherent,
     consistent,
