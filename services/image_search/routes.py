@@ -90,7 +90,7 @@ async def search_images(
     settings = _settings(request)
     uploads = await _read(images, settings.max_images)
     with _wanted(deadline, _RESERVE_MS) as still_wanted:
-        seen = await pool.run(
+        things = await pool.run(
             lambda engine: engine.search(
                 [decode_rgb(data, max_side=settings.max_side) for data in while_wanted(uploads)],
                 k,
@@ -99,7 +99,7 @@ async def search_images(
             ),
             deadline,
         )
-    return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=collection)
+    return ImageSearchReply(hits=[_hit(thing) for thing in things], collection=collection)
 
 
 @router.post("/v1/image-search/text")
@@ -111,10 +111,10 @@ async def search_by_text(
     `not_supported` where the engine has no text side; `takes` in `/info` tells.
     """
     with _wanted(deadline, _RESERVE_MS) as still_wanted:
-        seen = await pool.run(
+        things = await pool.run(
             lambda engine: engine.search_texts(body.texts, body.k, body.collection, still_wanted), deadline
         )
-    return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=body.collection)
+    return ImageSearchReply(hits=[_hit(thing) for thing in things], collection=body.collection)
 
 
 @write_router.put("/v1/collections/{name}/images")
@@ -130,9 +130,9 @@ async def index_images(
     """Write photos with what is known of them. A photo that cannot be read is rejected by itself."""
     settings = _settings(request)
     uploads = await _read(images, settings.max_images)
-    known = _items(items, len(uploads))
-    rejected = await pool.run(lambda engine: _index(engine, name, known, uploads, settings), deadline)
-    written = len(known) - len(rejected)
+    entries = _items(items, len(uploads))
+    rejected = await pool.run(lambda engine: _index(engine, name, entries, uploads, settings), deadline)
+    written = len(entries) - len(rejected)
     metrics.ingested("photos", written)
     return Indexed(indexed=written, rejected=rejected)
 
@@ -177,10 +177,10 @@ def _index(
         things.append(known)
     rejected |= engine.index(collection, things)
     if settings.thumbnails:
-        kept = Thumbnails(settings.data_dir)
+        thumbnails = Thumbnails(settings.data_dir)
         for thing in things:
             if thing.id not in rejected:
-                kept.keep(thing.id, thing.photo)
+                thumbnails.keep(thing.id, thing.photo)
     return rejected
 
 
@@ -232,17 +232,17 @@ def _settings(request: Request) -> ImageSearchSettings:
     return settings
 
 
-def _hit(seen: ThingSeen) -> ImageHit:
+def _hit(thing: ThingSeen) -> ImageHit:
     return ImageHit(
-        id=seen.id,
-        score=seen.probability,
-        entity=seen.entity,
-        attributes=dict(seen.attributes),
-        title=seen.title,
-        url=seen.url,
-        image_index=seen.photo_index,
-        inliers=seen.inliers,
-        cosine=seen.cosine,
+        id=thing.id,
+        score=thing.probability,
+        entity=thing.entity,
+        attributes=dict(thing.attributes),
+        title=thing.title,
+        url=thing.url,
+        image_index=thing.photo_index,
+        inliers=thing.inliers,
+        cosine=thing.cosine,
     )
 
 

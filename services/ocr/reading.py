@@ -79,9 +79,9 @@ class PhotoReader:
         """The reply for a photo. Raises what decoding, the pool and the engine raise."""
         digest = (await to_thread.run_sync(hashlib.sha256, data)).hexdigest()
         key = current_scope(), digest  # what is kept tells nobody what others asked
-        kept = self._replies.get(key)
-        if kept is not None:
-            return kept
+        cached = self._replies.get(key)
+        if cached is not None:
+            return cached
 
         async def begin() -> OcrReply:
             progress = self._unfinished.get(key) or Progress()

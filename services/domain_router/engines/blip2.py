@@ -67,8 +67,8 @@ def put_back(qformer: QFormer, head: DomainHead) -> None:
     """Replace the base model's weights by those that were tuned with the head. Raises `WrongWeights`."""
     import torch
 
-    known = qformer.model.state_dict()
+    weights = qformer.model.state_dict()
     for name, values in head.tuned.items():
-        if name not in known or tuple(known[name].shape) != values.shape:
+        if name not in weights or tuple(weights[name].shape) != values.shape:
             raise WrongWeights(f"The domain head tuned {name!r}, which the base model does not have.")
-        known[name].copy_(torch.from_numpy(np.array(values)))
+        weights[name].copy_(torch.from_numpy(np.array(values)))

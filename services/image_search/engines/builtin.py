@@ -103,8 +103,8 @@ class BuiltinImageSearch:
         self.store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
         for each in self._search_photos(photos, collection, still_wanted):
-            known = best.get(each.entity)
-            if known is None or each.probability > known.probability:
+            earlier = best.get(each.entity)
+            if earlier is None or each.probability > earlier.probability:
                 best[each.entity] = each
         return sorted(best.values(), key=lambda each: -each.probability)[:limit]
 
@@ -204,8 +204,8 @@ class BuiltinImageSearch:
             hits = self.store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
             for hit in hits:
                 shown = str(hit.payload["features"]), str(hit.payload["entity"])
-                held = best.get(shown)
-                if held is None or (-hit.score, hit.id) < (-held.score, held.id):
+                earlier = best.get(shown)
+                if earlier is None or (-hit.score, hit.id) < (-earlier.score, earlier.id):
                     best[shown] = hit
         ranked = sorted(best.values(), key=lambda hit: -hit.score)
         return ranked[: self._options.effort.glances]

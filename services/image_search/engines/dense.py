@@ -99,8 +99,8 @@ class DenseImageSearch:
         if not views or not still_wanted():
             return []
         vectors = self._forward([view for _, view in views])
-        asked = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
-        best = self._best(asked, limit, collection, still_wanted)
+        queries = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
+        best = self._best(queries, limit, collection, still_wanted)
         return [
             seen(hit, self._curve.probability([hit.score]), index, cosine=hit.score) for hit, index in best
         ]
@@ -114,22 +114,22 @@ class DenseImageSearch:
         self.store.require(collection, self.schema, whole=False)
         if not texts or not still_wanted():
             return []
-        asked = list(enumerate(self._forward_texts(texts)))
-        best = self._best(asked, limit, collection, still_wanted)
+        queries = list(enumerate(self._forward_texts(texts)))
+        best = self._best(queries, limit, collection, still_wanted)
         likeness = self._text_curve.probability
         return [seen(hit, likeness([hit.score]), index, cosine=hit.score) for hit, index in best]
 
     def _best(
-        self, asked: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
+        self, queries: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[tuple[ScoredPoint, int]]:
         """The nearest points of all vectors, one an entity, with the index of the vector's photo or text."""
         best: dict[str, tuple[ScoredPoint, int]] = {}
-        for place, (index, vector) in enumerate(asked):
+        for place, (index, vector) in enumerate(queries):
             if place and not still_wanted():
                 break
             for hit in self._nearest(collection, vector, limit):
-                known = best.get(_entity(hit))
-                if known is None or hit.score > known[0].score:
+                earlier = best.get(_entity(hit))
+                if earlier is None or hit.score > earlier[0].score:
                     best[_entity(hit)] = (hit, index)
         return sorted(best.values(), key=lambda each: -each[0].score)[:limit]
 

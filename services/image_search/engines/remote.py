@@ -128,8 +128,8 @@ def _vllm_body(uris: Sequence[str], options: RemoteOptions) -> Body:
 
 
 def _cohere_body(uris: Sequence[str], options: RemoteOptions) -> Body:
-    given = {"input_type": options.input_type} if options.input_type else {}
-    return {"images": list(uris), "embedding_types": ["float"]} | given
+    extra = {"input_type": options.input_type} if options.input_type else {}
+    return {"images": list(uris), "embedding_types": ["float"]} | extra
 
 
 def _infinity_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
@@ -142,8 +142,8 @@ def _vllm_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
 
 
 def _cohere_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
-    given = {"input_type": "search_query"} if options.input_type else {}
-    return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | given
+    extra = {"input_type": "search_query"} if options.input_type else {}
+    return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | extra
 
 
 def _listed(reply: Any, count: int) -> list[Any]:

@@ -64,12 +64,13 @@ class BuiltinOcr:
         photo = brightened(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
         with self._models() as models:
             readings, left_out = self._readings(models, photo, progress or Progress())
-        kept = [reading for reading in readings if reading.text and reading.score >= _LEAST_SCORE]
-        corners = [reading.corners for reading in kept]
-        turns = _dominant_turns(kept)
-        order = reading_order(corners, [reading.text for reading in kept], turns or 0)
+        legible = [reading for reading in readings if reading.text and reading.score >= _LEAST_SCORE]
+        corners = [reading.corners for reading in legible]
+        turns = _dominant_turns(legible)
+        order = reading_order(corners, [reading.text for reading in legible], turns or 0)
         lines = tuple(
-            RecognizedLine(kept[i].text, min(1.0, kept[i].score), _quadrilateral(corners[i])) for i in order
+            RecognizedLine(legible[i].text, min(1.0, legible[i].score), _quadrilateral(corners[i]))
+            for i in order
         )
         return Page(lines, left_out)
 
@@ -93,8 +94,8 @@ class BuiltinOcr:
         return [box + np.array((left, top)) for box in nearer] if len(nearer) >= len(boxes) else boxes
 
     def _readings(self, models: RapidModels, photo: BGR, progress: Progress) -> tuple[list[_Reading], int]:
-        found = self._found(models, photo, progress)
-        boxes, left_out = most_useful(found, photo.shape[:2], self._options.max_lines, _MOST_TEXT_WIDTH)
+        lines = self._found(models, photo, progress)
+        boxes, left_out = most_useful(lines, photo.shape[:2], self._options.max_lines, _MOST_TEXT_WIDTH)
         crops = [cut_line(photo, box) for box in boxes]
         flipped = progress.piece("flipped", lambda: models.upside_down(crops))
         crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]

@@ -109,8 +109,8 @@ class Qwen3Reranker:
         prompts = []
         for (query, _), body in zip(pairs, bodies, strict=True):
             head = heads[query]
-            kept = body[: max(0, min(most, self._room - len(head)))]
-            prompts.append([*self._prefix, *head, *kept, *self._suffix])
+            cut = body[: max(0, min(most, self._room - len(head)))]
+            prompts.append([*self._prefix, *head, *cut, *self._suffix])
         return prompts
 
     def _head(self, query: str) -> list[int]:
@@ -124,7 +124,7 @@ class Qwen3Reranker:
 
     def _plain(self, text: str) -> str:
         """Without control tokens: a page must not be able to end its own prompt and answer for the model."""
-        return self._controls.sub(lambda found: f"< {found[0][1:]}", text)
+        return self._controls.sub(lambda token: f"< {token[0][1:]}", text)
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:

@@ -56,11 +56,11 @@ class RemoteReranker:
         fine_top: int | None = None,
     ) -> list[float]:
         """Raises what `RemoteServer` raises, also for a reply that does not score each document once."""
-        asked = with_entity(query, entity)
+        question = with_entity(query, entity)
         step = self._per_request if self._shape is RemoteShape.TEI else max(1, len(documents))
         scores: list[float] = []
         for start in range(0, len(documents), step):
-            scores += self._request(asked, documents[start : start + step])
+            scores += self._request(question, documents[start : start + step])
         if not all(0 <= score <= 1 for score in scores):
             self._logits = True
         return [_logistic(score) for score in scores] if self._logits else scores

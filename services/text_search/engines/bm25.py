@@ -28,8 +28,8 @@ class Bm25TextSearch:
         return fuse([self._rank(query, limit, collection) for query in while_wanted(queries)], k)
 
     def _rank(self, query: str, limit: int, collection: str) -> list[Candidate]:
-        found = self.store.search(collection, TERMS, self._terms.of_query(query), limit)
-        return [candidate(point) for point in found]
+        points = self.store.search(collection, TERMS, self._terms.of_query(query), limit)
+        return [candidate(point) for point in points]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """See the protocol."""

@@ -68,9 +68,9 @@ def mutual_matches(query: Floats, item: Floats) -> Matches:
         block[rows, nearest[own]] = -1
         second[own] = block.max(axis=1)
     ratios = np.sqrt(np.maximum(1 - best, 1e-7) / np.maximum(1 - second, 1e-7))
-    kept = np.nonzero((best >= best_of_item[nearest]) & (ratios < RATIO))[0]
-    kept = kept[np.argsort(ratios[kept], kind="stable")][:MOST_MATCHES]
-    return Matches(kept, nearest[kept])
+    rows_kept = np.nonzero((best >= best_of_item[nearest]) & (ratios < RATIO))[0]
+    rows_kept = rows_kept[np.argsort(ratios[rows_kept], kind="stable")][:MOST_MATCHES]
+    return Matches(rows_kept, nearest[rows_kept])
 
 
 def consistent(query: LocalFeatures, item: LocalFeatures, matches: Matches) -> Mask:
