@@ -5,8 +5,8 @@ import importlib.util
 from collections.abc import Iterable, Sized
 from typing import TypeVar
 
-from chassis.models.torchvision_ops import make_importable
 from training.config import WrongConfig
+from training.torchvision_ops import make_importable
 
 NEEDED = ("torch", "torchvision", "transformers", "peft", "accelerate", "datasets", "trl")
 

@@ -171,7 +171,7 @@ ENGINES: dict[str, Callable[[Folders], None]] = {
 
 def main() -> None:
     """Try every row, whatever the others do."""
-    from chassis.models.torchvision_ops import make_importable
+    from training.torchvision_ops import make_importable
 
     make_importable()
     leave_out()

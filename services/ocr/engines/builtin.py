@@ -12,7 +12,6 @@ import numpy as np
 
 from services.ocr.engine import RGB, Page, Progress, Quadrilateral, RecognizedLine
 from services.ocr.engines.layout import batches, most_useful, reading_order
-from services.ocr.engines.light import brightened
 from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 
 _DOUBTFUL = 0.8  # lines read with less confidence are tried in the orientation of the others too
@@ -23,6 +22,9 @@ _SMALL_PRINT = 24.0
 """Pixels, as searched, that a line's box is high (twice its print); near smaller ones others are missed."""
 _WORTHWHILE = 1.25
 """Times larger, from which small print is searched once more."""
+_DIM = 40.0  # mean luminance (0..255) below which text detection starts to lose lines
+_TARGET = 110.0
+_STRONGEST_GAMMA = 0.35
 _MARGIN = 0.03
 """Of the photo's longer side, around the lines that were found: there may be more of them."""
 
@@ -104,6 +106,20 @@ class BuiltinOcr:
         if turns is not None:
             readings = _reread_doubtful(models, readings, crops, turns, progress)
         return readings, left_out
+
+
+def brightened(photo: BGR) -> BGR:
+    """The photo itself, or a gamma-corrected, slightly smoothed one when it is dim. (height, width, 3).
+
+    Smoothing undoes the sensor noise that the correction blows up.
+    """
+    mean = float(cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY).mean())
+    if mean >= _DIM:
+        return photo
+    gamma = np.log(_TARGET / 255.0) / np.log(max(mean, 1.0) / 255.0)
+    exponent = max(_STRONGEST_GAMMA, float(gamma))
+    table = (255.0 * (np.arange(256) / 255.0) ** exponent).round().astype(np.uint8)
+    return np.asarray(cv2.GaussianBlur(cv2.LUT(photo, table), (3, 3), 0), dtype=np.uint8)
 
 
 def _small_print(

@@ -16,8 +16,7 @@ from contracts.headers import CACHE_SCOPE
 from contracts.ocr import OcrReply
 from services.ocr.app import create_app
 from services.ocr.engine import Page
-from services.ocr.engines.builtin import BuiltinOcr
-from services.ocr.engines.light import brightened
+from services.ocr.engines.builtin import BuiltinOcr, brightened
 from services.ocr.engines.subnormal import without_subnormals
 from services.ocr.reading import PhotoReader, ReplyCache
 from services.ocr.settings import OcrSettings
