@@ -18,7 +18,7 @@ from services.ocr.app import create_app
 from services.ocr.engine import Page
 from services.ocr.engines.builtin import BuiltinOcr, brightened
 from services.ocr.engines.subnormal import without_subnormals
-from services.ocr.reading import PhotoReader, ReplyCache
+from services.ocr.reading import PhotoReader, RecentlyUsed
 from services.ocr.settings import OcrSettings
 from tests.live import live
 from tests.unit.services.ocr_pictures import RGB, page, squeezed
@@ -134,7 +134,7 @@ async def test_what_one_scope_has_asked_is_not_found_by_another() -> None:
 
 
 def test_the_cache_forgets_the_least_recently_used() -> None:
-    cache = ReplyCache(2)
+    cache = RecentlyUsed[OcrReply](2)
     replies = [OcrReply(lines=[], width=side, height=side) for side in (1, 2, 3)]
     cache.put(("", "a"), replies[0])
     cache.put(("", "b"), replies[1])
