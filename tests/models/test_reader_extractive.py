@@ -334,8 +334,13 @@ def test_weights_without_a_head_for_questions_are_refused(tmp_path: Path, bert_f
 
 def _settings(folder: Path, **changes: Any) -> ReaderSettings:
     values: dict[str, Any] = {"port": 0, "engine": "extractive", "model": str(folder), "device": "cpu"}
-    options = {"stride_tokens": STRIDE, "answer_tokens": 6, "temperature": HOT}
-    return ReaderSettings(**(values | options | changes))
+    return ReaderSettings(**(values | {"temperature": HOT} | changes))
+
+
+def _served(folder: Path) -> ExtractiveReader:
+    """The engine that the service opens with these settings."""
+    model = QuestionAnsweringModel.from_pretrained(str(folder), CPU)
+    return ExtractiveReader(model, options=ReadingOptions(curve=uncalibrated(HOT)))
 
 
 def _body(question: str, top_n: int = 3) -> dict[str, Any]:
@@ -343,8 +348,8 @@ def _body(question: str, top_n: int = 3) -> dict[str, Any]:
 
 
 @pytest.mark.anyio
-async def test_the_service_reads_as_the_engine_does(bert_folder: Path, model: QuestionAnsweringModel) -> None:
-    bare = ExtractiveReader(model, options=SHORT_ANSWERS).read(Query(QUESTION), _passages(TEXTS), 3)
+async def test_the_service_reads_as_the_engine_does(bert_folder: Path) -> None:
+    bare = _served(bert_folder).read(Query(QUESTION), _passages(TEXTS), 3)
     async with live(create_app(_settings(bert_folder))) as client:
         assert (await client.get("/health/ready")).status_code == 200
         info = (await client.get("/info")).json()
@@ -361,9 +366,7 @@ async def test_the_service_reads_as_the_engine_does(bert_folder: Path, model: Qu
 
 
 @pytest.mark.anyio
-async def test_concurrent_requests_share_passes_and_keep_their_own_answers(
-    bert_folder: Path, model: QuestionAnsweringModel
-) -> None:
+async def test_concurrent_requests_share_passes_and_keep_their_own_answers(bert_folder: Path) -> None:
     questions = [f"Who built tower {number}?" for number in range(8)]
     settings = _settings(bert_folder, batch_wait_ms=200.0, max_batch=128)
     found: dict[str, Any] = {}
@@ -378,7 +381,7 @@ async def test_concurrent_requests_share_passes_and_keep_their_own_answers(
                 group.start_soon(ask, question)
         passes = await _passes(client) - before
     assert passes <= 4
-    reader = ExtractiveReader(model, options=SHORT_ANSWERS)
+    reader = _served(bert_folder)
     for question in questions:
         (alone,) = reader.read(Query(question), _passages(TEXTS))
         assert (found[question]["passage_index"], found[question]["span"]["start"]) == (
