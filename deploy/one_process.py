@@ -58,9 +58,9 @@ from services.reader.settings import ReaderSettings
 from services.reranker.app import create_app as create_reranker
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
+from services.text_search.engines.web_providers import Provider
 from services.text_search.settings import Engine as SearchEngine
 from services.text_search.settings import TextSearchSettings
-from services.text_search.web_providers import Provider
 from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 

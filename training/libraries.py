@@ -3,8 +3,8 @@
 import importlib
 import importlib.util
 
-from chassis.models.torchvision_ops import make_importable
 from training.config import WrongConfig
+from training.torchvision_ops import make_importable
 
 NEEDED = ("torch", "torchvision", "transformers", "peft", "accelerate", "datasets", "trl")
 

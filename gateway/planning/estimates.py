@@ -12,7 +12,7 @@ from statistics import NormalDist
 from threading import Lock
 
 from chassis.resilience.deadlines import Clock
-from chassis.resilience.decayed_histogram import DecayedHistogram, bucket_of
+from gateway.planning.decayed_histogram import DecayedHistogram, bucket_of
 from gateway.planning.latencies import ONE, Latencies, Work
 from gateway.planning.stages import Stage
 

@@ -33,6 +33,7 @@ from chassis.http.connections import address_of
 from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
+from chassis.validation import validated
 from contracts.answer import Answer, AnswerRequest
 from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
@@ -43,7 +44,6 @@ from gateway.routes.intake import (
     Files,
     media_type_of,
     to_question,
-    validated,
 )
 from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.serving.sessions import ID_BYTES

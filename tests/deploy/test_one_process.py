@@ -66,7 +66,7 @@ async def _check_empty_platform(running: Platform, client: httpx.AsyncClient) ->
     nowhere_else = await client.get(f"{running.service_urls['image_search']}/operator/photos")
     assert set(ready.json()["checks"].values()) == {"ok"}
     assert [info["service"] for info in infos] == [app.name for app in SERVICES]
-    assert {info["engine"] for info in infos} == {"pocket", "builtin"}
+    assert {info["engine"] for info in infos} == {"bm25", "builtin"}
     assert reply.json()["abstained"] is True
     assert listed.json() == {"total": 0, "parts": 0, "found": 0, "items": []}
     assert setup.json()["operator"] is True

@@ -29,7 +29,7 @@ FILES = {
     "onnx/model.safetensors": b"and again" * 99,
 }
 DEFAULTS = {
-    "cropper": "services/cropper/detector.py",
+    "cropper": "services/cropper/engines/detector.py",
     "text_search": "services/text_search/engines/bge.py",
     "domain_router": "chassis/models/qformer.py",
     "reranker": "services/reranker/engines/qwen3.py",

@@ -18,7 +18,7 @@ from transformers import (
 from chassis.accelerator import Accelerator
 from chassis.startup import CannotStart
 from services.cropper.app import create_app
-from services.cropper.detector import Boxes, GroundingDinoDetector, Sight
+from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 from services.cropper.engines.grounding_dino import DetectionOptions, GroundingDinoCropper
 from services.cropper.settings import CropperSettings, Engine
 from tests.live import live

@@ -68,9 +68,9 @@ def engine(head: Path) -> Blip2DomainRouter:
     return opened(head)
 
 
-def opened(head: Path, model: str = "", reads_text: bool = False) -> Blip2DomainRouter:
+def opened(head: Path, model: str = "") -> Blip2DomainRouter:
     qformer, loaded = load_blip2(head, LABELS, model, CPU)
-    return Blip2DomainRouter(qformer.encode_questions, loaded, reads_text)
+    return Blip2DomainRouter(qformer.encode_questions, loaded)
 
 
 def settings(head: Path, **others: Any) -> DomainRouterSettings:
@@ -151,14 +151,10 @@ def test_interrupted_run_gives_the_same_head(
     assert [line["step"] for line in broken.metrics()] == [1, 2, 3, 4, 5]
 
 
-def test_recognised_text_is_read_only_when_set_so(head: Path, engine: Blip2DomainRouter) -> None:
+def test_recognised_text_is_not_read(engine: Blip2DomainRouter) -> None:
     question, pixels = "What is this?", coloured(4, 77)
-    reading = opened(head, reads_text=True)
     plain = engine.classify(question, "", pixels)
     assert engine.classify(question, "the red tower", pixels) == plain
-    assert reading.classify(question, "", pixels) == plain
-    assert reading.classify(question, "the red tower", pixels) != plain
-    assert reading.classify(question, "the red tower " * 500, pixels) != plain
 
 
 def test_a_tuned_q_former_is_served_with_its_head(

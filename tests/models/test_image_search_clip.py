@@ -21,8 +21,8 @@ from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
 from services.image_search.engine import RGB
 from services.image_search.engines.clip import ClipEncoder
+from services.image_search.engines.views import Fit, Frame, framed_views
 from services.image_search.settings import ImageSearchSettings
-from services.image_search.views import Fit, Frame, framed_views
 from tests.live import live
 from tests.models.conftest import Parity
 from tests.models.tiny_clip import SHARED, SIDE, TinyClip

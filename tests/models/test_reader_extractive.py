@@ -303,8 +303,13 @@ def test_weights_without_a_head_for_questions_are_refused(tmp_path: Path, bert_f
 
 def _settings(folder: Path, **changes: Any) -> ReaderSettings:
     values: dict[str, Any] = {"port": 0, "engine": "extractive", "model": str(folder), "device": "cpu"}
-    options = {"stride_tokens": STRIDE, "answer_tokens": 6, "temperature": HOT}
-    return ReaderSettings(**(values | options | changes))
+    return ReaderSettings(**(values | {"temperature": HOT} | changes))
+
+
+def _served(folder: Path) -> ExtractiveReader:
+    """The engine that the service opens with these settings."""
+    model = QuestionAnsweringModel.from_pretrained(str(folder), CPU)
+    return ExtractiveReader(model, options=ReadingOptions(curve=uncalibrated(HOT)))
 
 
 def _body(question: str, top_n: int = 3) -> dict[str, Any]:
@@ -312,8 +317,8 @@ def _body(question: str, top_n: int = 3) -> dict[str, Any]:
 
 
 @pytest.mark.anyio
-async def test_the_service_reads_as_the_engine_does(bert_folder: Path, model: QuestionAnsweringModel) -> None:
-    bare = ExtractiveReader(model, options=SHORT_ANSWERS).read(Query(QUESTION), _passages(TEXTS), 3)
+async def test_the_service_reads_as_the_engine_does(bert_folder: Path) -> None:
+    bare = _served(bert_folder).read(Query(QUESTION), _passages(TEXTS), 3)
     async with live(create_app(_settings(bert_folder))) as client:
         assert (await client.get("/health/ready")).status_code == 200
         info = (await client.get("/info")).json()

@@ -14,7 +14,7 @@ from chassis.accelerator import Accelerator
 from chassis.models.qformer import QFormer
 from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
 from services.reranker.engines.coarse_head import question_vectors
-from services.reranker.engines.qwen3 import DEFAULT_INSTRUCTION, Qwen3Options, Qwen3Reranker
+from services.reranker.engines.qwen3 import INSTRUCTION, Qwen3Options, Qwen3Reranker
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_qwen3 import ROOM, tiny_qwen3
 
@@ -81,7 +81,7 @@ def _card_prompt(query: str, document: str) -> str:
     return (
         "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the"
         ' Instruct provided. Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n'
-        f"<Instruct>: {DEFAULT_INSTRUCTION}\n<Query>: {query}\n<Document>: {document}"
+        f"<Instruct>: {INSTRUCTION}\n<Query>: {query}\n<Document>: {document}"
         "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
     )
 

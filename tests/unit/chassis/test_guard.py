@@ -20,6 +20,7 @@ from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Outcome
 from chassis.resilience.limits import GradientLimit
 from chassis.telemetry.metrics import GuardMetrics
+from tests.gates import entered
 from tests.unit.chassis.guards import FAILURES_TO_OPEN, NoPause, Post, Switch, quietly, settled, state
 
 pytestmark = pytest.mark.anyio
@@ -157,7 +158,7 @@ async def test_errors_of_the_gates_say_nothing_of_the_dependency() -> None:
 async def test_work_on_a_shared_card_waits_for_its_milliseconds() -> None:
     card = Gate("card 0", 100, 10)
     post, other = Post(card=card), Switch()
-    async with card.entered(post.after(), 80), anyio.create_task_group() as group:
+    async with entered(card, post.after(), 80), anyio.create_task_group() as group:
         group.start_soon(quietly, post.call(other.work, weight_ms=30))
         await settled()
         assert other.started == 0

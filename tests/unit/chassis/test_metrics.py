@@ -99,7 +99,7 @@ def test_the_media_type_is_ours_whatever_the_caller_writes(accept: str) -> None:
 
 async def test_a_service_says_what_it_is_and_what_its_process_needs(service: httpx.AsyncClient) -> None:
     text = await scraped(service)
-    assert value(text, "loreglass_build_info", service="probe", engine="pocket", device="cpu") == 1
+    assert value(text, "loreglass_build_info", service="probe", engine="builtin", device="cpu") == 1
     assert (value(text, "process_resident_memory_bytes") or 0) > 0
     assert value(text, "loreglass_requests_in_flight", service="probe") == 1
 

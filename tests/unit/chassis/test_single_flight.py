@@ -12,9 +12,10 @@ from fastapi import FastAPI
 from chassis.errors import DeadlineExceeded
 from chassis.http.app import create_app
 from chassis.resilience.deadlines import Deadline
-from chassis.resilience.single_flight import SharedCalls, SingleFlight
+from chassis.resilience.single_flight import SingleFlight
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
+from services.ocr.shared_calls import SharedCalls
 from tests.live import live
 from tests.unit.chassis.test_health import app_with
 

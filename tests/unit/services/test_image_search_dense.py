@@ -13,9 +13,9 @@ from chassis.errors import CollectionConflict, CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.image_search.engine import RGB, KnownThing
+from services.image_search.engines.builtin import BuiltinImageSearch
 from services.image_search.engines.dense import DenseImageSearch
-from services.image_search.engines.pocket import PocketImageSearch
-from services.image_search.views import Fit, Frame, centres_first, framed_views, square_views
+from services.image_search.engines.views import Fit, Frame, centres_first, framed_views, square_views
 from tests.unit.services.image_encoders import PAINTS, SIZE, ColourEncoder, painted
 from tests.unit.services.sample_pictures import picture
 
@@ -128,7 +128,7 @@ def test_a_collection_of_another_model_is_refused_not_searched(
     store: VectorStore, engine: DenseImageSearch, tmp_path: Path
 ) -> None:
     other = DenseImageSearch(store, ColourEncoder("a model of the same size"))
-    pocket = PocketImageSearch(store, tmp_path / "features")
+    pocket = BuiltinImageSearch(store, tmp_path / "features")
     for stranger in (other, pocket):
         with pytest.raises(CollectionConflict):
             stranger.search([POSTER], 5, "images-1", always)

@@ -7,8 +7,14 @@ import cv2
 import numpy as np
 import pytest
 
-from services.image_search.classical.calibration import Artefact, Claim, UnusableArtefact, load, save, settle
-from services.image_search.classical.features import (
+from services.image_search.engines.classical.calibration import (
+    Artefact,
+    Claim,
+    UnusableArtefact,
+    load,
+    settle,
+)
+from services.image_search.engines.classical.features import (
     RGB,
     DamagedFeatures,
     DescribeOptions,
@@ -19,7 +25,7 @@ from services.image_search.classical.features import (
     describe,
     encode,
 )
-from services.image_search.classical.verification import QueryFeatures, verify
+from services.image_search.engines.classical.verification import QueryFeatures, verify
 from tests.unit.services.sample_pictures import picture, warped
 
 OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
@@ -112,15 +118,6 @@ def test_photos_described_in_another_way_have_another_key(thing: RGB) -> None:
     other = replace(OPTIONS, keypoints=7)
     assert content_key(thing, OPTIONS) != content_key(thing, other)
     assert content_key(thing, OPTIONS) == content_key(thing.copy(), OPTIONS)
-
-
-def test_the_committed_artefact_is_small_and_survives_saving(artefact: Artefact, tmp_path: Path) -> None:
-    path = tmp_path / "copy.npz"
-    save(artefact, path)
-    again = load(path)
-    assert path.stat().st_size < 2_000_000
-    assert np.allclose(again.vlad.basis, artefact.vlad.basis, atol=1e-4)
-    assert again.calibration.geometry.bias == artefact.calibration.geometry.bias
 
 
 def test_an_artefact_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +51,7 @@ async def encoding(
 ) -> AsyncIterator[RemoteImageEncoder]:
     """An encoder on the running `server`."""
     async with serving(server) as url:
-        with RemoteServer(url, "secret", MODEL, "image_search") as remote:
+        with closing(RemoteServer(url, "secret", MODEL, "image_search")) as remote:
             yield RemoteImageEncoder(remote, RemoteOptions(shape, **{"per_request": 4, **options}))
 
 

@@ -17,8 +17,8 @@ from chassis.errors import DeadlineExceeded
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from services.ocr.engine import RGB, OcrEngine, Page, Progress, RecognizedLine
+from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
 from services.ocr.engines.layout import batches, most_useful, reading_order
-from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
 from services.ocr.engines.rapid import Crop, RapidModels
 from services.ocr.reading import PhotoReader
 from tests.unit.services.ocr_pictures import page, squeezed
@@ -81,7 +81,7 @@ def test_a_dense_page_says_how_many_lines_it_left_out() -> None:
         (40, 20 + 40 * row, f"{word} soup") for row, word in enumerate(["leek", "pea", "beet", "rye", "plum"])
     ]
     seen = page(rows, (480, 260), height=24)
-    read = PocketOcr(PocketOcrOptions(max_lines=2)).read(seen)
+    read = BuiltinOcr(BuiltinOcrOptions(max_lines=2)).read(seen)
     assert (len(read.lines), read.left_out) == (2, 3)
     assert "beetsoup" in [squeezed(line.text) for line in read.lines]  # in the middle
 
@@ -99,7 +99,7 @@ def test_what_was_read_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(RapidModels, "recognize", counted)
     seen = page([(40, 20 + 60 * row, f"row {row} of 8") for row in range(8)], (640, 520))
-    engine, progress = PocketOcr(), Progress()
+    engine, progress = BuiltinOcr(), Progress()
     with pytest.raises(DeadlineExceeded):
         engine.read(seen, progress)
     read = engine.read(seen, progress)

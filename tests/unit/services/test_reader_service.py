@@ -13,10 +13,10 @@ from contracts import reader as contract
 from contracts.reader import ReadReply
 from services.reader.app import create_app
 from services.reader.engine import Answer, Passage, PassageKind, Query, Reader, Span
+from services.reader.engines.rows import with_named_rows
+from services.reader.engines.spoken import MOST_SPOKEN, speak, speak_attribute
 from services.reader.routes import MAX_CHARACTERS, router
-from services.reader.rows import with_named_rows
 from services.reader.settings import ReaderSettings
-from services.reader.spoken import MOST_SPOKEN, speak, speak_attribute
 from tests.live import live
 
 pytestmark = pytest.mark.anyio

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -143,7 +143,7 @@ async def serving(server: RerankServer) -> AsyncIterator[str]:
 async def reranking(server: RerankServer, shape: RemoteShape) -> AsyncIterator[RemoteReranker]:
     """An engine on the running `server`."""
     async with serving(server) as url:
-        with RemoteServer(url, "secret", MODEL, "reranker") as remote:
+        with closing(RemoteServer(url, "secret", MODEL, "reranker")) as remote:
             yield RemoteReranker(remote, shape, per_request=4)
 
 

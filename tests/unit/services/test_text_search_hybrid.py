@@ -13,8 +13,8 @@ from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.text_search.encoding import Vector
 from services.text_search.engine import Passage
-from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
-from services.text_search.engines.pocket import PocketTextSearch
+from services.text_search.engines.bm25 import Bm25TextSearch
+from services.text_search.engines.hybrid import HybridTextSearch
 
 TOPICS = [
     {"wrote", "author", "pen", "novelist", "writer"},
@@ -82,7 +82,7 @@ def engine(store: VectorStore, encoder: TopicEncoder) -> HybridTextSearch:
 def test_a_passage_that_shares_no_word_with_the_question_is_found(engine: HybridTextSearch) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["which novelist?"], 1, "v1")[0].passage == PEN
-    assert PocketTextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
+    assert Bm25TextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
 
 
 def test_a_word_that_the_encoder_does_not_know_still_counts(engine: HybridTextSearch) -> None:
@@ -126,16 +126,16 @@ def test_an_index_with_both_can_be_read_by_either_alone(
     engine: HybridTextSearch, encoder: TopicEncoder
 ) -> None:
     engine.index("v1", EVERYTHING)
-    dense = HybridTextSearch(engine.store, encoder, options=HybridOptions(terms=False))
+    dense = HybridTextSearch(engine.store, encoder, terms=False)
     assert dense.search(["which novelist?"], 1, "v1")[0].passage == PEN
-    assert PocketTextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
-    for part in (dense, PocketTextSearch(engine.store)):
+    assert Bm25TextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
+    for part in (dense, Bm25TextSearch(engine.store)):
         with pytest.raises(CollectionConflict):
             part.index("v1", [SHIPS])
 
 
 def test_builtin_encoder_finds_paraphrases(store: VectorStore) -> None:
-    engine = HybridTextSearch(store, shared_sentence_encoder(), options=HybridOptions(rank_constant=1))
+    engine = HybridTextSearch(store, shared_sentence_encoder(), rank_constant=1)
     store.create("v1", engine.schema)
     passages = [
         passage("Its weight is 1.2 kg when empty.", "https://a.example/kettle", "Kettle"),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from services.image_search.classical.features import Floats, LocalFeatures
+from services.image_search.engines.classical.features import Floats, LocalFeatures
 
 Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
@@ -48,7 +48,7 @@ class Matches:
         return Matches(self.query[rows], self.item[rows])
 
 
-def mutual_matches(query: Floats, item: Floats, ratio: float = RATIO) -> Matches:
+def mutual_matches(query: Floats, item: Floats) -> Matches:
     """Pairs of unit descriptors that choose each other and pass the ratio test. (n, 128), (m, 128).
 
     In blocks of rows, so that memory stays bounded.
@@ -68,9 +68,9 @@ def mutual_matches(query: Floats, item: Floats, ratio: float = RATIO) -> Matches
         block[rows, nearest[own]] = -1
         second[own] = block.max(axis=1)
     ratios = np.sqrt(np.maximum(1 - best, 1e-7) / np.maximum(1 - second, 1e-7))
-    kept = np.nonzero((best >= best_of_item[nearest]) & (ratios < ratio))[0]
-    kept = kept[np.argsort(ratios[kept], kind="stable")][:MOST_MATCHES]
-    return Matches(kept, nearest[kept])
+    rows_kept = np.nonzero((best >= best_of_item[nearest]) & (ratios < RATIO))[0]
+    rows_kept = rows_kept[np.argsort(ratios[rows_kept], kind="stable")][:MOST_MATCHES]
+    return Matches(rows_kept, nearest[rows_kept])
 
 
 def consistent(query: LocalFeatures, item: LocalFeatures, matches: Matches) -> Mask:

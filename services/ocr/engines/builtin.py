@@ -12,31 +12,30 @@ import numpy as np
 
 from services.ocr.engine import RGB, Page, Progress, Quadrilateral, RecognizedLine
 from services.ocr.engines.layout import batches, most_useful, reading_order
-from services.ocr.engines.light import brightened
 from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 
 _DOUBTFUL = 0.8  # lines read with less confidence are tried in the orientation of the others too
 _MAJORITY = 0.6
+_LEAST_SCORE = 0.5  # lines read with less confidence are dropped
+_MOST_TEXT_WIDTH = 64_000  # pixels of all lines together, side by side at a height of 48
 _SMALL_PRINT = 24.0
 """Pixels, as searched, that a line's box is high (twice its print); near smaller ones others are missed."""
 _WORTHWHILE = 1.25
 """Times larger, from which small print is searched once more."""
+_DIM = 40.0  # mean luminance (0..255) below which text detection starts to lose lines
+_TARGET = 110.0
+_STRONGEST_GAMMA = 0.35
 _MARGIN = 0.03
 """Of the photo's longer side, around the lines that were found: there may be more of them."""
 
 
 @dataclass(frozen=True, slots=True)
-class PocketOcrOptions:
-    """`detection_side`: longer side in pixels at which lines are searched; `min_score`: lines below go.
-
-    `max_lines` and `max_text_width`: see `most_useful`.
-    """
+class BuiltinOcrOptions:
+    """`detection_side`: longer side in pixels at which lines are searched. `max_lines`: see `most_useful`."""
 
     detection_side: int = 960
-    min_score: float = 0.5
     threads: int = 1
     max_lines: int = 200
-    max_text_width: int = 64_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,13 @@ class _Reading:
         return len(self.text) * self.score
 
 
-class PocketOcr:
+class BuiltinOcr:
     """Holds one set of models per worker, so that `workers` photos are read at once."""
 
     name = "rapidocr"
 
-    def __init__(self, options: PocketOcrOptions | None = None, workers: int = 1) -> None:
-        self._options = options or PocketOcrOptions()
+    def __init__(self, options: BuiltinOcrOptions | None = None, workers: int = 1) -> None:
+        self._options = options or BuiltinOcrOptions()
         self._idle: queue.SimpleQueue[RapidModels] = queue.SimpleQueue()
         for _ in range(workers):
             self._idle.put(RapidModels(self._options.detection_side, self._options.threads))
@@ -67,12 +66,13 @@ class PocketOcr:
         photo = brightened(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
         with self._models() as models:
             readings, left_out = self._readings(models, photo, progress or Progress())
-        kept = [reading for reading in readings if reading.text and reading.score >= self._options.min_score]
-        corners = [reading.corners for reading in kept]
-        turns = _dominant_turns(kept)
-        order = reading_order(corners, [reading.text for reading in kept], turns or 0)
+        legible = [reading for reading in readings if reading.text and reading.score >= _LEAST_SCORE]
+        corners = [reading.corners for reading in legible]
+        turns = _dominant_turns(legible)
+        order = reading_order(corners, [reading.text for reading in legible], turns or 0)
         lines = tuple(
-            RecognizedLine(kept[i].text, min(1.0, kept[i].score), _quadrilateral(corners[i])) for i in order
+            RecognizedLine(legible[i].text, min(1.0, legible[i].score), _quadrilateral(corners[i]))
+            for i in order
         )
         return Page(lines, left_out)
 
@@ -96,10 +96,8 @@ class PocketOcr:
         return [box + np.array((left, top)) for box in nearer] if len(nearer) >= len(boxes) else boxes
 
     def _readings(self, models: RapidModels, photo: BGR, progress: Progress) -> tuple[list[_Reading], int]:
-        found = self._found(models, photo, progress)
-        boxes, left_out = most_useful(
-            found, photo.shape[:2], self._options.max_lines, self._options.max_text_width
-        )
+        lines = self._found(models, photo, progress)
+        boxes, left_out = most_useful(lines, photo.shape[:2], self._options.max_lines, _MOST_TEXT_WIDTH)
         crops = [cut_line(photo, box) for box in boxes]
         flipped = progress.piece("flipped", lambda: models.upside_down(crops))
         crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]
@@ -108,6 +106,20 @@ class PocketOcr:
         if turns is not None:
             readings = _reread_doubtful(models, readings, crops, turns, progress)
         return readings, left_out
+
+
+def brightened(photo: BGR) -> BGR:
+    """The photo itself, or a gamma-corrected, slightly smoothed one when it is dim. (height, width, 3).
+
+    Smoothing undoes the sensor noise that the correction blows up.
+    """
+    mean = float(cv2.cvtColor(photo, cv2.COLOR_BGR2GRAY).mean())
+    if mean >= _DIM:
+        return photo
+    gamma = np.log(_TARGET / 255.0) / np.log(max(mean, 1.0) / 255.0)
+    exponent = max(_STRONGEST_GAMMA, float(gamma))
+    table = (255.0 * (np.arange(256) / 255.0) ** exponent).round().astype(np.uint8)
+    return np.asarray(cv2.GaussianBlur(cv2.LUT(photo, table), (3, 3), 0), dtype=np.uint8)
 
 
 def _small_print(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.resilience.decayed_histogram import DecayedHistogram, bucket_of
+from gateway.planning.decayed_histogram import DecayedHistogram, bucket_of
 
 
 @given(st.lists(st.floats(1e-5, 50), min_size=1, max_size=100), st.floats(0.05, 1))

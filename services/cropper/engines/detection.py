@@ -62,12 +62,12 @@ class PromptWriter:
         return [*prompts, self._prompt(group)] if group else prompts
 
     def _tokens(self, labels: Sequence[str]) -> dict[str, list[int]]:
-        known: set[tuple[int, ...]] = set()
+        earlier: set[tuple[int, ...]] = set()
         tokens: dict[str, list[int]] = {}
         for label in labels:
             ids = self._ids(label)
-            if ids and tuple(ids) not in known:
-                known.add(tuple(ids))
+            if ids and tuple(ids) not in earlier:
+                earlier.add(tuple(ids))
                 tokens[label] = ids
         return tokens
 
@@ -145,13 +145,13 @@ def without_doubles(detections: Sequence[Detection], most_overlap: float) -> lis
     ranked = sorted(detections, key=lambda each: -each.score)
     boxes = np.array([each.box for each in ranked], np.float64).reshape(-1, 4)
     alive = np.ones(len(ranked), bool)
-    kept: list[Detection] = []
+    apart: list[Detection] = []
     for place, detection in enumerate(ranked):
         if not alive[place]:
             continue
-        kept.append(detection)
+        apart.append(detection)
         alive &= overlaps(boxes[place], boxes) < most_overlap
-    return kept
+    return apart
 
 
 def overlaps(box: npt.NDArray[np.float64], boxes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:

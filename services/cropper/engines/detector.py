@@ -19,8 +19,8 @@ from transformers.models.grounding_dino.modeling_grounding_dino import SPECIAL_T
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
-from services.cropper.detection import MARKS, PromptWriter
 from services.cropper.engine import RGB
+from services.cropper.engines.detection import MARKS, PromptWriter
 
 DEFAULT_MODEL = "IDEA-Research/grounding-dino-tiny"
 
@@ -94,8 +94,8 @@ class GroundingDinoDetector:
             by_canvas[_canvas(sight.pixels)].append(place)
         results: dict[int, Boxes] = {}
         for canvas, places in by_canvas.items():
-            seen = self._pass([sights[place] for place in places], canvas)
-            results.update(zip(places, seen, strict=True))
+            boxes = self._pass([sights[place] for place in places], canvas)
+            results.update(zip(places, boxes, strict=True))
         return [results[place] for place in range(len(sights))]
 
     def _pass(self, sights: Sequence[Sight], canvas: tuple[int, int]) -> list[Boxes]:

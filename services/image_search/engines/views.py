@@ -56,10 +56,10 @@ def framed_views(photo: RGB, frame: Frame, ends_above: float = ENDS_ABOVE) -> li
     return _windows(fitted, frame.height, frame.width, ends_above)
 
 
-def square_views(photo: RGB, max_side: int, ends_above: float = ENDS_ABOVE) -> list[RGB]:
+def square_views(photo: RGB, max_side: int) -> list[RGB]:
     """The views of a photo as squares of its own pixels, scaled down to `max_side`, the centre first."""
     side = min(photo.shape[:2])
-    squares = _windows(photo, side, side, ends_above)
+    squares = _windows(photo, side, side, ENDS_ABOVE)
     if side <= max_side:
         return squares
     return [_resized(square, max_side, max_side, Frame(max_side, max_side)) for square in squares]

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from services.image_search.classical.features import Floats
-from services.image_search.classical.verification import Evidence
-from services.image_search.classical.vlad import VladModel
+from services.image_search.engines.classical.features import Floats
+from services.image_search.engines.classical.verification import Evidence
+from services.image_search.engines.classical.vlad import VladModel
 
 GEOMETRY = ("log_coherent", "log_cells", "coherent_share")
 PRINT = ("explained", "coherent_share")
-PRINTED = 0.5
 CERTAIN = 0.9995
 SAME_PLACE = 0.5
 
@@ -110,7 +109,7 @@ def _overlap(first: tuple[float, float, float, float], second: tuple[float, floa
     return width * height / max(min(areas), 1e-9)
 
 
-DEFAULT_ARTEFACT = Path(__file__).parent.parent / "engines" / "pocket.npz"
+DEFAULT_ARTEFACT = Path(__file__).parents[1] / "builtin.npz"
 FORMAT = 1
 SIGNALS = (*GEOMETRY, *PRINT)
 
@@ -125,26 +124,6 @@ class Artefact:
 
     vlad: VladModel
     calibration: Calibration
-
-
-def save(artefact: Artefact, path: Path) -> None:
-    """Write the artefact; the PCA basis goes to one byte a number, which costs no recall."""
-    vlad = artefact.vlad
-    steps = np.abs(vlad.basis).max(axis=1, keepdims=True) / 127
-    np.savez_compressed(
-        path,
-        format=np.int64(FORMAT),
-        signals=np.array(SIGNALS),
-        mean=vlad.mean.astype(np.float16),
-        reduce=vlad.reduce.astype(np.float16),
-        words=vlad.words.astype(np.float16),
-        centre=vlad.centre.astype(np.float16),
-        basis=np.rint(vlad.basis / steps).astype(np.int8),
-        basis_steps=steps.astype(np.float32),
-        geometry=_packed(artefact.calibration.geometry),
-        whole_print=_packed(artefact.calibration.whole_print),
-        rivalry=np.float32(artefact.calibration.rivalry),
-    )
 
 
 def load(path: Path = DEFAULT_ARTEFACT) -> Artefact:
@@ -162,10 +141,6 @@ def load(path: Path = DEFAULT_ARTEFACT) -> Artefact:
     return Artefact(VladModel(**floats, basis=basis), calibration)
 
 
-def _packed(model: Logistic) -> Floats:
-    """Weights, then the bias."""
-    return np.append(model.weights, model.bias).astype(np.float32)
-
-
 def _unpacked(numbers: Floats) -> Logistic:
+    """Weights, then the bias."""
     return Logistic(numbers[:-1].astype(np.float32), float(numbers[-1]))

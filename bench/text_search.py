@@ -1,4 +1,4 @@
-"""`python -m services.text_search.measure [CHUNKS]`: how long searching and indexing take on this machine."""
+"""`python -m bench.text_search [CHUNKS]`: how long searching and indexing take on this machine."""
 
 import random
 import statistics
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from chassis.vectors.edge import EdgeStore
 from services.text_search.engine import Passage
-from services.text_search.engines.pocket import PocketTextSearch
+from services.text_search.engines.bm25 import Bm25TextSearch
 
 _WORDS_A_CHUNK = 150
 _CHUNKS_A_CALL = 250
@@ -34,7 +34,7 @@ def main(chunks: int) -> None:
         for number in range(chunks)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        engine = PocketTextSearch(EdgeStore(Path(folder)))
+        engine = Bm25TextSearch(EdgeStore(Path(folder)))
         engine.store.create("measured", engine.schema)
         indexing = _seconds(lambda: _index(engine, passages))
         publishing = _seconds(lambda: engine.store.publish("pages", "measured"))
@@ -47,7 +47,7 @@ def main(chunks: int) -> None:
         engine.store.close()
 
 
-def _index(engine: PocketTextSearch, passages: list[Passage]) -> None:
+def _index(engine: Bm25TextSearch, passages: list[Passage]) -> None:
     for start in range(0, len(passages), _CHUNKS_A_CALL):
         engine.index("measured", passages[start : start + _CHUNKS_A_CALL])
 

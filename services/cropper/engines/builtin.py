@@ -11,8 +11,15 @@ import numpy as np
 
 from chassis.models.wanted import require_caller, while_wanted
 from services.cropper.engine import RGB, Corners, FoundRegion, Kind, is_small, touches_edge
-from services.cropper.geometry import Quad, area, keep_apart, ordered, rectified
-from services.cropper.proposals import View, contour_quads, line_quads, look, outline_scores, text_blocks
+from services.cropper.engines.geometry import Quad, area, keep_apart, ordered, rectified
+from services.cropper.engines.proposals import (
+    View,
+    contour_quads,
+    line_quads,
+    look,
+    outline_scores,
+    text_blocks,
+)
 
 LEAST_OUTLINE = 0.5
 LEAST_TEXT = 0.3
@@ -24,7 +31,7 @@ MOST_OUTLINES = 80
 Proposal = tuple[Kind, Quad, float]
 
 
-class PocketCropper:
+class BuiltinCropper:
     """`Cropper` without a network."""
 
     name = "opencv-proposals"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from services.image_search.classical.features import Floats, LocalFeatures
+from services.image_search.engines.classical.features import Floats, LocalFeatures
 
 Indices = npt.NDArray[np.intp]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from services.image_search.classical.features import Floats, LocalFeatures, unit_descriptors
-from services.image_search.classical.matching import (
+from services.image_search.engines.classical.features import Floats, LocalFeatures, unit_descriptors
+from services.image_search.engines.classical.matching import (
     Indices,
     coherent,
     consistent,
@@ -37,7 +37,7 @@ FEWEST_ASKED = 20
 class Evidence:
     """What a pair of photos has in common; all zero when nothing survives.
 
-    `tentative`: mutual matches; `consistent`: those of one turn and scale; `epipolar`, `planar`: distinct
+    `consistent`: mutual matches of one turn and scale; `epipolar`, `planar`: distinct
     spots that fit one fundamental matrix, one homography; `coherent`: those whose neighbours moved along;
     `cells`: 32-pixel cells that the coherent ones cover, the lesser of both photos; `print_likeness`:
     how surely the matched spots are printed matter (0..1); where they may be, `explained`: share of the
@@ -45,7 +45,6 @@ class Evidence:
     right, bottom of the matched spots in the query, as shares of its sides.
     """
 
-    tentative: int = 0
     consistent: int = 0
     epipolar: int = 0
     planar: int = 0
@@ -88,7 +87,7 @@ def verify(query: QueryFeatures, item: LocalFeatures) -> Evidence:
     tentative = mutual_matches(query.vectors, unit_descriptors(item.descriptors))
     matches = tentative.keep(consistent(query.features, item, tentative))
     if len(matches) < FEWEST_MATCHES:
-        return Evidence(tentative=len(tentative), consistent=len(matches))
+        return Evidence(consistent=len(matches))
     here = query.features.points[matches.query]
     there = item.points[matches.item]
     epipolar = _epipolar_inliers(here, there)
@@ -100,7 +99,6 @@ def verify(query: QueryFeatures, item: LocalFeatures) -> Evidence:
     if homography is not None and print_likeness > 0:
         explained = _explained(query, item, homography)
     return Evidence(
-        tentative=len(tentative),
         consistent=len(matches),
         epipolar=len(_distinct(here, there, epipolar)),
         planar=len(_distinct(here, there, planar)),

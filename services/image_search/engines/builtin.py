@@ -5,17 +5,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
 from chassis.models.wanted import while_wanted
+from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.classical.calibration import Artefact, Claim, load, settle
-from services.image_search.classical.features import (
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engines.classical.calibration import Claim, load, settle
+from services.image_search.engines.classical.features import (
     DamagedFeatures,
     DescribeOptions,
     FeatureFolder,
@@ -23,9 +24,8 @@ from services.image_search.classical.features import (
     content_key,
     describe,
 )
-from services.image_search.classical.verification import Evidence, QueryFeatures, glance, verify
-from services.image_search.classical.vlad import FEWEST_KEYPOINTS
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos
+from services.image_search.engines.classical.verification import Evidence, QueryFeatures, glance, verify
+from services.image_search.engines.classical.vlad import FEWEST_KEYPOINTS
 
 VECTOR = "vlad"
 
@@ -53,7 +53,7 @@ class SearchEffort:
 
 
 @dataclass(frozen=True, slots=True)
-class PocketOptions:
+class ImageSearchOptions:
     """How photos are described and how hard a search tries."""
 
     describe: DescribeOptions = field(default_factory=DescribeOptions)
@@ -78,7 +78,7 @@ class _Verdict:
     probability: float
 
 
-class PocketImageSearch:
+class BuiltinImageSearch:
     """`ImageSearchEngine` without a network, on RootSIFT, VLAD and MAGSAC."""
 
     name = "rootsift-vlad"
@@ -87,36 +87,26 @@ class PocketImageSearch:
         self,
         store: VectorStore,
         features_folder: Path,
-        options: PocketOptions | None = None,
-        artefact: Artefact | None = None,
+        options: ImageSearchOptions | None = None,
     ) -> None:
         """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
-        self._store = store
+        self.store = store
         self._folder = FeatureFolder(features_folder)
-        self._options = options or PocketOptions()
-        self._artefact = artefact or load()
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        return self._store
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """One dense vector."""
-        return CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
+        self._options = options or ImageSearchOptions()
+        self._artefact = load()
+        self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
     def search(
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """See the protocol."""
-        self._store.require(collection, self.schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
-        for seen in self._search_photos(photos, collection, still_wanted):
-            known = best.get(seen.entity)
-            if known is None or seen.probability > known.probability:
-                best[seen.entity] = seen
-        return sorted(best.values(), key=lambda seen: -seen.probability)[:limit]
+        for each in self._search_photos(photos, collection, still_wanted):
+            earlier = best.get(each.entity)
+            if earlier is None or each.probability > earlier.probability:
+                best[each.entity] = each
+        return sorted(best.values(), key=lambda each: -each.probability)[:limit]
 
     def _search_photos(
         self, photos: Sequence[RGB], collection: str, still_wanted: StillWanted
@@ -131,21 +121,21 @@ class PocketImageSearch:
         places = range(len(photos))
         at_once = min(len(photos), self._options.effort.at_once)
         if at_once < 2:
-            return [seen for place in places for seen in look(place)]
+            return [each for place in places for each in look(place)]
         with ThreadPoolExecutor(at_once, "photos") as threads:
             # Each copy of the context brings the caller into the thread.
             looking = [threads.submit(copy_context().run, look, place) for place in places]
-            return [seen for photo in looking for seen in photo.result()]
+            return [each for photo in looking for each in photo.result()]
 
     def search_texts(
         self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """See the protocol: local features know no words."""
-        raise NotSupported("The pocket engine searches by photos only.")
+        raise NotSupported("The built-in engine searches by photos only.")
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol."""
-        self._store.require(collection, self.schema)
+        self.store.require(collection, self.schema)
         rejected = {}
         points = []
         for thing in while_wanted(things):
@@ -155,8 +145,10 @@ class PocketImageSearch:
                 rejected[thing.id] = "The photo shows too little detail to be recognised."
                 continue
             vector = self._artefact.vlad.encode(QueryFeatures.of(features).vectors)
-            points.append(StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing, key)))
-        replace_photos(self._store, collection, points)
+            points.append(
+                StoredPoint(thing.id, {VECTOR: vector.tolist()}, {**thing.payload, "features": key})
+            )
+        replace_photos(self.store, collection, points)
         return rejected
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
@@ -169,10 +161,8 @@ class PocketImageSearch:
 
     def probe(self) -> None:
         """Describe and encode a drawn pattern, and reach the store."""
-        ramp = np.add.outer(np.arange(96), np.arange(96) * 2)
-        checks = (ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255).astype(np.uint8)
-        self.embed([checks])
-        self._store.collections()
+        self.embed([drawn_pattern()])
+        self.store.collections()
 
     def _described(self, key: str, photo: RGB) -> LocalFeatures:
         if self._folder.holds(key):
@@ -199,7 +189,7 @@ class PocketImageSearch:
         ]
         settled = settle(claims, self._artefact.calibration.rivalry)
         return [
-            _seen(verdict, probability, index)
+            seen(verdict.point, probability, index, inliers=verdict.evidence.inliers)
             for verdict, probability in zip(verdicts, settled, strict=True)
             if probability >= self._options.effort.worth_telling
         ]
@@ -211,11 +201,11 @@ class PocketImageSearch:
         """
         best: dict[tuple[str, str], ScoredPoint] = {}
         for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
-            hits = self._store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
+            hits = self.store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
             for hit in hits:
                 shown = str(hit.payload["features"]), str(hit.payload["entity"])
-                held = best.get(shown)
-                if held is None or (-hit.score, hit.id) < (-held.score, held.id):
+                earlier = best.get(shown)
+                if earlier is None or (-hit.score, hit.id) < (-earlier.score, earlier.id):
                     best[shown] = hit
         ranked = sorted(best.values(), key=lambda hit: -hit.score)
         return ranked[: self._options.effort.glances]
@@ -260,28 +250,3 @@ class PocketImageSearch:
         if any(verdict.probability >= effort.beyond_doubt for verdict in verdicts):
             return candidate.glance >= max(1.0, effort.rival_share * best.glance)
         return candidate.glance > 0 or place < effort.long_shots
-
-
-def _payload(thing: KnownThing, key: str) -> dict[str, Any]:
-    return {
-        "entity": thing.entity,
-        "attributes": dict(thing.attributes),
-        "title": thing.title,
-        "url": thing.url,
-        **thing.place.payload,
-        "features": key,
-    }
-
-
-def _seen(verdict: _Verdict, probability: float, index: int) -> ThingSeen:
-    known = verdict.point.payload
-    return ThingSeen(
-        id=verdict.point.id,
-        entity=str(known["entity"]),
-        attributes={str(key): str(value) for key, value in known["attributes"].items()},
-        title=str(known["title"]),
-        url=str(known["url"]),
-        probability=probability,
-        photo_index=index,
-        inliers=verdict.evidence.inliers,
-    )

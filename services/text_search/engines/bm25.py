@@ -6,44 +6,34 @@ from chassis.models.wanted import while_wanted
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
-from services.text_search.lexical import TERMS, Bm25, TermWeights
+from services.text_search.lexical import TERMS, TermWeights
 from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
 
-_SCHEMA = CollectionSchema(sparse=(TERMS,), idf=(TERMS,), keywords=KEYWORDS)
 
+class Bm25TextSearch:
+    """`TextSearchEngine` by BM25. A passage has one sparse vector."""
 
-class PocketTextSearch:
-    """`TextSearchEngine` by BM25."""
+    schema = CollectionSchema(sparse=(TERMS,), idf=(TERMS,), keywords=KEYWORDS)
 
-    def __init__(self, store: VectorStore, bm25: Bm25 | None = None) -> None:
-        self._store = store
-        self._terms = TermWeights(bm25)
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        return self._store
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """One sparse vector a passage."""
-        return _SCHEMA
+    def __init__(self, store: VectorStore) -> None:
+        self.store = store
+        self._terms = TermWeights()
 
     def search(
         self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
     ) -> list[FusedHit]:
         """See the protocol."""
-        self._store.require(collection, _SCHEMA, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         limit = depth or k * OVERFETCH
         return fuse([self._rank(query, limit, collection) for query in while_wanted(queries)], k)
 
     def _rank(self, query: str, limit: int, collection: str) -> list[Candidate]:
-        found = self._store.search(collection, TERMS, self._terms.of_query(query), limit)
-        return [candidate(point) for point in found]
+        points = self.store.search(collection, TERMS, self._terms.of_query(query), limit)
+        return [candidate(point) for point in points]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """See the protocol."""
-        self._store.require(collection, _SCHEMA)
+        self.store.require(collection, self.schema)
         rejected: dict[str, str] = {}
         vectors = {}
         for passage in passages:
@@ -52,10 +42,10 @@ class PocketTextSearch:
                 rejected[passage.id] = reason
             else:
                 vectors[passage.id] = {TERMS: terms}
-        write_passages(self._store, collection, passages, vectors)
+        write_passages(self.store, collection, passages, vectors)
         return rejected
 
     def probe(self) -> None:
         """See the protocol."""
         self._terms.of_query("Who wrote it?")
-        self._store.collections()
+        self.store.collections()

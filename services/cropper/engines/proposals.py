@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from services.cropper.engine import RGB
-from services.cropper.geometry import Quad, Quads, areas, ordered, reasonable
+from services.cropper.engines.geometry import Quad, Quads, areas, ordered, reasonable
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating[Any]]
@@ -98,14 +98,14 @@ SHORTEST_LINE = 0.1
 def contour_quads(view: View) -> Quads:
     """Quadrilaterals that contours of edges and of flat areas come down to; (n, 4, 2)."""
     smallest = SMALLEST_SHARE * view.width * view.height
-    found: list[Quad] = []
+    quads_found: list[Quad] = []
     for binary in (*edge_maps(view), *_flat_areas(view), *_busy_areas(view)):
         contours, _ = cv2.findContours(binary, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
         sized = [(_extent(np.asarray(contour)), np.asarray(contour)) for contour in contours]
         large = sorted((pair for pair in sized if pair[0] >= smallest), key=lambda pair: -pair[0])
         for _, contour in large[:MOST_CONTOURS]:
-            found.extend(_four_sided(contour))
-    quads = np.stack(found) if found else np.zeros((0, 4, 2), np.float32)
+            quads_found.extend(_four_sided(contour))
+    quads = np.stack(quads_found) if quads_found else np.zeros((0, 4, 2), np.float32)
     return quads[reasonable(quads, smallest)]
 
 

@@ -66,13 +66,13 @@ def areas(quads: Quads) -> npt.NDArray[np.floating[Any]]:
 
 def keep_apart(quads: list[Quad], scores: list[float], most_overlap: float, limit: int) -> list[int]:
     """Indices by falling score, without those that cover nearly the same area as a better one."""
-    kept: list[int] = []
+    apart: list[int] = []
     for index in sorted(range(len(quads)), key=lambda place: -scores[place]):
-        if len(kept) == limit:
+        if len(apart) == limit:
             break
-        if all(overlap(quads[index], quads[other]) < most_overlap for other in kept):
-            kept.append(index)
-    return kept
+        if all(overlap(quads[index], quads[other]) < most_overlap for other in apart):
+            apart.append(index)
+    return apart
 
 
 SHORTEST_SIDE = 16
