@@ -291,7 +291,7 @@ def test_an_attribute_is_said_with_its_key_and_whole_value(sentence: str, span: 
 def test_a_name_that_makes_a_clause_too_long_does_not_cut_off_its_end() -> None:
     """A clause of 25 words fits with its pronoun, and not with the name in its place."""
     sentence = (
-        "She was the first woman to pilot the Space Shuttle, in 1995 on mission STS-63, and the first woman to "
-        "command a shuttle mission, STS-93, in July 1999."
+        "She was the first woman to pilot the Space Shuttle, in 1995 on mission STS-63, and the first woman "
+        "to command a shuttle mission, STS-93, in July 1999."
     )
     assert speak(sentence, "STS-93", "Eileen Collins", "") == "Eileen Collins: STS-93."
