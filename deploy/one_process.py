@@ -261,7 +261,9 @@ def main(**chosen: object) -> None:
         settings = from_environment(PocketSettings, **chosen)
     except CannotStart as error:
         sys.exit(str(error))
-    configure_logging(settings.log_level)
+    # In a terminal a line for each request would scroll the address and the QR code away.
+    in_terminal = sys.stderr.isatty() and "log_level" not in settings.model_fields_set
+    configure_logging("warning" if in_terminal else settings.log_level)
     _limit_malloc_arenas()
 
     async def serve() -> None:

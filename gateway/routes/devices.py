@@ -248,8 +248,8 @@ async def _read(request: Request) -> _Form:
 def _session_id(request: Request, name: str, secret: bytes) -> str | None:
     """Return the id of the device's conversation, the same at every gateway; None if nothing names one.
 
-    It depends on all that identifies the device: its key, or its network address if it sends none. Whoever
-    knows only its `Device-Id`, which is its hardware address, can neither compute the id nor join.
+    It depends on all that identifies the device: its key, or its network address if it sends none. Its
+    `Device-Id` alone, which is its hardware address, is not enough to compute the id or to join.
     """
     headers = request.headers
     names = (name, headers.get("device-id", ""), headers.get("client-id", ""))

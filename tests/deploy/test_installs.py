@@ -82,6 +82,8 @@ def test_the_pythons_that_are_named_are_those_that_are_let_in() -> None:
 def test_the_citation_and_the_images_name_the_version() -> None:
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version()
     assert json.loads((ROOT / "clients/js/package.json").read_text())["version"] == version()
+    chart = yaml.safe_load((ROOT / "k8s/helm/loreglass/Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == version()
     assert read_env(ROOT / ".env")["LOREGLASS_VERSION"] == version()
     assert f'"LOREGLASS_VERSION" {{ default = "{version()}" }}' in (ROOT / "docker-bake.hcl").read_text()
 

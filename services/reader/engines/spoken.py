@@ -55,14 +55,19 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), span)
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
     bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else "", whole)
-    clauses = (clause for reading in (whole, bare) for clause in _clauses(reading))
-    found = next((clause for clause in clauses if wanted in clause and _is_short(clause)), None)
+    clauses = (clause for reading in (whole, bare) for clause in _clauses(reading) if wanted in clause)
+    found = next(filter(_is_short, (_named(clause, subject) for clause in clauses)), None)
     if found is None:
         about = subject or title
         part = _phrase(whole, wanted) or whole
         return as_sentence(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
-    pronoun = _PRONOUN.match(found) if subject else None
-    return as_sentence(f"{subject}{found[pronoun.end() :]}" if pronoun else found)
+    return as_sentence(found)
+
+
+def _named(clause: str, subject: str | None) -> str:
+    """Return the clause with the subject's name in place of a leading pronoun."""
+    pronoun = _PRONOUN.match(clause) if subject else None
+    return f"{subject}{clause[pronoun.end() :]}" if pronoun else clause
 
 
 def _phrase(sentence: str, wanted: str) -> str:
@@ -92,7 +97,7 @@ def as_sentence(text: str) -> str:
     plain = _plain(text)
     words = plain.split(" ")
     if len(words) > MOST_SPOKEN:
-        plain = " ".join(words[:MOST_SPOKEN])
+        plain = " ".join(words[:MOST_SPOKEN]).rstrip(",;:")
     if not plain:
         return _SPACE.sub(" ", text).strip()
     if words[0].islower():

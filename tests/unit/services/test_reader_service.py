@@ -281,3 +281,12 @@ def test_only_a_row_that_the_question_names_is_read(question: str, rows: list[st
 )
 def test_text_without_rows_that_look_alike_stays(text: str) -> None:
     assert with_named_rows("How high is it?", text) == text
+
+
+def test_a_name_that_makes_a_clause_too_long_does_not_cut_off_its_end() -> None:
+    """A clause of 25 words fits with its pronoun, and not with the name in its place."""
+    sentence = (
+        "She was the first woman to pilot the Space Shuttle, in 1995 on mission STS-63, and the first woman "
+        "to command a shuttle mission, STS-93, in July 1999."
+    )
+    assert speak(sentence, "STS-93", "Eileen Collins", "") == "Eileen Collins: STS-93."
