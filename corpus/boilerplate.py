@@ -1,4 +1,4 @@
-"""Take out menus, comments, consent notices and advertisements: names nominate, and what an element is decides."""
+"""Take out menus, comments, notices and advertisements: names nominate, and what an element is decides."""
 
 import re
 from collections import Counter
@@ -88,7 +88,7 @@ def _is_boilerplate(element: HtmlElement, weight: Weight, whole: int) -> bool:
 
 
 def _is_link_box(element: HtmlElement, weight: Weight) -> bool:
-    """Return whether the element holds links and hardly anything else, and is no list of an article's section."""
+    """Return whether the element holds links and hardly anything else, and is no list in an article."""
     if element.tag not in _BOXES or weight.links < _LEAST_LINKS or weight.prose or weight.tables:
         return False
     if weight.linked <= _BOX_LINKED * weight.chars:

@@ -27,7 +27,7 @@ _MOST_OPTIONS = 20
 
 
 def remove_elements(tree: HtmlElement, elements: Iterable[HtmlElement]) -> None:
-    """Take elements out of the tree, in place; the text after them stays. In one pass, however many they are."""
+    """Take elements out of the tree, in place, in one pass however many they are. The text after them stays."""
     for element in elements:
         element.tag = _REMOVED
     strip_elements(tree, _REMOVED, with_tail=False)

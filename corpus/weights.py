@@ -23,8 +23,8 @@ _LEAST_SECTION = 25
 class Weight:
     """Characters of an element and all that it holds, and the number of its links, headings and the like.
 
-    `prose`: characters in blocks of some length, and in tables, outside of links, labels and menus. `teasers`:
-    headings that are links to another page.
+    `prose`: characters in blocks of some length, and in tables, outside of links, labels and menus.
+    `teasers`: headings that are links to another page.
     """
 
     chars: int = 0
