@@ -59,4 +59,4 @@ def _belongs(element: HtmlElement, weight: Weight) -> bool:
     if weight.is_section:
         return element.tag not in _ASIDE
     is_inside = next(element.iterancestors("main", "article"), None) is not None
-    return is_inside and weight.prose > 0 and not weight.is_linked
+    return is_inside and (not weight.is_linked or weight.headings > 2 * weight.teasers)

@@ -27,7 +27,7 @@ _MOST_OPTIONS = 20
 
 
 def remove_elements(tree: HtmlElement, elements: Iterable[HtmlElement]) -> None:
-    """Take elements out of the tree, in place, in one pass however many they are. The text after them stays."""
+    """Take elements out of the tree, in place and in one pass; the text after them stays."""
     for element in elements:
         element.tag = _REMOVED
     strip_elements(tree, _REMOVED, with_tail=False)
