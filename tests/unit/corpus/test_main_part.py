@@ -61,6 +61,5 @@ def test_other_matter_beside_the_text_goes(beside: str) -> None:
         assert "paragraph 19" in text
 
 
-@pytest.mark.parametrize("unit", ["x<br>", "<button>x</button>y", "<del>x</del>y", "<p>x</p>"])
-def test_long_pages_are_read_in_linear_time(unit: str) -> None:
-    assert len(shown(unit * 20_000)) > 0
+def test_many_controls_are_taken_out_in_one_pass() -> None:
+    assert "yyy" in shown("<button>x</button>y" * 20_000)
