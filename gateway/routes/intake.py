@@ -129,8 +129,8 @@ async def _file(form: FormData, name: str) -> bytes | None:
 def _text_fields(form: FormData) -> dict[str, Any]:
     unknown = set(form) - {*_FIELDS, *_FILES}
     if unknown:
-        fields = ", ".join(sorted((*_FIELDS, *_FILES)))
-        raise InvalidRequest(f"{min(unknown)[:40]}: unknown field. The fields are {fields}.")
+        names = ", ".join(sorted((*_FIELDS, *_FILES)))
+        raise InvalidRequest(f"{min(unknown)[:40]}: unknown field. The fields are {names}.")
     repeated = [name for name in form if len(form.getlist(name)) > 1]
     if repeated:
         raise InvalidRequest(f"{repeated[0]}: must be given once.")
