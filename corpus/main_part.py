@@ -43,10 +43,9 @@ def main_part(tree: HtmlElement) -> HtmlElement:
 
 def _start(tree: HtmlElement, weights: dict[HtmlElement, Weight]) -> HtmlElement:
     """Return the only `main` or `article` with much prose, or the page."""
+    enough = max(1, _WHOLE_SHARE * weights[tree].prose)
     for path in _WHOLES:
-        wholes = [
-            each for each in tree.xpath(path) if weights[each].prose >= _WHOLE_SHARE * weights[tree].prose
-        ]
+        wholes = [each for each in tree.xpath(path) if weights[each].prose >= enough]
         outermost = [each for each in wholes if not any(above in wholes for above in each.iterancestors())]
         if len(outermost) == 1:
             return outermost[0]
