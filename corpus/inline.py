@@ -9,7 +9,7 @@ from lxml.html.builder import E
 
 from corpus.even_tables import even_tables
 from corpus.formulas import raised
-from corpus.markup import plain_markup
+from corpus.markup import plain_markup, remove_elements
 
 _BLOCK_TAG_NAMES = """address article aside blockquote br caption dd details div dl dt fieldset figcaption
     figure h1 h2 h3 h4 h5 h6 header hr legend li main nav ol option p pre section summary table tbody td tfoot
@@ -39,8 +39,7 @@ def spell_out(tree: HtmlElement) -> None:
     "8<sup>1</sup>/<sub>2</sub>" becomes "8 1/2", and "71<br>146" becomes "71 146". Deleted text is removed.
     """
     plain_markup(tree)
-    for element in list(tree.iter("del", "s", "strike")):
-        element.drop_tree()
+    remove_elements(tree, list(tree.iter("del", "s", "strike")))
     for element in tree.iter("ol"):
         _number_items(element)
     for element in list(tree.iter("sup")):

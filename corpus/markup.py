@@ -1,7 +1,9 @@
 """Give HTML elements the tags that their styles, classes and roles stand for, and take out what is hidden."""
 
 import re
+from collections.abc import Iterable
 
+from lxml.etree import strip_elements
 from lxml.html import HtmlElement
 
 from corpus.formulas import formula_text
@@ -19,8 +21,16 @@ _LARGEST_SHARE = 0.5
 """A hidden element that holds more of the page's text than this is its content, behind a dialog."""
 _NOTE_NAME = re.compile(r"(?:foot|end|side)?note|\bfn|cite|citation|reference|\bref\b", re.IGNORECASE)
 _NOTE_MARK = re.compile(r"[\[(]?(?:\d{1,3}|[a-z*†‡§])[\])]?", re.IGNORECASE)
+_REMOVED = "removed"
 _MOST_OPTIONS = 20
 """A longer list of choices (countries, years) says nothing of the page."""
+
+
+def remove_elements(tree: HtmlElement, elements: Iterable[HtmlElement]) -> None:
+    """Take elements out of the tree, in place and in one pass; the text after them stays."""
+    for element in elements:
+        element.tag = _REMOVED
+    strip_elements(tree, _REMOVED, with_tail=False)
 
 
 def plain_markup(tree: HtmlElement) -> None:
@@ -37,18 +47,20 @@ def plain_markup(tree: HtmlElement) -> None:
         del formula[:]
         formula.text = text
     whole = len(tree.text_content())
+    hidden = []
     for element in list(tree.iter()):
         if not isinstance(element.tag, str) or element.getparent() is None:
             continue
         if _is_hidden(element) and (
             element.tag == "select" or len(element.text_content()) <= whole * _LARGEST_SHARE
         ):
-            element.drop_tree()
+            hidden.append(element)
         elif _is_note_mark(element):
             element.tag = "sup"
             element[:] = [element.makeelement("a")]  # a link inside makes it a note's mark
         else:
             element.tag = _tag(element)
+    remove_elements(tree, hidden)
 
 
 def _tag(element: HtmlElement) -> str:

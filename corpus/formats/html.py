@@ -12,7 +12,9 @@ from corpus.encoding import decode_page
 from corpus.formats.no_page import reason_none
 from corpus.formats.tables import mark_evident_names
 from corpus.inline import spell_out
-from corpus.main_part import description_blocks, main_part
+from corpus.main_part import main_part
+from corpus.markup import remove_elements
+from corpus.page_description import description_blocks
 from corpus.pages import BlockKind, NoContent, Page
 from corpus.values import moment, web_url
 from corpus.visible import clean_line, visible_blocks
@@ -37,8 +39,7 @@ def read_html(content: bytes) -> Page:
     title, full_title = _title(tree), "".join(_texts(tree.iter("title"))[:1])
     canonical = web_url(_first(tree, '//link[@rel="canonical"]/@href'))
     modified, described = _modified(tree), description_blocks(tree)
-    for element in list(tree.iter(*_NEVER_TEXT)):
-        element.drop_tree()
+    remove_elements(tree, list(tree.iter(*_NEVER_TEXT)))
     whole = _chars(tree.iterchildren("body"))
     spell_out(tree)
     mark_evident_names(tree)

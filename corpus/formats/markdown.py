@@ -41,6 +41,8 @@ _REWRITTEN = (
     (re.compile(r"^:{3,}[ \t]*(?:\w+|\{[^{}\n]*\})?", re.MULTILINE), "\n"),
     (re.compile(r"^(\w[^\n]{0,80})\n\n?:[ \t]+(?=\S)", re.MULTILINE), r"\n- \1: "),  # definitions
 )
+_UNCLOSED = re.compile(r"(?<!\\)\[(?=(?:[^\[\]]{0,200}\[){3})")
+"""A bracket with three more inside: no link, but the parser would try each of them with all that follow."""
 _MOST_CHARS = 2**21
 """A hostile page takes the parser up to 30 seconds a million."""
 _PARSER = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
@@ -71,6 +73,7 @@ def _tree(text: str) -> tuple[HtmlElement, dict[str, str]]:
     parts = _CODE.split(text)
     for pattern, replacement in _REWRITTEN:
         parts[::2] = [pattern.sub(replacement, part) for part in parts[::2]]
+    parts[::2] = [_UNCLOSED.sub(r"\\[", part) for part in parts[::2]]
     text = "".join(parts)
     return fragment_fromstring(_PARSER.render(text).replace("\x00", ""), create_parent="article"), fields
 

@@ -179,19 +179,6 @@ def test_a_wrapped_line_of_plain_text_keeps_its_number() -> None:
     assert text_of(page) == "It was sold for exactly 450. That was much.\nIt boils at - 5 degrees."
 
 
-def test_a_section_is_content_whatever_its_markup_is_called() -> None:
-    page = page_of(
-        "<main><h1>Holt Bakery</h1>"
-        "<section id='cookies'><h2>Cookies</h2><p>Oat cookies cost 9 crowns a dozen.</p></section>"
-        "<div class='related'><h2>Read next</h2><a href='/a'>The mill of the valley</a></div>"
-        "<div class='newsletter'><h2>Stay in touch</h2><p>News from us each week.</p><input></div></main>"
-    )
-    text = text_of(page)
-    assert "Oat cookies cost 9 crowns a dozen." in text
-    assert "mill" not in text
-    assert "touch" not in text
-
-
 @pytest.mark.parametrize(
     ("content", "text"),
     [

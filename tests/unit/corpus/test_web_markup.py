@@ -123,6 +123,7 @@ def test_nothing_that_an_article_shows_is_lost(html: str, expected: str) -> None
         "<div id=cookie-consent><p>We use cookies. Accept all 999?</p><button>Accept</button></div>",
         "<div class=newsletter><h2>Stay in touch</h2><p>999 news from us each week.</p><input></div>",
         "<div class=share><a href=a>Share 999</a> <a href=b>Send</a></div>",
+        "<div class=related><h2>Read next</h2><a href=a>The mill of 999</a></div>",
         "<select>" + "<option>999</option>" * 30 + "</select>",
         "<nav><a href=a>999</a></nav>",
     ],
@@ -137,13 +138,6 @@ def test_a_page_says_which_share_of_it_was_left_out() -> None:
     menu = "<div class=sidebar>" + "<a href=a>Another page of ours</a> " * 100 + "</div>"
     assert read(f"<main>{PROSE}</main>").left_out == 0
     assert 0.5 < read(f"<main>{PROSE}</main>{menu}{menu}").left_out < 0.95
-
-
-def test_a_table_beside_the_text_belongs_to_it() -> None:
-    rows = "".join(f"<tr><td>Mill {n}<td>{n} m" for n in range(9))
-    table = f"<h2>Heights</h2><table><tr><th>Mill<th>Height{rows}</table>"
-    page = read(f"<div><div>{PROSE}{PROSE}</div><div>{table}</div></div>")
-    assert "Mill: Mill 7; Height: 7 m" in text(page)
 
 
 def test_a_page_of_scripts_is_read_by_its_description() -> None:
