@@ -26,14 +26,6 @@ from tests.unit.chassis.guards import FAILURES_TO_OPEN, NoPause, Post, Switch, q
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_result_comes_back_and_its_time_is_learnt() -> None:
-    post = Post(GradientLimit(4))
-    assert await post.call(post.work(0.1)) == "done"
-    assert post.guard._usual_s == pytest.approx(0.1)
-    assert post.outcome is Outcome.DONE
-    assert post.gate.inside == 0
-
-
 @pytest.mark.parametrize("error", [DependencyUnavailable(), NotReady()], ids=lambda error: error.kind.value)
 async def test_failures_of_the_dependency_open_the_breaker_and_then_nobody_asks_it(
     error: LoreglassError,
@@ -279,13 +271,6 @@ async def test_metrics_count_calls_retries_limit_and_breaker() -> None:
     done = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "done"})
     failed = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "unavailable"})
     assert (done, failed) == (1, FAILURES_TO_OPEN)
-
-
-async def test_internal_errors_do_not_open_the_breaker() -> None:
-    post = Post()
-    await post.failing(Internal(), times=4 * FAILURES_TO_OPEN)
-    assert state(post) is BreakerState.CLOSED
-    assert await post.call(post.work(0.1)) == "done"
 
 
 async def test_an_overloaded_dependency_gets_fewer_calls() -> None:

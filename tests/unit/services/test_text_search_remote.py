@@ -97,20 +97,11 @@ def entry(embedding: object, index: object = 0) -> dict[str, Any]:
     "reply",
     [
         [],
-        {},
         {"data": None},
-        {"data": []},
-        {"data": [{"index": 0}]},
         entry([1.0, 2.0], 1),
-        entry([1.0, 2.0], None),
-        entry([]),
         entry([0.0, 0.0]),
         entry([1.0, None]),
-        entry([[1.0], [2.0]]),
-        entry(["one"]),
         entry("not base64!"),
-        entry("AAA="),
-        entry(7.0),
         entry([10**400]),
         {"data": [*entry([1.0])["data"], *entry([1.0], 1)["data"]]},
     ],
@@ -213,10 +204,3 @@ async def test_lost_server_is_a_503(tmp_path: Path) -> None:
             ready = await client.get("/health/ready")
     assert [each.status_code for each in (reply, written, ready)] == [503, 503, 503]
     assert reply.json()["type"] == "urn:loreglass:problem:dependency_unavailable"
-
-
-async def test_a_service_whose_server_is_not_named_does_not_start(tmp_path: Path) -> None:
-    nameless = TextSearchSettings(port=0, data_dir=tmp_path, engine=Engine.REMOTE)
-    with pytest.raises(RuntimeError, match="could not start"):
-        async with live(create_app(nameless)):
-            pass

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gateway.steps.routing import SearchRouter
-from gateway.steps.routing.artefact import RouterArtefact
+from gateway.steps.routing import RouterArtefact, SearchRouter
 from training.config import WrongConfig, dump_config
 from training.heads.calibration import aurc, calibration_error, reliability, risks
 from training.heads.fitting import held_out

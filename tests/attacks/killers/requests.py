@@ -1,4 +1,4 @@
-"""Work that takes an engine, or the queue before it, from everybody else."""
+"""Requests that cost many times their size: bodies, a picture that takes minutes, work for one engine."""
 
 import asyncio
 import io
@@ -9,6 +9,53 @@ from PIL import Image, ImageDraw, ImageFont
 
 from tests.attacks.attack import Attack, Course
 from tests.attacks.sending import request
+from tests.unit.chassis.scans import many_scans
+
+_JSON = {"Content-Type": "application/json"}
+
+
+async def _send_json(course: Course, body: bytes, path: str = "/answer") -> None:
+    await course.send(course.post(path, content=body, headers=_JSON))
+
+
+async def _chat(course: Course) -> None:
+    body = b'{"model":"loreglass","messages":[' + b"1," * (15 * 10**6) + b"1]}"
+    await _send_json(course, body, "/v1/chat/completions")
+
+
+async def _thresholds(course: Course) -> None:
+    """An object whose every member is wrong: an error for each of them."""
+    members = b",".join(b'"%07d":"x"' % place for place in range(30 * 10**6 // 14))
+    await _send_json(course, b'{"question":"x","experiment":{"thresholds":{' + members + b"}}}")
+
+
+async def _forty(course: Course) -> None:
+    body = b'{"question":"what is this?","image":{"base64":"' + b"A" * (31 * 10**6) + b'"}}'
+    await asyncio.gather(*(_send_json(course, body) for _ in range(40)))
+
+
+def _scans(course: Course) -> bytes:
+    photo = ("photo.jpg", many_scans(7_000, 7_048, 700), "image/jpeg")
+    asked = {"question": "what is this?", "deadline_ms": "1000"}
+    return course.post("/answer", data=asked, files={"image": photo})
+
+
+async def _asked(course: Course) -> None:
+    data = _scans(course)
+    await asyncio.gather(course.send(data), course.send(data))
+
+
+async def _left(course: Course) -> None:
+    """The callers leave at once; what matters is the others, for half a minute."""
+    data = _scans(course)
+    for _ in range(2):
+        _, writer = await asyncio.open_connection("127.0.0.1", course.target.ports["gateway"])
+        writer.write(data)
+        await writer.drain()
+        await asyncio.sleep(1)  # so that it is being decoded
+        writer.close()
+    await asyncio.sleep(30)
+
 
 _FLOOD_S = 25.0
 
@@ -45,16 +92,6 @@ async def _dense(course: Course) -> None:
         course.notes.append(f"then other print was read in {waited_s:.1f} s ({reply.status})")
 
 
-async def _overflow(course: Course) -> None:
-    body = {
-        "question": "how much is it in total?",
-        "answer": "The total is 7 euros.",
-        "evidence": ["9" * 305 + " 0.0001"],
-    }
-    for _ in range(6):
-        await course.send(request("POST", "/v1/verify", json=body), "verifier")
-
-
 async def _flood(course: Course) -> None:
     """Sixty callers of one tenant, each asking again as soon as it has a reply."""
     until = time.monotonic() + _FLOOD_S
@@ -80,7 +117,11 @@ async def _flood(course: Course) -> None:
 
 
 KILLERS = (
+    Attack("scans", "2 JPEGs of 700 scans, 7000 x 7048, deadline 1 s", _asked),
+    Attack("scans-left", "the same, and gone after a second", _left),
+    Attack("chat", "chat, messages [1,1,1,…] of 30 MB", _chat),
+    Attack("thresholds", "/answer, wrong thresholds of 30 MB", _thresholds),
+    Attack("forty", "40 JSON bodies of 31 MB at once", _forty),
     Attack("dense-page", "a page of small print, asked three times at 3 s", _dense),
-    Attack("overflow", "a number of 305 digits for the verifier", _overflow),
     Attack("flood", "60 callers of another tenant for 25 s", _flood),
 )
