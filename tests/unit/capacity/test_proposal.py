@@ -235,7 +235,7 @@ def test_options_replace_values_and_are_checked_alike() -> None:
 @pytest.mark.parametrize("name", SERVICES)
 def test_engines_are_those_of_the_service(name: str) -> None:
     settings = import_module(f"services.{name}.settings")
-    known = [each.value for each in settings.Engine] if hasattr(settings, "Engine") else ["pocket"]
+    known = [each.value for each in settings.Engine]
     assert list(ENGINES[name]) == [each for each in known if each != "web"]  # a second, unplanned instance
 
 
