@@ -16,6 +16,7 @@
 # make audit   published advisories against the locked Python packages (pip-audit asks OSV)
 # make reference  the pages of API, settings and command in docs/reference, from the code
 # make docs    the documentation as a searchable site in var/site; links are checked
+# make chart   the Helm chart, complete, in var/chart (wants kubectl; then: helm package var/chart)
 # make check   format, lint, types, architecture, contracts
 
 # The newest that runs and can make an environment.
@@ -59,7 +60,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # What a process compiles is kept for the next one, of which tests start hundreds.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny check docs format lock publish-contracts openapi reference
+.PHONY: attack audit demo serve test test-fast test-vllm test-llama test-real-models bench bench-gpu load containers-check containers-needs screenshots eval-squad train-tiny chart check docs format lock publish-contracts openapi reference
 
 demo: $(VENV)/.photographs
 	$(BIN)/loreglass demo
@@ -120,6 +121,9 @@ train-tiny: $(VENV)/.training
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
+chart:
+	k8s/helm/package.sh var/chart
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -46,6 +46,10 @@ QWEN3 = {
     **{"num_attention_heads": 16, "num_key_value_heads": 8, "head_dim": 128},
     **{"max_position_embeddings": 40960, "tie_word_embeddings": True},
 }
+MINILM = {
+    **{"hidden_size": 384, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 1536},
+    **{"vocab_size": 30522, "max_position_embeddings": 512},
+}
 CLIP_VISION = {"image_size": 336, "layers": 24, "width": 1024, "patch_size": 14}
 CLIP_TEXT = {"context_length": 77, "vocab_size": 49408, "width": 768, "heads": 12, "layers": 12}
 
@@ -147,7 +151,7 @@ def grounding_dino(bench: Bench) -> Iterator[Stage]:
     """cropper."""
     import transformers as hf
 
-    from services.cropper.detector import GroundingDinoDetector, Sight
+    from services.cropper.engines.detector import GroundingDinoDetector, Sight
 
     swin = hf.SwinConfig(**bench.sized(SWIN), out_features=["stage2", "stage3", "stage4"])
     text = hf.BertConfig(
@@ -227,9 +231,8 @@ def reader(bench: Bench) -> Iterator[Stage]:
     from transformers import BertConfig, BertForQuestionAnswering
 
     from services.reader.engines.windows import QuestionAnsweringModel
-    from services.reader.measure_passages import PRESETS
 
-    model = bench.built(BertForQuestionAnswering, BertConfig(**bench.sized(PRESETS["minilm"])))
+    model = bench.built(BertForQuestionAnswering, BertConfig(**bench.sized(MINILM)))
     reading = QuestionAnsweringModel(model, bench.bert_tokenizer(), bench.accelerator, "minilm")
     (window,) = reading.windows(QUESTION, [bench.passage()])
     batches = {1: "", 16: "", 64: ""}

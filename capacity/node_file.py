@@ -26,21 +26,22 @@ from services.speech.presets import Preset as SpeechPreset
 from services.vlm.presets import PRESETS, Preset
 
 DEFAULT_FILE = Path(__file__).parents[1] / "deploy/placement/l40s.yaml"
-POCKET, BUILTIN = "pocket", "builtin"
+BUILTIN, BM25 = "builtin", "bm25"
 ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "domain_router": (BUILTIN, "blip2"),
-        "cropper": (POCKET, "grounding_dino"),
-        "image_search": (POCKET, "clip", "remote"),
-        "text_search": (BUILTIN, POCKET, "bge", "remote"),
+        "cropper": (BUILTIN, "grounding_dino"),
+        "image_search": (BUILTIN, "clip", "remote"),
+        "text_search": (BM25, BUILTIN, "bge", "remote"),
         "reranker": (BUILTIN, "cascade", "remote"),
         "verifier": (BUILTIN, "white_box"),
-        "ocr": (POCKET,),
+        "ocr": (BUILTIN,),
         "reader": (BUILTIN, "extractive"),
     }
 )
-"""The engines of each service; `pocket` is also the earlier name of `builtin`."""
-ON_CPU = (POCKET, BUILTIN)
+"""The engines of each service that a plan places. The first was called `pocket` before."""
+POCKET = "pocket"
+ON_CPU = (POCKET, BUILTIN, BM25)
 """Engines that never use a card."""
 SERVICES = tuple(ENGINES)
 WITHOUT_MODEL = ("verifier", "ocr")

@@ -1,10 +1,8 @@
 """Scores to probabilities: a logistic curve over named features, stored as JSON beside its engine."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 
@@ -14,11 +12,6 @@ class LogisticCurve:
 
     intercept: float
     coefficients: tuple[float, ...]
-
-    @classmethod
-    def load(cls, path: Path, features: Sequence[str]) -> "LogisticCurve":
-        """Read what `chassis.fitting` wrote; ValueError if it was fitted on other features."""
-        return cls.from_json(json.loads(path.read_text("utf-8")), features)
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any], features: Sequence[str]) -> "LogisticCurve":

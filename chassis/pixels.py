@@ -18,6 +18,12 @@ def decode_rgb(data: bytes, limits: ImageLimits | None = None, max_side: int | N
     return np.asarray(upright_rgb(data, limits or ImageLimits(), max_side))
 
 
+def drawn_pattern(side: int = 96) -> RGB:
+    """Return a coloured pattern for probes: (side, side, 3)."""
+    ramp = np.add.outer(np.arange(side), np.arange(side) * 2)
+    return np.asarray(ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255, np.uint8)
+
+
 def encode_jpeg(pixels: RGB, quality: int = 92) -> bytes:
     """RGB to JPEG bytes."""
     return encoded(Image.fromarray(pixels), quality)

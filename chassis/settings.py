@@ -15,17 +15,17 @@ from chassis.models.batching import BatchLimits
 from chassis.models.workers import PoolSize
 from chassis.startup import WrongSettings
 
-POCKET = "pocket"
-_OF_OUR_OWN = (POCKET, "builtin")
+BUILTIN = "builtin"
+_IN_CALLERS_THREAD = (BUILTIN, "bm25")
 """Engines that compute in the thread of their caller."""
 
 
 class EngineName(StrEnum):
-    """Engines of a service, one of them `builtin`, which was called "pocket" before."""
+    """Engines of a service. The first was called "pocket" before."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
-        return cls("builtin") if value == POCKET else None
+        return next(iter(cls)) if value == "pocket" else None
 
 
 DRAIN_S = 3
@@ -179,7 +179,7 @@ def _secret(name: str, value: SecretStr, file: Path | None) -> str:
 class ServiceSettings(AppSettings):
     """Settings of a model service: how many calls run at once and how many may wait."""
 
-    engine: str = Field(default=POCKET, description="Which engine computes; see the service's README.")
+    engine: str = Field(default=BUILTIN, description="Which engine computes; see the service's README.")
     workers: int = Field(default=1, ge=1, description="Calls that run at once.")
     queue: int = Field(default=32, ge=0, description="Calls that wait. Further ones get 503.")
     access: ServiceAccess = Field(default_factory=ServiceAccess)
@@ -217,7 +217,7 @@ class ModelSettings(ServiceSettings):
     @property
     def pool_size(self) -> PoolSize:
         """Callers of a model mostly wait for its batches; those of an engine of our own compute."""
-        return PoolSize(self.workers if self.engine in _OF_OUR_OWN else self.callers, self.queue)
+        return PoolSize(self.workers if self.engine in _IN_CALLERS_THREAD else self.callers, self.queue)
 
     @property
     def placement(self) -> Placement:

@@ -1,9 +1,13 @@
 """Pydantic's schemas in one piece for OpenAPI, and its errors in plain words."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
+
+from chassis.errors import InvalidRequest
+
+Model = TypeVar("Model", bound=BaseModel)
 
 _PLAIN = {"missing": "must be given", "extra_forbidden": "unknown field"}
 """In place of what pydantic says, which speaks of fields and inputs."""
@@ -13,6 +17,14 @@ def first_fault(error: ValidationError) -> str:
     """The first entry that is wrong, and why: "image.base64: must be given". Quotes nothing of the input."""
     first = error.errors(include_url=False, include_input=False)[0]
     return fault(first["loc"], first["type"], first["msg"])
+
+
+def validated(model: type[Model], values: object) -> Model:
+    """Return `values` as a `model`. Raises `InvalidRequest`, which names the first fault."""
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InvalidRequest(f"{first_fault(error)}.") from error
 
 
 def fault(entry: Iterable[object], kind: str, message: str) -> str:

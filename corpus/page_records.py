@@ -10,7 +10,7 @@ from chassis.vectors.origin import Origin
 from corpus.folders import FolderFile
 from corpus.formats.suffixes import PAGE_FORMATS, TEXT_FORMATS, PageFormat, largest_file
 from corpus.jsonl import Rejected, Span, is_text, json_lines
-from corpus.manifests import PAGE_SUFFIXES, files_of, is_page_file, listed, name_of
+from corpus.manifests import PAGE_SUFFIXES, PHOTO_SUFFIXES, files_of, is_page_file, listed, name_of
 from corpus.record_fields import Unusable, check_file, record_fields, text_field, url_field
 from corpus.sources import SourceName, with_shared_urls
 from corpus.values import moment
@@ -80,6 +80,8 @@ def page_of_file(file: FolderFile) -> PageRecord | Rejected:
     try:
         if file.fault:
             raise Unusable(file.fault)
+        if suffix in PHOTO_SUFFIXES:
+            raise Unusable("This is a photo. Index it with: loreglass index images")
         if suffix not in PAGE_FORMATS:
             raise Unusable(f"Unsupported file type. Pages can be {listed(PAGE_SUFFIXES)}.")
         page_format = PAGE_FORMATS[suffix]

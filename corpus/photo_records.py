@@ -9,6 +9,7 @@ from typing import Any
 
 from chassis.vectors.origin import Origin
 from corpus.folders import FolderFile, file_in, has_number, thing_in
+from corpus.formats.suffixes import PAGE_FORMATS
 from corpus.jsonl import Rejected, json_lines
 from corpus.manifests import (
     METADATA,
@@ -135,11 +136,13 @@ def _folder_photo(file: FolderFile, thing: str, fields: Mapping[str, Any]) -> Ph
     try:
         if file.fault:
             raise Unusable(file.fault)
+        if suffix in PAGE_FORMATS:
+            raise Unusable("This is a page. Index it with: loreglass index pages")
         if suffix not in PHOTO_SUFFIXES:
             raise Unusable(f"Unsupported file type. Photos can be {listed(PHOTO_SUFFIXES)}.")
         entity = fields.get("entity") or thing
         if not entity:
-            raise Unusable(f"Its name says not what it shows; rename it, or say it in {METADATA}.")
+            raise Unusable(f"Its name does not say what it shows. Rename it, or add a line to {METADATA}.")
         attributes = fields.get("attributes") or {}
         others = {key: value for key, value in fields.items() if key not in _RESERVED}
         if others and not isinstance(attributes, dict):

@@ -40,7 +40,7 @@ export class Administration {
   row({ prefix, tenant, priority, operator, own }) {
     const aside = [`lg_${prefix}_…`, priority, operator && "operator", own && "the key you use"];
     const revoke = async () => {
-      if (!confirm(`Revoke the key of ${tenant}? Whoever uses it is refused at once.`)) return;
+      if (!confirm(`Revoke the key of ${tenant}? Requests with it are refused at once.`)) return;
       this.tell(await this.read(`/operator/keys/${prefix}`, { method: "DELETE" }));
       this.say("Revoked.");
     };
@@ -58,6 +58,6 @@ export class Administration {
     byId("made-key").replaceChildren("This key is shown once. Copy it now:", h("code", { tabindex: "0" }, key));
     byId("made-key").hidden = false;
     await this.load();
-    this.say("The key is made. It is shown once.");
+    this.say("Key created. It is shown once.");
   }
 }

@@ -91,7 +91,7 @@ class RiskChoice:
 
 
 def administration_router(risk: RiskChoice) -> APIRouter:
-    """The routes below `/operator`; whoever includes them lets only the operator in."""
+    """The routes below `/operator`. The including router admits operators only."""
     router = Router()
 
     async def state(request: Request, gateway: Gateway) -> Administration:

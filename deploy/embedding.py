@@ -32,9 +32,9 @@ async def image_search() -> AsyncIterator[str]:
     from services.image_search.settings import Engine, ImageSearchSettings
 
     settings = ImageSearchSettings()
-    if settings.engine is Engine.POCKET:
+    if settings.engine is Engine.BUILTIN:
         raise NotConfigured(
-            "The pocket engine keeps a photo's features beside its index; let the service embed."
+            "The built-in engine keeps a photo's features beside its index; let the service embed."
         )
     _require_server(settings.qdrant_url)
     async with _served(create_app(settings)) as url:

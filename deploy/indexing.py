@@ -109,7 +109,7 @@ class Searches:
 
 
 class Indexing:
-    """Runs jobs in `group`, whoever watches; readers see an index only when it is whole (`corpus`)."""
+    """Runs jobs in `group`, watched or not. Searches see an index only when it is complete (`corpus`)."""
 
     def __init__(
         self,

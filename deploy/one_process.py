@@ -38,8 +38,8 @@ from deploy.settings import PocketSettings
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.llm.capabilities import Abilities
-from gateway.planning.advice import enough_ms
 from gateway.planning.run import side_by_side
+from gateway.planning.stages import enough_ms
 from gateway.reasoners import open_reasoners
 from gateway.serving.background import background_task
 from gateway.settings import GatewaySettings, Reasoning
@@ -58,9 +58,9 @@ from services.reader.settings import ReaderSettings
 from services.reranker.app import create_app as create_reranker
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
+from services.text_search.engines.web_providers import Provider
 from services.text_search.settings import Engine as SearchEngine
 from services.text_search.settings import TextSearchSettings
-from services.text_search.web_providers import Provider
 from services.verifier.app import create_app as create_verifier
 from services.verifier.settings import VerifierSettings
 
@@ -261,7 +261,9 @@ def main(**chosen: object) -> None:
         settings = from_environment(PocketSettings, **chosen)
     except CannotStart as error:
         sys.exit(str(error))
-    configure_logging(settings.log_level)
+    # In a terminal a line for each request would scroll the address and the QR code away.
+    in_terminal = sys.stderr.isatty() and "log_level" not in settings.model_fields_set
+    configure_logging("warning" if in_terminal else settings.log_level)
     _limit_malloc_arenas()
 
     async def serve() -> None:

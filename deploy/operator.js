@@ -182,7 +182,7 @@ function forget(name) {
 async function handOver(files) {
   byId("job").hidden = true;
   for (const [name, file] of files) {
-    row(name, ["clock", "On its way"]);
+    row(name, ["clock", "Waiting"]);
     try {
       const kept = await read("/operator/uploads", { method: "POST", body: form({ file: [file, name] }) });
       if (kept.name !== name) forget(name);
@@ -416,7 +416,7 @@ async function show(work) {
       for (const id of ["indexed", "add", "manage"]) byId(id).hidden = true;
     } else {
       byId("job").hidden = false;
-      byId("job-words").textContent = error.status ? error.message : "The gateway cannot be reached.";
+      byId("job-words").textContent = error.status ? error.message : "No connection to the gateway.";
       byId("job-words").className = "fault";
     }
     say(error.message);

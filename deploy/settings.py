@@ -22,7 +22,10 @@ class PocketSettings(LocalPorts):
     lan: bool = Field(default=False, description="Serve other devices over HTTPS, each with its own key.")
     lan_port: int = Field(default=7143, ge=0, le=65535, description="Port of HTTPS; 0 picks a free one.")
     data_dir: Path = Field(default=VAR / "loreglass", description="Folder of the indexes.")
-    log_level: str = Field(default="info", description="`debug`, `info`, `warning`, `error` or `critical`.")
+    log_level: str = Field(
+        default="info",
+        description="`debug`, `info`, `warning`, `error` or `critical`. Unset, in a terminal: `warning`.",
+    )
     model: HttpAddress | None = Field(
         default=None, description="A model server: `http://127.0.0.1:11434/v1` (Ollama)."
     )

@@ -35,7 +35,7 @@ if _MEMORY.is_dir():
 _LONG = frozenset(
     f"test_{name}.py"
     for name in (
-        *("cluster", "grpo", "sft", "learning", "journeys", "bare_environment", "domain_router_blip2"),
+        *("cluster", "grpo", "sft", "learning", "journeys", "domain_router_blip2"),
         *(
             "whole_platform",
             "mentra",

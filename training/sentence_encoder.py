@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 from torch import Tensor, nn
 
-from chassis.models.torchvision_ops import make_importable
 from training.onnx_export import write_model
+from training.torchvision_ops import make_importable
 
 
 class SentenceEncoder(nn.Module):  # type: ignore[misc]

@@ -36,12 +36,12 @@ class Access:
     write_token: str = field(default="", repr=False)
     hosts: frozenset[str] = frozenset()
 
-    def allows(self, given: bytes | None, *, writes: bool) -> bool:
+    def allows(self, header: bytes | None, *, writes: bool) -> bool:
         """Return whether an `Authorization` header is enough. Compares in constant time."""
         needed = [self.write_token] if writes else [self.token, self.write_token]
         if not needed[0]:
             return True
-        token_given = (given or b"")[len(_SCHEME) :] if (given or b"").lower().startswith(_SCHEME) else b""
+        token_given = (header or b"")[len(_SCHEME) :] if (header or b"").lower().startswith(_SCHEME) else b""
         return any([hmac.compare_digest(token_given, token.encode()) for token in needed if token])
 
     def answers_to(self, host: str, name: str) -> bool:

@@ -257,7 +257,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
                 app.state.ready_checks["access"] = _open_to_all
             yield
 
-    return create_app(
+    app = create_app(
         spec.name,
         settings,
         [*spec.routers, *spec.write_routers],
@@ -271,6 +271,8 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
         ),
         takes_scopes=True,
     )
+    app.state.settings = settings
+    return app
 
 
 async def _open_to_all(_: Deadline) -> Note:

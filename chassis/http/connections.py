@@ -126,10 +126,10 @@ def address_of(host: str) -> str:
     if ":" not in host:
         return host
     try:
-        given = ipaddress.IPv6Address(host.partition("%")[0])
+        address = ipaddress.IPv6Address(host.partition("%")[0])
     except ValueError:
         return host
-    return str(given.ipv4_mapped or ipaddress.IPv6Address(int(given) >> 64 << 64))
+    return str(address.ipv4_mapped or ipaddress.IPv6Address(int(address) >> 64 << 64))
 
 
 def connections_allowed(apps: int) -> int:

@@ -255,22 +255,22 @@ class _Sender:
 
 def _begin(scope: Scope, trust_remote_sampling: bool) -> _Exchange:
     """The trace is the caller's, in the words of W3C or in ours, or else a new one."""
-    given: dict[bytes, bytes] = {}
+    headers_read: dict[bytes, bytes] = {}
     for name, value in scope["headers"]:
         if name in _READ:  # one that comes twice is one list, which no header but tracestate may be
-            given[name] = given[name] + b"," + value if name in given else value
-    caller = read_caller(_text(given, _PARENT) or "", _text(given, _STATE) or "")
+            headers_read[name] = headers_read[name] + b"," + value if name in headers_read else value
+    caller = read_caller(_text(headers_read, _PARENT) or "", _text(headers_read, _STATE) or "")
     if caller and not trust_remote_sampling:
         caller = SpanContext(caller.trace_id, caller.span_id, True, TraceFlags(0), caller.trace_state)
-    trace_id = format_trace_id(caller.trace_id) if caller else _text(given, _TRACE) or ""
+    trace_id = format_trace_id(caller.trace_id) if caller else _text(headers_read, _TRACE) or ""
     trace_id = trace_id if is_trace_id(trace_id) else uuid.uuid4().hex
-    exchange = _Exchange(trace_id, time.monotonic(), given, caller)
+    exchange = _Exchange(trace_id, time.monotonic(), headers_read, caller)
     TRACE_ID.set(exchange.trace_id)
     return exchange
 
 
-def _text(given: Mapping[bytes, bytes], name: bytes) -> str | None:
-    value = given.get(name)
+def _text(headers_read: Mapping[bytes, bytes], name: bytes) -> str | None:
+    value = headers_read.get(name)
     return None if value is None else value.decode("latin-1")
 
 
@@ -280,12 +280,12 @@ def _give_up(exchange: _Exchange) -> None:
 
 
 def _deadline(headers_read: Mapping[bytes, bytes], limits: ExchangeLimits) -> Deadline:
-    given = _text(headers_read, _DEADLINE)
-    if given is None:
+    text = _text(headers_read, _DEADLINE)
+    if text is None:
         return Deadline.after_ms(limits.default_deadline_ms)
-    if not given.isdecimal() or len(given) > 9:
+    if not text.isdecimal() or len(text) > 9:
         raise MalformedRequest(f"{headers.DEADLINE} must be a whole number of milliseconds.")
-    return Deadline.after_ms(min(int(given), limits.hard_stop_ms))
+    return Deadline.after_ms(min(int(text), limits.hard_stop_ms))
 
 
 def _check_declared_length(headers_read: Mapping[bytes, bytes], limit: int) -> None:

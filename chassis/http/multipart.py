@@ -24,8 +24,8 @@ def form(files: Sequence[FilePart], fields: Fields) -> tuple[str, bytes]:
 
 
 def _pieces(opening: str, files: Sequence[FilePart], fields: Fields) -> Iterator[bytes]:
-    for name, given in fields.items():
-        for value in (given,) if isinstance(given, str) else given:
+    for name, field in fields.items():
+        for value in (field,) if isinstance(field, str) else field:
             yield f"{opening}{_disposition(name)}\r\n\r\n{value}\r\n".encode()
     for name, (filename, content, media_type) in files:
         head = f'{_disposition(name)}; filename="{filename.translate(_ESCAPED)}"'

@@ -50,8 +50,8 @@ class BoundedProtocol(HttpToolsProtocol):
     or head of a message.
     """
 
-    def __init__(self, *given: Any, connections: Connections, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, *arguments: Any, connections: Connections, **options: Any) -> None:
+        super().__init__(*arguments, **options)
         self._register = connections
         self._limits = connections.limits
         self._reading = _Reading.NOTHING_YET
@@ -273,16 +273,16 @@ class BoundedProtocol(HttpToolsProtocol):
     def _write_soon(self, data: bytes) -> None:
         """A head and the body that follows at once are one write: each by itself would wake the caller."""
         if self._held is not None:
-            held, self._held = self._held, None
-            self.transport.writelines((held, data))
+            first, self._held = self._held, None
+            self.transport.writelines((first, data))
             return
         self._held = data
         self.loop.call_soon(self._write_held)
 
     def _write_held(self) -> None:
-        held, self._held = self._held, None
-        if held is not None and not self.transport.is_closing():
-            self.transport.write(held)
+        waiting, self._held = self._held, None
+        if waiting is not None and not self.transport.is_closing():
+            self.transport.write(waiting)
 
     # Ending
 

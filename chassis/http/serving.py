@@ -225,10 +225,10 @@ def run(settings_class: type[Settings], create_app: Callable[[Settings], FastAPI
     serve(create_app(settings), settings)
 
 
-def from_environment(settings_class: type[AnySettings], **given: Any) -> AnySettings:
+def from_environment(settings_class: type[AnySettings], **overrides: Any) -> AnySettings:
     """The settings of the environment, but for those `given`. Raises `WrongSettings`, one sentence."""
     try:
-        return settings_class(**given)
+        return settings_class(**overrides)
     except ValidationError as error:
         raise WrongSettings(
             _refused(error, str(settings_class.model_config.get("env_prefix", "")))

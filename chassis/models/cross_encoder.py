@@ -51,11 +51,11 @@ class CrossEncoder:
 
     def windows(self, question: str, passages: Sequence[str], most: int = 64) -> list[Window]:
         """Return the windows of the passages, `most` in all: the heads of all passages come first."""
-        asked = self._head(question)
-        encoded = [self._pairs.encode(asked, passage) for passage in passages]
+        head = self._head(question)
+        encoded = [self._pairs.encode(head, passage) for passage in passages]
         parts = [[each, *each.overflowing] for each in encoded]
         ordered = sorted(
-            (place, passage) for passage, found in enumerate(parts) for place in range(len(found))
+            (place, passage) for passage, windows in enumerate(parts) for place in range(len(windows))
         )
         return [_window(passage, parts[passage][place]) for place, passage in ordered[:most]]
 
@@ -85,9 +85,9 @@ class CrossEncoder:
 
 
 @cache
-def shared_cross_encoder(folder: Path = WEIGHTS) -> CrossEncoder:
+def shared_cross_encoder() -> CrossEncoder:
     """Return the model that all engines of a process share."""
-    return CrossEncoder(folder)
+    return CrossEncoder(WEIGHTS)
 
 
 def _window(passage: int, encoded: Encoding) -> Window:

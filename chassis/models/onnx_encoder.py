@@ -54,8 +54,8 @@ class OnnxEncoder:
         inputs = np.zeros((3, len(items), max(len(ids) for ids, _ in items)), np.int64)
         for row, (ids, types) in enumerate(items):
             inputs[0, row, : len(ids)], inputs[1, row, : len(ids)], inputs[2, row, : len(ids)] = ids, types, 1
-        given: Any = {"ids": inputs[0], "types": inputs[1], "mask": inputs[2]}
-        return zip(*self._session.run(None, given), strict=True)
+        named: Any = {"ids": inputs[0], "types": inputs[1], "mask": inputs[2]}
+        return zip(*self._session.run(None, named), strict=True)
 
 
 def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:

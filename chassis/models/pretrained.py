@@ -60,9 +60,9 @@ def _check_kind(model_class: Any, source: str) -> None:
     config_class = getattr(model_class, "config_class", None)
     if config_class is None:  # an Auto class takes any kind
         return
-    found = config_class.get_config_dict(source)[0].get("model_type")
-    if found != config_class.model_type:
-        raise WrongWeights(f"{source!r} holds a {found!r} model; {config_class.model_type!r} is needed.")
+    kind = config_class.get_config_dict(source)[0].get("model_type")
+    if kind != config_class.model_type:
+        raise WrongWeights(f"{source!r} holds a {kind!r} model; {config_class.model_type!r} is needed.")
 
 
 def _unreadable(wanted: Any, source: str, error: Exception) -> WrongWeights:

@@ -5,7 +5,7 @@
 - `photo_vectors(photos)`: the query tokens that see the photo alone, as unit vectors (N_q, d) of the space
   that photos and texts share;
 - `text_vectors(texts)`: a text's [CLS] as a unit vector of that space, (d,);
-- `prepare` and `question_states`: the two halves of `encode_questions` on tensors, for training.
+- `prepare` and `question_states`: the two halves of `encode_questions`.
 
 The shared space was trained contrastively with query tokens that see no text (section 3.1, ITC): its
 projections mean nothing for `encode_questions`, whose tokens attend to the question as well, as in BLIP-2's
@@ -97,11 +97,11 @@ class QFormer:
         if not photos:
             return []
         with torch.inference_mode():
-            seen = self._look(self._pixels(photos))
+            looks = self._look(self._pixels(photos))
             states = self.model.qformer(
-                query_embeds=self.model.query_tokens.expand(len(seen), -1, -1),
-                encoder_hidden_states=seen,
-                encoder_attention_mask=torch.ones(seen.shape[:2], dtype=torch.long, device=seen.device),
+                query_embeds=self.model.query_tokens.expand(len(looks), -1, -1),
+                encoder_hidden_states=looks,
+                encoder_attention_mask=torch.ones(looks.shape[:2], dtype=torch.long, device=looks.device),
             ).last_hidden_state
             return list(self.accelerator.to_numpy(_project(self.model.vision_projection, states)))
 
@@ -126,16 +126,16 @@ class QFormer:
 
     def question_states(self, batch: QuestionBatch) -> Any:
         """The query tokens' last hidden states, a tensor (batch, N_q, `hidden_size`); keeps gradients."""
-        seen = (
+        looks = (
             self._no_photo if batch.pixels is None else torch.cat([self._look(batch.pixels), self._no_photo])
         )
-        photos = seen[list(batch.photos)]  # -1 is the last row: no photo
+        photos = looks[list(batch.photos)]  # -1 is the last row: no photo
         queries = self.model.query_tokens.expand(len(photos), -1, -1)
-        asked = torch.ones(queries.shape[:2], dtype=torch.long, device=queries.device)
+        queries_mask = torch.ones(queries.shape[:2], dtype=torch.long, device=queries.device)
         states = self.model.qformer(
             query_embeds=self.model.embeddings(input_ids=batch.token_ids, query_embeds=queries),
             query_length=queries.shape[1],
-            attention_mask=torch.cat([asked, batch.token_mask], dim=1),
+            attention_mask=torch.cat([queries_mask, batch.token_mask], dim=1),
             encoder_hidden_states=photos,
             encoder_attention_mask=torch.ones(photos.shape[:2], dtype=torch.long, device=photos.device),
         ).last_hidden_state

@@ -22,9 +22,9 @@ def witness(qformer: QFormer) -> Vectors:
     return one - other
 
 
-def require_witness(qformer: QFormer, seen: Vectors, trained: str) -> None:
-    """`seen`: what the base model made of the fixed questions when `trained` was. Raises `WrongWeights`."""
-    likeness = _cosine(witness(qformer), seen)
+def require_witness(qformer: QFormer, expected: Vectors, trained: str) -> None:
+    """Raise `WrongWeights` unless the witness is the `expected` one, of the base model of the training."""
+    likeness = _cosine(witness(qformer), expected)
     if not likeness >= _SAME_DIRECTION:  # a NaN is not
         raise WrongWeights(
             f"The {trained} was not trained on this base model: for two fixed questions their features have"

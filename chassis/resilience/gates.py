@@ -4,8 +4,7 @@ import asyncio
 import math
 from bisect import insort
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from functools import partial
@@ -108,26 +107,14 @@ class Gate:
         """Calls that wait."""
         return len(self._waiters)
 
-    @asynccontextmanager
-    async def entered(
-        self, deadline: Deadline, weight: float = 1.0, most_s: float = math.inf
-    ) -> AsyncIterator[None]:
-        """Be inside with `weight` for the length of the block, or `most_s` if that is shorter.
-
-        Raises `Overloaded` when too many wait and this is the latest of the scope with the most, and
-        `DeadlineExceeded` once the time is over. Leaving the queue or the block in any way gives
-        the weight back.
-        """
-        leave = await self.enter(deadline, weight, most_s)
-        try:
-            yield
-        finally:
-            leave()
-
     async def enter(
         self, deadline: Deadline, weight: float = 1.0, most_s: float = math.inf
     ) -> Callable[[], None]:
-        """Enter, and return the function that leaves (in the event loop; a second call does nothing)."""
+        """Enter with `weight` for `most_s` at most, and return the function that leaves.
+
+        It must be called in the event loop; a second call does nothing. Raises `Overloaded` when too many
+        wait and this is the latest of the scope with the most, and `DeadlineExceeded` once the time is over.
+        """
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
         deadline.require()

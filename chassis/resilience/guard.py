@@ -75,7 +75,7 @@ _TOO_MUCH = {Outcome.BUSY, Outcome.HUNG}
 
 @dataclass(frozen=True, slots=True)
 class GuardEvent:
-    """One call as metrics see it: `waited_s` in gates and pauses, `worked_s` at the dependency.
+    """One call as metrics see it. `worked_s`: time at the dependency.
 
     `limit`: 0 without a limit; `attempts`: 0 when the dependency was not asked.
     """
@@ -85,7 +85,6 @@ class GuardEvent:
     breaker: BreakerState
     limit: float
     attempts: int
-    waited_s: float
     worked_s: float
 
 
@@ -96,7 +95,6 @@ GuardObserver = Callable[[GuardEvent], None]
 class _Progress:
     """One call while it runs. `since`: when the attempt under way reached the dependency."""
 
-    began: float
     weight_ms: float
     permit: Permit
     since: float | None = None
@@ -159,7 +157,7 @@ class Guard:
         if permit is None:
             self._tell(Outcome.OPEN)
             raise self._left_alone()
-        progress = _Progress(self._clock(), weight_ms, permit)
+        progress = _Progress(weight_ms, permit)
         outcome = Outcome.BUG
         try:
             result = await self._attempts(work, deadline, progress)
@@ -292,7 +290,6 @@ class Guard:
         self.gate.capacity = self.limit.value
 
     def _tell(self, outcome: Outcome, progress: _Progress | None = None) -> None:
-        waited_s = self._clock() - progress.began - progress.worked_s if progress else 0.0
         self._observe(
             GuardEvent(
                 dependency=self.name,
@@ -300,7 +297,6 @@ class Guard:
                 breaker=self.breaker.state,
                 limit=self.limit.value if self.limit is not None else 0.0,
                 attempts=progress.attempts if progress else 0,
-                waited_s=waited_s,
                 worked_s=progress.worked_s if progress else 0.0,
             )
         )

@@ -76,8 +76,8 @@ def _exception_of(verbose: bool) -> Processor:
     """Replaces `exc_info` by what may be shown of it."""
 
     def describe(_: object, __: str, event: EventDict) -> EventDict:
-        given = event.pop("exc_info", None)
-        error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given else None
+        info = event.pop("exc_info", None)
+        error = info if isinstance(info, BaseException) else sys.exc_info()[1] if info else None
         if error is not None:
             event["exception"] = _described(error, with_text=verbose or TRACE_ID.get() is None)
         return event

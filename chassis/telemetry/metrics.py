@@ -213,7 +213,7 @@ class Metrics:
     def lookups(self, cache: str) -> Callable[[bool], None]:
         """Return a function that counts the hits and misses of a cache."""
         hits, misses = (self._cache_lookups.labels(self.service, cache, each) for each in ("hit", "miss"))
-        return lambda found: (hits if found else misses).inc()
+        return lambda is_hit: (hits if is_hit else misses).inc()
 
     def ingested(self, kind: str, count: int) -> None:
         """Count what was written to the index."""

@@ -101,8 +101,8 @@ class _RequestsIds(RandomIdGenerator):
     """A trace that begins here has the id that the request already has."""
 
     def generate_trace_id(self) -> int:
-        given = TRACE_ID.get()
-        return int(given, 16) if given else super().generate_trace_id()
+        trace_id = TRACE_ID.get()
+        return int(trace_id, 16) if trace_id else super().generate_trace_id()
 
     def is_trace_id_random(self) -> bool:
         """Return False: a caller may have chosen the id."""

@@ -65,8 +65,8 @@ def is_used_elsewhere(store: VectorStore, name: str, source: str, origin: str) -
 
 def sources_at(store: VectorStore, name: str, origins: Sequence[str]) -> dict[str, str]:
     """Return the names of the sources at these places, by place."""
-    found = {each: next(store.scroll(name, {ORIGIN: [each]}, fields=[SOURCE]), None) for each in origins}
-    return {origin: point.payload[SOURCE] for origin, point in found.items() if point is not None}
+    first = {each: next(store.scroll(name, {ORIGIN: [each]}, fields=[SOURCE]), None) for each in origins}
+    return {origin: point.payload[SOURCE] for origin, point in first.items() if point is not None}
 
 
 def _name_of(payload: Mapping[str, Any]) -> str:
@@ -89,7 +89,7 @@ class Listings:
         """
         version, points, documents = self._whole(store, name)
         wanted = letters.casefold()
-        found = [
+        matches = [
             each
             for each in documents
             if (not source or each.source == source)
@@ -98,21 +98,21 @@ class Listings:
         return Documents(
             version=version,
             total=len(documents),
-            found=len(found),
+            found=len(matches),
             parts=points,
-            documents=found[offset : offset + limit],
+            documents=matches[offset : offset + limit],
         )
 
     def _whole(self, store: VectorStore, name: str) -> tuple[str, int, Sequence[Document]]:
-        seen = next((each for each in store.collections() if name in (each.name, *each.aliases)), None)
+        version = next((each for each in store.collections() if name in (each.name, *each.aliases)), None)
         with self._reading:
-            if seen is not None and self._known[:2] == (seen.name, seen.points):
+            if version is not None and self._known[:2] == (version.name, version.points):
                 return self._known
             documents = _read(store, name)
-            if seen is None:
+            if version is None:
                 return name, len(documents), documents
-            whole = (seen.name, seen.points, documents)
-            if is_published(seen):
+            whole = (version.name, version.points, documents)
+            if is_published(version):
                 self._known = whole
             return whole
 

@@ -112,9 +112,9 @@ class EdgeStore:
                 self._write_aliases({alias: at for alias, at in self._aliases.items() if at != name})
                 self._delete(name)
             held = self._version(name) if self._versions.exists(name) else None
-            for known in (source, held):
-                if known is not None:
-                    require_schema(known.schema, schema)
+            for version in (source, held):
+                if version is not None:
+                    require_schema(version.schema, schema)
             if held is None:
                 self._build(name, schema, source)
 
@@ -270,15 +270,15 @@ class EdgeStore:
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
         with edge_errors():
             records = self._version(name).shard.retrieve(list(ids), False, False)
-        held = {str(record.id) for record in records}
-        return [point_id for point_id in ids if point_id not in held]
+        present = {str(record.id) for record in records}
+        return [point_id for point_id in ids if point_id not in present]
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
         page = edge.ScrollRequest(limit=count, with_payload=False, with_vector=[vector])
         with edge_errors():
             records, _ = self._version(name).shard.scroll(page)
-        found: list[Any] = records  # Edge's stubs allow for vectors without names
-        return [(str(record.id), list(map(float, record.vector[vector]))) for record in found]
+        points: list[Any] = records  # Edge's stubs allow for vectors without names
+        return [(str(record.id), list(map(float, record.vector[vector]))) for record in points]
 
     def search(
         self,

@@ -9,32 +9,32 @@ from chassis.vectors.port import CollectionSchema
 from contracts.collections import COLLECTION_NAME
 
 
-def require_schema(held: CollectionSchema, wanted: CollectionSchema, *, whole: bool = True) -> None:
+def require_schema(actual: CollectionSchema, wanted: CollectionSchema, *, whole: bool = True) -> None:
     """Refuse a collection that another engine or another model has made. Raises `CollectionConflict`.
 
     Not `whole`: the collection may hold other vectors as well.
     """
-    if held == wanted or (not whole and _holds(held, wanted)):
+    if actual == wanted or (not whole and _holds(actual, wanted)):
         return
-    if replace(held, keywords=wanted.keywords) == wanted:
+    if replace(actual, keywords=wanted.keywords) == wanted:
         raise CollectionConflict(
             "The index was made by an earlier release of Loreglass. Index everything again with --replace."
         )
-    if held.encoder == wanted.encoder:
+    if actual.encoder == wanted.encoder:
         raise CollectionConflict("The collection was made for another engine; index it anew.")
     raise CollectionConflict(
-        f"The collection was made with {held.encoder or 'no model'}, this service runs"
+        f"The collection was made with {actual.encoder or 'no model'}, this service runs"
         f" {wanted.encoder or 'without a model'}; index it anew."
     )
 
 
-def _holds(held: CollectionSchema, wanted: CollectionSchema) -> bool:
-    same_model = held.encoder == wanted.encoder or not wanted.dense
+def _holds(actual: CollectionSchema, wanted: CollectionSchema) -> bool:
+    same_model = actual.encoder == wanted.encoder or not wanted.dense
     return (
         same_model
-        and wanted.dense.items() <= held.dense.items()
-        and set(wanted.sparse) <= set(held.sparse)
-        and set(wanted.idf) == set(held.idf) & set(wanted.sparse)
+        and wanted.dense.items() <= actual.dense.items()
+        and set(wanted.sparse) <= set(actual.sparse)
+        and set(wanted.idf) == set(actual.idf) & set(wanted.sparse)
     )
 
 

@@ -113,10 +113,10 @@ class ServerStore:
 
     def _grows(self, name: str) -> bool:
         """Return whether another process copies into it."""
-        held = self._points(name)
+        before = self._points(name)
         for _ in range(_STALLED_LOOKS):
             self._pause(_LOOK_S)
-            if self._points(name) != held:
+            if self._points(name) != before:
                 return True
         return False
 
@@ -149,7 +149,7 @@ class ServerStore:
         dense = config.params.vectors if isinstance(config.params.vectors, dict) else {}
         sparse = config.params.sparse_vectors or {}
         metadata = config.metadata or {}
-        held = CollectionSchema(
+        actual = CollectionSchema(
             dense={vector: each.size for vector, each in dense.items()},
             sparse=tuple(sorted(sparse)),
             idf=tuple(sorted(key for key, each in sparse.items() if each.modifier == models.Modifier.IDF)),
@@ -157,7 +157,7 @@ class ServerStore:
             encoder=str(metadata.get(ENCODER, "")),
         )
         wanted = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
-        require_schema(held, wanted, whole=whole)
+        require_schema(actual, wanted, whole=whole)
 
     def drop(self, name: str) -> None:
         aliases = self._aliases()
@@ -256,8 +256,8 @@ class ServerStore:
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
         records = self._call(self._client.retrieve, _readable(name), list(ids), with_payload=False)
-        held = {str(record.id) for record in records}
-        return [point_id for point_id in ids if point_id not in held]
+        present = {str(record.id) for record in records}
+        return [point_id for point_id in ids if point_id not in present]
 
     def search(
         self,

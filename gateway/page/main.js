@@ -50,7 +50,7 @@ function put(asked) {
     .then(() => putNow(asked))
     .catch(() => {
       byId("question").value ||= asked.question ?? "";
-      hint("That could not be kept. Ask again.");
+      hint("This browser could not save the question. Ask again.");
     });
   return putting;
 }
@@ -283,7 +283,7 @@ function delayed(turn, why, wait) {
 }
 
 function keyNeeded() {
-  openKeyDialog(apiKey() ? "This key is not known here. Perhaps it was mistyped, or has been revoked." : "");
+  openKeyDialog(apiKey() ? "This key is not valid. It may be mistyped or revoked." : "");
 }
 
 function cancelled({ id }) {

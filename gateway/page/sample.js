@@ -54,7 +54,7 @@ export function nothingIndexed(onIndexed) {
     status,
     hasOperator
       ? h("p", {}, h("a", { href: "/operator" }, "Add your own photos and pages"))
-      : h("p", {}, "Whoever runs this service can index photos and pages."),
+      : h("p", {}, "The operator of this service can index photos and pages."),
   );
 }
 

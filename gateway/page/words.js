@@ -1,4 +1,4 @@
-// What the gateway says by names, in words for a wearer.
+// Plain words for the gateway's names.
 
 const STAGES = {
   admission: "Your turn",
@@ -14,7 +14,7 @@ const STAGES = {
   object_selection: "Found what you mean",
   cropper: "Looked closer",
   crop_search: "Compared the details",
-  select_entity: "Settled which thing it is",
+  select_entity: "Chose the thing in question",
   query_split: "Split the question",
   query_enhancement: "Put the question in better words",
   query_rewrite: "Put the question in better words",
@@ -90,7 +90,12 @@ export function cautionWords(answer) {
   return answer.verification === "unverified" ? "Not checked against its sources." : "";
 }
 
-export const SOURCE_KINDS = { photo: "Read in your photo", image: "From your index", page: "From a page" };
+export const SOURCE_KINDS = {
+  photo: "Read in your photo",
+  image: "From your index",
+  page: "From a page",
+  web: "From the web",
+};
 
 const ADVICE = {
   model_unsure: "Come closer, hold still, or ask about one thing by its name.",
@@ -124,7 +129,7 @@ const PROBLEMS = {
   corrupt_image: "This photo is damaged. Take it again, or choose another.",
   not_configured: "Voice is not set up here. Type the question instead.",
   unsupported_audio: "The sound could not be read. Type the question instead.",
-  corrupt_audio: "The sound could not be read. Say it again, or type it.",
+  corrupt_audio: "The sound could not be read. Speak again, or type.",
   unauthorized: "A key is needed to ask here.",
   internal: "Something went wrong on our side. Ask again.",
   offline: "You are offline.",
@@ -139,7 +144,7 @@ export function cameraWords(name) {
     NotAllowedError: "The camera is not allowed here. Allow it in the browser's settings, or choose a photo.",
     NotFoundError: isSecureContext
       ? "There is no camera here. Choose a photo, drop one, or paste one."
-      : "Browsers give the camera only to pages that come by https. Choose a photo, drop one, or paste one.",
+      : "Browsers allow the camera only over HTTPS. Choose a photo, drop one, or paste one.",
     NotReadableError: "Another program uses the camera. Close it there, or choose a photo.",
   };
   return told[name] ?? "The camera could not be opened. Choose a photo.";

@@ -14,10 +14,11 @@ import anyio.to_thread
 from chassis.errors import ImageUrlNotAllowed, InvalidRequest, MalformedRequest
 from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
+from chassis.validation import validated
 from contracts.answer import DEFAULT_PIPELINE
 from contracts.chat import MOST_MESSAGES, ChatMessage, ChatRequest
 from gateway.reasoning.refusals import is_refusal
-from gateway.routes.intake import allowed_experiment, photo_of, question_text, sound_of, validated
+from gateway.routes.intake import allowed_experiment, photo_of, question_text, sound_of
 from gateway.serving.question import Question
 from gateway.serving.sessions import Session
 from gateway.serving.tenants import Caller

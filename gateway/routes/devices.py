@@ -33,6 +33,7 @@ from chassis.http.connections import address_of
 from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
+from chassis.validation import validated
 from contracts.answer import Answer, AnswerRequest
 from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
@@ -43,9 +44,8 @@ from gateway.routes.intake import (
     Files,
     media_type_of,
     to_question,
-    validated,
 )
-from gateway.serving.closest import SPOKEN_CHARS, in_words
+from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.serving.sessions import ID_BYTES
 from gateway.store import Store
 
@@ -119,8 +119,8 @@ async def ask_with_photo(
     received = Deadline.after_ms(0)  # the device waits from when it has sent everything
 
     async def ask() -> PhotoQuestionReply:
-        asked = validated(AnswerRequest, fields)
-        whole = await to_question(asked, Files(form.photo), gateway, caller, received)
+        fields_checked = validated(AnswerRequest, fields)
+        whole = await to_question(fields_checked, Files(form.photo), gateway, caller, received)
         session_id = _session_id(request, session, gateway.signing_secret)
         whole = replace(whole, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(received.at + whole.deadline_ms / 1000, exchange.at))
@@ -248,8 +248,8 @@ async def _read(request: Request) -> _Form:
 def _session_id(request: Request, name: str, secret: bytes) -> str | None:
     """Return the id of the device's conversation, the same at every gateway; None if nothing names one.
 
-    It depends on all that identifies the device: its key, or its network address if it sends none. Whoever
-    knows only its `Device-Id`, which is its hardware address, can neither compute the id nor join.
+    It depends on all that identifies the device: its key, or its network address if it sends none. Its
+    `Device-Id` alone, which is its hardware address, is not enough to compute the id or to join.
     """
     headers = request.headers
     names = (name, headers.get("device-id", ""), headers.get("client-id", ""))

@@ -2,10 +2,9 @@
 
 import re
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from fastapi import Request
-from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
 from chassis.errors import (
@@ -22,7 +21,7 @@ from chassis.images import ImageLimits, PhotoDecoders
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
-from chassis.validation import first_fault
+from chassis.validation import validated
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
 from gateway.serving.admission import Admission
 from gateway.serving.question import Question
@@ -31,8 +30,6 @@ from gateway.settings import GatewaySettings
 from gateway.speech.audio import AudioLimits, Sound
 from gateway.state import Photo
 from gateway.wiring import Gateway
-
-Model = TypeVar("Model", bound=BaseModel)
 
 JSON_LIMITS = JsonLimits(max_bytes=None, max_items=512, max_depth=8)
 """For a question: a few fields, with photo and sound in base64."""
@@ -159,14 +156,6 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, Files]:
     if fields.image.base64 is None:
         raise InvalidRequest("image: give its bytes as base64.")
     return fields, Files(fields.image.base64, audio)
-
-
-def validated(model: type[Model], values: object) -> Model:
-    """Return `values` as a `model`. Raises `InvalidRequest`, which names the first fault."""
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise InvalidRequest(f"{first_fault(error)}.") from error
 
 
 def allowed_experiment(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:

@@ -23,6 +23,7 @@ Pool = Annotated[EnginePool[Cropper], Depends(engine_pool)]
 
 MOST_LABELS = 32
 LONGEST_LABEL = 100
+_JPEG_QUALITY = 90
 
 
 @router.post("/v1/crop")
@@ -36,12 +37,12 @@ async def crop_photo(
 ) -> CropReply:
     """Regions, best first, each seen straight on; may be none."""
     settings: CropperSettings = request.app.state.settings
-    asked = [label.strip() for label in labels or [] if label.strip()]
-    if len(asked) > MOST_LABELS or any(len(label) > LONGEST_LABEL for label in asked):
+    wanted = [label.strip() for label in labels or [] if label.strip()]
+    if len(wanted) > MOST_LABELS or any(len(label) > LONGEST_LABEL for label in wanted):
         raise InvalidRequest(f"labels: at most {MOST_LABELS}, of {LONGEST_LABEL} characters.")
     limit = min(max_regions, settings.most_regions)
     data = await image.read()
-    return await pool.run(lambda engine: _crop(engine, data, asked, limit, settings), deadline)
+    return await pool.run(lambda engine: _crop(engine, data, wanted, limit, settings), deadline)
 
 
 def _crop(
@@ -49,23 +50,21 @@ def _crop(
 ) -> CropReply:
     photo = decode_rgb(data, max_side=settings.max_side)
     height, width = photo.shape[:2]
-    regions = [
-        _region(found, settings.jpeg_quality) for found in while_wanted(engine.crop(photo, labels, limit))
-    ]
-    return CropReply(regions=regions, width=width, height=height)
+    regions = while_wanted(engine.crop(photo, labels, limit))
+    return CropReply(regions=[_region(each) for each in regions], width=width, height=height)
 
 
-def _region(found: FoundRegion, quality: int) -> Region:
-    xs, ys = zip(*found.corners, strict=True)
+def _region(region: FoundRegion) -> Region:
+    xs, ys = zip(*region.corners, strict=True)
     flags = [
-        name for name, raised in (("small", found.small), ("touches_edge", found.touches_edge)) if raised
+        name for name, raised in (("small", region.small), ("touches_edge", region.touches_edge)) if raised
     ]
     return Region(
-        kind=RegionKind(found.kind),
-        label=found.label,
-        score=found.score,
+        kind=RegionKind(region.kind),
+        label=region.label,
+        score=region.score,
         box=Box(left=min(xs), top=min(ys), right=max(xs), bottom=max(ys)),
-        quadrilateral=[Point(x=x, y=y) for x, y in found.corners],
+        quadrilateral=[Point(x=x, y=y) for x, y in region.corners],
         flags=flags,
-        image=base64.b64encode(encode_jpeg(found.crop, quality)),
+        image=base64.b64encode(encode_jpeg(region.crop, _JPEG_QUALITY)),
     )

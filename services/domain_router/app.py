@@ -3,10 +3,10 @@
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
+from chassis.pixels import drawn_pattern
 from chassis.startup import WrongSettings
 from contracts.domain_router import Domain
 from services.domain_router.engine import DomainRouter
@@ -20,14 +20,9 @@ def create_app(settings: DomainRouterSettings) -> FastAPI:
         name="domain_router",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=probe,
+        probe=lambda engine: engine.classify("Who wrote this book?", "", drawn_pattern()),
     )
     return create_service(spec, settings)
-
-
-def probe(engine: DomainRouter) -> list[float]:
-    """A question with a grey picture."""
-    return engine.classify("Who wrote this book?", "", np.full((64, 64, 3), 128, np.uint8))
 
 
 def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> DomainRouter:
@@ -46,4 +41,4 @@ def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> D
     labels = [domain.value for domain in Domain]
     qformer, head = load_blip2(Path(settings.head), labels, settings.model, accelerator)
     forward = resources.batched(qformer.encode_questions, settings.batch_limits, "questions")
-    return Blip2DomainRouter(forward, head, settings.read_text)
+    return Blip2DomainRouter(forward, head)

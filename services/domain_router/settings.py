@@ -7,14 +7,14 @@ from chassis.settings import EngineName, ModelSettings
 
 
 class Engine(EngineName):
-    """Engines that classify questions. `pocket` is accepted as the earlier name of `builtin`."""
+    """Engines that classify questions."""
 
     BUILTIN = "builtin"
     BLIP2 = "blip2"
 
 
 class DomainRouterSettings(ModelSettings):
-    """`head` and `read_text` are for BLIP-2; an empty `model` is the one that the head was trained on."""
+    """`head` is for BLIP-2; an empty `model` is the one that the head was trained on."""
 
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_DOMAIN_ROUTER_")
 
@@ -23,4 +23,3 @@ class DomainRouterSettings(ModelSettings):
     head: str = Field(
         default="", description="`blip2`: the head that `loreglass train head domain-router` wrote."
     )
-    read_text: bool = Field(default=False, description="`blip2`: append the photo's text to the question.")

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.resilience.room import MIB, Room
 from chassis.vectors.document_routes import documents_router
-from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
 from services.image_search.engine import ImageSearchEngine
 from services.image_search.routes import router, write_router
@@ -29,41 +27,22 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
         close_engine=lambda engine: engine.store.close(),
         takes=("image", "text") if settings.takes_texts else ("image",),
     )
-    app = create_service(spec, settings)
-    app.state.settings = settings
-    return app
+    return create_service(spec, settings)
 
 
 def open_engine(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
     """The engine that the settings name. Each imports what it needs when it is chosen."""
-    openers = {Engine.POCKET: _open_pocket, Engine.CLIP: _open_clip, Engine.REMOTE: _open_remote}
+    openers = {Engine.BUILTIN: _open_builtin, Engine.CLIP: _open_clip, Engine.REMOTE: _open_remote}
     engine = openers[settings.engine](settings, resources)
     resources.metrics.ingested("photos", 0)  # so that the first ones are seen as an increase
     watch_published(resources.metrics, engine.store)
     return engine
 
 
-def open_store(settings: ImageSearchSettings) -> VectorStore:
-    """A Qdrant server where one is named, else the embedded store."""
-    if settings.qdrant_url:
-        from chassis.vectors.server import ServerStore
+def _open_builtin(settings: ImageSearchSettings, _: EngineResources) -> ImageSearchEngine:
+    from services.image_search.engines.builtin import BuiltinImageSearch
 
-        return ServerStore.at(settings.qdrant_url)
-    from chassis.vectors.edge import EdgeStore
-
-    return EdgeStore(settings.data_dir, Room(settings.data_dir, settings.disk_reserve_mib * MIB))
-
-
-def _open_pocket(settings: ImageSearchSettings, _: EngineResources) -> ImageSearchEngine:
-    from services.image_search.engines.pocket import PocketImageSearch, PocketOptions, SearchEffort
-
-    effort = SearchEffort(
-        glances=settings.glances,
-        verifications=settings.verifications,
-        at_once=settings.photos_at_once,
-    )
-    store = open_store(settings)
-    return PocketImageSearch(store, settings.data_dir / "features", PocketOptions(effort=effort))
+    return BuiltinImageSearch(settings.open_store(), settings.data_dir / "features")
 
 
 def _open_clip(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
@@ -71,12 +50,12 @@ def _open_clip(settings: ImageSearchSettings, resources: EngineResources) -> Ima
     from services.image_search.engines.dense import DenseImageSearch
 
     accelerator = resources.open_accelerator(settings.placement)
-    encoder = ClipEncoder(settings.model, accelerator, settings.ends_above, texts=settings.takes_texts)
+    encoder = ClipEncoder(settings.model, accelerator, texts=settings.takes_texts)
     forward = resources.batched(encoder.forward, settings.batch_limits, "clip")
     texts = None
     if settings.takes_texts:
         texts = resources.batched(encoder.forward_texts, settings.batch_limits, "clip_text")
-    return DenseImageSearch(open_store(settings), encoder, _dense_options(settings), forward, texts)
+    return DenseImageSearch(settings.open_store(), encoder, _dense_options(settings), forward, texts)
 
 
 def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
@@ -85,19 +64,19 @@ def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> I
 
     server = settings.open_remote("image_search")
     resources.closing(server.close)
-    remote = RemoteOptions(
-        settings.remote_shape,
-        settings.remote_max_side,
-        settings.remote_images,
-        settings.remote_input_type,
-        settings.ends_above,
+    encoder = RemoteImageEncoder(
+        server,
+        RemoteOptions(
+            settings.remote_shape,
+            per_request=settings.remote_images,
+            input_type=settings.remote_input_type,
+        ),
     )
-    encoder = RemoteImageEncoder(server, remote)
     texts = encoder.forward_texts if settings.takes_texts else None
-    return DenseImageSearch(open_store(settings), encoder, _dense_options(settings), forward_texts=texts)
+    return DenseImageSearch(settings.open_store(), encoder, _dense_options(settings), forward_texts=texts)
 
 
 def _dense_options(settings: ImageSearchSettings) -> "DenseOptions":
     from services.image_search.engines.dense import DenseOptions
 
-    return DenseOptions(settings.midpoint, settings.slope, settings.over_fetch, settings.text_midpoint)
+    return DenseOptions(settings.midpoint, settings.slope, settings.text_midpoint)

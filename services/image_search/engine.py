@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chassis.vectors.origin import ADDRESS, Origin
-from chassis.vectors.port import CollectionSchema, StoredPoint, VectorStore
+from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 
 RGB = npt.NDArray[np.uint8]
 """A photo, (height, width, 3)."""
@@ -38,6 +38,17 @@ class KnownThing:
         """Return where it is from."""
         return self.origin or Origin(f"file:{self.id}")
 
+    @property
+    def payload(self) -> dict[str, Any]:
+        """Return its point's payload."""
+        return {
+            "entity": self.entity,
+            "attributes": dict(self.attributes),
+            "title": self.title,
+            "url": self.url,
+            **self.place.payload,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class ThingSeen:
@@ -56,6 +67,29 @@ class ThingSeen:
     photo_index: int
     inliers: int | None
     cosine: float | None = None
+
+
+def seen(
+    point: ScoredPoint,
+    probability: float,
+    photo_index: int,
+    *,
+    inliers: int | None = None,
+    cosine: float | None = None,
+) -> ThingSeen:
+    """Return the thing of a point."""
+    payload = point.payload
+    return ThingSeen(
+        point.id,
+        str(payload["entity"]),
+        {str(key): str(value) for key, value in payload["attributes"].items()},
+        str(payload["title"]),
+        str(payload["url"]),
+        probability,
+        photo_index,
+        inliers,
+        cosine,
+    )
 
 
 class ImageSearchEngine(Protocol):

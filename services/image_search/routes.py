@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Annotated, Literal
 
 from fastapi import Depends, File, Form, Request, UploadFile
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
@@ -18,7 +18,7 @@ from chassis.models.wanted import while_wanted
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
-from chassis.validation import first_fault
+from chassis.validation import validated
 from chassis.vectors.document_routes import require_unpublished
 from chassis.vectors.documents import content
 from chassis.vectors.origin import ADDRESS, Origin
@@ -41,6 +41,8 @@ Pool = Annotated[EnginePool[ImageSearchEngine], Depends(engine_pool)]
 Photos = Annotated[list[UploadFile], File()]
 
 PUBLISHED = "images"
+_RESERVE_MS = 60
+"""Verification stops so long before the deadline."""
 
 
 class EmbeddingsRequest(Message):
@@ -87,8 +89,8 @@ async def search_images(
     """Known things in all photos together, one hit an entity, by falling probability."""
     settings = _settings(request)
     uploads = await _read(images, settings.max_images)
-    with _wanted(deadline, settings.reserve_ms) as still_wanted:
-        seen = await pool.run(
+    with _wanted(deadline, _RESERVE_MS) as still_wanted:
+        things = await pool.run(
             lambda engine: engine.search(
                 [decode_rgb(data, max_side=settings.max_side) for data in while_wanted(uploads)],
                 k,
@@ -97,7 +99,7 @@ async def search_images(
             ),
             deadline,
         )
-    return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=collection)
+    return ImageSearchReply(hits=[_hit(thing) for thing in things], collection=collection)
 
 
 @router.post("/v1/image-search/text")
@@ -108,11 +110,11 @@ async def search_by_text(
 
     `not_supported` where the engine has no text side; `takes` in `/info` tells.
     """
-    with _wanted(deadline, _settings(request).reserve_ms) as still_wanted:
-        seen = await pool.run(
+    with _wanted(deadline, _RESERVE_MS) as still_wanted:
+        things = await pool.run(
             lambda engine: engine.search_texts(body.texts, body.k, body.collection, still_wanted), deadline
         )
-    return ImageSearchReply(hits=[_hit(thing) for thing in seen], collection=body.collection)
+    return ImageSearchReply(hits=[_hit(thing) for thing in things], collection=body.collection)
 
 
 @write_router.put("/v1/collections/{name}/images")
@@ -128,9 +130,9 @@ async def index_images(
     """Write photos with what is known of them. A photo that cannot be read is rejected by itself."""
     settings = _settings(request)
     uploads = await _read(images, settings.max_images)
-    known = _items(items, len(uploads))
-    rejected = await pool.run(lambda engine: _index(engine, name, known, uploads, settings), deadline)
-    written = len(known) - len(rejected)
+    entries = _items(items, len(uploads))
+    rejected = await pool.run(lambda engine: _index(engine, name, entries, uploads, settings), deadline)
+    written = len(entries) - len(rejected)
     metrics.ingested("photos", written)
     return Indexed(indexed=written, rejected=rejected)
 
@@ -175,10 +177,10 @@ def _index(
         things.append(known)
     rejected |= engine.index(collection, things)
     if settings.thumbnails:
-        kept = Thumbnails(settings.data_dir)
+        thumbnails = Thumbnails(settings.data_dir)
         for thing in things:
             if thing.id not in rejected:
-                kept.keep(thing.id, thing.photo)
+                thumbnails.keep(thing.id, thing.photo)
     return rejected
 
 
@@ -215,11 +217,9 @@ async def _read(images: Sequence[UploadFile], most: int) -> list[bytes]:
 
 def _items(text: str, photos: int) -> list[ImageItem]:
     try:
-        items = ImageItems.model_validate(read_json(text, _ITEMS)).items
+        items = validated(ImageItems, read_json(text, _ITEMS)).items
     except MalformedRequest as error:
         raise MalformedRequest("items: not valid JSON.") from error
-    except ValidationError as error:
-        raise InvalidRequest(f"{first_fault(error)}.") from error
     if len(items) != photos:
         raise InvalidRequest(f"items: {len(items)} for {photos} images.")
     if not all(is_point_id(item.id) for item in items):
@@ -232,17 +232,17 @@ def _settings(request: Request) -> ImageSearchSettings:
     return settings
 
 
-def _hit(seen: ThingSeen) -> ImageHit:
+def _hit(thing: ThingSeen) -> ImageHit:
     return ImageHit(
-        id=seen.id,
-        score=seen.probability,
-        entity=seen.entity,
-        attributes=dict(seen.attributes),
-        title=seen.title,
-        url=seen.url,
-        image_index=seen.photo_index,
-        inliers=seen.inliers,
-        cosine=seen.cosine,
+        id=thing.id,
+        score=thing.probability,
+        entity=thing.entity,
+        attributes=dict(thing.attributes),
+        title=thing.title,
+        url=thing.url,
+        image_index=thing.photo_index,
+        inliers=thing.inliers,
+        cosine=thing.cosine,
     )
 
 

@@ -29,17 +29,11 @@ def create_app(settings: OcrSettings) -> FastAPI:
 
 
 def open_engine(settings: OcrSettings, resources: EngineResources) -> OcrEngine:
-    """The pocket engine; production engines join it here."""
-    from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
+    """Return the built-in engine."""
+    from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
 
-    options = PocketOcrOptions(
-        settings.detection_side,
-        settings.min_score,
-        settings.threads,
-        settings.max_lines,
-        settings.max_text_width,
-    )
-    return PocketOcr(options, settings.workers)
+    options = BuiltinOcrOptions(settings.detection_side, threads=settings.threads)
+    return BuiltinOcr(options, settings.workers)
 
 
 def _picture_with_text() -> RGB:

@@ -46,8 +46,8 @@ class Progress:
         if name not in self._done:
             require_caller()
             self._done[name] = work()
-        found: Piece = self._done[name]
-        return found
+        result: Piece = self._done[name]
+        return result
 
 
 class OcrEngine(Protocol):

@@ -11,11 +11,11 @@ from anyio import to_thread
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
-from chassis.resilience.single_flight import SharedCalls
 from chassis.scope import current_scope
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
 from services.ocr.engine import OcrEngine, Progress
+from services.ocr.shared_calls import SharedCalls
 
 Key = tuple[str, str]
 """The caller's scope (`chassis.scope`) and the photo's SHA-256."""
@@ -62,10 +62,6 @@ class RecentlyUsed(Generic[Kept]):
         return len(self._kept)
 
 
-ReplyCache = RecentlyUsed[OcrReply]
-"""Replies, least recently used first out."""
-
-
 _UNFINISHED = 64
 """Photos whose readings are kept half done: boxes and texts, some tens of kilobytes each."""
 
@@ -75,7 +71,7 @@ class PhotoReader:
 
     def __init__(self, max_side: int, cache_entries: int, looked_up: Callable[[bool], None]) -> None:
         self._max_side = max_side
-        self._replies = ReplyCache(cache_entries, looked_up)
+        self._replies = RecentlyUsed[OcrReply](cache_entries, looked_up)
         self._unfinished = RecentlyUsed[Progress](_UNFINISHED)
         self._calls = SharedCalls[OcrReply]()
 
@@ -83,9 +79,9 @@ class PhotoReader:
         """The reply for a photo. Raises what decoding, the pool and the engine raise."""
         digest = (await to_thread.run_sync(hashlib.sha256, data)).hexdigest()
         key = current_scope(), digest  # what is kept tells nobody what others asked
-        kept = self._replies.get(key)
-        if kept is not None:
-            return kept
+        cached = self._replies.get(key)
+        if cached is not None:
+            return cached
 
         async def begin() -> OcrReply:
             progress = self._unfinished.get(key) or Progress()

@@ -35,12 +35,10 @@ def open_engine(settings: ReaderSettings, resources: EngineResources) -> Reader:
 
 def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Reader:
     from services.reader.engines.extractive import ExtractiveReader, ReadingOptions, uncalibrated
-    from services.reader.engines.windows import DEFAULT_MODEL, QuestionAnsweringModel, WindowLimits
+    from services.reader.engines.windows import DEFAULT_MODEL, QuestionAnsweringModel
 
     accelerator = resources.open_accelerator(settings.placement)
-    limits = WindowLimits(settings.window_tokens, settings.stride_tokens, settings.max_windows)
-    source = settings.model or DEFAULT_MODEL
-    model = QuestionAnsweringModel.from_pretrained(source, accelerator, limits)
+    model = QuestionAnsweringModel.from_pretrained(settings.model or DEFAULT_MODEL, accelerator)
     forward = resources.batched(model.forward, settings.batch_limits, "windows")
-    options = ReadingOptions(settings.answer_tokens, uncalibrated(settings.temperature))
+    options = ReadingOptions(curve=uncalibrated(settings.temperature))
     return ExtractiveReader(model, forward, options)

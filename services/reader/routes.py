@@ -47,14 +47,14 @@ def _passage(sent: ReadPassage) -> Passage:
     return Passage(sent.text, sent.title, PassageKind(sent.kind), boxes)
 
 
-def _answer(found: Answer, passages: list[Passage]) -> ReadAnswer:
-    text = passages[found.passage].text
+def _answer(answer: Answer, passages: list[Passage]) -> ReadAnswer:
+    text = passages[answer.passage].text
     return ReadAnswer(
-        passage_index=found.passage,
-        span=_span(found.span, text),
-        sentence=_span(found.sentence, text),
-        spoken=found.spoken,
-        probability=found.probability,
+        passage_index=answer.passage,
+        span=_span(answer.span, text),
+        sentence=_span(answer.sentence, text),
+        spoken=answer.spoken,
+        probability=answer.probability,
     )
 
 

@@ -19,9 +19,7 @@ def create_app(settings: RerankerSettings) -> FastAPI:
         open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.probe(),
     )
-    app = create_service(spec, settings)
-    app.state.settings = settings
-    return app
+    return create_service(spec, settings)
 
 
 def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reranker:
@@ -61,12 +59,7 @@ def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Rer
         names.append(PurePath(settings.coarse_model or (head.base_model if head else DEFAULT_MODEL)).name)
     if settings.fine:
         source = settings.fine_model or qwen3.DEFAULT_MODEL
-        options = qwen3.Qwen3Options(
-            settings.instruction or qwen3.DEFAULT_INSTRUCTION,
-            settings.max_document_tokens,
-            settings.max_pass_tokens,
-        )
-        judge = qwen3.Qwen3Reranker.from_pretrained(source, accelerator, options)
+        judge = qwen3.Qwen3Reranker.from_pretrained(source, accelerator)
         fine = resources.batched(judge.score, limits, "pairs")
         names.append(PurePath(source).name)
     cutoffs = Cutoffs(settings.coarse_top, threshold, settings.fine_top, settings.fine_threshold)

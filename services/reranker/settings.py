@@ -45,15 +45,6 @@ class RerankerSettings(RemoteModelSettings):
     )
     fine_top: int = Field(default=10, ge=1, description="K2: best passages that keep their score.")
     fine_threshold: float = Field(default=0.5, ge=0, le=1, description="tau_fine, a probability.")
-    instruction: str = Field(
-        default="", max_length=2000, description="Instruction for the fine model. Empty: the built-in one."
-    )
-    max_document_tokens: int = Field(
-        default=512, ge=8, description="Tokens read of each passage in the fine stage."
-    )
-    max_pass_tokens: int = Field(
-        default=16_384, ge=64, description="Tokens in one forward pass, padding included."
-    )
 
     remote_shape: RemoteShape = Field(default=RemoteShape.COHERE, description="`remote`: the server's API.")
     remote_batch: int = Field(default=32, ge=1, description="`remote`: passages in one request to TEI.")

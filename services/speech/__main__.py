@@ -23,21 +23,21 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--print", action="store_true", dest="only_print", help="do not run it")
     parser.add_argument("--list", action="store_true", help="all presets, with what they need")
     parser.add_argument("--explain", action="store_true", help="the preset's limits and sources")
-    asked = parser.parse_args(words)
-    if asked.list or asked.preset is None:
+    options = parser.parse_args(words)
+    if options.list or options.preset is None:
         sys.stdout.write(table(list(PRESETS.values())) + "\n")
         return
-    preset = PRESETS[asked.preset]
-    if asked.explain:
+    preset = PRESETS[options.preset]
+    if options.explain:
         notes = [*(f"limit: {limit}" for limit in preset.limits), *(f"source: {s}" for s in preset.sources)]
         sys.stdout.write("\n".join([f"{preset.name}: {preset.image}, {preset.licence}", *notes]) + "\n")
         return
-    port = asked.port or preset.port
-    line = container_command(preset, asked.container, asked.weights, asked.host, port)
-    told = [f"# {each}" for each in settings(preset, asked.host, port)]
-    sys.stdout.write("\n".join([*told, printable(line)]) + "\n")
+    port = options.port or preset.port
+    line = container_command(preset, options.container, options.weights, options.host, port)
+    comments = [f"# {each}" for each in settings(preset, options.host, port)]
+    sys.stdout.write("\n".join([*comments, printable(line)]) + "\n")
     sys.stdout.flush()
-    if asked.only_print:
+    if options.only_print:
         return
     if shutil.which(line[0]) is None:
         sys.exit(f"{line[0]} is not installed here.")

@@ -48,8 +48,8 @@ def container_command(preset: Preset, engine: str, weights: str, host: str, port
 def settings(preset: Preset, host: str, port: int) -> list[str]:
     """What the gateway is told of it, NAME=VALUE, for all that it can be."""
     address = f"http://{host}:{port}"
-    told = {name: value for role in preset.roles for name, value in preset.told(role, address).items()}
-    return [f"{name}={value}" for name, value in told.items()]
+    variables = {name: value for role in preset.roles for name, value in preset.told(role, address).items()}
+    return [f"{name}={value}" for name, value in variables.items()]
 
 
 def printable(words: Sequence[str]) -> str:

@@ -309,6 +309,6 @@ PRESETS: dict[str, Preset] = {
 }
 
 
-def vllm_share(preset: Preset, card_gb: float = CARD_GB) -> float:
+def vllm_share(preset: Preset) -> float:
     """`--gpu-memory-utilization`: its part of a card, rounded up to a thousandth."""
-    return math.ceil(round(preset.memory_gb / card_gb * 1000, 6)) / 1000
+    return math.ceil(round(preset.memory_gb / CARD_GB * 1000, 6)) / 1000

@@ -8,17 +8,15 @@ from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.http.fetching import FetchLimits, PublicFetcher
-from chassis.resilience.room import MIB, Room
 from chassis.startup import WrongSettings
 from chassis.vectors.document_routes import documents_router
-from chassis.vectors.port import RANK_CONSTANT, VectorStore
+from chassis.vectors.port import RANK_CONSTANT
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
 from services.text_search.encoding import Instructions, TextEncoder
 from services.text_search.engine import TextSearchEngine
-from services.text_search.lexical import Bm25
+from services.text_search.engines.web_providers import Provider
 from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
-from services.text_search.web_providers import Provider
 
 if TYPE_CHECKING:
     from services.text_search.engines.web import WebTextSearch
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 _PAGE_LIMITS = FetchLimits(max_bytes=8 * 2**20, seconds=8.0)
 
 BUILTIN_RANK_CONSTANT = 1
-"""Of SQuAD's answering paragraphs 97.8 % are among the first five; 96.5 % with 60 (`measure_ranking`)."""
+"""Of SQuAD's answering paragraphs 97.8 % are among the first five; 96.5 % with 60 (`bench.ranking`)."""
 
 
 def create_app(settings: TextSearchSettings) -> FastAPI:
@@ -49,7 +47,7 @@ def _web(settings: TextSearchSettings) -> ServiceSpec["WebTextSearch"]:
 
     def open_web(_: EngineResources) -> "WebTextSearch":
         from services.text_search.engines.web import WebLimits, WebTextSearch
-        from services.text_search.web_providers import WebProvider
+        from services.text_search.engines.web_providers import WebProvider
 
         if settings.web_provider is Provider.SEARXNG and not settings.web_url:
             raise WrongSettings("LOREGLASS_TEXT_SEARCH_WEB_URL: the address of your SearXNG is needed.")
@@ -82,23 +80,16 @@ def open_engine(settings: TextSearchSettings, resources: EngineResources) -> Tex
 
 def _open(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
     """BM25 alone, or a sentence encoder with BM25 beside it. The model comes before the store is opened."""
-    bm25 = Bm25(
-        k1=settings.bm25_k1,
-        b=settings.bm25_b,
-        average_length=settings.bm25_average_length,
-        title_weight=settings.title_weight,
-    )
-    if settings.engine is Engine.POCKET:
-        from services.text_search.engines.pocket import PocketTextSearch
+    if settings.engine is Engine.BM25:
+        from services.text_search.engines.bm25 import Bm25TextSearch
 
-        return PocketTextSearch(open_store(settings), bm25)
+        return Bm25TextSearch(settings.open_store())
 
-    from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
+    from services.text_search.engines.hybrid import HybridTextSearch
 
     constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
-    options = HybridOptions(settings.hybrid, settings.fusion_depth, constant)
     encoder = open_encoder(settings, resources)
-    return HybridTextSearch(open_store(settings), encoder, bm25, options)
+    return HybridTextSearch(settings.open_store(), encoder, settings.hybrid, constant)
 
 
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
@@ -113,25 +104,12 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
 
         server = settings.open_remote("text_search")
         resources.closing(server.close)
-        spoken = RemoteOptions(
-            settings.remote_path, settings.remote_format, settings.max_batch, settings.max_tokens
-        )
-        return RemoteEncoder(server, instructions, spoken)
+        options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
+        return RemoteEncoder(server, instructions, options)
     from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel, BgeOptions
 
     accelerator = resources.open_accelerator(settings.placement)
-    options = BgeOptions(settings.pooling, settings.max_tokens)
-    model = BgeModel(settings.model or DEFAULT_MODEL, accelerator, options)
+    cut = BgeOptions(settings.pooling, settings.max_tokens)
+    model = BgeModel(settings.model or DEFAULT_MODEL, accelerator, cut)
     forward = resources.batched(model.forward, settings.batch_limits, "encode")
     return BgeEncoder(model, forward, instructions, settings.max_batch)
-
-
-def open_store(settings: TextSearchSettings) -> VectorStore:
-    """A Qdrant server where one is named, else the embedded store."""
-    if settings.qdrant_url:
-        from chassis.vectors.server import ServerStore
-
-        return ServerStore.at(settings.qdrant_url)
-    from chassis.vectors.edge import EdgeStore
-
-    return EdgeStore(settings.data_dir, Room(settings.data_dir, settings.disk_reserve_mib * MIB))

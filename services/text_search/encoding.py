@@ -26,19 +26,16 @@ class Pooling(StrEnum):
     MEAN = "mean"
 
 
-class VectorFormat(StrEnum):
-    """How a server is asked to write vectors: numbers, or base64 of float32, a third as long."""
-
-    FLOAT = "float"
-    BASE64 = "base64"
-
-
 @dataclass(frozen=True, slots=True)
 class Instructions:
     """What is put before a text, as the model was trained with."""
 
     query: str = BGE_QUERY_INSTRUCTION
     passage: str = ""
+
+    def named(self, encoder: str) -> str:
+        """Return the encoder's name with its use; instructions of queries change no index."""
+        return f"{encoder}, after {self.passage!r}" if self.passage else encoder
 
 
 class TextEncoder(Protocol):

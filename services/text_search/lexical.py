@@ -7,7 +7,6 @@ title counted as in its section 3.6 (fields with weights, one saturation).
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from chassis.vectors.port import SparseVector
 from services.text_search.engine import Passage
@@ -17,25 +16,19 @@ TERMS = "terms"
 """Name of the sparse vector in every collection."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bm25:
-    """`k1`: how fast repeats stop counting; `b`: how far length counts; `average_length` in terms.
+_K1, _B, _AVERAGE_LENGTH = 1.2, 0.6, 160.0
+"""How fast repeats stop counting, how far length counts, and the usual length in terms.
 
-    The average is a constant and not measured: a weight must not change when others join the collection.
-    A term in the title counts `title_weight` times.
-    """
-
-    k1: float = 1.2
-    b: float = 0.6
-    average_length: float = 160.0
-    title_weight: float = 2.0
+The length is a constant and not measured: a weight must not change when others join the collection.
+"""
+_TITLE_WEIGHT = 2.0
+"""A term in the title counts so many times."""
 
 
 class TermWeights:
     """Text to sparse vectors whose dot product, once the store has applied the IDF, is the BM25 score."""
 
-    def __init__(self, bm25: Bm25 | None = None) -> None:
-        self._bm25 = bm25 or Bm25()
+    def __init__(self) -> None:
         self._analyzer = Analyzer()
 
     def of_query(self, query: str) -> SparseVector:
@@ -47,14 +40,12 @@ class TermWeights:
         body, title = self._analyzer.terms(passage.text), self._analyzer.terms(passage.title)
         weighted: dict[str, float] = dict(Counter(body))
         for term in title:
-            weighted[term] = weighted.get(term, 0.0) + self._bm25.title_weight
+            weighted[term] = weighted.get(term, 0.0) + _TITLE_WEIGHT
         length = len(body) + len(title)
-        return _sparse({term: self._saturated(count, length) for term, count in weighted.items()})
-
-    def _saturated(self, frequency: float, length: int) -> float:
-        parameters = self._bm25
-        relative = 1 - parameters.b + parameters.b * length / parameters.average_length
-        return frequency * (parameters.k1 + 1) / (frequency + parameters.k1 * relative)
+        relative = 1 - _B + _B * length / _AVERAGE_LENGTH
+        return _sparse(
+            {term: count * (_K1 + 1) / (count + _K1 * relative) for term, count in weighted.items()}
+        )
 
 
 def _sparse(weights: Mapping[str, float]) -> SparseVector:

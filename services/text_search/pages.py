@@ -68,8 +68,8 @@ def candidate(point: ScoredPoint) -> Candidate:
 def passages_of(store: VectorStore, collection: str, addresses: Sequence[str], most: int) -> list[Passage]:
     """Return the first `most` passages of the pages, page by page in their order."""
     places = {address: place for place, address in enumerate(addresses)}
-    found = [candidate(point).passage for point in store.scroll(collection, {ADDRESS: list(places)})]
-    return sorted(found, key=lambda each: (places[each.address], each.position))[:most]
+    passages = [candidate(point).passage for point in store.scroll(collection, {ADDRESS: list(places)})]
+    return sorted(passages, key=lambda each: (places[each.address], each.position))[:most]
 
 
 def rename(engine: TextSearchEngine, collection: str, address: str, title: str) -> None:

@@ -22,9 +22,7 @@ def create_app(settings: VerifierSettings) -> FastAPI:
             "Who wrote it?", "Ada did.", ["It was written by Ada."], None, _SURE
         ),
     )
-    app = create_service(spec, settings)
-    app.state.supported_from = settings.supported_from
-    return app
+    return create_service(spec, settings)
 
 
 def open_engine(settings: VerifierSettings, _: EngineResources) -> Verifier:

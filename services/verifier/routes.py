@@ -11,6 +11,7 @@ from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from contracts.verifier import Check, SupportingSpan, VerifyReply, VerifyRequest
 from services.verifier.engine import ModelSignals, Span, Verdict, Verifier
+from services.verifier.settings import VerifierSettings
 
 router = Router()
 _JSON_LIMITS = JsonLimits(max_bytes=8 * 2**20, max_items=8_192)
@@ -21,21 +22,11 @@ MAX_CHARACTERS = 200_000
 """Of all evidence together: verifying takes time with every one of them."""
 
 
-async def supported_from(request: Request) -> float:
-    """The threshold that this app was set to."""
-    threshold: float = request.app.state.supported_from
-    return threshold
-
-
 @router.post("/v1/verify")
 @takes_json(_JSON_LIMITS)
-async def verify(
-    body: VerifyRequest,
-    pool: Pool,
-    deadline: RequestDeadline,
-    threshold: Annotated[float, Depends(supported_from)],
-) -> VerifyReply:
+async def verify(request: Request, body: VerifyRequest, pool: Pool, deadline: RequestDeadline) -> VerifyReply:
     """Whether the evidence supports the answer, where it does, and what was missing."""
+    settings: VerifierSettings = request.app.state.settings
     signals = _signals(body)
     characters = len(body.entity or "") + sum(map(len, body.evidence))
     if characters > MAX_CHARACTERS:
@@ -45,7 +36,7 @@ async def verify(
         deadline,
     )
     return VerifyReply(
-        supported=verdict.probability >= threshold and not verdict.refused,
+        supported=verdict.probability >= settings.supported_from and not verdict.refused,
         probability=verdict.probability,
         evidence_probability=verdict.by_evidence,
         span=_span(verdict.span, body.evidence),

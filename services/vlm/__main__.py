@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from services.vlm.launch import Placement, command, container_command, printable, table
@@ -20,11 +20,11 @@ def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argpa
     parser.add_argument("preset", nargs="?", choices=sorted(PRESETS))
     parser.add_argument("--model", default="", metavar="FOLDER", help="weights: a local folder or a hub id")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=_port, default=8000)
+    parser.add_argument("--port", type=_whole(1, 65_535), default=8000)
     parser.add_argument("--memory-share", type=_share, help="of the card; the preset's is for an L40S")
-    parser.add_argument("--max-model-len", type=_count, metavar="TOKENS", help="in place of the preset's")
-    parser.add_argument("--max-num-seqs", type=_count, metavar="N", help="in place of the preset's")
-    parser.add_argument("--gpu", type=_card, metavar="N", help="the only card that vLLM sees")
+    parser.add_argument("--max-model-len", type=_whole(1), metavar="TOKENS", help="in place of the preset's")
+    parser.add_argument("--max-num-seqs", type=_whole(1), metavar="N", help="in place of the preset's")
+    parser.add_argument("--gpu", type=_whole(0), metavar="N", help="the only card that vLLM sees")
     parser.add_argument("--print", action="store_true", dest="only_print", help="do not run it")
     parser.add_argument(
         "--container", metavar="ENGINE", choices=["docker", "podman"], help="in its own image"
@@ -44,15 +44,15 @@ def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argpa
 
 def _trained_for(folder: str) -> str:
     """The preset of a folder that `loreglass train merge` wrote; "" for any other. Raises `ValueError`."""
-    told = Path(folder, TRAINED_FOR)
-    if not folder or not told.is_file():
+    file = Path(folder, TRAINED_FOR)
+    if not folder or not file.is_file():
         return ""
     try:
-        name = json.loads(told.read_text("utf-8"))["preset"]
+        name = json.loads(file.read_text("utf-8"))["preset"]
     except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{told} does not say which preset serves these weights.") from error
+        raise ValueError(f"{file} does not say which preset serves these weights.") from error
     if name not in PRESETS:
-        raise ValueError(f"{told} names no preset: {name}.")
+        raise ValueError(f"{file} names no preset: {name}.")
     return str(name)
 
 
@@ -73,55 +73,48 @@ def _share(text: str) -> float:
     return share
 
 
-def _count(text: str) -> int:
-    return _whole(text, 1, 2**31 - 1)
+def _whole(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
+    """Return a reader of whole numbers for argparse."""
 
+    def read(text: str) -> int:
+        if not (text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most):
+            raise argparse.ArgumentTypeError(f"must be a whole number from {least} to {most}")
+        return int(text)
 
-def _card(text: str) -> int:
-    return _whole(text, 0, 2**31 - 1)
-
-
-def _port(text: str) -> int:
-    return _whole(text, 1, 65_535)
-
-
-def _whole(text: str, least: int, most: int) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most):
-        raise argparse.ArgumentTypeError(f"must be a whole number from {least} to {most}")
-    return int(text)
+    return read
 
 
 def main(words: Sequence[str]) -> None:
     """Print; then, unless only asked to print, become vLLM."""
     try:
-        asked = arguments(words, serve_settings())
+        options = arguments(words, serve_settings())
     except ValueError as error:
         sys.exit(str(error))
-    if asked.list:
+    if options.list:
         sys.stdout.write(table(list(PRESETS.values())) + "\n")
         return
-    preset = PRESETS[asked.preset]
-    if asked.explain:
+    preset = PRESETS[options.preset]
+    if options.explain:
         notes = [*(f"limit: {limit}" for limit in preset.limits), *(f"source: {s}" for s in preset.sources)]
         sys.stdout.write("\n".join([f"{preset.name}: {preset.model} on {preset.image}", *notes]) + "\n")
         return
     placement = Placement(
-        asked.host,
-        asked.port,
-        asked.model,
-        asked.memory_share,
-        tuple(asked.extra),
-        asked.max_model_len,
-        asked.max_num_seqs,
-        asked.gpu,
+        options.host,
+        options.port,
+        options.model,
+        options.memory_share,
+        tuple(options.extra),
+        options.max_model_len,
+        options.max_num_seqs,
+        options.gpu,
     )
-    if asked.container:
-        program, line = asked.container, container_command(preset, placement, asked.container)
+    if options.container:
+        program, line = options.container, container_command(preset, placement, options.container)
     else:
         program, line = "vllm", command(preset, placement)
     sys.stdout.write(printable(line) + "\n")
     sys.stdout.flush()
-    if not asked.only_print:
+    if not options.only_print:
         _become(program, line)
 
 

@@ -56,9 +56,9 @@ def serve_arguments(preset: Preset, placement: Placement) -> list[str]:
 
 def command(preset: Preset, placement: Placement) -> list[str]:
     """What to run where vLLM is installed."""
-    seen = [] if placement.gpu is None else [f"CUDA_VISIBLE_DEVICES={placement.gpu}"]
+    cards = [] if placement.gpu is None else [f"CUDA_VISIBLE_DEVICES={placement.gpu}"]
     variables = [f"{name}={value}" for name, value in preset.environment]
-    return ["env", *seen, *variables, "vllm", "serve", *serve_arguments(preset, placement)]
+    return ["env", *cards, *variables, "vllm", "serve", *serve_arguments(preset, placement)]
 
 
 def container_command(preset: Preset, placement: Placement, engine: str = "docker") -> list[str]:

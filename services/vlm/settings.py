@@ -49,5 +49,5 @@ def serve_settings() -> ServeSettings:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         name = "_".join(map(str, first["loc"])).upper()
-        said = first["msg"].removeprefix("Value error, ")
-        raise ValueError(f"LOREGLASS_VLM_{name}: {said}.") from error
+        message = first["msg"].removeprefix("Value error, ")
+        raise ValueError(f"LOREGLASS_VLM_{name}: {message}.") from error

@@ -113,12 +113,12 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument("url", help="the server's base URL, with or without /v1")
     parser.add_argument("--deadline", type=float, default=900, metavar="SECONDS")
     parser.add_argument("--model", default="", help="must be served under this name")
-    asked = parser.parse_args(words)
+    options = parser.parse_args(words)
     key = GateSettings().api_key.get_secret_value()
-    base_url = asked.url.rstrip("/").removesuffix("/v1")
+    base_url = options.url.rstrip("/").removesuffix("/v1")
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     with httpx.Client(base_url=base_url, headers=headers, timeout=5) as http:
-        return wait(lambda: look(http, asked.model), asked.deadline, _say)
+        return wait(lambda: look(http, options.model), options.deadline, _say)
 
 
 def _say(line: str) -> None:

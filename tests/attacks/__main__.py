@@ -28,7 +28,7 @@ from tests.attacks.target import Target, running_target
 OUT = ROOT / "var" / "attack"
 _HEADERS = (
     *("attack", "sent", "its replies", "longest s", "MiB before", "peak", "after", "MiB on disk"),
-    *("descriptors", "others", "slowest s", "slowest ready s", "holds"),
+    *("others", "slowest s", "slowest ready s", "holds"),
 )
 
 
@@ -84,7 +84,7 @@ def _row(each: Outcome) -> tuple[str, ...]:
     return (
         *(each.attack.name, each.attack.sent, replies or "none", number(each.course.held_s)),
         *(number(each.before_mib, 0), peak, number(each.after_mib, 0), number(each.file_mib, 0)),
-        *(str(each.descriptors), f"{answered} of {len(each.waits.asked)} answered"),
+        f"{answered} of {len(each.waits.asked)} answered",
         *(number(each.waits.slowest), number(each.waits.slowest_ready), "NO" if each.faults() else "yes"),
     )
 

@@ -54,12 +54,12 @@ class Canary:
         self.waits = Waits()
 
     def __enter__(self) -> Waits:
-        threads = [
-            threading.Thread(target=self._ask, daemon=True),
-            threading.Thread(target=self._look, daemon=True),
+        asking = (lambda client: ask_well(self._target, client), self.waits.asked, "")
+        looking = (lambda client: client.get(f"{self._target.url}/health/ready"), self.waits.ready, "ready: ")
+        self._threads = [
+            threading.Thread(target=self._repeat, args=each, daemon=True) for each in (asking, looking)
         ]
-        self._threads = threads
-        for thread in threads:
+        for thread in self._threads:
             thread.start()
         return self.waits
 
@@ -68,25 +68,16 @@ class Canary:
         for thread in self._threads:
             thread.join(GIVE_UP_S + 5)
 
-    def _ask(self) -> None:
+    def _repeat(
+        self, call: Callable[[httpx.Client], httpx.Response], seconds: list[float], prefix: str
+    ) -> None:
         with _stranger() as client:
             while True:
                 began = time.monotonic()
-                status = _status(lambda: ask_well(self._target, client))
-                self.waits.asked.append(time.monotonic() - began)
+                status = _status(lambda: call(client))
+                seconds.append(time.monotonic() - began)
                 if status != "200":
-                    self.waits.statuses.append(status)
-                if self._over.wait(_EVERY_S):
-                    return
-
-    def _look(self) -> None:
-        with _stranger() as client:
-            while True:
-                began = time.monotonic()
-                status = _status(lambda: client.get(f"{self._target.url}/health/ready"))
-                self.waits.ready.append(time.monotonic() - began)
-                if status != "200":
-                    self.waits.statuses.append(f"ready: {status}")
+                    self.waits.statuses.append(prefix + status)
                 if self._over.wait(_EVERY_S):
                     return
 
@@ -178,7 +169,6 @@ class Outcome:
     peak_mib: float
     after_mib: float
     file_mib: float
-    descriptors: int
 
     def faults(self) -> list[str]:
         """Return what does not hold."""
@@ -232,7 +222,6 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
             seen.peak_mib,
             after,
             seen.peak_file_mib,
-            seen.peak_descriptors,
         )
     return outcome
 

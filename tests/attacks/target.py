@@ -19,7 +19,7 @@ from deploy.sample import SAMPLE
 from evaluation.data.world import load_world
 from tests.attacks.judging import ROOT
 from tests.attacks.planted import VICTIMS_QUESTION, Planted, located
-from tests.attacks.watching import Watch, open_files
+from tests.attacks.watching import Watch
 
 GATEWAY_MIB, SERVICE_MIB = 2_048, 2_048
 SERVICES = tuple(app.name for app in APPS if app.name != "gateway")
@@ -110,12 +110,6 @@ class Target:
             return memory_mib(self._processes[name].pid)
         except (OSError, ValueError, IndexError):
             return 0.0
-
-    def descriptors(self) -> int:
-        """Of the gateway now."""
-        with suppress(OSError):
-            return open_files(self._processes["gateway"].pid)[0]
-        return 0
 
     def logs(self) -> Iterator[tuple[str, bytes]]:
         """Of every app, by its name."""

@@ -1,4 +1,4 @@
-"""Memory, descriptors and unlinked files of the processes, and a bound on the memory."""
+"""Memory and unlinked files of the processes, and a bound on the memory."""
 
 import os
 import threading
@@ -18,13 +18,11 @@ class Seen:
     """Of one app: the most there was since the last `reset`."""
 
     peak_mib: float = 0.0
-    peak_descriptors: int = 0
     peak_file_mib: float = 0.0
-    killed: int = 0
 
     def reset(self) -> None:
         """Begin anew."""
-        self.peak_mib = self.peak_descriptors = self.peak_file_mib = 0
+        self.peak_mib = self.peak_file_mib = 0
 
 
 @dataclass
@@ -67,20 +65,16 @@ class Watch:
             for each in reversed(tree(pid)):
                 with suppress(ProcessLookupError):
                     os.kill(each, 9)
-            seen.killed += 1
             time.sleep(0.5)
         elif thoroughly:
-            descriptors, file_mib = open_files(pid)
-            seen.peak_descriptors = max(seen.peak_descriptors, descriptors)
-            seen.peak_file_mib = max(seen.peak_file_mib, file_mib)
+            seen.peak_file_mib = max(seen.peak_file_mib, unnamed_mib(pid))
 
 
-def open_files(pid: int) -> tuple[int, float]:
-    """How many descriptors there are, and the MiB on disk of files that have no name any more."""
-    count, size = 0, 0
+def unnamed_mib(pid: int) -> float:
+    """On disk, in open files that have no name any more."""
+    size = 0
     for entry in Path(f"/proc/{pid}/fd").iterdir():
         with suppress(FileNotFoundError):
-            count += 1
             if os.readlink(entry).endswith(" (deleted)"):
                 size += entry.stat().st_blocks * 512
-    return count, size / 2**20
+    return size / 2**20

@@ -24,7 +24,6 @@ from tests.containers.engine import PodmanFailed, cleanup_error, inspect, podman
 from tests.containers.isolation import faults
 from tests.containers.needs import configuration, unavailable
 from tests.containers.project import ROOT, Project
-from tests.containers.sizes import table
 
 BASE = "docker.io/library/python:3.11-slim-bookworm"
 PULL_S = 120
@@ -124,7 +123,6 @@ def _run(folder: Path, progress: Progress) -> None:
         _journeys(project, progress)
         containers.start()
         _crash(containers, progress)
-        progress.say("size and memory of each, after the questions\n" + table(containers))
         _clean_stop(project, progress)
     finally:
         _take_down(project, progress)

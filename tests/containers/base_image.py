@@ -5,11 +5,9 @@ asks of its base: Debian bookworm, `python` 3.11 with `venv`, CA certificates. F
 built on the public image.
 """
 
-import argparse
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -32,38 +30,40 @@ class CannotMake(Exception):
     """The base cannot be made here; the text says why."""
 
 
-def missing_tools(engine: str = "podman") -> str:
+def missing_tools() -> str:
     """Why it cannot be made here, or nothing."""
     if os.geteuid() != 0:
         return "making the base image needs root"
-    absent = [tool for tool in ("debootstrap", "chroot", engine) if shutil.which(tool) is None]
+    absent = [tool for tool in ("debootstrap", "chroot", "podman") if shutil.which(tool) is None]
     return f"{', '.join(absent)} missing: apt-get install podman debootstrap" if absent else ""
 
 
-def present(engine: str = "podman", tag: str = TAG) -> bool:
-    """Whether the engine has it already."""
-    return subprocess.run([engine, "image", "inspect", tag], capture_output=True, check=False).returncode == 0
+def present() -> bool:
+    """Whether podman has it already."""
+    return (
+        subprocess.run(["podman", "image", "inspect", TAG], capture_output=True, check=False).returncode == 0
+    )
 
 
-def make(engine: str = "podman", tag: str = TAG, mirror: str = MIRROR) -> None:
+def make() -> None:
     """Bootstrap, slim and import it. Raises `CannotMake`."""
-    if reason := missing_tools(engine):
+    if reason := missing_tools():
         raise CannotMake(reason)
     with tempfile.TemporaryDirectory(prefix="loreglass-base-") as folder:
         root = Path(folder) / "root"
-        _run("debootstrap", "--variant=minbase", "bookworm", str(root), mirror)
+        _run("debootstrap", "--variant=minbase", "bookworm", str(root), MIRROR)
         _install(root)
         _slim(root)
         archive = Path(folder) / "base.tar"
         _run("tar", "--create", "--directory", str(root), "--file", str(archive), ".")
         _run(
-            engine,
+            "podman",
             "import",
             "--change=ENV PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
             "--change=ENV LANG=C.UTF-8",
             '--change=CMD ["python3"]',
             str(archive),
-            tag,
+            TAG,
         )
 
 
@@ -103,21 +103,5 @@ def _run(*command: str, environment: dict[str, str] | None = None) -> None:
         raise CannotMake(f"{' '.join(command[:3])} failed:\n{(done.stdout + done.stderr)[-2000:]}")
 
 
-def main() -> None:
-    """The command."""
-    parser = argparse.ArgumentParser(prog="python -m tests.containers.base_image", description=__doc__)
-    parser.add_argument("--engine", default="podman")
-    parser.add_argument("--tag", default=TAG)
-    parser.add_argument("--mirror", default=MIRROR)
-    parser.add_argument("--again", action="store_true", help="make it even if it is there")
-    arguments = parser.parse_args()
-    try:
-        if arguments.again or not present(arguments.engine, arguments.tag):
-            make(arguments.engine, arguments.tag, arguments.mirror)
-    except CannotMake as error:
-        sys.exit(str(error))
-    sys.stdout.write(arguments.tag + "\n")
-
-
 if __name__ == "__main__":
-    main()
+    make()

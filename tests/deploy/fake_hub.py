@@ -33,12 +33,11 @@ class Repository:
 
 @dataclass
 class FakeHub:
-    """`asked`: every request line; `damaged`: files with a wrong last byte; `instead`: every reply."""
+    """`asked`: every request line; `damaged`: files with a wrong last byte."""
 
     repositories: dict[str, Repository]
     asked: list[str] = field(default_factory=list)
     damaged: set[str] = field(default_factory=set)
-    instead: tuple[int, bytes] | None = None
     url: str = ""
 
 
@@ -83,9 +82,6 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(with_body=True)
 
     def _answer(self, with_body: bool) -> None:
-        if self.state.instead:
-            status, body = self.state.instead
-            return self._send(status, body, {}, with_body)
         path = self.path.partition("?")[0]
         api = re.fullmatch(r"/api/models/([^/]+/[^/]+)/(revision|tree)/([^/]+)", path)
         file = re.fullmatch(r"/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)

@@ -86,15 +86,6 @@ def test_a_wheel_holds_the_client_its_types_and_its_licence_and_nothing_else(bui
     assert (SOURCE / "README.md").read_text() in told
 
 
-def test_the_sources_build_the_same_wheel(built: Path, tmp_path: Path) -> None:
-    (sources,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
-    subprocess.run(["tar", "--extract", "--file", sources, "--directory", tmp_path], check=True)
-    (unpacked,) = tmp_path.iterdir()
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", tmp_path]
-    subprocess.run(command, cwd=unpacked, check=True)
-    assert (tmp_path / wheel.name).read_bytes() == wheel.read_bytes()
-
-
 def test_it_goes_out_with_the_platforms_version_and_licence() -> None:
     told = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
     assert told["version"] == version()

@@ -15,7 +15,7 @@ from chassis.settings import ServiceAccess
 from deploy.inventory import APPS, App
 from gateway.settings import GatewaySettings
 from gateway.speech import decoder
-from tests.deploy.compose_file import ONCE, ROOT, SERVICES, TWIN, cards, environment_of, load, networks_of
+from tests.deploy.compose_file import ONCE, ROOT, SERVICES, TWIN, environment_of, load, networks_of
 
 BESIDE = [f"deploy/compose/{name}.yml" for name in ("keys", "dashboards", "alerts", "voice", "podman")]
 ALERTMANAGER = {"alertmanager": load("deploy/compose/alerts.yml")["services"]["alertmanager"]}
@@ -144,48 +144,3 @@ def test_images_of_others_are_pinned_and_past_known_holes() -> None:
     assert client, "qdrant-client is locked"
     assert server, "Qdrant is pinned"
     assert abs(int(client[1]) - int(server[1])) <= 1, "Qdrant supports clients one release away"
-
-
-@pytest.mark.parametrize("name", SERVICES)
-def test_what_is_mounted_from_here_exists(name: str) -> None:
-    for mount in SERVICES[name].get("volumes", []):
-        source = mount.partition(":")[0]
-        assert not source.startswith(".") or source == "./data" or (ROOT / source).exists(), source
-
-
-@pytest.mark.parametrize("twin", ["", TWIN], ids=["pocket", "l40s"])
-def test_the_gateway_can_reach_every_host_in_its_settings(twin: str) -> None:
-    voice = load("deploy/compose/voice.yml")["services"][f"gateway{twin}"]
-    service = SERVICES[f"gateway{twin}"]
-    mine = {*networks_of(service), *networks_of(voice)}
-    reachable = {
-        name
-        for host, each in SERVICES.items()
-        for network, aliases in networks_of(each).items()
-        if network in mine
-        for name in (host, *aliases)
-    }
-    urls = [value for value in (environment_of(service) | environment_of(voice)).values() if "://" in value]
-    assert len(urls) >= len(APPS) - 1
-    assert {re.split("[/:]+", url)[1] for url in urls} <= reachable
-
-
-def test_services_on_a_card_read_the_weights_and_download_nothing() -> None:
-    for name, service in SERVICES.items():
-        mounted = [each for each in service.get("volumes", []) if each.startswith("weights:")]
-        wanted = (
-            ["weights:/weights"] if name == "weights" else ["weights:/weights:ro"] if cards(service) else []
-        )
-        assert mounted == wanted, name
-        assert not cards(service) or environment_of(service)["HF_HUB_OFFLINE"] == "1"
-
-
-def test_only_services_and_the_corpus_tool_have_the_write_token() -> None:
-    read, write = "service-token:/tokens/read:ro", "service-write-token:/tokens/write:ro"
-    services = {f"{app.host}{twin}" for app in APPS[1:] for twin in ("", TWIN)}
-    wanted = {"gateway": {read}, f"gateway{TWIN}": {read}, "corpus": {write}}
-    wanted |= {name: {read, write} for name in services}
-    wanted["tokens"] = {read.removesuffix(":ro"), write.removesuffix(":ro")}
-    for name, service in SERVICES.items():
-        held = {mount for mount in service.get("volumes", []) if mount.startswith("service-")}
-        assert held == wanted.get(name, set()), name

@@ -11,7 +11,6 @@ import pytest
 
 from deploy.demo import (  # fmt: skip
     NOT_KNOWN,
-    READY_CHECKS,
     RIGHT,
     WRONG,
     failed,
@@ -19,12 +18,11 @@ from deploy.demo import (  # fmt: skip
     loreglass_command,
     next_steps,
     summary,
-    until_ready,
 )
 from deploy.photographs import PAGES, Question, write_photographs
-from loreglass_client import AsyncLoreglass, LoreglassError
-from loreglass_client.errors import DeadlineExceeded, Internal, NotReady, Overloaded, Unreachable
-from loreglass_client.models import Answer, Citation, CitationKind, Health, Reason, Route
+from loreglass_client import LoreglassError
+from loreglass_client.errors import DeadlineExceeded, Internal, Overloaded, Unreachable
+from loreglass_client.models import Answer, Citation, CitationKind, Reason, Route
 
 ROOT = Path(__file__).parents[2]
 CITED = Citation(title="The menu", url="", snippet="Soup 4", score=1.0, kind=CitationKind.PHOTO)
@@ -116,34 +114,6 @@ def test_without_the_package_of_photographs_the_demo_says_how_to_install_it(
     monkeypatch.setattr("deploy.photographs.find_spec", lambda _: None)
     with pytest.raises(SystemExit, match="pip install --no-deps scikit-image"):
         write_photographs(tmp_path)
-
-
-class Starting(AsyncLoreglass):
-    """A gateway that is ready at the given try."""
-
-    def __init__(self, ready_at: int) -> None:
-        super().__init__("http://127.0.0.1:1")
-        self.tries, self._ready_at = 0, ready_at
-
-    async def ready(self) -> Health:
-        self.tries += 1
-        if self.tries < self._ready_at:
-            raise NotReady("image_search")
-        return Health(status="ok")
-
-
-@pytest.mark.anyio
-async def test_the_demo_waits_until_the_platform_is_ready() -> None:
-    async with Starting(ready_at=3) as client:
-        await until_ready(client, pause_s=0)
-    assert client.tries == 3
-
-
-@pytest.mark.anyio
-async def test_a_platform_that_does_not_become_ready_is_an_error() -> None:
-    async with Starting(ready_at=READY_CHECKS + 1) as client:
-        with pytest.raises(NotReady):
-            await until_ready(client, pause_s=0)
 
 
 def test_the_command_is_called_by_its_path_where_it_is_not_on_the_path(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from pydantic_settings import BaseSettings
 from typer.main import get_command
 
@@ -222,3 +223,19 @@ def compose_services(page: Path) -> Iterator[str]:
 @each_of(compose_services)
 def test_services_of_compose_have_these_names(told: str) -> None:
     assert told in SERVICES
+
+
+CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text())
+
+
+def pages_below(entry: Any) -> list[str]:
+    if isinstance(entry, str):
+        return [entry]
+    below = entry.values() if isinstance(entry, dict) else entry
+    return [page for each in below for page in pages_below(each)]
+
+
+def test_the_navigation_has_every_page_once() -> None:
+    found = {path for pattern in CONFIG["extra"]["pages"] for path in ROOT.glob(pattern)}
+    pages = sorted(path.relative_to(ROOT).as_posix() for path in found)
+    assert sorted(pages_below(CONFIG["nav"])) == pages

@@ -33,7 +33,7 @@ def told(parts: Sequence[Part]) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def well(name: str, engine: str = "pocket", holds: int | None = None) -> Part:
+def well(name: str, engine: str = "builtin", holds: int | None = None) -> Part:
     return Part(
         name, "http://x", Info(service=name, version="1", engine=engine), Health(status="ok"), holds=holds
     )
@@ -55,7 +55,7 @@ async def test_every_part_of_a_running_platform_is_found_with_its_engine(
         parts = await examine(http)
     assert [part.name for part in parts] == [app.name for app in APPS]
     assert {part.state for part in parts} == {"ready"}
-    assert {part.info.engine for part in parts if part.info} == {"lite", "pocket", "builtin"}
+    assert {part.info.engine for part in parts if part.info} == {"lite", "bm25", "builtin"}
     assert {part.name: part.holds for part in parts if part.holds is not None} == {
         "image_search": 0,
         "text_search": 0,
@@ -158,7 +158,7 @@ async def test_services_with_tokens_tell_what_is_indexed_to_who_shows_the_read_t
         path, told_token = request.url.path, request.headers.get("authorization")
         shown.append((path, told_token))
         if path == "/info":
-            return httpx.Response(200, json={"service": "x", "version": "1", "engine": "pocket"})
+            return httpx.Response(200, json={"service": "x", "version": "1", "engine": "builtin"})
         if path == "/v1/collections" and told_token != f"Bearer {token}":
             detail = "This service needs its token."
             problem = Problem(type="urn:loreglass:problem:unauthorized", title="x", status=401, detail=detail)

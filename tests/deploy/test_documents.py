@@ -1,4 +1,4 @@
-"""`/v1/documents`: an operator lists, shows, indexes, renames and removes documents."""
+"""`/v1/documents`, `/v1/search`, `/v1/things`: an operator changes documents, callers look them up."""
 
 import json
 from pathlib import Path
@@ -7,8 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.deploy.operating import Operated, operated
-from tests.deploy.test_operator import MILL, cover
+from chassis.keys import ApiKey
+from clients.keys import entry
+from loreglass_client import AsyncLoreglass, LoreglassError
+from tests.deploy.operating import Operated, cover, operated
+from tests.deploy.test_operator import MILL
 
 pytestmark = pytest.mark.anyio
 
@@ -66,20 +69,12 @@ async def test_facts_of_a_photo_are_corrected_and_its_thing_is_renamed(tmp_path:
     assert empty["total"] == 0
 
 
-@pytest.mark.parametrize(
-    "address",
-    ["https://a.example", "file:a.md", "file:a/../b.md", "file:a/.b.md", "file:/etc/passwd", "file:"],
-)
-async def test_other_addresses_are_refused(tmp_path: Path, address: str) -> None:
+async def test_other_addresses_and_what_is_no_page_are_refused(tmp_path: Path) -> None:
     async with operated(tmp_path) as here:
-        reply = await put(here, PAGES, address, MILL)
-        assert (reply.status_code, (await call(here, "GET", PAGES)).json()["total"]) == (422, 0)
-
-
-async def test_what_is_no_page_is_refused_with_the_reason(tmp_path: Path) -> None:
-    async with operated(tmp_path) as here:
+        for address in ("https://a.example", "file:a.md", "file:a/../b.md", "file:a/.b.md", "file:"):
+            assert (await put(here, PAGES, address, MILL)).status_code == 422, address
         reply = await put(here, PAGES, "file:a/b.md", b"\x7fELF" + bytes(400))
-    assert reply.status_code == 422
+        assert (reply.status_code, (await call(here, "GET", PAGES)).json()["total"]) == (422, 0)
     assert "something else than text" in reply.json()["detail"]
 
 
@@ -94,3 +89,56 @@ async def test_an_index_is_not_changed_during_a_job_and_only_by_an_operator(tmp_
             ]
     assert busy.status_code == 409
     assert {each.status_code for each in refused} == {401}
+
+
+FACTS = (
+    {"file_name": "a.jpg", "entity": "Gorm Tower", "height": "98 m"},
+    {"file_name": "b.jpg", "entity": "Gorm Tower", "height": "98 m"},
+    {"file_name": "c.jpg", "entity": "Old Gorm Tower Inn", "built": "1702"},
+)
+
+
+async def fill(here: Operated) -> None:
+    await here.hand_over("metadata.jsonl", "\n".join(map(json.dumps, FACTS)).encode())
+    for number, facts in enumerate(FACTS):
+        await here.hand_over(facts["file_name"], cover(number))
+    await here.hand_over("mill.md", b"# The Old Mill\n\nThe Old Mill was built in 1887 by Ada Brook.")
+    await here.hand_over("pond.md", b"# The pond\n\nThe pond is six metres deep.")
+    await here.index()
+
+
+async def test_passages_come_with_their_source_and_things_with_the_exact_name_first(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here, AsyncLoreglass(str(here.client.base_url)) as client:
+        before = [await client.search("mill"), await client.look_up("gorm")]
+        await fill(here)
+        [passage] = await client.search("Who built the mill?", limit=1)
+        things = await client.look_up("gorm TOWER")
+        nearest = await client.look_up("gorm tower", limit=1)
+        none = await client.look_up("uploads")  # a part of every address, and of no name
+    assert before == [[], []]
+    assert (passage.title, passage.url) == ("The Old Mill", "file:uploads/mill.md")
+    assert "Ada Brook" in passage.text
+    assert [(each.name, each.facts) for each in things] == [
+        ("Gorm Tower", {"height": "98 m"}),
+        ("Old Gorm Tower Inn", {"built": "1702"}),
+    ]
+    assert [each.name for each in nearest] == ["Gorm Tower"]
+    assert none == []
+
+
+async def test_a_key_is_needed_where_asking_needs_one(tmp_path: Path) -> None:
+    keys, key = tmp_path / "keys.toml", ApiKey.new()
+    keys.write_text(entry(key, "acme", "interactive"))
+    async with operated(tmp_path, keys=keys) as here:
+        url = str(here.client.base_url)
+        async with AsyncLoreglass(url) as stranger, AsyncLoreglass(url, key.text) as client:
+            for call in (stranger.search("mill"), stranger.look_up("mill")):
+                with pytest.raises(LoreglassError, match="Send a key"):
+                    await call
+            assert await client.search("mill") == []
+
+
+async def test_queries_out_of_their_limits_are_refused(tmp_path: Path) -> None:
+    async with operated(tmp_path) as here:
+        for query in ("search", "search?q=", "search?q=a&limit=21", "things?name=", "things?name=a&limit=0"):
+            assert (await here.client.get(f"/v1/{query}")).status_code == 422, query

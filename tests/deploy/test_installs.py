@@ -1,13 +1,15 @@
-"""What `make` installs with, and that one lock serves every Python that the project is for."""
+"""What is installed is what was locked, on every Python that the project is for; what a release may do."""
 
 import json
 import os
 import re
 import subprocess
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -15,7 +17,6 @@ import yaml
 from tests.deploy.compose_file import ROOT, read_env, version
 
 PYTHONS = ("python3.13", "python3.12", "python3.11", "python3")
-LOCKS = ("pocket", "measure", "dev", "models")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -63,7 +64,7 @@ def test_make_installs_with_uv_where_it_is_there_unless_told_not_to(tmp_path: Pa
     assert "python -m pip install" in told_by_make(tmp_path, with_uv, "UV=").stdout
 
 
-@pytest.mark.parametrize("lock", LOCKS)
+@pytest.mark.parametrize("lock", ["pocket", "measure", "dev", "models"])
 def test_a_lock_has_one_version_of_a_package_for_every_python(lock: str) -> None:
     """What differs by Python or machine is whether it is installed, never which version."""
     lines = (ROOT / "requirements" / f"{lock}.txt").read_text().splitlines()
@@ -81,5 +82,117 @@ def test_the_pythons_that_are_named_are_those_that_are_let_in() -> None:
 def test_the_citation_and_the_images_name_the_version() -> None:
     assert yaml.safe_load((ROOT / "CITATION.cff").read_text())["version"] == version()
     assert json.loads((ROOT / "clients/js/package.json").read_text())["version"] == version()
+    chart = yaml.safe_load((ROOT / "k8s/helm/loreglass/Chart.yaml").read_text())
+    assert chart["version"] == chart["appVersion"] == version()
     assert read_env(ROOT / ".env")["LOREGLASS_VERSION"] == version()
     assert f'"LOREGLASS_VERSION" {{ default = "{version()}" }}' in (ROOT / "docker-bake.hcl").read_text()
+
+
+LOCKS = [
+    path
+    for path in (*(ROOT / "requirements").glob("*.txt"), *(ROOT / "requirements/images").glob("*.txt"))
+    if path.name != "hashes.txt"
+]
+HASHED = ROOT / "requirements/hashed.py"
+
+
+@pytest.mark.parametrize("lock", LOCKS, ids=lambda path: path.stem)
+def test_every_locked_package_is_installed_by_its_hash(lock: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(HASHED), str(lock)], capture_output=True, text=True, check=True
+    )
+    asked = [line for line in lock.read_text().splitlines() if line and not line.startswith("#")]
+    given = done.stdout.splitlines()
+    assert [line.partition(" --hash=")[0] for line in given] == asked
+    assert all(re.search(r" --hash=sha256:[0-9a-f]{64}(?: |$)", line) for line in given)
+
+
+def test_a_package_without_a_hash_stops_the_install(tmp_path: Path) -> None:
+    (tmp_path / "new.txt").write_text("stranger==1.0\n")
+    command = [sys.executable, str(HASHED), str(tmp_path / "new.txt")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "stranger==1.0 has no hash in requirements/hashes.txt: make lock writes it.\n"
+
+
+def test_nothing_is_installed_without_its_hash_but_torch() -> None:
+    texts = {name: (ROOT / name).read_text() for name in ("Makefile", "deploy/images/Dockerfile")}
+    reading = re.compile(r"(?:-r|--requirement) \S+")
+    for name, text in texts.items():
+        lines = re.sub(r"\\\n\s*", " ", text).splitlines()
+        installs = [line for line in lines if reading.search(line) and "$(AUDIT)" not in line]
+        assert all("--require-hashes" in line for line in installs), name
+
+
+def test_targets_that_are_made_at_once_do_not_share_the_list_of_what_they_install(tmp_path: Path) -> None:
+    targets = [str(tmp_path / name) for name in (".measure", ".models")]
+    command = ["make", "--dry-run", f"VENV={tmp_path}", f"PYTHON={sys.executable}", *targets]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    written = re.findall(r"requirements/hashed\.py .* > (\S+)", told)
+    assert sorted(written) == [
+        str(tmp_path / f".{name}.txt") for name in ("dev", "measure", "models", "photographs", "pocket")
+    ]
+    assert re.findall(r"--require-hashes -r (\S+)", told) == written
+
+
+def test_secrets_are_not_sent_to_who_builds_images() -> None:
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert {"**/secrets", "**/.env", "**/*.key", "**/*.pem"} <= set(ignored)
+    assert max(map(ignored.index, ("**/secrets", "**/.env"))) > ignored.index("!deploy")
+
+
+def _report(version: str, sha256: str) -> str:
+    file = {"metadata": {"name": "torch", "version": version}}
+    return json.dumps(
+        {"install": [{**file, "download_info": {"archive_info": {"hashes": {"sha256": sha256}}}}]}
+    )
+
+
+LOCKED_TORCH = re.findall(
+    r"^torch==(\S+) .*?sha256:(\S+)", (ROOT / "requirements/hashes.txt").read_text(), re.MULTILINE
+)[0]
+
+
+@pytest.mark.parametrize(
+    ("version", "sha256", "accepted"),
+    [
+        (*LOCKED_TORCH, True),
+        (LOCKED_TORCH[0], "0" * 64, False),
+        (f"{LOCKED_TORCH[0]}+cpu", "0" * 64, True),  # PyPI takes no local versions: the user named this index
+    ],
+)
+def test_a_wheel_of_torch_from_pypi_must_be_the_locked_one(
+    tmp_path: Path, version: str, sha256: str, accepted: bool
+) -> None:
+    (tmp_path / "torch.json").write_text(_report(version, sha256))
+    command = [sys.executable, "-S", str(ROOT / "requirements/torch_files.py"), str(tmp_path / "torch.json")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) is accepted, done.stderr
+
+
+WORKFLOW = (ROOT / ".github/workflows/release.yml").read_text()
+JOBS: dict[str, Any] = yaml.safe_load(WORKFLOW)["jobs"]
+
+
+def test_actions_are_pinned_by_commit_and_tools_by_version() -> None:
+    uses = re.findall(r"uses: (\S+)", WORKFLOW)
+    assert uses
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", each) for each in uses)
+    assert all("==" in each or "$UV_SPEC" in each for each in re.findall(r"pipx run (.*)", WORKFLOW))
+
+
+def test_only_publishing_gets_an_identity_and_it_runs_nothing_that_was_built() -> None:
+    assert yaml.safe_load(WORKFLOW)["permissions"] == {}
+    rights = {name: job["permissions"] for name, job in JOBS.items()}
+    assert rights == {
+        "build": {"contents": "read"},
+        "publish": {"id-token": "write"},
+        "images": {"contents": "read", "packages": "write"},
+    }
+    assert not any("checkout" in step.get("uses", "") for step in JOBS["publish"]["steps"])
+    assert all(job["timeout-minutes"] for job in JOBS.values())
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_no_expression_is_put_into_a_shell(name: str) -> None:
+    assert not [step["run"] for step in JOBS[name]["steps"] if "${{" in step.get("run", "")]

@@ -4,7 +4,6 @@ import io
 import threading
 from pathlib import Path
 from typing import Any, BinaryIO
-from urllib.parse import urlsplit
 
 import anyio
 import anyio.lowlevel
@@ -62,21 +61,6 @@ async def test_photos_and_pages_that_are_handed_over_are_listed_once_they_are_in
         ("The Old Mill", "file:uploads/mill.md", 1)
     ]
     assert uploads == {"files": [], "running": False}
-
-
-async def test_what_comes_later_is_added_and_what_is_there_is_unchanged(tmp_path: Path) -> None:
-    async with operated(tmp_path) as here:
-        await here.hand_over("mill.md", MILL)
-        await here.index()
-        await here.hand_over("mill.md", MILL)
-        await here.hand_over("pond.txt", b"The pond is six metres deep.")
-        events = await here.index()
-        names = [each["url"] for each in (await here.listed("pages"))["items"]]
-    assert {data["name"]: data["outcome"] for event, data in events if event == "file"} == {
-        "mill.md": "unchanged",
-        "pond.txt": "added",
-    }
-    assert sorted(names) == ["file:uploads/mill.md", "file:uploads/pond.txt"]
 
 
 async def test_an_upload_that_replaces_an_indexed_one_is_told_before_it_does(tmp_path: Path) -> None:
@@ -192,20 +176,6 @@ async def test_the_uploads_have_an_end_and_a_file_that_replaces_another_counts_o
         emptied = (await here.client.delete("/operator/uploads")).json()
     assert kept == [201, 201, 201, 413]
     assert emptied == {"files": [], "running": False}
-
-
-async def test_an_upload_that_breaks_off_leaves_nothing(tmp_path: Path) -> None:
-    async with operated(tmp_path) as here:
-        address = urlsplit(str(here.client.base_url))
-        head = f"POST /operator/uploads HTTP/1.1\r\nHost: {address.netloc}\r\nContent-Length: 100000\r\n"
-        head += "Content-Type: multipart/form-data; boundary=x\r\n\r\n--x\r\n"
-        head += 'Content-Disposition: form-data; name="file"; filename="a.md"\r\n\r\nhalf a page'
-        async with await anyio.connect_tcp(address.hostname or "", address.port or 0) as stream:
-            await stream.send(head.encode())
-        await here.hand_over("b.md", b"The mill.")
-        events = await here.index()
-    assert [data["name"] for event, data in events if event == "file"] == ["b.md"]
-    assert not await anyio.Path(tmp_path / "uploads" / "pages").exists()
 
 
 async def test_there_is_one_job_at_a_time_and_it_needs_nobody_who_watches(

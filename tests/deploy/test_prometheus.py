@@ -1,7 +1,10 @@
-"""What is measured, reckoned and alerted on: checked by promtool, and held against the code that measures."""
+"""Rules, alerts, dashboards and scalers: checked by promtool, and held against the code that measures."""
 
 import json
+import os
 import re
+import shutil
+import subprocess
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,7 +23,6 @@ from gateway.app import create_app
 from gateway.serving.admission import Refusal
 from gateway.settings import GatewaySettings
 from tests.deploy.metrics import metrics
-from tests.deploy.prometheus_tools import installed, run
 from tests.loopback import taking_posts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +35,23 @@ TESTS = sorted((HERE / "tests").glob("*.yml"))
 
 _NAME = re.compile(r"[a-zA-Z_][\w:]*")
 _OUTCOME = re.compile(r'^ALERTS\{alertname="(\w+)",alertstate="firing"\}$')
+
+
+def installed(name: str, package: str) -> str:
+    """The program's path. Skips where it is missing, but fails in CI."""
+    program = shutil.which(name)
+    if program is None and os.environ.get("CI"):
+        pytest.fail(f"CI must have {package}: what it checks may not go untested there")
+    if program is None:
+        pytest.skip(f"{name} is not installed here (apt-get install {package})")
+    return program
+
+
+def run(*command: str | Path) -> str:
+    """The output of a command that must succeed, run in deploy/prometheus."""
+    done = subprocess.run(command, cwd=HERE, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 def rules() -> list[dict[str, Any]]:
@@ -169,3 +188,74 @@ def alertmanager(program: str, webhook: str, folder: Path) -> Iterator[str]:
     command += [f"--storage.path={folder / 'data'}", "--web.listen-address=127.0.0.1:{port}"]
     with serving(*command, ready="/-/ready") as server:
         yield server.url
+
+
+FOLDER = ROOT / "deploy" / "grafana"
+DASHBOARDS = sorted((FOLDER / "dashboards").glob("*.json"))
+SCALERS = [
+    path for path in (ROOT / "k8s/overlays/scale-out").glob("*.yaml") if "ScaledObject" in path.read_text()
+]
+
+_SELECTOR = re.compile(r"(?<![\w:])([a-zA-Z_:][\w:]*)\b(?!\s*\()\s*(\{[^}]*\})?")
+_GROUPING = re.compile(r"\b(?:by|on|group_left|group_right|ignoring|without)\s*\(([^)]*)\)")
+_OPERATORS = {"or", "and", "unless", "group_left", "group_right"}
+
+
+METRICS = metrics()
+RUNBOOK_LINK = re.compile(r"#alert-[\w-]+")
+
+
+def panels(path: Path) -> list[dict[str, Any]]:
+    told: list[dict[str, Any]] = json.loads(path.read_text())["panels"]
+    return [panel for panel in told if panel["type"] != "row"]
+
+
+def queries(path: Path) -> Iterator[tuple[str, str]]:
+    """Each PromQL expression of a dashboard or a manifest, with its legend."""
+    if path.suffix == ".yaml":
+        for document in filter(None, yaml.safe_load_all(path.read_text())):
+            for trigger in document.get("spec", {}).get("triggers", []):
+                yield trigger["metadata"]["query"], ""
+        return
+    for panel in panels(path):
+        yield from ((target["expr"], target.get("legendFormat", "")) for target in panel["targets"])
+    for each in json.loads(path.read_text())["annotations"]["list"]:
+        yield each["expr"], each.get("titleFormat", "")
+
+
+def asked(expr: str) -> Iterator[tuple[str, set[str]]]:
+    """Each metric of an expression with the labels that it is selected by."""
+    plain = re.sub(r"\[[^]]*\]|offset \w+", " ", _GROUPING.sub(" ", expr))
+    for name, selector in _SELECTOR.findall(re.sub(r'"[^"]*"', '""', plain)):
+        if name not in _OPERATORS:
+            yield name, set(re.findall(r"(\w+)\s*(?:=~|!~|!=|=)", selector))
+
+
+@pytest.mark.parametrize("path", [*DASHBOARDS, *SCALERS], ids=lambda path: str(path.stem))
+def test_every_metric_and_label_exists(path: Path) -> None:
+    for expr, legend in queries(path):
+        found = list(asked(expr))
+        assert found, expr
+        for name, labels in found:
+            assert name in METRICS, f"{name} in {expr}"
+            assert labels <= METRICS[name], expr
+        made = set(re.findall(r'label_replace\(.*?"(\w+)"', expr)) | set(re.findall(r', "(\w+)", "', expr))
+        known = made.union(*(METRICS[name] for name, _ in found))
+        grouped = {label.strip() for group in _GROUPING.findall(expr) for label in group.split(",")} - {""}
+        assert grouped | set(re.findall(r"\{\{\s*(\w+)", legend)) <= known, expr
+
+
+def test_prometheus_parses_every_query(tmp_path: Path) -> None:
+    promtool = installed("promtool", "prometheus")
+    exprs = [expr for path in (*DASHBOARDS, *SCALERS) for expr, _ in queries(path)]
+    plain = [re.sub(r"\$__\w+", "1m", re.sub(r"\$\{?(?!__)\w+\}?", "x", expr)) for expr in exprs]
+    rules = [{"record": f"panel:{number}", "expr": expr} for number, expr in enumerate(plain)]
+    (tmp_path / "panels.yml").write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
+    run(promtool, "check", "rules", tmp_path / "panels.yml")
+
+
+def test_runbook_links_are_those_of_alerts_that_exist() -> None:
+    anchors = {link for path in RULES for link in RUNBOOK_LINK.findall(path.read_text())}
+    linked = {link for path in DASHBOARDS for link in RUNBOOK_LINK.findall(path.read_text())}
+    assert linked
+    assert linked <= anchors

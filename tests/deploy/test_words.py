@@ -43,6 +43,9 @@ PLAIN = {
     "goes on where it stopped": "continues",
     "wants somebody": "needs action",
     "is known of it": "From your index",
+    "whoever": "the one that, or the passive",
+    "of yours": "your",
+    "without a word": "silently",
 }
 """Wordings that readers did not understand, and plain ones."""
 

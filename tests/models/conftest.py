@@ -25,7 +25,7 @@ def pytest_configure() -> None:
     if HAS_TORCH:
         import torch
 
-        from chassis.models.torchvision_ops import make_importable
+        from training.torchvision_ops import make_importable
 
         torch.set_num_threads(1)
         make_importable()  # before transformers looks: without it none of its image processors loads

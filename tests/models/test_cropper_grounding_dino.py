@@ -1,6 +1,5 @@
 """Grounding DINO on tiny random weights, against transformers and in its service."""
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import torch
-from PIL import Image
 from transformers import (
     AutoTokenizer,
     GroundingDinoForObjectDetection,
@@ -18,17 +16,13 @@ from transformers import (
 )
 
 from chassis.accelerator import Accelerator
-from chassis.models.batching import BatchLimits, MicroBatcher
-from chassis.models.pretrained import WrongWeights
 from chassis.startup import CannotStart
-from contracts.cropper import CropReply
 from services.cropper.app import create_app
-from services.cropper.detector import Boxes, GroundingDinoDetector, Sight
+from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 from services.cropper.engines.grounding_dino import DetectionOptions, GroundingDinoCropper
 from services.cropper.settings import CropperSettings, Engine
 from tests.live import live
 from tests.models.conftest import Parity
-from tests.models.tiny import wordpiece
 from tests.models.tiny_gdino import tiny_gdino
 
 RGB = npt.NDArray[np.uint8]
@@ -105,36 +99,6 @@ def test_boxes_and_scores_are_those_of_transformers(
     parity("cropper grounding_dino", f"transformers' model and processor, {name}: scores", scores)
 
 
-def test_regions_are_the_reference_boxes(detector: GroundingDinoDetector, reference: Reference) -> None:
-    photo = noise(256, 384)
-    regions = GroundingDinoCropper(detector, options=EVERYTHING).crop(photo, LABELS, 100)
-    expected = reference.detect(photo, LABELS, (128, 192))
-    boxes = np.clip(expected["boxes"].numpy(), 0, [384, 256, 384, 256])
-    wide = (boxes[:, 2:] - boxes[:, :2]).min(axis=1) >= 4
-    assert len(regions) == wide.sum() > 5
-    for region in regions:
-        distances = np.abs(boxes - np.array([*region.corners[0], *region.corners[2]])).max(axis=1)
-        nearest = int(distances.argmin())
-        assert distances[nearest] < 0.05
-        assert region.score == pytest.approx(float(expected["scores"][nearest]), abs=1e-4)
-
-
-def test_box_gets_the_callers_label(detector: GroundingDinoDetector, reference: Reference) -> None:
-    photo = noise(256, 384)
-    options = DetectionOptions(box_threshold=0.0, text_threshold=0.3, most_overlap=1.0)
-    regions = GroundingDinoCropper(detector, options=options).crop(photo, ["Red DOG", "cat"], 100)
-    expected = reference.detect(photo, ["Red DOG", "cat"], (128, 192))
-    phrases = {
-        round(float(score), 4): phrase
-        for score, phrase in zip(expected["scores"], expected["text_labels"], strict=True)
-    }
-    named = [region for region in regions if region.label]
-    assert {region.label for region in named} == {"Red DOG", "cat"}
-    for region in named:
-        phrase = phrases[round(region.score, 4)]
-        assert any(word in f"{phrase} ." for word in f"{region.label} .".lower().split())
-
-
 def test_batch_size_does_not_change_results(detector: GroundingDinoDetector, parity: Parity) -> None:
     sizes = [(256, 384), (300, 400), (400, 300), (480, 270), (300, 300)]
     prompts = detector.prompts.write(LABELS, 2)
@@ -160,20 +124,6 @@ def test_label_groups_find_what_single_prompts_find(detector: GroundingDinoDetec
     first = GroundingDinoCropper(detector, options=EVERYTHING).crop(photo, LABELS[:2], 100)
     second = GroundingDinoCropper(detector, options=EVERYTHING).crop(photo, LABELS[2:], 100)
     assert len(pairs) == len(first) + len(second)
-
-
-def test_concurrent_calls_share_a_batch(detector: GroundingDinoDetector) -> None:
-    passes: list[int] = []
-    batcher = MicroBatcher(detector.forward, BatchLimits(16, 0.0), observe=passes.append)
-    photo = noise(300, 400)
-    shared = GroundingDinoCropper(detector, batcher, DetectionOptions(1, 0.0, 0.0, 1.0))
-    alone = GroundingDinoCropper(detector, options=DetectionOptions(1, 0.0, 0.0, 1.0))
-    got, expected = (engine.crop(photo, LABELS, 100) for engine in (shared, alone))
-    batcher.close()
-    assert passes == [3]
-    assert [region.label for region in got] == [region.label for region in expected]
-    scores = [region.score for region in expected]
-    assert [region.score for region in got] == pytest.approx(scores, abs=1e-4)
 
 
 @pytest.mark.parametrize(
@@ -222,15 +172,6 @@ def test_bfloat16_computes_but_coordinates_stay_exact(folder: Path) -> None:
     assert np.isfinite(seen.scores).all()
 
 
-def test_a_folder_without_a_model_is_refused_in_a_sentence(tmp_path: Path, folder: Path) -> None:
-    with pytest.raises(WrongWeights, match=r"(?i)grounding-?dino"):
-        GroundingDinoDetector.from_pretrained(str(tmp_path), CPU)
-    other = wordpiece(tmp_path / "vocabulary")
-    model = GroundingDinoForObjectDetection.from_pretrained(folder)
-    with pytest.raises(WrongWeights, match="uncased vocabulary"):
-        GroundingDinoDetector(model, GroundingDinoImageProcessorPil(), other, CPU)
-
-
 @pytest.mark.anyio
 async def test_the_service_does_not_start_with_a_wrong_folder(tmp_path: Path) -> None:
     with pytest.raises(CannotStart, match=r"could not start: .*'grounding-dino' is needed"):
@@ -240,36 +181,6 @@ async def test_the_service_does_not_start_with_a_wrong_folder(tmp_path: Path) ->
 
 def settings(folder: Path, **changes: Any) -> CropperSettings:
     return CropperSettings(port=0, engine=Engine.GROUNDING_DINO, model=str(folder), device="cpu", **changes)
-
-
-def jpeg(photo: RGB) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=90)
-    return buffer.getvalue()
-
-
-@pytest.mark.anyio
-async def test_the_service_finds_regions_by_label_with_the_model(folder: Path) -> None:
-    low = settings(folder, box_threshold=0.01, text_threshold=0.01)
-    async with live(create_app(low)) as client:
-        ready = await client.get("/health/ready")
-        files = {"image": ("photo.jpg", jpeg(noise(300, 400)), "image/jpeg")}
-        reply = await client.post(
-            "/v1/crop", files=files, data={"labels": ["cat", "red dog"], "max_regions": "3"}
-        )
-        unlabelled = await client.post("/v1/crop", files=files)
-        info = await client.get("/info")
-    assert ready.status_code == 200
-    crops = CropReply.model_validate_json(reply.content)
-    assert len(crops.regions) == 3
-    for region in crops.regions:
-        assert region.kind.value == "detection"
-        assert region.label in {"cat", "red dog", None}
-        assert 0 <= region.box.left < region.box.right <= 400
-        assert 0 <= region.box.top < region.box.bottom <= 300
-        assert Image.open(io.BytesIO(region.image)).format == "JPEG"
-    assert unlabelled.json()["regions"] == []
-    assert info.json()["engine"] == "grounding_dino"
 
 
 def scripted(*boxes: tuple[int, tuple[float, float, float, float], float]) -> Any:
@@ -299,13 +210,6 @@ def test_small_and_cut_regions_come_last(detector: GroundingDinoDetector) -> Non
     assert flags == [(False, False), (False, True), (True, False)]
     assert [region.score for region in regions] == pytest.approx([0.45, 0.95, 0.9])
     assert regions[1].corners[0] == pytest.approx((0, 60))
-
-
-def test_duplicate_regions_keep_the_surer_label(detector: GroundingDinoDetector) -> None:
-    forward = scripted((0, (0.1, 0.2, 0.5, 0.8), 0.6), (1, (0.1, 0.21, 0.5, 0.8), 0.7))
-    regions = GroundingDinoCropper(detector, forward, PAIRS).crop(noise(300, 400), ["car", "vehicle"], 5)
-    assert [region.label for region in regions] == ["vehicle"]
-    assert regions[0].score == pytest.approx(0.7)
 
 
 def test_low_scores_and_nan_are_dropped(detector: GroundingDinoDetector) -> None:

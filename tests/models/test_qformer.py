@@ -1,6 +1,5 @@
 """The Q-Former against transformers' BLIP-2."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +12,11 @@ from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImagePro
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
 from chassis.models.qformer import QFormer
-from tests.models.tiny_blip2 import HIDDEN, LONGEST_TEXT, QUERY_TOKENS, SHARED, tiny_blip2
+from tests.models.tiny_blip2 import LONGEST_TEXT, QUERY_TOKENS, tiny_blip2
 from tests.models.tiny_qwen3 import tiny_qwen3
 
 CPU = Accelerator("cpu", "float32")
 QUESTIONS = ["who built it?", "is the red tower a book or a dog, and in which year was it built by Ada?"]
-Parity = Callable[..., None]
 Photo = NDArray[np.uint8]
 
 
@@ -51,80 +49,6 @@ def _inputs(folder: Path, question: str, photo: Photo) -> tuple[torch.Tensor, An
 def _difference(found: NDArray[np.float32], expected: torch.Tensor) -> float:
     assert found.shape == tuple(expected.shape)
     return float(np.abs(found - expected.numpy()).max())
-
-
-def _direct_states(blip2: Any, folder: Path, question: str, photo: Photo) -> torch.Tensor:
-    """As in the matching branch of `Blip2ForImageTextRetrieval.forward`, up to its head: (N_q, hidden)."""
-    with torch.inference_mode():
-        pixels, tokens = _inputs(folder, question, photo)
-        seen = blip2.vision_model(pixels).last_hidden_state
-        embedded = blip2.embeddings(input_ids=tokens["input_ids"], query_embeds=blip2.query_tokens)
-        states: torch.Tensor = blip2.qformer(
-            query_embeds=embedded, query_length=QUERY_TOKENS, encoder_hidden_states=seen
-        ).last_hidden_state
-        return states[0, :QUERY_TOKENS]
-
-
-def test_a_question_with_its_photo_is_encoded_as_blip2_does(
-    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
-) -> None:
-    found = qformer.encode_questions(list(zip(QUESTIONS, photos, strict=True)))
-    direct = [_direct_states(blip2, folder, *pair) for pair in zip(QUESTIONS, photos, strict=True)]
-    worst = max(map(_difference, found, direct))
-    parity("Q-Former, question and photo", "Blip2 layers, one by one", worst)
-    assert found[0].shape == (QUERY_TOKENS, HIDDEN)
-
-
-def test_the_encoding_gives_blip2s_own_matching_logits(
-    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
-) -> None:
-    pixels, tokens = _inputs(folder, QUESTIONS[1], photos[1])
-    with torch.inference_mode():
-        theirs = blip2(
-            pixel_values=pixels,
-            input_ids=tokens["input_ids"],
-            attention_mask=tokens["attention_mask"],
-            use_image_text_matching_head=True,
-        ).logits_per_image
-        states = torch.from_numpy(qformer.encode_questions([(QUESTIONS[1], photos[1])])[0])
-        ours = blip2.itm_head(states).mean(dim=0, keepdim=True)
-    parity("Q-Former, question and photo", "Blip2ForImageTextRetrieval (ITM)", (ours - theirs).abs().max())
-
-
-def test_a_texts_vector_is_blip2s_own(
-    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
-) -> None:
-    found = qformer.text_vectors(QUESTIONS)
-    worst = 0.0
-    for vector, question in zip(found, QUESTIONS, strict=True):
-        pixels, tokens = _inputs(folder, question, photos[0])
-        with torch.inference_mode():
-            theirs = blip2(
-                pixel_values=pixels,
-                input_ids=tokens["input_ids"],
-                attention_mask=tokens["attention_mask"],
-                use_image_text_matching_head=False,
-            ).text_embeds
-        worst = max(worst, _difference(vector, theirs[0]))
-    parity("Q-Former, text", "Blip2ForImageTextRetrieval (ITC)", worst)
-    assert found[0].shape == (SHARED,)
-
-
-def test_a_photos_vectors_are_blip2s_own(
-    qformer: QFormer, blip2: Any, folder: Path, photos: list[Photo], parity: Parity
-) -> None:
-    worst = 0.0
-    for found, photo in zip(qformer.photo_vectors(photos), photos, strict=True):
-        pixels, tokens = _inputs(folder, QUESTIONS[0], photo)
-        with torch.inference_mode():
-            theirs = blip2(
-                pixel_values=pixels,
-                input_ids=tokens["input_ids"],
-                attention_mask=tokens["attention_mask"],
-                use_image_text_matching_head=False,
-            ).image_embeds
-        worst = max(worst, _difference(found, theirs[0]))
-    parity("Q-Former, photo", "Blip2ForImageTextRetrieval (ITC)", worst)
 
 
 def test_results_are_batch_independent(qformer: QFormer, photos: list[Photo]) -> None:
@@ -161,14 +85,6 @@ def test_states_keep_gradients_for_training(qformer: QFormer, photos: list[Photo
     states.sum().backward()
     assert qformer.model.query_tokens.grad is not None
     qformer.model.zero_grad()
-
-
-def test_the_number_type_is_the_accelerators(folder: Path, qformer: QFormer, photos: list[Photo]) -> None:
-    half = QFormer.from_pretrained(str(folder), Accelerator("cpu", "bfloat16"))
-    found = half.photo_vectors(photos[:1])[0]
-    assert found.dtype == np.float32
-    exact = qformer.photo_vectors(photos[:1])[0]
-    assert np.abs(found - exact).max() < 0.1
 
 
 def test_a_folder_without_the_model_is_refused(tmp_path: Path) -> None:

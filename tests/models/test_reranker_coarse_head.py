@@ -20,12 +20,10 @@ from services.reranker.engines.coarse_head import CoarseHead, load_coarse, quest
 from services.reranker.settings import RerankerSettings
 from tests.live import live
 from tests.models.conftest import Parity
-from tests.models.head_runs import told, trained
 from tests.models.tiny_blip2 import tiny_blip2
-from tests.models.tiny_domain import coloured
+from tests.models.tiny_domain import coloured, told, trained
 from training.config import WrongConfig
 from training.heads.coarse_reranker import CHECKPOINT, train_coarse_reranker
-from training.heads.parts import read_parts
 from training.heads.settings import CoarseRerankerConfig, Recipe
 from training.runs import RunFolder
 from training.samples import Origin, PassagesSample, Task, part_of, read_samples, write_samples
@@ -103,16 +101,6 @@ def test_head_ranks_answers_first_for_new_photos(run: RunFolder) -> None:
     assert after["mrr"] > before["mrr"] + 0.4
     losses = [line["loss"] for line in run.metrics()]
     assert losses[-1] < losses[0] / 2
-
-
-def test_samples_of_one_photo_are_of_one_part(config: CoarseRerankerConfig) -> None:
-    parts = read_parts(config.data, Task.PASSAGES, RECIPE.validation, RECIPE.seed)
-    photos = [
-        {parts.samples[place].photo for place in part}
-        for part in (parts.training, parts.validation, parts.held_out)
-    ]
-    assert all(photos)
-    assert sum(map(len, photos)) == len(HUES) * COPIES == len(set().union(*photos))
 
 
 def test_run_reports_calibration(run: RunFolder) -> None:
@@ -199,13 +187,6 @@ def test_head_with_nan_is_refused(saved: Path, tmp_path: Path, change: str) -> N
     others[change].save(tmp_path / "odd.safetensors")
     with pytest.raises(WrongWeights, match="is damaged"):
         load_coarse("", str(tmp_path / "odd.safetensors"), CPU)
-
-
-def test_a_head_of_another_size_is_refused(saved: Path, tmp_path: Path) -> None:
-    head = CoarseHead.load(saved)
-    replace(head, weight=head.weight[:, :16]).save(tmp_path / "narrow.safetensors")
-    with pytest.raises(WrongWeights, match="of the shape"):
-        load_coarse("", str(tmp_path / "narrow.safetensors"), CPU)
 
 
 def test_a_question_without_a_photo_cannot_be_learnt_from(

@@ -23,11 +23,10 @@ from contracts.domain_router import Domain
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
-from tests.models.head_runs import trained
 from tests.models.tiny_bge import tiny_bge
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_clip import tiny_clip
-from tests.models.tiny_domain import write_domains
+from tests.models.tiny_domain import trained, write_domains
 from tests.models.tiny_gdino import tiny_gdino
 from tests.models.tiny_qwen3 import tiny_qwen3
 from tests.models.tiny_reader import tiny_reader
@@ -59,6 +58,7 @@ SCRIPT = {
     "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
     "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
     "answer": says("Mira Holm wrote it.", **SURE),
+    "answer_with_reasons": says("Mira Holm wrote it.", **SURE),
     "judge": says("yes", **SURE),
 }
 

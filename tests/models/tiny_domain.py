@@ -1,13 +1,18 @@
-"""Questions of every domain, which only the colour of the picture tells apart."""
+"""Questions of every domain, which only the colour of the picture tells apart, and runs that train heads."""
 
 import colorsys
+import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
 from contracts.domain_router import Domain
+from training.config import Settings, dump_config
+from training.runs import SUMMARY, RunFolder
 from training.samples import DomainSample, Origin, Task, part_of, write_samples
 
 QUESTIONS = ("What is this?", "Who made it?", "How old is that one?", "When was the thing built?")
@@ -44,3 +49,26 @@ def write_domains(folder: Path, each: int, seed: int = 0) -> Path:
             )
     write_samples(folder, Task.DOMAIN, samples)
     return folder
+
+
+Config = TypeVar("Config", bound=Settings)
+
+
+def begun(folder: Path, config: Settings) -> RunFolder:
+    """A silent run in that folder, new or interrupted before."""
+    run = RunFolder(folder, say=lambda _: None)
+    run.begin(dump_config(config))
+    return run
+
+
+def trained(train: Callable[[Config, RunFolder], object], config: Config, folder: Path) -> RunFolder:
+    """A run in that folder, which may be one that was broken off."""
+    run = begun(folder, config)
+    train(config, run)
+    return run
+
+
+def told(run: RunFolder) -> dict[str, Any]:
+    """What came out."""
+    found: dict[str, Any] = json.loads((run.path / SUMMARY).read_text("utf-8"))
+    return found

@@ -201,7 +201,7 @@ def key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ApiKey:
 
 def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -> None:
     page.goto(f"{address}/operator")
-    page.get_by_text("This view is closed to you").wait_for()
+    page.get_by_text("An operator’s key is needed").wait_for()
     assert not page.locator("#indexed").is_visible()
     assert violations(page) == []
     page.get_by_role("button", name="Enter a key").click()
@@ -210,7 +210,7 @@ def test_view_asks_for_an_operators_key(key: ApiKey, address: str, page: Page) -
     page.get_by_text("Nothing is indexed yet.").wait_for()
     assert not page.locator("#shut").is_visible()
     page.get_by_placeholder("Name", exact=True).fill("anna")
-    page.get_by_role("button", name="Make a key").click()
+    page.get_by_role("button", name="Create a key").click()
     made = page.locator("#made-key code").inner_text()
     assert ApiKey.parse(made) is not None
     expect(page.locator("#keys-list li")).to_have_count(2)

@@ -6,7 +6,7 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-from tests.models.head_runs import begun
+from tests.models.tiny_domain import begun
 from training.runs import RunFolder
 from training.samples import (
     ConversationSample,

@@ -12,7 +12,7 @@ from contracts.text_search import TextSearchReply
 from gateway.pipelines.wiki_prf.model import plan_prompt
 from gateway.reasoners import model_options
 from gateway.settings import GatewaySettings
-from tests.models.head_runs import begun
+from tests.models.tiny_domain import begun
 from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
 from tests.training.made import photo, sft_config, trained
 from tests.training.platforms import served

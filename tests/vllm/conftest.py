@@ -10,7 +10,7 @@ from tests.vllm.environment import V0, VllmEnvironment
 HOME = os.environ.get("LOREGLASS_VLLM_HOME", "")
 
 if HOME:
-    from chassis.models.torchvision_ops import make_importable
+    from training.torchvision_ops import make_importable
 
     make_importable()
 else:

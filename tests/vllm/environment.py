@@ -14,8 +14,6 @@ from pathlib import Path
 
 SITE = Path(__file__).with_name("site")
 """On the path of every process in the environment; see its sitecustomize."""
-OLD_TEMPLATE = "old_template.jinja"
-"""Beside the tiny Llama: a chat template that refuses a system message with a photo."""
 
 _ROOT = Path(__file__).parents[2]
 _FREE_GB = 12

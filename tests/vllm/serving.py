@@ -35,7 +35,6 @@ class Serving:
 
     url: str
     model: str
-    process_id: int
 
     def metric(self, name: str) -> float:
         """The sum of a gauge or counter in its metrics."""
@@ -90,7 +89,7 @@ def _up(
     with httpx.Client(base_url=url, timeout=5) as http:
         opened = wait(lambda: _unless_dead(process, state(http)), _UP_WITHIN_S, _say)
     assert opened == 0, f"vLLM does not answer; see {environment.home}"
-    return Serving(url, model, process.pid)
+    return Serving(url, model)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The dense half of text_search with engine=remote, against a real vLLM that serves a tiny BERT."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -8,7 +9,6 @@ import torch
 from transformers import BertModel, BertTokenizer
 
 from chassis.http.remote import RemoteServer
-from services.text_search.encoding import VectorFormat
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving
@@ -23,12 +23,9 @@ def vllm(environment: VllmEnvironment) -> Iterator[Serving]:
         yield running
 
 
-@pytest.mark.parametrize("vector_format", list(VectorFormat))
-def test_vectors_are_those_of_the_model_itself(
-    vllm: Serving, environment: VllmEnvironment, vector_format: VectorFormat
-) -> None:
-    with RemoteServer(vllm.url, model=vllm.model) as server:
-        encoder = RemoteEncoder(server, options=RemoteOptions(vector_format=vector_format, max_batch=3))
+def test_vectors_are_those_of_the_model_itself(vllm: Serving, environment: VllmEnvironment) -> None:
+    with closing(RemoteServer(vllm.url, model=vllm.model)) as server:
+        encoder = RemoteEncoder(server, options=RemoteOptions(max_batch=3))
         vectors = np.array(encoder.passages(TEXTS))
     folder = environment.models / "embedder"
     tokenizer, model = BertTokenizer.from_pretrained(folder), BertModel.from_pretrained(folder).eval()

@@ -2,6 +2,7 @@
 
 import io
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def test_photo_vectors_equal_the_model(
     generator = np.random.default_rng(0)
     coarse = generator.integers(0, 256, (3, 8, 8, 3), dtype=np.uint8)
     views = [np.kron(view, np.ones((7, 7, 1), np.uint8)) for view in coarse]
-    with RemoteServer(vllm.url, model=vllm.model) as server:
+    with closing(RemoteServer(vllm.url, model=vllm.model)) as server:
         encoder = RemoteImageEncoder(server, RemoteOptions(shape=shape))
         vectors = np.array(encoder.forward(views))
     sent = [Image.open(io.BytesIO(encode_jpeg(view))).convert("RGB") for view in views]
@@ -50,7 +51,7 @@ def test_text_vectors_equal_the_model(
     vllm: Serving, environment: VllmEnvironment, shape: RemoteShape
 ) -> None:
     texts = ["a bronze statue", "two pandas in a tree", "x " * 2_000]
-    with RemoteServer(vllm.url, model=vllm.model) as server:
+    with closing(RemoteServer(vllm.url, model=vllm.model)) as server:
         vectors = np.array(RemoteImageEncoder(server, RemoteOptions(shape=shape)).forward_texts(texts))
     folder = environment.models / "clip"
     model, processor = CLIPModel.from_pretrained(folder).eval(), CLIPProcessor.from_pretrained(folder)

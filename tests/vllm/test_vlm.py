@@ -23,7 +23,7 @@ from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 from loreglass_client import AsyncLoreglass
 from services.vlm.presets import PRESETS
 from tests.vllm.environment import VllmEnvironment
@@ -84,10 +84,6 @@ def minute() -> Deadline:
     return Deadline.after_ms(MINUTE)
 
 
-async def test_the_server_is_ready_and_serves_the_preset_s_name(client: VlmClient) -> None:
-    await client.ready(minute())
-
-
 async def test_a_form_comes_back_with_the_probability_of_every_token(
     client: VlmClient, calls: list[VlmCall]
 ) -> None:
@@ -108,19 +104,6 @@ async def test_a_form_comes_back_with_the_probability_of_every_token(
     assert calls[0].form is SchemaForm.SCHEMA
     assert calls[0].requests == 1
     print(f"\n  {completion.text}\n  {calls[0]}")  # noqa: T201
-
-
-async def test_the_same_prompt_gets_the_same_reply(client: VlmClient) -> None:
-    first, second = await client.complete(prompt(), minute()), await client.complete(prompt(), minute())
-    assert first.text == second.text
-
-
-async def test_prompts_that_begin_alike_share_the_photo(vllm: Serving, client: VlmClient) -> None:
-    image = photo((1, 99, 200))
-    await client.complete(prompt("Name it. " * 12, image=image), minute())
-    hits = vllm.metric("vllm:prefix_cache_hits_total")
-    await client.complete(prompt("Name it. " * 12 + "Be brief.", image=image), minute())
-    assert vllm.metric("vllm:prefix_cache_hits_total") > hits
 
 
 async def test_the_server_has_the_metrics_that_the_dashboards_ask_for(vllm: Serving) -> None:

@@ -1,7 +1,6 @@
 """A tiny Llama-3.2-Vision, built from a configuration: `python -m tests.vllm.tiny_llama FOLDER`.
 
-Runs in the environment of vLLM 0.10.2. Its chat templates are ours, and do what the weights' own do: the
-first ones refuse a system message beside a photo, those since December 2024 take it.
+Runs in the environment of vLLM 0.10.2. Its chat template is ours, and does what the weights' own does.
 """
 
 import sys
@@ -11,7 +10,6 @@ import torch
 import transformers
 from transformers.models.mllama.configuration_mllama import MllamaTextConfig, MllamaVisionConfig
 
-from tests.vllm.environment import OLD_TEMPLATE
 from tests.vllm.tiny import byte_pairs
 
 _SPECIAL = (
@@ -28,12 +26,6 @@ _TURNS = (
     "{% if part['type'] == 'image' %}<|image|>{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}"
     "<|eot_id|>{% endfor %}{% if add_generation_prompt %}"
     "<|start_header_id|>assistant<|end_header_id|>\n\n{% endif %}"
-)
-_NO_SYSTEM_BESIDE_A_PHOTO = (
-    "{% set seen = namespace(photo=false) %}{% for m in messages %}{% if m['content'] is not string %}"
-    "{% for part in m['content'] %}{% if part['type'] == 'image' %}{% set seen.photo = true %}{% endif %}"
-    "{% endfor %}{% endif %}{% endfor %}{% if messages[0]['role'] == 'system' and seen.photo %}"
-    "{{ raise_exception('Prompting with images is incompatible with system messages.') }}{% endif %}"
 )
 
 
@@ -93,7 +85,6 @@ def tiny_llama(folder: Path) -> None:
         chat_template=_TURNS,
     ).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    (folder / OLD_TEMPLATE).write_text(_NO_SYSTEM_BESIDE_A_PHOTO + _TURNS, "utf-8")
 
 
 if __name__ == "__main__":

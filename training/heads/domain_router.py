@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
@@ -21,8 +22,6 @@ from services.domain_router.measures import (
     Matrix,
     best_temperature,
     log_loss,
-    macro_f1,
-    measure,
     softmax,
 )
 from training.heads.calibration import classified
@@ -76,8 +75,8 @@ def _calibrated(
     checkpoint = DomainHead(*head, temperature, _LABELS, config.model, seen, tuned)
     checkpoint.save(run.path / CHECKPOINT)
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
-    measures = measure(raw / temperature, true, _LABELS)
-    said = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
+    measures = measure(raw / temperature, true)
+    probabilities = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
     run.finish(
         {
             "kind": config.head,
@@ -85,15 +84,41 @@ def _calibrated(
             "samples": parts.sizes,
             "chosen": chosen,
             "temperature": temperature,
-            "held_out": measures.as_json(),
-            **classified(true, said),
+            "held_out": measures,
+            **classified(true, probabilities),
         }
     )
     run.say(
-        f"held out ({measures.examples}): accuracy {measures.accuracy:.3f}, macro-F1 {measures.macro_f1:.3f},"
-        f" log loss {measures.log_loss:.3f}, temperature {temperature:.2f}"
+        "held out ({examples}): accuracy {accuracy:.3f}, macro-F1 {macro_f1:.3f}, log loss {log_loss:.3f},"
+        " temperature {temperature:.2f}".format(**measures, temperature=temperature)
     )
     return checkpoint
+
+
+def measure(logits: Matrix, labels: Labels) -> dict[str, Any]:
+    """Return the figures of (n, classes) logits, already divided by the temperature. `confusion`: true, then
+    predicted; `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
+    """
+    predicted, classes = logits.argmax(axis=1), range(len(_LABELS))
+    rows = zip(
+        *precision_recall_fscore_support(labels, predicted, labels=classes, zero_division=0), strict=True
+    )
+    names = ("precision", "recall", "f1", "support")
+    return {
+        "examples": len(labels),
+        "accuracy": float((predicted == labels).mean()),
+        "macro_f1": _macro_f1(logits, labels),
+        "log_loss": log_loss(logits, labels),
+        "classes": [
+            {"label": label, **dict(zip(names, (value.item() for value in row), strict=True))}
+            for label, row in zip(_LABELS, rows, strict=True)
+        ],
+        "confusion": confusion_matrix(labels, predicted, labels=classes).tolist(),
+    }
+
+
+def _macro_f1(logits: Matrix, labels: Labels) -> float:
+    return float(f1_score(labels, logits.argmax(axis=1), labels=np.unique(labels), average="macro"))
 
 
 def class_weights(labels: Labels, classes: int) -> NDArray[np.float32]:
@@ -150,7 +175,7 @@ class _Learner:
             features = _encoded(self._encoder, self._validation, self._recipe)
             logits = self._head(features).double().cpu().numpy()
         labels = self._labels[list(self._validation)]
-        score, loss = macro_f1(logits, labels), log_loss(logits, labels)
+        score, loss = _macro_f1(logits, labels), log_loss(logits, labels)
         return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
 
     def weights(self) -> dict[str, Any]:

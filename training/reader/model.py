@@ -14,9 +14,9 @@ import torch
 from tokenizers import Encoding, Tokenizer
 from torch import Tensor, nn
 
-from chassis.models.torchvision_ops import make_importable
 from chassis.models.windows import question_text
 from training.reader.rows import Row, SpanPlace
+from training.torchvision_ops import make_importable
 
 
 @dataclass(frozen=True, slots=True)

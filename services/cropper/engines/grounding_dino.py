@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from services.cropper.detection import Detection, Prompt, clipped, label_of, without_doubles
-from services.cropper.detector import Boxes, GroundingDinoDetector, Sight
 from services.cropper.engine import LONGEST_SIDE, RGB, Corners, FoundRegion, is_small, touches_edge
+from services.cropper.engines.detection import Detection, Prompt, clipped, label_of, without_doubles
+from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 
 SMALLEST_PHOTO = 16
 SMALLEST_SIDE = 4.0
@@ -53,13 +53,13 @@ class GroundingDinoCropper:
         if limit < 1 or not prompts or min(photo.shape[:2]) < SMALLEST_PHOTO:
             return []
         pixels = self._detector.prepare(photo)
-        seen = self._forward([Sight(pixels, prompt.token_ids) for prompt in prompts])
-        found = [
+        boxes_of_prompts = self._forward([Sight(pixels, prompt.token_ids) for prompt in prompts])
+        detections = [
             detection
-            for prompt, boxes in zip(prompts, seen, strict=True)
+            for prompt, boxes in zip(prompts, boxes_of_prompts, strict=True)
             for detection in self._detections(prompt, boxes, photo)
         ]
-        apart = without_doubles(found, self._options.most_overlap)
+        apart = without_doubles(detections, self._options.most_overlap)
         ranked = sorted(apart, key=lambda each: _flagged(each, photo))  # stable: by score within
         return [_region(each, photo) for each in ranked[:limit]]
 

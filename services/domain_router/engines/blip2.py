@@ -24,23 +24,17 @@ Forward = Callable[[Sequence[Question]], Sequence[Vectors]]
 
 
 class Blip2DomainRouter:
-    """`reads_text`: what OCR read is appended to the question, as far as the Q-Former's text is long.
-
-    Off by default: CRAG-MM's rows, on which the head is trained, have no recognised text, and the Q-Former
-    sees the photo itself.
-    """
+    """Does not read the recognised text: CRAG-MM's rows, on which the head is trained, have none."""
 
     name = "blip2-linear"
 
-    def __init__(self, forward: Forward, head: DomainHead, reads_text: bool = False) -> None:
+    def __init__(self, forward: Forward, head: DomainHead) -> None:
         self._forward = forward
         self._head = head
-        self._reads_text = reads_text
 
     def classify(self, question: str, recognized_text: str, image: RGB | None) -> list[float]:
         """Probabilities in the order of the head's labels; they sum to 1."""
-        asked = f"{question} {recognized_text}".strip() if self._reads_text else question
-        (states,) = self._forward([(asked, image)])
+        (states,) = self._forward([(question, image)])
         (probabilities,) = self._head.probabilities(pooled(states)[None])
         return [float(each) for each in probabilities]
 
@@ -73,8 +67,8 @@ def put_back(qformer: QFormer, head: DomainHead) -> None:
     """Replace the base model's weights by those that were tuned with the head. Raises `WrongWeights`."""
     import torch
 
-    known = qformer.model.state_dict()
+    weights = qformer.model.state_dict()
     for name, values in head.tuned.items():
-        if name not in known or tuple(known[name].shape) != values.shape:
+        if name not in weights or tuple(weights[name].shape) != values.shape:
             raise WrongWeights(f"The domain head tuned {name!r}, which the base model does not have.")
-        known[name].copy_(torch.from_numpy(np.array(values)))
+        weights[name].copy_(torch.from_numpy(np.array(values)))

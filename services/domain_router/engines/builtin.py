@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chassis.models.sentence_encoder import SentenceEncoder, shared_sentence_encoder
+from chassis.models.sentence_encoder import shared_sentence_encoder
 from services.domain_router.engine import RGB
 from services.domain_router.measures import Matrix, softmax
 
@@ -45,9 +45,9 @@ class BuiltinDomainRouter:
 
     name = "builtin-linear"
 
-    def __init__(self, encoder: SentenceEncoder | None = None, head: Head | None = None) -> None:
-        self._encoder = encoder or shared_sentence_encoder()
-        self._head = head or Head.load()
+    def __init__(self) -> None:
+        self._encoder = shared_sentence_encoder()
+        self._head = Head.load()
 
     def classify(self, question: str, recognized_text: str, image: RGB | None) -> list[float]:
         """Probabilities in the order of `Domain`."""

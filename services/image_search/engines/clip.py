@@ -14,7 +14,7 @@ import torch
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import LOADING, WrongWeights
 from services.image_search.engine import RGB, Floats
-from services.image_search.views import ENDS_ABOVE, Fit, Frame, framed_views
+from services.image_search.engines.views import Fit, Frame, framed_views
 
 DEFAULT_MODEL = "ViT-L-14-336-quickgelu:openai"
 """OpenAI's weights were trained with QuickGELU; the architecture without it loads them and is wrong."""
@@ -26,16 +26,13 @@ _PRECISIONS = {"float32": "fp32", "bfloat16": "bf16", "float16": "fp16"}
 class ClipEncoder:
     """Views of photos, and texts, to L2-normalised vectors. The text tower is kept where `texts` says so."""
 
-    def __init__(
-        self, model: str, accelerator: Accelerator, ends_above: float = ENDS_ABOVE, *, texts: bool = False
-    ) -> None:
+    def __init__(self, model: str, accelerator: Accelerator, *, texts: bool = False) -> None:
         """`model`: a folder with `open_clip_config.json` and weights, `hf-hub:org/name` (or `org/name`), or
         `ARCHITECTURE:WEIGHTS` with one of open_clip's tags or a file. Raises `WrongWeights`.
         """
         source = model or DEFAULT_MODEL
         self.name = Path(source).name if Path(source).is_dir() else source
         self._accelerator = accelerator
-        self._ends_above = ends_above
         model_of_both = _load(source, accelerator)
         self._tower = model_of_both.visual.to(accelerator.device)
         self._text: Any = model_of_both.to(accelerator.device) if texts else None
@@ -48,7 +45,7 @@ class ClipEncoder:
 
     def views(self, photo: RGB) -> list[RGB]:
         """What the model sees of a photo, the centre first: (height, width, 3) each, of one size."""
-        return framed_views(photo, self._frame, self._ends_above)
+        return framed_views(photo, self._frame)
 
     def forward(self, views: Sequence[RGB]) -> list[Floats]:
         """One unit vector of `size` float32 a view, in one pass."""

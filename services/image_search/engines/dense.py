@@ -4,17 +4,18 @@ Runs without a web framework; the encoder is a model here or on a ready-made ser
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
+from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos
-from services.image_search.views import centres_first
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engines.views import centres_first
 
 Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
 """Views of one encoder to unit vectors, in order, however many and whosever they are."""
@@ -23,6 +24,8 @@ ForwardTexts = Callable[[Sequence[str]], Sequence[Floats]]
 
 VECTOR = "image"
 MOST_FETCHED = 4096
+_OVER_FETCH = 4
+"""Points fetched for each thing that is wanted: several photos of one thing are one hit."""
 
 
 class ImageEncoder(Protocol):
@@ -51,14 +54,12 @@ class ImageEncoder(Protocol):
 class DenseOptions:
     """How cosine similarity becomes a probability: `1 / (1 + exp(-slope * (cosine - midpoint)))`.
 
-    The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `over_fetch`: points asked for
-    per thing wanted, since several photos of one thing are one hit. `text_midpoint`: for a text and a
-    picture, which CLIP keeps further apart than two pictures; a choice, not a fit.
+    The midpoint is the published cut-off of CRAG-MM systems (0.725 to 0.75). `text_midpoint`: for a text and
+    a picture, which CLIP keeps further apart than two pictures; a choice, not a fit.
     """
 
     midpoint: float = 0.75
     slope: float = 30.0
-    over_fetch: int = 4
     text_midpoint: float = 0.25
 
 
@@ -74,7 +75,7 @@ class DenseImageSearch:
         forward_texts: ForwardTexts | None = None,
     ) -> None:
         """`forward`: the encoder's, or a batcher around it; `forward_texts` None: no search by text."""
-        self._store = store
+        self.store = store
         self._encoder = encoder
         self._options = options or DenseOptions()
         self._forward = forward or encoder.forward
@@ -85,11 +86,6 @@ class DenseImageSearch:
         self.name = encoder.name
 
     @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        return self._store
-
-    @property
     def schema(self) -> CollectionSchema:
         """One dense vector a photo, of this model."""
         return CollectionSchema(dense={VECTOR: self._encoder.size}, keywords=KEYWORDS, encoder=self.name)
@@ -98,14 +94,16 @@ class DenseImageSearch:
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """See the protocol. All views go through the model together."""
-        self._store.require(collection, self.schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         views = centres_first([self._encoder.views(photo) for photo in photos])
         if not views or not still_wanted():
             return []
         vectors = self._forward([view for _, view in views])
-        asked = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
-        best = self._best(asked, limit, collection, still_wanted)
-        return [self._seen(hit, photo_index) for hit, photo_index in best]
+        queries = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
+        best = self._best(queries, limit, collection, still_wanted)
+        return [
+            seen(hit, self._curve.probability([hit.score]), index, cosine=hit.score) for hit, index in best
+        ]
 
     def search_texts(
         self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
@@ -113,37 +111,37 @@ class DenseImageSearch:
         """See the protocol. All texts go through the model together."""
         if self._forward_texts is None:
             raise NotSupported("This engine searches by photos only.")
-        self._store.require(collection, self.schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         if not texts or not still_wanted():
             return []
-        asked = list(enumerate(self._forward_texts(texts)))
-        best = self._best(asked, limit, collection, still_wanted)
+        queries = list(enumerate(self._forward_texts(texts)))
+        best = self._best(queries, limit, collection, still_wanted)
         likeness = self._text_curve.probability
-        return [replace(self._seen(hit, index), probability=likeness([hit.score])) for hit, index in best]
+        return [seen(hit, likeness([hit.score]), index, cosine=hit.score) for hit, index in best]
 
     def _best(
-        self, asked: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
+        self, queries: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[tuple[ScoredPoint, int]]:
         """The nearest points of all vectors, one an entity, with the index of the vector's photo or text."""
         best: dict[str, tuple[ScoredPoint, int]] = {}
-        for place, (index, vector) in enumerate(asked):
+        for place, (index, vector) in enumerate(queries):
             if place and not still_wanted():
                 break
             for hit in self._nearest(collection, vector, limit):
-                known = best.get(_entity(hit))
-                if known is None or hit.score > known[0].score:
+                earlier = best.get(_entity(hit))
+                if earlier is None or hit.score > earlier[0].score:
                     best[_entity(hit)] = (hit, index)
         return sorted(best.values(), key=lambda each: -each[0].score)[:limit]
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
         """See the protocol. Every photo that could be decoded has a vector, so none is rejected."""
-        self._store.require(collection, self.schema)
+        self.store.require(collection, self.schema)
         vectors = self.embed([thing.photo for thing in things])
         points = [
-            StoredPoint(thing.id, {VECTOR: vector.tolist()}, _payload(thing))
+            StoredPoint(thing.id, {VECTOR: vector.tolist()}, thing.payload)
             for thing, vector in zip(things, vectors, strict=True)
         ]
-        replace_photos(self._store, collection, points)
+        replace_photos(self.store, collection, points)
         return {}
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
@@ -155,37 +153,17 @@ class DenseImageSearch:
     def probe(self) -> None:
         """Encode a drawn pattern, and reach the store."""
         self.embed([drawn_pattern()])
-        self._store.collections()
+        self.store.collections()
 
     def _nearest(self, collection: str, vector: Floats, limit: int) -> list[ScoredPoint]:
         """Enough of the nearest points to name `limit` things, where the collection has as many."""
         query = vector.tolist()
-        fetch = limit * self._options.over_fetch
+        fetch = limit * _OVER_FETCH
         while True:
-            hits = self._store.search(collection, VECTOR, query, fetch)
+            hits = self.store.search(collection, VECTOR, query, fetch)
             if len(hits) < fetch or fetch >= MOST_FETCHED or _count_entities(hits) >= limit:
                 return hits
             fetch = min(fetch * 4, MOST_FETCHED)
-
-    def _seen(self, hit: ScoredPoint, photo_index: int) -> ThingSeen:
-        known = hit.payload
-        return ThingSeen(
-            id=hit.id,
-            entity=_entity(hit),
-            attributes={str(key): str(value) for key, value in known["attributes"].items()},
-            title=str(known["title"]),
-            url=str(known["url"]),
-            probability=self._curve.probability([hit.score]),
-            photo_index=photo_index,
-            inliers=None,
-            cosine=hit.score,
-        )
-
-
-def drawn_pattern(side: int = 96) -> RGB:
-    """A coloured pattern to try an encoder with: (side, side, 3)."""
-    ramp = np.add.outer(np.arange(side), np.arange(side) * 2)
-    return np.asarray(ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255, np.uint8)
 
 
 def _entity(hit: ScoredPoint) -> str:
@@ -194,13 +172,3 @@ def _entity(hit: ScoredPoint) -> str:
 
 def _count_entities(hits: Iterable[ScoredPoint]) -> int:
     return len({_entity(hit) for hit in hits})
-
-
-def _payload(thing: KnownThing) -> dict[str, Any]:
-    return {
-        "entity": thing.entity,
-        "attributes": dict(thing.attributes),
-        "title": thing.title,
-        "url": thing.url,
-        **thing.place.payload,
-    }

@@ -5,7 +5,6 @@ is given squares that we cut, since not every model looks at a photo's ends, or 
 """
 
 import base64
-import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -13,13 +12,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-
-from chassis.http.remote import RemoteServer
-from chassis.pixels import encode_jpeg
+from chassis.http.remote import RemoteServer, in_index_order, unit_vector
+from chassis.pixels import drawn_pattern, encode_jpeg
 from services.image_search.engine import RGB, Floats
-from services.image_search.engines.dense import drawn_pattern
-from services.image_search.views import ENDS_ABOVE, square_views
+from services.image_search.engines.views import square_views
 
 AT_ONCE = 8
 """Requests of one call that are under way together."""
@@ -43,7 +39,6 @@ class RemoteOptions:
     max_side: int = 768
     per_request: int = 16
     input_type: str = ""
-    ends_above: float = ENDS_ABOVE
 
 
 Body = dict[str, Any]
@@ -60,7 +55,7 @@ class _Adapter:
     path: str
     body: Callable[[Sequence[str], RemoteOptions], Body]
     text_body: Callable[[Sequence[str], RemoteOptions], Body]
-    vectors: Callable[[Any], list[Any]]
+    vectors: Callable[[Any, int], list[Any]]
     single: bool = False
 
 
@@ -72,11 +67,7 @@ class RemoteImageEncoder:
         self._options = options
         self._adapter = _ADAPTERS[options.shape]
         self._size: int | None = None
-
-    @property
-    def name(self) -> str:
-        """The model's name on the server."""
-        return self._server.model or "remote"
+        self.name = server.model or "remote"
 
     @property
     def size(self) -> int:
@@ -85,7 +76,7 @@ class RemoteImageEncoder:
 
     def views(self, photo: RGB) -> list[RGB]:
         """Squares of the photo, the centre first."""
-        return square_views(photo, self._options.max_side, self._options.ends_above)
+        return square_views(photo, self._options.max_side)
 
     def forward(self, views: Sequence[RGB]) -> list[Floats]:
         """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""
@@ -111,10 +102,9 @@ class RemoteImageEncoder:
     def _embed(
         self, inputs: Sequence[str], body: Callable[[Sequence[str], RemoteOptions], Body]
     ) -> list[Floats]:
-        model = {"model": self._server.model} if self._server.model else {}
-        reply = self._server.post(self._adapter.path, model | body(inputs, self._options))
+        reply = self._server.post(self._adapter.path, body(inputs, self._options))
         try:
-            vectors = [_unit(vector) for vector in self._adapter.vectors(reply)]
+            vectors = [unit_vector(vector) for vector in self._adapter.vectors(reply, len(inputs))]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
         sizes = {len(vector) for vector in vectors} | ({self._size} if self._size else set())
@@ -122,16 +112,6 @@ class RemoteImageEncoder:
             raise self._server.broken_reply()
         self._size = sizes.pop()
         return vectors
-
-
-def _unit(values: Any) -> Floats:
-    """Scaled to length 1. Raises ValueError for what is no list of numbers or has no direction."""
-    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
-        raise ValueError("not a list of numbers")
-    norm = math.hypot(*values)
-    if not 0 < norm < math.inf:
-        raise ValueError("no direction")
-    return np.asarray(np.asarray(values, np.float64) / norm, np.float32)
 
 
 def _data_uri(view: RGB) -> str:
@@ -148,8 +128,8 @@ def _vllm_body(uris: Sequence[str], options: RemoteOptions) -> Body:
 
 
 def _cohere_body(uris: Sequence[str], options: RemoteOptions) -> Body:
-    given = {"input_type": options.input_type} if options.input_type else {}
-    return {"images": list(uris), "embedding_types": ["float"]} | given
+    extra = {"input_type": options.input_type} if options.input_type else {}
+    return {"images": list(uris), "embedding_types": ["float"]} | extra
 
 
 def _infinity_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
@@ -162,19 +142,15 @@ def _vllm_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
 
 
 def _cohere_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
-    given = {"input_type": "search_query"} if options.input_type else {}
-    return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | given
+    extra = {"input_type": "search_query"} if options.input_type else {}
+    return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | extra
 
 
-def _listed(reply: Any) -> list[Any]:
-    """OpenAI's list comes in any order; ValueError where an index is missing or there twice."""
-    entries = sorted(reply["data"], key=lambda entry: int(entry["index"]))
-    if [entry["index"] for entry in entries] != list(range(len(entries))):
-        raise ValueError("the indexes do not count up")
-    return [entry["embedding"] for entry in entries]
+def _listed(reply: Any, count: int) -> list[Any]:
+    return [entry["embedding"] for entry in in_index_order(reply["data"], count)]
 
 
-def _cohere_vectors(reply: Any) -> list[Any]:
+def _cohere_vectors(reply: Any, _: int) -> list[Any]:
     return list(reply["embeddings"]["float"])
 
 

@@ -54,12 +54,12 @@ class RapidModels:
 
     def __init__(self, detection_side: int, threads: int) -> None:
         folder = Path(rapidocr.__file__).parent / "models"
-        given = {
+        parameters = {
             "Global.log_level": "error",
             "Det.limit_type": "max",
             "Det.limit_side_len": detection_side,
         }
-        settings = OmegaConf.create(RapidOCR(params=given).cfg, flags={"allow_objects": True})
+        settings = OmegaConf.create(RapidOCR(params=parameters).cfg, flags={"allow_objects": True})
         for part, name in _MODELS.items():
             settings[part].session = _open(folder / name, threads)
         settings.Rec.font_path = None

@@ -16,8 +16,8 @@ from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
-from services.reader.rows import with_named_rows
-from services.reader.spoken import speak, speak_attribute
+from services.reader.engines.rows import with_named_rows
+from services.reader.engines.spoken import speak, speak_attribute
 
 Logits = NDArray[np.float32]
 """[2, tokens]: that the answer starts, and that it ends, at each token; at [CLS] that there is none."""
@@ -91,22 +91,18 @@ class ExtractiveReader:
         self._model = model
         self._forward = forward or model.forward
         self._options = options or ReadingOptions()
-
-    @property
-    def name(self) -> str:
-        """The model's name."""
-        return self._model.name
+        self.name = model.name
 
     def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
         """See the protocol. What was said earlier in the conversation is not read."""
-        asked = question_text(query.question, query.subject)
+        question = question_text(query.question, query.subject)
         headings = [heading(passage) for passage in passages]
         texts = [
             head + with_named_rows(query.question, passage.text)
             for head, passage in zip(headings, passages, strict=True)
         ]
         # Windows of like length side by side: little of a batch is padding.
-        windows = sorted(self._model.windows(asked, texts), key=lambda window: len(window.ids))
+        windows = sorted(self._model.windows(question, texts), key=lambda window: len(window.ids))
         split = [sentences(passage.text) for passage in passages]
         candidates = [
             candidate
@@ -145,14 +141,14 @@ def _best(scored: Sequence[tuple[float, _Candidate]], top_n: int) -> list[tuple[
     return chosen
 
 
-def _answer(query: Query, passages: Sequence[Passage], found: _Candidate, probability: float) -> Answer:
-    passage = passages[found.passage]
-    sentence = passage.text[found.sentence.start : found.sentence.end]
-    span = passage.text[found.start : found.end]
+def _answer(query: Query, passages: Sequence[Passage], candidate: _Candidate, probability: float) -> Answer:
+    passage = passages[candidate.passage]
+    sentence = passage.text[candidate.sentence.start : candidate.sentence.end]
+    span = passage.text[candidate.start : candidate.end]
     return Answer(
-        passage=found.passage,
-        span=Span(found.start, found.end),
-        sentence=found.sentence,
+        passage=candidate.passage,
+        span=Span(candidate.start, candidate.end),
+        sentence=candidate.sentence,
         spoken=_spoken(sentence, span, query.subject, passage),
         probability=probability,
     )

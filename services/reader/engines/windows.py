@@ -96,11 +96,11 @@ class QuestionAnsweringModel:
         return [self._window(encoded, row) for row in order[: self._limits.most]]
 
     def _encode(self, question: str, passages: Sequence[str]) -> Any:
-        asked = self._head(question)
-        length = len(self._tokenizer(asked, add_special_tokens=False, split_special_tokens=True)["input_ids"])
+        head = self._head(question)
+        length = len(self._tokenizer(head, add_special_tokens=False, split_special_tokens=True)["input_ids"])
         room = self._tokens - length - self._tokenizer.num_special_tokens_to_add(pair=True)
         return self._tokenizer(
-            [asked] * len(passages),
+            [head] * len(passages),
             list(passages),
             truncation="only_second",
             max_length=self._tokens,
@@ -142,8 +142,8 @@ class QuestionAnsweringModel:
         if windows[0].kinds:
             inputs["token_type_ids"] = self._padded([window.kinds for window in windows], 0)
         with torch.inference_mode():
-            given = self._model(**inputs)
-            both = torch.stack([given.start_logits, given.end_logits], dim=1)
+            output = self._model(**inputs)
+            both = torch.stack([output.start_logits, output.end_logits], dim=1)
         logits = self._accelerator.to_numpy(both)
         return [logits[row, :, : len(window.ids)] for row, window in enumerate(windows)]
 

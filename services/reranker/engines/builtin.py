@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from chassis.models.cross_encoder import CrossEncoder, shared_cross_encoder
+from chassis.models.cross_encoder import shared_cross_encoder
 from chassis.models.windows import question_text
 from services.reranker.engine import SAMPLE, Photo
 
@@ -11,8 +11,8 @@ from services.reranker.engine import SAMPLE, Photo
 class BuiltinReranker:
     """`Reranker` by the model that came with the platform. The photo is not looked at."""
 
-    def __init__(self, model: CrossEncoder | None = None) -> None:
-        self._model = model or shared_cross_encoder()
+    def __init__(self) -> None:
+        self._model = shared_cross_encoder()
         self.name = self._model.name
 
     def rerank(

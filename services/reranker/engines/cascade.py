@@ -44,9 +44,9 @@ class CoarseStage:
 
     def score(self, query: str, photo: Photo, documents: Sequence[str]) -> list[float]:
         """Equation (2): the best cosine of any query token with the document's [CLS]."""
-        asked = self.question_vectors([(query, photo)])[0]
+        vectors = self.question_vectors([(query, photo)])[0]
         read = in_order_of_length(documents, self.text_vectors)
-        return [float(np.max(asked @ vector)) for vector in read]
+        return [float(np.max(vectors @ vector)) for vector in read]
 
 
 class CascadeReranker:
@@ -117,8 +117,8 @@ class CascadeReranker:
 
 
 def _judged(fine: FineStage, query: str, entity: str | None, documents: Sequence[str]) -> Sequence[float]:
-    asked = with_entity(query, entity)
-    return in_order_of_length(documents, lambda texts: fine([(asked, text) for text in texts]))
+    question = with_entity(query, entity)
+    return in_order_of_length(documents, lambda texts: fine([(question, text) for text in texts]))
 
 
 def best(scores: Sequence[float], most: int, threshold: float) -> set[int]:

@@ -93,5 +93,5 @@ def question_vectors(
 ) -> Callable[[Sequence[Asked]], Sequence[Vectors]]:
     """Unit vectors (N_q, d) of each question with its photo: of the photo alone where there is no head."""
     if head is None:
-        return lambda asked: qformer.photo_vectors([photo for _, photo in asked])
-    return lambda asked: [head.vectors(states) for states in qformer.encode_questions(asked)]
+        return lambda questions: qformer.photo_vectors([photo for _, photo in questions])
+    return lambda questions: [head.vectors(states) for states in qformer.encode_questions(questions)]

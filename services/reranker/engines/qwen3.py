@@ -18,7 +18,7 @@ from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
 
 DEFAULT_MODEL = "Qwen/Qwen3-Reranker-0.6B"
-DEFAULT_INSTRUCTION = (
+INSTRUCTION = (
     "Someone asks about a thing in a photo. Decide whether the document states what is needed to answer."
 )
 
@@ -37,7 +37,6 @@ _LETTERS_PER_TOKEN = 32
 class Qwen3Options:
     """`document_tokens`: the head of a longer document is read. `pass_tokens`: padded tokens in one pass."""
 
-    instruction: str = DEFAULT_INSTRUCTION
     document_tokens: int = 512
     pass_tokens: int = 16_384
 
@@ -110,14 +109,14 @@ class Qwen3Reranker:
         prompts = []
         for (query, _), body in zip(pairs, bodies, strict=True):
             head = heads[query]
-            kept = body[: max(0, min(most, self._room - len(head)))]
-            prompts.append([*self._prefix, *head, *kept, *self._suffix])
+            cut = body[: max(0, min(most, self._room - len(head)))]
+            prompts.append([*self._prefix, *head, *cut, *self._suffix])
         return prompts
 
     def _head(self, query: str) -> list[int]:
         """Instruction and query; a query that would leave less than half of the room is shortened."""
         while True:
-            text = _HEAD.format(instruction=self._options.instruction, query=self._plain(query))
+            text = _HEAD.format(instruction=INSTRUCTION, query=self._plain(query))
             ids = self._ids([text])[0]
             if len(ids) <= self._room // 2 or not query:
                 return ids
@@ -125,7 +124,7 @@ class Qwen3Reranker:
 
     def _plain(self, text: str) -> str:
         """Without control tokens: a page must not be able to end its own prompt and answer for the model."""
-        return self._controls.sub(lambda found: f"< {found[0][1:]}", text)
+        return self._controls.sub(lambda token: f"< {token[0][1:]}", text)
 
     def _ids(self, texts: Sequence[str]) -> list[list[int]]:
         if not texts:

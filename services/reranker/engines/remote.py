@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
+from chassis.http.remote import RemoteServer, in_index_order
 from services.reranker.engine import SAMPLE, Photo, with_entity
 
 
@@ -45,11 +45,7 @@ class RemoteReranker:
         self._shape = shape
         self._per_request = per_request
         self._logits = False
-
-    @property
-    def name(self) -> str:
-        """The model's name on the server."""
-        return self._server.model or f"remote-{self._shape.value}"
+        self.name = server.model or f"remote-{shape.value}"
 
     def rerank(
         self,
@@ -60,11 +56,11 @@ class RemoteReranker:
         fine_top: int | None = None,
     ) -> list[float]:
         """Raises what `RemoteServer` raises, also for a reply that does not score each document once."""
-        asked = with_entity(query, entity)
+        question = with_entity(query, entity)
         step = self._per_request if self._shape is RemoteShape.TEI else max(1, len(documents))
         scores: list[float] = []
         for start in range(0, len(documents), step):
-            scores += self._request(asked, documents[start : start + step])
+            scores += self._request(question, documents[start : start + step])
         if not all(0 <= score <= 1 for score in scores):
             self._logits = True
         return [_logistic(score) for score in scores] if self._logits else scores
@@ -75,9 +71,11 @@ class RemoteReranker:
 
     def _request(self, query: str, documents: Sequence[str]) -> list[float]:
         adapter = _ADAPTERS[self._shape]
-        reply = self._server.post(adapter.path, self._body(query, documents))
+        is_tei = self._shape is RemoteShape.TEI
+        reply = self._server.post(adapter.path, self._body(query, documents), names_model=not is_tei)
         try:
-            return _scores(reply if adapter.results is None else reply[adapter.results], adapter, documents)
+            results = in_index_order(reply[adapter.results] if adapter.results else reply, len(documents))
+            return [_score(result[adapter.score]) for result in results]
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
 
@@ -90,8 +88,7 @@ class RemoteReranker:
                 "return_text": False,
                 "truncate": True,
             }
-        named = {"model": self._server.model} if self._server.model else {}
-        return named | {
+        return {
             "query": query,
             "documents": list(documents),
             "top_n": len(documents),
@@ -99,21 +96,10 @@ class RemoteReranker:
         }
 
 
-def _scores(results: Any, adapter: _Adapter, documents: Sequence[str]) -> list[float]:
-    """By the results' `index`. Raises what reading another shape raises."""
-    if not isinstance(results, list):
-        raise TypeError("results: not a list")
-    scores: dict[int, float] = {}
-    for result in results:
-        index, score = result["index"], result[adapter.score]
-        if type(index) is not int or type(score) not in (int, float) or not math.isfinite(score):
-            raise ValueError("index or score: not a number")
-        if index in scores:
-            raise ValueError("index: given twice")
-        scores[index] = float(score)
-    if len(scores) != len(documents):
-        raise ValueError("results: not one a document")
-    return [scores[index] for index in range(len(documents))]
+def _score(score: Any) -> float:
+    if type(score) not in (int, float) or not math.isfinite(score):
+        raise ValueError("score: not a number")
+    return float(score)
 
 
 def _logistic(logit: float) -> float:

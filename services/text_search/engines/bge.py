@@ -96,17 +96,8 @@ class BgeEncoder:
         self._forward = forward or model.forward
         self._instructions = instructions or Instructions()
         self._max_batch = max_batch
-
-    @property
-    def name(self) -> str:
-        """The model's name and its pooling; instructions of queries change no index."""
-        passage = self._instructions.passage
-        return f"{self._model.name}, after {passage!r}" if passage else self._model.name
-
-    @property
-    def size(self) -> int:
-        """The model's hidden size."""
-        return self._model.size
+        self.size = model.size
+        self.name = self._instructions.named(model.name)
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""

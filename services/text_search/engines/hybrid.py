@@ -1,29 +1,18 @@
 """Dense vectors and BM25 side by side, fused by reciprocal rank in one query of the store."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
-from services.text_search.lexical import TERMS, Bm25, TermWeights
+from services.text_search.lexical import TERMS, TermWeights
 from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfit, write_passages
 
 MEANING = "meaning"
 """Name of the dense vector in a collection."""
-
-
-@dataclass(frozen=True, slots=True)
-class HybridOptions:
-    """`terms`: whether BM25 is there beside the vectors; `depth`: how many passages of each are fused.
-
-    `rank_constant`: of their reciprocal ranks; the lower, the more first places count.
-    """
-
-    terms: bool = True
-    depth: int = 50
-    rank_constant: int = RANK_CONSTANT
+_DEPTH = 50
+"""Passages of each ranking that are fused, at least."""
 
 
 class HybridTextSearch:
@@ -33,33 +22,24 @@ class HybridTextSearch:
         self,
         store: VectorStore,
         encoder: TextEncoder,
-        bm25: Bm25 | None = None,
-        options: HybridOptions | None = None,
+        terms: bool = True,
+        rank_constant: int = RANK_CONSTANT,
     ) -> None:
-        self._store = store
+        """`terms`: use BM25 beside the vectors. `rank_constant`: the lower, the more first places count."""
+        self.store = store
         self._encoder = encoder
-        self._terms = TermWeights(bm25)
-        self._options = options or HybridOptions()
-        sparse = (TERMS,) if self._options.terms else ()
-        self._schema = CollectionSchema(
+        self._terms = TermWeights()
+        self._uses_terms, self._rank_constant = terms, rank_constant
+        sparse = (TERMS,) if terms else ()
+        self.schema = CollectionSchema(
             dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=KEYWORDS, encoder=encoder.name
         )
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        return self._store
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """A dense vector a passage, and a sparse one where BM25 is on."""
-        return self._schema
 
     def search(
         self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
     ) -> list[FusedHit]:
         """See the protocol."""
-        self._store.require(collection, self._schema, whole=False)
+        self.store.require(collection, self.schema, whole=False)
         vectors = self._encoder.queries([_encodable(query) for query in queries])
         ranked = [
             self._rank(query, vector, depth or k * OVERFETCH, collection)
@@ -70,16 +50,15 @@ class HybridTextSearch:
     def _rank(self, query: str, vector: Vector, limit: int, collection: str) -> list[Candidate]:
         prefetches: list[Prefetch] = [(MEANING, vector.tolist())]
         terms = self._terms.of_query(query)
-        if self._options.terms and terms.indices:
+        if self._uses_terms and terms.indices:
             prefetches.append((TERMS, terms))
-        depth = max(limit, self._options.depth)
-        constant = self._options.rank_constant
-        found = self._store.search_fused(collection, prefetches, limit, depth, constant)
-        return [candidate(point) for point in found]
+        depth = max(limit, _DEPTH)
+        points = self.store.search_fused(collection, prefetches, limit, depth, self._rank_constant)
+        return [candidate(point) for point in points]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """See the protocol. Everything is encoded before anything is written."""
-        self._store.require(collection, self._schema)
+        self.store.require(collection, self.schema)
         terms = {passage.id: self._terms.of_passage(passage) for passage in passages}
         rejected = {
             passage.id: reason for passage in passages if (reason := unfit(passage, terms[passage.id]))
@@ -90,18 +69,16 @@ class HybridTextSearch:
             passage.id: self._vectors(meaning, terms[passage.id])
             for passage, meaning in zip(fit, encoded, strict=True)
         }
-        write_passages(self._store, collection, passages, vectors)
+        write_passages(self.store, collection, passages, vectors)
         return rejected
 
     def _vectors(self, meaning: Vector, terms: SparseVector) -> Vectors:
-        return (
-            {MEANING: meaning.tolist(), TERMS: terms} if self._options.terms else {MEANING: meaning.tolist()}
-        )
+        return {MEANING: meaning.tolist(), TERMS: terms} if self._uses_terms else {MEANING: meaning.tolist()}
 
     def probe(self) -> None:
         """See the protocol."""
         self._encoder.queries(["Who wrote it?"])
-        self._store.collections()
+        self.store.collections()
 
 
 def _with_title(passage: Passage) -> str:

@@ -1,15 +1,12 @@
 """Sentence vectors from a ready-made server that speaks OpenAI's embeddings: vLLM, Infinity, TEI, OpenAI."""
 
-import base64
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from chassis.http.remote import RemoteServer
-from services.text_search.encoding import Instructions, Vector, VectorFormat, model_name
+from chassis.http.remote import RemoteServer, in_index_order, unit_vector
+from services.text_search.encoding import Instructions, Vector, model_name
 
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")
 _LETTERS_PER_TOKEN = 6
@@ -20,7 +17,6 @@ class RemoteOptions:
     """`max_batch`: texts a request; the server shares its forward passes itself. `max_tokens`: its limit."""
 
     path: str = "/v1/embeddings"
-    vector_format: VectorFormat = VectorFormat.FLOAT
     max_batch: int = 16
     max_tokens: int = 512
 
@@ -34,25 +30,18 @@ class RemoteEncoder:
         instructions: Instructions | None = None,
         options: RemoteOptions | None = None,
     ) -> None:
-        """Ask once, to learn the size of the vectors. Raises as `RemoteServer.post` does."""
+        """Ask once, to learn the size of the vectors, and the model's name unless it is set.
+
+        Raises as `RemoteServer.post` does.
+        """
         self._server = server
         self._instructions = instructions or Instructions()
         self._options = options or RemoteOptions()
-        self._size = 0
+        self.size = 0
         reply = self._ask(["Who wrote it?"])
-        self._size = len(self._vectors(reply, 1)[0])
-        self._name = model_name(server.model or str(reply.get("model") or "")) or "a remote model"
-
-    @property
-    def name(self) -> str:
-        """The model's name as set or, without that, as the server says; its pooling is not known here."""
-        passage = self._instructions.passage
-        return f"{self._name} (remote), after {passage!r}" if passage else f"{self._name} (remote)"
-
-    @property
-    def size(self) -> int:
-        """As long as the first vector was."""
-        return self._size
+        self.size = len(self._vectors(reply, 1)[0])
+        model = model_name(server.model or str(reply.get("model") or "")) or "a remote model"
+        self.name = self._instructions.named(f"{model} (remote)")
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""
@@ -72,24 +61,19 @@ class RemoteEncoder:
         return vectors
 
     def _ask(self, texts: Sequence[str]) -> Mapping[str, Any]:
-        body = {"input": list(texts), "encoding_format": self._options.vector_format.value}
-        if self._server.model:
-            body["model"] = self._server.model
+        body = {"input": list(texts), "encoding_format": "float"}
         reply = self._server.post(self._options.path, body)
         if not isinstance(reply, Mapping):
             raise self._server.broken_reply()
         return reply
 
     def _vectors(self, reply: Mapping[str, Any], count: int) -> list[Vector]:
-        """In the order of `index`: nothing says that a server keeps the order of the texts."""
         try:
-            entries = sorted(reply["data"], key=lambda entry: int(entry["index"]))
-            vectors = [_unit(_decoded(entry["embedding"])) for entry in entries]
-            whole = [int(entry["index"]) for entry in entries] == list(range(count))
+            vectors = [unit_vector(entry["embedding"]) for entry in in_index_order(reply["data"], count)]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
         sizes = {len(vector) for vector in vectors}
-        if not whole or len(sizes) != 1 or (self._size and sizes != {self._size}):
+        if len(sizes) != 1 or (self.size and sizes != {self.size}):
             raise self._server.broken_reply()
         return vectors
 
@@ -106,19 +90,3 @@ def shortened(text: str, max_tokens: int) -> str:
         if left < 0:
             return text[: piece.start()]
     return text
-
-
-def _decoded(embedding: object) -> Vector:
-    if isinstance(embedding, str):
-        return np.frombuffer(base64.b64decode(embedding, validate=True), "<f4").astype(np.float32)
-    vector: Vector = np.asarray(embedding, dtype=np.float32)
-    return vector
-
-
-def _unit(vector: Vector) -> Vector:
-    """Of length 1. Raises `ValueError` for what is no vector."""
-    length = float(np.linalg.norm(vector))
-    if vector.ndim != 1 or not np.isfinite(length) or length == 0:
-        raise ValueError("not a vector")
-    unit: Vector = vector / np.float32(length)
-    return unit

@@ -23,8 +23,8 @@ from corpus.formats.suffixes import PageFormat
 from corpus.pages import NoContent
 from corpus.reading import document_readers, read_content
 from services.text_search.engine import FusedHit, Passage
+from services.text_search.engines.web_providers import WebProvider, WebResult
 from services.text_search.lexical import TermWeights
-from services.text_search.web_providers import WebProvider, WebResult
 
 AGENT = "Loreglass"
 MOST_QUERIES = 2
@@ -113,8 +113,8 @@ class WebTextSearch:
 
     async def _find(self, queries: Sequence[str], deadline: Deadline) -> list[Passage]:
         share = deadline.remaining_s() * _SEARCH_SHARE
-        found = [await self._ask(query, share / len(queries)) for query in queries]
-        results = list({each.url: each for each in _by_turns(found)}.values())
+        rankings = [await self._ask(query, share / len(queries)) for query in queries]
+        results = list({each.url: each for each in _by_turns(rankings)}.values())
         passages = {each.url: _excerpt(each) for each in results}
         with anyio.move_on_after(deadline.remaining_s() * _READ_SHARE):
             async with anyio.create_task_group() as group:
@@ -177,10 +177,12 @@ class WebTextSearch:
         weights = [dict(zip(*self._sparse(passage), strict=True)) for passage in passages]
         holding = Counter(term for each in weights for term in each)
         idf = {term: math.log(1 + len(weights) / count) for term, count in holding.items()}
-        asked = [self._terms.of_query(query).indices for query in queries]
+        queries_terms = [self._terms.of_query(query).indices for query in queries]
         hits: list[FusedHit] = []
         for passage, each in zip(passages, weights, strict=True):
-            scores = [sum(idf[term] * each[term] for term in terms if term in each) for terms in asked]
+            scores = [
+                sum(idf[term] * each[term] for term in terms if term in each) for terms in queries_terms
+            ]
             found_by = tuple(index for index, score in enumerate(scores) if score > 0)
             hits.append(FusedHit(passage, max(scores, default=0.0), found_by))
         best: list[FusedHit] = []

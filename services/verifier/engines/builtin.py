@@ -47,8 +47,8 @@ class Support:
 class BuiltinVerifier:
     """`Verifier` by the model that came with the platform."""
 
-    def __init__(self, model: CrossEncoder | None = None) -> None:
-        self._model = model or shared_cross_encoder()
+    def __init__(self) -> None:
+        self._model = shared_cross_encoder()
         self._curve = LogisticCurve.from_json(self._model.card["verifier"], FEATURES)
         self.name = self._model.name
 
@@ -86,18 +86,18 @@ def measure_support(
     model: CrossEncoder, question: str, answer: str, evidence: Sequence[str]
 ) -> Support | None:
     """Return what supports the answer best; None if no word of it stands in the evidence."""
-    said = _words(answer)
-    numbers = {word for word in said if any(map(str.isdigit, word))} - _words(question)
+    words = _words(answer)
+    numbers = {word for word in words if any(map(str.isdigit, word))} - _words(question)
     windows = model.windows(question, evidence)
-    found = [
+    candidates = [
         each
         for window, reading in zip(windows, model.read(windows), strict=True)
-        if (each := _support(window, reading, evidence[window.passage], said, numbers))
+        if (each := _support(window, reading, evidence[window.passage], words, numbers))
     ]
-    if not found:
+    if not candidates:
         return None
-    most = max(each.best for each in found)
-    chosen = max(found, key=lambda each: each.agreeing)
+    most = max(each.best for each in candidates)
+    chosen = max(candidates, key=lambda each: each.agreeing)
     return Support(chosen.passage, chosen.span, chosen.agreeing, max(most, chosen.agreeing), chosen.answers)
 
 
@@ -106,14 +106,14 @@ def _words(text: str) -> set[str]:
 
 
 def _support(
-    window: Window, reading: Reading, text: str, said: set[str], numbers: set[str]
+    window: Window, reading: Reading, text: str, words: set[str], numbers: set[str]
 ) -> Support | None:
     """Return the window's support; None if it has no word of the answer. `numbers`: that it must have."""
     places = np.flatnonzero(window.offsets[:, 1] > window.offsets[:, 0])
     if not len(places):
         return None
-    held = _characters_said(text, said)
-    agrees = np.array([held[start:end].all() for start, end in window.offsets[places]])
+    in_answer = _characters_said(text, words)
+    agrees = np.array([in_answer[start:end].all() for start, end in window.offsets[places]])
     edges = agrees & [text[start:end].isalnum() for start, end in window.offsets[places]]
     if not edges.any():
         return None
@@ -127,12 +127,12 @@ def _support(
     return Support(window.passage, span, agreeing, best - null, reading.answers)
 
 
-def _characters_said(text: str, said: set[str]) -> NDArray[np.bool_]:
+def _characters_said(text: str, words: set[str]) -> NDArray[np.bool_]:
     """Return for each character whether it is in a word that the answer has, or in no word."""
-    held = np.ones(len(text) + 1, bool)
+    marks = np.ones(len(text) + 1, bool)
     for word in _WORD.finditer(text):
-        held[word.start() : word.end()] = word.group().casefold() in said
-    return held
+        marks[word.start() : word.end()] = word.group().casefold() in words
+    return marks
 
 
 def _best_span(

@@ -1,5 +1,5 @@
 """Attacks in full size, each of which has stopped a platform of this kind."""
 
-from tests.attacks.killers import bodies, engines, photos, wire
+from tests.attacks.killers import requests, wire
 
-KILLERS = (*photos.KILLERS, *bodies.KILLERS, *wire.KILLERS, *engines.KILLERS)
+KILLERS = (*requests.KILLERS, *wire.KILLERS)

@@ -1,12 +1,10 @@
-"""Headers without end, requests that are never whole, connections that say nothing, uploads that stop."""
+"""Requests that are never whole, connections that say nothing, uploads that stop."""
 
 import asyncio
 import io
-import itertools
 import random
 import resource
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
@@ -14,34 +12,9 @@ import numpy as np
 from PIL import Image
 
 from tests.attacks.attack import Attack, Course
-from tests.attacks.sending import status_of
 from tests.attacks.target import Target
 
 Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-async def poured(course: Course, first: bytes, pieces: Iterator[bytes], give_up_s: float = 60.0) -> None:
-    """Pieces until the server answers, closes or has them all."""
-    sent, began, raw = 0, time.monotonic(), b""
-    try:
-        async with asyncio.timeout(give_up_s):
-            reader, writer = await asyncio.open_connection("127.0.0.1", course.target.ports["gateway"])
-            with suppress(ConnectionError):
-                writer.write(first)
-                for piece in pieces:
-                    writer.write(piece)
-                    await writer.drain()
-                    sent += len(piece)
-                    if reader.at_eof():
-                        break
-                writer.write(b"\r\n\r\n")
-            with suppress(ConnectionError):
-                raw = await asyncio.wait_for(reader.read(65_536), 20)
-            writer.close()
-    except (OSError, TimeoutError):
-        pass
-    course.count(status_of(raw), time.monotonic() - began)
-    course.notes.append(f"{sent / 2**20:.0f} MiB were taken")
 
 
 async def opened(course: Course, count: int, data: bytes = b"") -> list[Opened]:
@@ -88,15 +61,6 @@ _UPLOAD = int(19.65 * _MIB)
 _HEAD = b"POST /answer HTTP/1.1\r\nHost: localhost\r\n"
 _STOP_S = 75
 """After the longest deadline that a caller may ask for, and the hard stop of an exchange."""
-
-
-async def _lines(course: Course) -> None:
-    block = b"a:b\r\n" * (_MIB // 5)
-    await poured(course, b"GET / HTTP/1.1\r\n", itertools.repeat(block, 85))
-
-
-async def _value(course: Course) -> None:
-    await poured(course, b"GET / HTTP/1.1\r\nX-Long: ", itertools.repeat(b"a" * _MIB, 200))
 
 
 async def _never_whole(course: Course) -> None:
@@ -177,8 +141,6 @@ async def _idle(course: Course) -> None:
 
 
 KILLERS = (
-    Attack("header-lines", "85 MiB of a:b lines on one connection", _lines),
-    Attack("header-value", "a header's value of 200 MiB", _value),
     Attack(
         "never-whole",
         "200 connections: half heads, half bodies, X-Deadline-Ms: 999999999, nothing",

@@ -129,13 +129,10 @@ def _with(status: int, body: bytes, **headers: str) -> Callable[[BaseHTTPRequest
 _BEHAVIOURS: Mapping[str, Callable[[BaseHTTPRequestHandler, Host], None]] = {
     "/to-metadata": _to(METADATA),
     "/to-file": _to("file:///etc/passwd"),
-    "/to-nothing": _to(""),
     "/loop": _to("/loop"),
     "/moved": _to("/green.jpg"),
     "/gone": _with(404, b"no"),
     "/page": _with(200, b"<html>Please log in</html>"),
-    "/bomb": _with(200, bomb()),
-    "/cut": _with(200, picture("navy", "PNG")[:60]),
     "/busy": _busy,
     "/refusing": _with(503, b"", Retry_After="86400"),
     "/huge": _with(200, b"", Content_Length=str(10 * 2**30)),

@@ -3,8 +3,6 @@
 import pytest
 
 from chassis.addresses import gateway_url, service_url
-from chassis.http.serving import from_environment
-from chassis.startup import WrongSettings
 from clients.settings import ClientSettings
 from corpus.settings import corpus_settings
 from deploy.doctor import _address
@@ -43,9 +41,3 @@ def test_where_serve_picks_free_ports_the_default_ones_are_asked(monkeypatch: py
     monkeypatch.setenv("LOREGLASS_SERVICE_PORT", "0")
     assert gateway_url() == "http://127.0.0.1:7100"
     assert service_url(7104) == "http://127.0.0.1:7104"
-
-
-def test_a_port_that_is_no_number_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LOREGLASS_PORT", "x")
-    with pytest.raises(WrongSettings, match=r"^LOREGLASS_PORT: "):
-        from_environment(ClientSettings)

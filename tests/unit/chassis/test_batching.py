@@ -1,7 +1,6 @@
 """Micro-batching: who shares a forward pass, who is dropped, and what a failure costs."""
 
 import random
-import sys
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -142,19 +141,6 @@ def test_a_call_whose_deadline_has_passed_never_reaches_the_model(threads: Threa
     assert model.batches == [[0]]
 
 
-def test_an_item_that_the_model_chokes_on_fails_its_own_call_only(threads: ThreadPoolExecutor) -> None:
-    model = Doubling()
-    with batching(model, BatchLimits(16, 0.0)) as batcher:
-        held_up(batcher, model, threads)
-        bad = threads.submit(batcher, [1, -1])
-        good = threads.submit(batcher, [2, 3])
-        wait_until_pending(batcher, 4)
-        model.go.set()
-        assert good.result() == [4, 6]
-        with pytest.raises(ValueError, match="negative"):
-            bad.result()
-
-
 def test_a_model_that_gives_too_few_results_is_an_error_and_not_a_shift() -> None:
     batcher: MicroBatcher[int, int] = MicroBatcher(lambda items: items[:-1], BatchLimits(4, 0.0))
     with pytest.raises(RuntimeError, match="1 results for 2 items"):
@@ -172,19 +158,6 @@ def test_what_waits_at_the_end_is_refused_and_nothing_hangs(threads: ThreadPoolE
         waiting.result()
     with pytest.raises(NotReady):
         batcher([2])
-
-
-def test_a_model_that_gives_up_its_thread_fails_its_call_and_the_next_one_is_served() -> None:
-    def leaving(items: Sequence[int]) -> list[int]:
-        if items[0] < 0:
-            sys.exit(3)
-        return list(items)
-
-    batcher: MicroBatcher[int, int] = MicroBatcher(leaving, BatchLimits(4, 0.0))
-    with pytest.raises(RuntimeError, match="SystemExit"):
-        batcher([-1])
-    assert batcher([5]) == [5]
-    batcher.close()
 
 
 def test_a_failed_pass_lets_go_of_its_tensors_before_its_calls_are_tried_alone(

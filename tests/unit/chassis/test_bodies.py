@@ -208,10 +208,7 @@ async def test_a_whole_form_has_its_parts() -> None:
     "body",
     [
         PART + PHOTO,
-        PART + PHOTO[:-4],
         PART + PHOTO[:30],
-        PART + PHOTO + b"--XX",
-        PART,
         b"",
         PART.replace(b"XX", b"YY") + b"--YY--\r\n",
     ],

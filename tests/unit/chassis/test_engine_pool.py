@@ -7,7 +7,7 @@ import anyio
 import pytest
 
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
-from chassis.models.wanted import current_call, while_wanted
+from chassis.models.wanted import while_wanted
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
@@ -120,15 +120,6 @@ async def test_a_running_call_keeps_its_slot_after_its_caller_left(gate: Gate) -
     pool.close()
 
 
-async def test_a_caller_stops_waiting_at_its_deadline(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(workers=1, queue=1))
-    with pytest.raises(DeadlineExceeded):
-        await pool.run(lambda engine: engine.work("slow"), Deadline.after_ms(20))
-    gate.opened.set()
-    await settled(pool, 0)
-    pool.close()
-
-
 async def test_a_call_that_expired_in_the_queue_never_runs(gate: Gate) -> None:
     pool = EnginePool(gate, PoolSize(workers=1, queue=1))
     async with anyio.create_task_group() as group:
@@ -140,42 +131,6 @@ async def test_a_call_that_expired_in_the_queue_never_runs(gate: Gate) -> None:
     await settled(pool, 0)
     pool.close()
     assert gate.calls == ["running"]
-
-
-async def test_closing_drops_what_waits_and_finishes_what_runs(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(workers=1, queue=4))
-    deadline = Deadline.after_ms(PLENTY_MS)
-    async with anyio.create_task_group() as group:
-        group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
-        await entered(gate)
-        async with anyio.create_task_group() as waiting:
-            waiting.start_soon(pool.run, lambda engine: engine.work("waiting"), deadline)
-            await settled(pool, 2)
-            waiting.cancel_scope.cancel()
-        gate.opened.set()
-    await anyio.to_thread.run_sync(pool.close)
-    assert gate.calls == ["running"]
-
-
-async def test_work_can_tell_whether_its_caller_still_waits(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(1, 0))
-    seen: list[bool] = []
-
-    def work(engine: Gate) -> None:
-        call = current_call()
-        assert call is not None
-        seen.append(call.abandoned)
-        engine.work("slow")
-        seen.append(call.abandoned)
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(pool.run, work, Deadline.after_ms(PLENTY_MS))
-        await entered(gate)
-        group.cancel_scope.cancel()
-    gate.opened.set()
-    await settled(pool, 0)
-    pool.close()
-    assert seen == [False, True]
 
 
 async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> None:

@@ -137,12 +137,3 @@ async def test_a_name_that_nobody_knows_is_a_sentence() -> None:
         raise OSError("no such name")
 
     assert "leads nowhere" in await why("http://a.example/", PublicFetcher(resolve=unknown))
-
-
-async def test_bytes_of_a_public_host_are_returned(host: Host) -> None:
-    assert await fetcher().fetch(f"{host.url}/red.jpg") == picture("red")
-
-
-async def test_loopback_is_refused_by_default(host: Host) -> None:
-    assert "public internet" in await why(f"{host.url}/red.jpg", PublicFetcher())
-    assert not host.asked

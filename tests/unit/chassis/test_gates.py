@@ -15,6 +15,7 @@ from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.scope import scoped
+from tests.gates import entered
 
 pytestmark = pytest.mark.anyio
 
@@ -58,7 +59,7 @@ class Room:
         deadline = Deadline(visitor.deadline_ms / 1000, lambda: self.now)
         with visitor.scope:
             try:
-                async with self.gate.entered(deadline, visitor.weight):
+                async with entered(self.gate, deadline, visitor.weight):
                     visitor.inside = True
                     assert self.gate.in_use <= self.gate.capacity + 1e-6 or self.gate.inside == 1
                     self.entered.append(visitor)
@@ -190,9 +191,9 @@ async def test_who_could_not_finish_any_more_is_not_let_in() -> None:
 
 async def test_waiting_ends_at_the_deadline() -> None:
     gate = Gate("the card", 1, 5)
-    async with gate.entered(Deadline.after_ms(60_000)):
+    async with entered(gate, Deadline.after_ms(60_000)):
         with pytest.raises(DeadlineExceeded):
-            async with gate.entered(Deadline.after_ms(10)):
+            async with entered(gate, Deadline.after_ms(10)):
                 pytest.fail("there was no room")
         assert (gate.in_use, gate.waiting) == (1, 0)
 
@@ -245,13 +246,13 @@ async def test_a_place_that_is_held_too_long_is_given_to_the_next_once() -> None
     gate, hung = Gate("the card", 1, 5), anyio.Event()
 
     async def hang() -> None:
-        async with gate.entered(Deadline.after_ms(60_000), most_s=0):
+        async with entered(gate, Deadline.after_ms(60_000), most_s=0):
             await hung.wait()
 
     async with anyio.create_task_group() as group:
         group.start_soon(hang)
         await settled()
-        async with gate.entered(Deadline.after_ms(60_000)):
+        async with entered(gate, Deadline.after_ms(60_000)):
             hung.set()
             await settled()
             assert (gate.in_use, gate.inside) == (1, 1)
@@ -260,9 +261,9 @@ async def test_a_place_that_is_held_too_long_is_given_to_the_next_once() -> None
 
 async def test_who_leaves_in_time_leaves_no_timer_behind() -> None:
     gate = Gate("the card", 1, 5)
-    async with gate.entered(Deadline.after_ms(60_000), most_s=0):
+    async with entered(gate, Deadline.after_ms(60_000), most_s=0):
         pass
-    async with gate.entered(Deadline.after_ms(60_000)):
+    async with entered(gate, Deadline.after_ms(60_000)):
         await settled()
         assert gate.in_use == 1
 
@@ -271,7 +272,7 @@ async def test_who_leaves_in_time_leaves_no_timer_behind() -> None:
 async def test_a_weight_that_is_none_is_refused(weight: float) -> None:
     gate = Gate("the card", 1, 1)
     with pytest.raises(ValueError, match="weight"):
-        async with gate.entered(Deadline.after_ms(1_000), weight):
+        async with entered(gate, Deadline.after_ms(1_000), weight):
             pass
     assert gate.inside == 0
 

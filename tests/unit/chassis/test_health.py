@@ -90,7 +90,7 @@ async def test_a_service_is_ready_only_while_its_engine_really_works() -> None:
         third = await client.get("/health/ready")
         info = (await client.get("/info")).json()
     assert [reply.status_code for reply in (first, second, third)] == [200, 503, 200]
-    assert (info["service"], info["engine"]) == ("probe", "pocket")
+    assert (info["service"], info["engine"]) == ("probe", "builtin")
     assert engine.closed
 
 

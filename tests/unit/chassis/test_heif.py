@@ -55,14 +55,6 @@ def test_photos_of_phones_keep_their_colors_and_are_scaled(kind: str) -> None:
     assert decode_rgb(data).shape == (256, 512, 3)
 
 
-def test_a_photo_in_tiles_is_put_together() -> None:
-    data = pictures.encoded(pictures.scene(640, 448), "HEIF", quality=80, tile_size=128)
-    assert b"grid" in data
-    pixels = decode_rgb(data)
-    assert pixels.shape == (448, 640, 3)
-    assert pixels[200, 20, 0] > 190 < pixels[440, 630, 2]
-
-
 def test_the_exif_beside_a_turned_heic_does_not_turn_it_again() -> None:
     """Phones write both; the container's own turn is the one that holds (ISO/IEC 23008-12)."""
     exif = Image.Exif()
@@ -108,21 +100,6 @@ def test_hdr_looks_as_bright_as_it_was_meant(transfer: int, white: float) -> Non
     assert pixels[80] > 245
 
 
-def test_of_several_pictures_in_a_heic_the_primary_is_read() -> None:
-    other = Image.new("RGB", (120, 90), (0, 220, 0))
-    data = pictures.encoded(
-        other, "HEIF", save_all=True, append_images=[pictures.scene()], primary_index=1, quality=90
-    )
-    assert decode_rgb(data).shape == (64, 96, 3)
-
-
-def test_an_animated_avif_is_refused() -> None:
-    frames = [pictures.scene().rotate(90 * turn) for turn in range(3)]
-    data = pictures.encoded(frames[0], "AVIF", save_all=True, append_images=frames[1:])
-    with pytest.raises(UnsupportedImage, match="Animated"):
-        decode_rgb(data)
-
-
 @pytest.mark.parametrize("brand", [b"msf1", b"hevc", b"avis"])
 def test_sequences_are_refused_without_a_process(brand: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
@@ -146,17 +123,6 @@ def test_a_header_beyond_the_limits_is_refused_undecoded(kind: str) -> None:
         decode_rgb(pictures.encoded(Image.new("RGB", (1_400, 32)), kind))
 
 
-@pytest.mark.parametrize("promised", [(32, 32), (1_000, 1_000)])
-def test_a_header_that_lies_about_the_size(promised: tuple[int, int]) -> None:
-    """HEIC's decoder refuses it; AVIF's scales what is there to what was promised."""
-    lying = {
-        kind: patched(pictures.encoded(pictures.scene(), kind), b"ispe", 4, sized(*promised))
-        for kind in FORMATS
-    }
-    assert outcome(lying["HEIF"]) == "CorruptImage"
-    assert decode_rgb(lying["AVIF"]).shape == (promised[1], promised[0], 3)
-
-
 def test_a_decoder_that_never_ends_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(images, "PROGRAM", replace(images.PROGRAM, most_s=0.001))
     assert outcome(pictures.encoded(pictures.scene(), "AVIF")) == "CorruptImage"
@@ -178,13 +144,6 @@ def test_without_its_package_heic_is_refused_in_words(
     monkeypatch.setattr(pool, "_PATHS", (str(tmp_path), *pool._PATHS))
     with pytest.raises(UnsupportedImage, match="send a JPEG"):
         decode_rgb(data)
-
-
-@pytest.mark.parametrize("kind", FORMATS)
-def test_a_truncated_file_is_corrupt_or_whole(kind: str) -> None:
-    whole = pictures.noise(kind)
-    for length in (20, len(whole) // 2, len(whole) - 40):
-        assert outcome(whole[:length]) in ("CorruptImage", "UnsupportedImage"), length
 
 
 @pytest.mark.parametrize("kind", FORMATS)

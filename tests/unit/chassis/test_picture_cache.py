@@ -70,12 +70,6 @@ def test_what_cannot_be_fetched_is_asked_for_once_in_a_run(host: Host, tmp_path:
     assert host.asked["/gone"] == before + 2
 
 
-@pytest.mark.parametrize("path", ["/page", "/bomb", "/cut", "/red.gif"])
-def test_what_is_no_picture_does_not_enter_the_cache(host: Host, tmp_path: Path, path: str) -> None:
-    assert isinstance(cache(tmp_path).fetch([host.url + path])[host.url + path], str)
-    assert not list(tmp_path.rglob("*"))
-
-
 def test_many_are_fetched_and_each_is_told_of(host: Host, tmp_path: Path) -> None:
     told: list[int] = []
     urls = [f"{host.url}/{colour}.png" for colour in ("red", "blue", "green", "pink", "black", "white")]

@@ -301,14 +301,6 @@ async def test_whoever_is_refused_makes_no_room_for_the_next(share: float) -> No
         assert server.refused("overloaded") == 20
 
 
-async def test_one_address_has_a_share_of_the_connections() -> None:
-    settings = AppSettings(max_connections=8, max_share_per_address=0.25)
-    async with probe(settings) as server, AsyncExitStack() as opened:
-        streams = [await opened.enter_async_context(connection(server.url)) for _ in range(3)]
-        await is_closed(streams[0])
-        assert len(server.register) == 2
-
-
 async def test_no_header_lifts_the_hard_stop() -> None:
     async with probe(AppSettings(default_deadline_ms=300, hard_stop_ms=500)) as server:
         told = await server.client.get("/remaining", headers={headers.DEADLINE: "999999999"})

@@ -3,7 +3,7 @@
 import json
 import threading
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from http.server import BaseHTTPRequestHandler
 
 import pytest
@@ -42,7 +42,7 @@ def test_the_body_the_key_and_the_path_arrive() -> None:
         seen.append((request.path, request.headers["Authorization"], body))
         reply(200, b'{"data": [1]}')(request, body)
 
-    with server(handle) as url, RemoteServer(url + "/", "secret") as remote:
+    with server(handle) as url, closing(RemoteServer(url + "/", "secret")) as remote:
         assert remote.post("/v1/embeddings", {"input": ["a"]}) == {"data": [1]}
     assert seen == [("/v1/embeddings", "Bearer secret", {"input": ["a"]})]
 
@@ -51,7 +51,7 @@ def test_the_body_the_key_and_the_path_arrive() -> None:
 def test_a_busy_server_is_overloaded_and_says_when_to_come_back(status: int) -> None:
     with (
         server(reply(status, b"{}", Retry_After="7")) as url,
-        RemoteServer(url) as remote,
+        closing(RemoteServer(url)) as remote,
         pytest.raises(Overloaded) as caught,
     ):
         remote.post("/x", {})
@@ -63,7 +63,7 @@ def test_any_other_refusal_names_the_status_and_nothing_of_its_body(status: int)
     body = b'{"error": "/srv/weights is missing at 10.0.0.3"}'
     with (
         server(reply(status, body, Location="http://10.0.0.3/")) as url,
-        RemoteServer(url) as remote,
+        closing(RemoteServer(url)) as remote,
         pytest.raises(DependencyUnavailable, match=str(status)) as caught,
     ):
         remote.post("/x", {})
@@ -73,7 +73,7 @@ def test_any_other_refusal_names_the_status_and_nothing_of_its_body(status: int)
 def test_a_server_that_would_be_left_alone_for_ever_is_asked_again_within_the_hour() -> None:
     with (
         server(reply(503, b"{}", Retry_After="9" * 400)) as url,
-        RemoteServer(url) as remote,
+        closing(RemoteServer(url)) as remote,
         pytest.raises(Overloaded) as caught,
     ):
         remote.post("/x", {})
@@ -84,7 +84,7 @@ def test_a_server_that_would_be_left_alone_for_ever_is_asked_again_within_the_ho
 def test_a_reply_that_is_not_json_is_a_broken_one(body: bytes) -> None:
     with (
         server(reply(200, body)) as url,
-        RemoteServer(url) as remote,
+        closing(RemoteServer(url)) as remote,
         pytest.raises(DependencyUnavailable, match="another shape"),
     ):
         remote.post("/x", {})
@@ -93,7 +93,10 @@ def test_a_reply_that_is_not_json_is_a_broken_one(body: bytes) -> None:
 def test_nobody_at_the_address_is_an_unavailable_dependency() -> None:
     with server(reply(200, b"{}")) as url:
         pass
-    with RemoteServer(url) as remote, pytest.raises(DependencyUnavailable, match="cannot be reached"):
+    with (
+        closing(RemoteServer(url)) as remote,
+        pytest.raises(DependencyUnavailable, match="cannot be reached"),
+    ):
         remote.post("/x", {})
 
 
@@ -114,7 +117,7 @@ async def test_a_call_ends_when_its_caller_no_longer_waits_even_if_the_reply_dri
         finally:
             ended.set()
 
-    with server(drip) as url, RemoteServer(url) as remote:
+    with server(drip) as url, closing(RemoteServer(url)) as remote:
         pool = EnginePool(remote, PoolSize())
         with pytest.raises(DeadlineExceeded):
             await pool.run(call, Deadline.after_ms(200))

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
@@ -11,9 +12,10 @@ from fastapi import FastAPI
 from chassis.errors import DeadlineExceeded
 from chassis.http.app import create_app
 from chassis.resilience.deadlines import Deadline
-from chassis.resilience.single_flight import SharedCalls, SingleFlight
+from chassis.resilience.single_flight import SingleFlight
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
+from services.ocr.shared_calls import SharedCalls
 from tests.live import live
 from tests.unit.chassis.test_health import app_with
 
@@ -122,10 +124,10 @@ async def test_hammering_the_metrics_does_not_write_them_each_time(monkeypatch: 
     metrics, written = Metrics("probe"), 0
     exposition = metrics.exposition
 
-    def counted(accept: str = "") -> tuple[bytes, str]:
+    def counted(*arguments: Any) -> tuple[bytes, str]:
         nonlocal written
         written += 1
-        return exposition(accept)
+        return exposition(*arguments)
 
     monkeypatch.setattr(metrics, "exposition", counted)
     async with live(create_app("probe", AppSettings(), [], nothing_to_open, metrics)) as client:

@@ -43,19 +43,6 @@ def strict(certificate: Path) -> ssl.SSLContext:
     return context
 
 
-async def test_clients_that_know_the_certificate_are_served_and_others_refuse_it(tmp_path: Path) -> None:
-    async with secured(tmp_path) as (port, certificate, _):
-        async with httpx.AsyncClient(verify=strict(certificate)) as client:
-            replies = [
-                await client.post(f"https://{host}:{port}/length", content=b"12345")
-                for host in ("127.0.0.1", "localhost")
-            ]
-        async with httpx.AsyncClient() as stranger:
-            with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-                await stranger.get(f"https://127.0.0.1:{port}/health/live")
-    assert [reply.json() for reply in replies] == [{"bytes": 5}] * 2
-
-
 async def test_a_refused_body_still_gets_its_reply_over_tls(tmp_path: Path) -> None:
     """TLS has no half-closed connections."""
     settings = AppSettings(max_body_bytes=1_000)

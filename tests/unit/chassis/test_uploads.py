@@ -85,15 +85,6 @@ def test_a_body_that_stopped_growing_gives_way_to_one_that_comes(budget: UploadB
     assert budget.held_bytes == 4 * MIB
 
 
-def test_a_trickle_is_no_growth(budget: UploadBudget, clock: Clock) -> None:
-    upload, gave_up = open_one(budget, 4 * MIB)
-    for _ in range(30):
-        upload.receive(100, more=True)
-        clock.now += 0.1
-    open_one(budget, MIB)
-    assert gave_up == [True]
-
-
 def test_what_holds_much_and_grows_little_gives_way_before_a_slow_phone(clock: Clock) -> None:
     """Of two addresses, all that there is; each body is one step ahead of standing still."""
     budget = UploadBudget(256 * MIB, 0.5, clock=clock)

@@ -1,14 +1,18 @@
 """The commands ask and keys."""
 
+import tomllib
 from pathlib import Path
 
 import anyio
 import pytest
 from typer.testing import CliRunner
 
+from chassis.keys import ApiKey
 from clients.cli import app
+from clients.keys import app as keys
+from clients.keys import entry
 from contracts.answer import Citation, CitationKind, Reason, Route
-from gateway.clients.reading import read_request
+from gateway.clients.conversion import read_request
 from gateway.state import Query, ToRead
 from gateway.steps.conclusion import Outcome, refusal
 from loreglass_client import Answer, AsyncLoreglass
@@ -87,3 +91,35 @@ def test_pages_that_are_too_long_together_are_left_out_from_the_end() -> None:
     assert sum(len(each.text) + len(each.title) for each in asked.passages) <= MAX_CHARACTERS
     assert [each.title for each in asked.passages] == [page.title for page in pages[: len(asked.passages)]]
     assert len(asked.passages) > 5
+
+
+def test_new_key_is_printed_with_its_entry() -> None:
+    result = CliRunner().invoke(keys, ["new", "--tenant", "acme", "--priority", "standard"])
+    assert result.exit_code == 0
+    text, _, lines = result.stdout.partition("\n")
+    key = ApiKey.parse(text)
+    assert key is not None
+    assert text not in lines
+    (entry,) = tomllib.loads(lines)["key"]
+    assert entry == {"prefix": key.prefix, "sha256": key.sha256, "tenant": "acme", "priority": "standard"}
+
+
+@pytest.mark.parametrize("tenant", ["", 'a"b', "a\nb", "-a", "é", "a" * 65])
+def test_bad_tenant_name_is_refused(tenant: str) -> None:
+    result = CliRunner().invoke(keys, ["new", f"--tenant={tenant}"])
+    assert result.exit_code == 2
+    assert "lg_" not in result.stdout
+
+
+async def test_ask_sends_the_key_of_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    key, file = ApiKey.new(), tmp_path / "keys.toml"
+    file.write_text(entry(key, "acme", "interactive"))
+    (tmp_path / "photo.jpg").write_bytes(photo())
+    async with scripted_gateway(ScriptedPipeline(follow), keys=file) as url:
+        arguments = ["ask", str(tmp_path / "photo.jpg"), "what is this?", "--gateway", url]
+        refused = await anyio.to_thread.run_sync(CliRunner().invoke, app, arguments)
+        monkeypatch.setenv("LOREGLASS_API_KEY", key.text)
+        answered = await anyio.to_thread.run_sync(CliRunner().invoke, app, arguments)
+    assert refused.exit_code == 1
+    assert answered.exit_code == 0
+    assert "turn 1" in answered.stdout

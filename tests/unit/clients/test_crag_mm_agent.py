@@ -1,7 +1,7 @@
 """CRAG-MM's agent, called as the starter kit calls it."""
 
 import threading
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from io import BytesIO
@@ -10,15 +10,9 @@ from typing import Any
 import anyio.to_thread
 import pytest
 from PIL import Image
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route as Path
 from structlog.testing import capture_logs
 
-from chassis.errors import NotReady, Overloaded
-from chassis.http.problems import problem_response
-from chassis.http.serving import BoundApp, listen, running
+from chassis.errors import NotReady
 from clients.crag_mm import DONT_KNOW, LoreglassAgent, photo_of
 from clients.settings import AgentSettings
 from contracts.answer import Reason, Route
@@ -28,47 +22,6 @@ from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gatew
 
 pytestmark = pytest.mark.anyio
 
-Turns = Sequence[str]
-LONGEST = 6
-"""Words; the kit cuts at 75 tokens, which few answers reach."""
-
-
-def batches(talks: Sequence[Turns], size: int) -> Iterator[list[tuple[int, int]]]:
-    """(conversation, turn) pairs as the kit hands them over: turn by turn, never one before its history."""
-    for turn in range(max(map(len, talks))):
-        due = [(talk, turn) for talk in range(len(talks)) if turn < len(talks[talk])]
-        for start in range(0, len(due), size):
-            yield due[start : start + size]
-
-
-def kit_run(
-    agent: LoreglassAgent, talks: Sequence[Turns], images: Sequence[Image.Image]
-) -> dict[tuple[int, int], str]:
-    """The part of the kit's evaluation that calls agents, by its rules."""
-    said: dict[tuple[int, int], str] = {}
-    size = min(max(agent.get_batch_size(), 1), 16)
-    for batch in batches(talks, size):
-        histories: list[list[Mapping[str, str]]] = []
-        for talk, turn in batch:
-            history: list[Mapping[str, str]] = []
-            for earlier in range(turn):
-                answer = said.get((talk, earlier))
-                assert answer, "the kit stops where an earlier answer is empty"
-                history.append({"role": "user", "content": talks[talk][earlier]})
-                history.append({"role": "assistant", "content": answer})
-            histories.append(history)
-        queries = [talks[talk][turn] for talk, turn in batch]
-        answers = agent.batch_generate_response(queries, [images[talk] for talk, _ in batch], histories)
-        assert len(answers) == len(batch)
-        for unit, answer in zip(batch, answers, strict=True):
-            said[unit] = " ".join(answer.split()[:LONGEST])
-    return said
-
-
-ANSWER = {
-    **{"answer": "At last.", "abstained": False, "reason": "answered", "confidence": 0.9, "route": "rag"},
-    **{"trace_id": "t", "session_id": ""},
-}
 TEAL = Image.new("RGB", (64, 48), "teal")
 
 
@@ -96,33 +49,23 @@ async def gateway(
         yield url, pipeline
 
 
-async def run_kit(url: str, talks: Sequence[Turns], **changes: Any) -> dict[tuple[int, int], str]:
+async def answer(url: str, *queries: str, image: Image.Image | None = TEAL, **changes: Any) -> list[str]:
     agent = opened(url, **changes)
-    return await anyio.to_thread.run_sync(kit_run, agent, talks, [TEAL] * len(talks))
-
-
-async def answer(url: str, *queries: str, image: Image.Image | None = TEAL) -> list[str]:
-    agent = opened(url)
     ask = partial(agent.batch_generate_response, list(queries), [image] * len(queries), [])
     return await anyio.to_thread.run_sync(ask)
 
 
 async def test_each_turn_has_the_kits_history() -> None:
+    before = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "turn 1"}]
     async with gateway() as (url, pipeline):
-        said = await run_kit(url, [["a", "b", "c"], ["d"], ["e", "f"]], agent_concurrency=2)
-    assert said == {
-        (0, 0): "turn 1 of a after nothing",
-        (1, 0): "turn 1 of d after nothing",
-        (2, 0): "turn 1 of e after nothing",
-        (0, 1): "turn 2 of b after turn",
-        (2, 1): "turn 2 of f after turn",
-        (0, 2): "turn 3 of c after turn",
-    }
-    last = next(ask for ask in pipeline.asked if ask.question == "c")
-    assert [(turn.question, turn.answer) for turn in last.history] == [
-        ("a", "turn 1 of a after nothing"),
-        ("b", "turn 2 of b after turn"),
-    ]
+        agent = opened(url, agent_concurrency=2)
+        ask = partial(agent.batch_generate_response, ["b", "d"], [TEAL, TEAL], [before, []])
+        assert await anyio.to_thread.run_sync(ask) == [
+            "turn 2 of b after turn 1",
+            "turn 1 of d after nothing",
+        ]
+    asked = next(query for query in pipeline.asked if query.question == "b")
+    assert [(turn.question, turn.answer) for turn in asked.history] == [("a", "turn 1")]
 
 
 async def test_answers_keep_the_order_and_failures_are_dont_know() -> None:
@@ -134,41 +77,10 @@ async def test_answers_keep_the_order_and_failures_are_dont_know() -> None:
     assert [line["why"] for line in logs if line["event"] == "not_answered"] == ["not_ready"]
 
 
-@asynccontextmanager
-async def busy_gateway(retry_after_s: int, refusals: int) -> AsyncIterator[tuple[str, list[bytes]]]:
-    """Turns questions away so many times, then answers; and what it was sent."""
-    sent: list[bytes] = []
-
-    async def reply(request: Request) -> Response:
-        sent.append(await request.body())
-        if len(sent) <= refusals:
-            error = Overloaded(retry_after_s=retry_after_s)
-            return problem_response(error, None)
-        return JSONResponse({"loreglass": ANSWER})
-
-    app = Starlette(routes=[Path("/v1/chat/completions", reply, methods=["POST"])])
-    bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with running([bound]):
-        yield bound.url, sent
-
-
-async def test_overloaded_gateway_is_retried() -> None:
-    async with busy_gateway(1, refusals=2) as (url, sent):
-        assert await answer(url, "a") == ["At last."]
-    assert len(sent) == 3
-    assert len(set(sent)) == 1
-
-
-async def test_gateway_that_is_busy_too_long_is_not_waited_for() -> None:
-    async with busy_gateway(60, refusals=9) as (url, sent):
-        assert await answer(url, "a") == [DONT_KNOW]
-    assert len(sent) == 1
-
-
 async def test_settings_choose_the_pipeline() -> None:
     async with gateway(name="cot") as (url, _):
-        assert await run_kit(url, [["a"]], agent_pipeline="cot") == {(0, 0): "turn 1 of a after nothing"}
-        assert await run_kit(url, [["a"]]) == {(0, 0): DONT_KNOW}
+        assert await answer(url, "a", agent_pipeline="cot") == ["turn 1 of a after nothing"]
+        assert await answer(url, "a") == [DONT_KNOW]
 
 
 async def test_extra_arguments_of_a_newer_kit_are_ignored() -> None:

@@ -55,25 +55,6 @@ async def test_experiment_is_sent_in_every_form(anyio_backend: object) -> None:
     assert plain.explanation is None
 
 
-async def test_carried_conversation_is_read_like_a_session(anyio_backend: object) -> None:
-    async with connected() as (client, world):
-        first = await client.ask(QUESTION, PHOTO)
-        kept = await client.ask("How many pages?", session_id=first.session_id)
-        carried = await client.ask_in(
-            [(QUESTION, first.answer)], "How many pages?", PHOTO, "loreglass", 30_000
-        )
-        trace = await client.trace(carried.trace_id)
-    in_session, in_chat = world.reasoner.queries[1:]
-    assert [(turn.question, turn.answer) for turn in in_chat.history] == [
-        (turn.question, turn.answer) for turn in in_session.history
-    ]
-    assert in_chat.photo == in_session.photo
-    assert in_chat.photo_is_new is in_session.photo_is_new is False
-    assert carried.answer == kept.answer
-    assert carried.session_id == ""
-    assert trace.deadline_ms == 30_000
-
-
 # The command line
 
 

@@ -12,8 +12,6 @@ from contracts.answer import Reason, Route
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from loreglass_client import AsyncLoreglass, Retries
-from loreglass_client.errors import IdempotencyKeyReused
-from loreglass_client.models import Answer
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
 from tests.unit.clients.test_client import photo
 
@@ -87,26 +85,3 @@ async def test_ten_questions_whose_replies_are_lost_are_answered_once_each() -> 
     assert [answer.answer for answer in answers] == [f"answer {n}" for n in range(1, 11)]
     assert len(pipeline.asked) == 10
     assert network.carried >= 4
-
-
-async def test_a_stream_lost_before_its_first_event_tells_the_answer_that_there_already_is() -> None:
-    pipeline = numbered()
-    async with behind_a_bad_network(pipeline, cuts=1) as (client, _):
-        *_, last = [event async for event in client.stream("question", photo())]
-    assert isinstance(last, Answer)
-    assert last.answer == "answer 1"
-    assert len(pipeline.asked) == 1
-
-
-async def test_a_question_that_its_caller_names_is_the_same_question_in_the_next_program_too() -> None:
-    pipeline = numbered()
-    async with scripted_gateway(pipeline) as url:
-        answers = []
-        for _ in range(2):
-            async with AsyncLoreglass(url) as client:
-                answers.append(await client.ask("q", photo(), idempotency_key="outbox-7"))
-        async with AsyncLoreglass(url) as client:
-            with pytest.raises(IdempotencyKeyReused):
-                await client.ask("another", photo(), idempotency_key="outbox-7")
-    assert answers[0] == answers[1]
-    assert len(pipeline.asked) == 1

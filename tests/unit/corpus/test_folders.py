@@ -114,7 +114,7 @@ def test_metadata_names_what_a_camera_has_numbered(tmp_path: Path) -> None:
     outcomes = list(read_photos(tmp_path))
     assert [each.entity for each in outcomes if isinstance(each, PhotoRecord)] == ["The mill"]
     assert reasons(outcomes) == {
-        "IMG_0002.jpg": "Its name says not what it shows; rename it, or say it in metadata.jsonl."
+        "IMG_0002.jpg": "Its name does not say what it shows. Rename it, or add a line to metadata.jsonl."
     }
 
 
@@ -151,7 +151,7 @@ def test_a_bad_line_of_metadata_is_named_with_its_reason(
 
 
 def test_other_files_are_rejected_with_reason(tmp_path: Path) -> None:
-    write(tmp_path, "mill.jpg", "phone.HEIC", "phone.avif", "notes.txt")
+    write(tmp_path, "mill.jpg", "phone.HEIC", "phone.avif", "notes.txt", "film.mov")
     write(tmp_path, "empty.png", content=b"")
     with (tmp_path / "huge.jpg").open("wb") as stream:
         stream.truncate(LARGEST_PHOTO + 1)
@@ -160,7 +160,8 @@ def test_other_files_are_rejected_with_reason(tmp_path: Path) -> None:
     assert reasons(outcomes) == {
         "empty.png": "The photo is empty.",
         "huge.jpg": "The photo is larger than 30 MiB.",
-        "notes.txt": (
+        "notes.txt": "This is a page. Index it with: loreglass index pages",
+        "film.mov": (
             "Unsupported file type. Photos can be"
             " .avif, .bmp, .gif, .heic, .heif, .jfif, .jpe, .jpeg, .jpg, .png, .tif, .tiff, .webp."
         ),
@@ -229,7 +230,17 @@ def test_a_folder_that_cannot_be_listed_is_named(tmp_path: Path, monkeypatch: py
 
 
 def test_a_folder_gives_its_pages_and_names_all_other_files(tmp_path: Path) -> None:
-    write(tmp_path, "b.html", "a.md", "sub/c d.txt", "x.exe", "sub/y.doc", ".git/z.html", content=b"words")
+    write(
+        tmp_path,
+        "b.html",
+        "a.md",
+        "sub/c d.txt",
+        "x.exe",
+        "sub/y.doc",
+        "p.jpg",
+        ".git/z.html",
+        content=b"words",
+    )
     write(tmp_path, "none.htm", content=b" ")
     outcomes = list(read_pages(tmp_path))
     pages = [each for each in outcomes if isinstance(each, PageRecord)]
@@ -239,7 +250,8 @@ def test_a_folder_gives_its_pages_and_names_all_other_files(tmp_path: Path) -> N
     assert reasons(outcomes)["none.htm"] == "The file is empty."
     for name in ("x.exe", "sub/y.doc"):
         assert reasons(outcomes)[name].startswith("Unsupported file type. Pages can be .csv, ")
-    assert count_records(tmp_path) == len(outcomes) == 6
+    assert reasons(outcomes)["p.jpg"] == "This is a photo. Index it with: loreglass index images"
+    assert count_records(tmp_path) == len(outcomes) == 7
 
 
 def test_the_folder_of_a_saved_page_is_named_once(tmp_path: Path) -> None:

@@ -175,22 +175,11 @@ def one_too_many(body: Any) -> Any:
     return body | {"embeddings": {"float": [*body["embeddings"]["float"], body["embeddings"]["float"][-1]]}}
 
 
-def nothing(body: Any) -> Any:
-    """No vectors at all."""
-    return body | ({"data": []} if "data" in body else {"embeddings": {"float": []}})
-
-
 FAULTS: dict[str, Fault] = {
     "one vector too many": one_too_many,
-    "no vectors": nothing,
     "a number that is none": every_vector(lambda vector: [math.nan, *vector[1:]]),
-    "an infinite number": every_vector(lambda vector: [math.inf, *vector[1:]]),
     "words for numbers": every_vector(lambda vector: ["much"] * len(vector)),  # type: ignore[list-item]
-    "numbers in quotes": every_vector(lambda vector: [str(value) for value in vector]),  # type: ignore[misc]
     "a vector without a direction": every_vector(lambda vector: [0.0] * len(vector)),
     "a vector of another size": every_vector(lambda vector: vector[:-1]),
-    "an empty vector": every_vector(lambda _: []),
     "another shape": lambda _: {"vectors": []},
-    "a bare list": lambda _: [],
-    "a page": lambda _: Response("<html>Sign in</html>", media_type="text/html"),
 }

@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from services.image_search.engine import RGB, Floats
-from services.image_search.views import Frame, framed_views
+from services.image_search.engines.views import Frame, framed_views
 
 CELLS = 4
 SIZE = CELLS * CELLS * 3 + 1

@@ -11,9 +11,9 @@ from PIL import Image
 
 from contracts.cropper import CropReply
 from services.cropper.app import create_app
-from services.cropper.detection import Detection, Phrase, clipped, label_of, overlaps, without_doubles
-from services.cropper.engines.pocket import PocketCropper
-from services.cropper.geometry import ordered, overlap, rectified, target_size
+from services.cropper.engines.builtin import BuiltinCropper
+from services.cropper.engines.detection import Detection, Phrase, clipped, label_of, overlaps, without_doubles
+from services.cropper.engines.geometry import ordered, overlap, rectified, target_size
 from services.cropper.settings import CropperSettings
 from tests.live import live
 from tests.unit.services.cropper_scenes import card, scene
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize("seed", range(3))
 def test_a_card_seen_at_an_angle_is_the_best_region(seed: int) -> None:
     shown = scene(seed)
-    best = PocketCropper().crop(shown.photo, [], 6)[0]
+    best = BuiltinCropper().crop(shown.photo, [], 6)[0]
     assert best.kind == "quadrilateral"
     assert overlap(np.array(best.corners, np.float32), ordered(shown.corners)) >= 0.8
 
@@ -52,7 +52,7 @@ def test_several_things_come_at_once_without_near_doubles() -> None:
     photo = np.full((600, 900, 3), 40, np.uint8)
     photo[100:500, 80:380] = (220, 200, 60)
     photo[100:500, 520:820] = (60, 200, 220)
-    regions = PocketCropper().crop(photo, [], 6)
+    regions = BuiltinCropper().crop(photo, [], 6)
     quads = [np.array(region.corners, np.float32) for region in regions]
     truths = [
         ordered(np.array([[left, 100], [left + 300, 100], [left + 300, 500], [left, 500]]))
@@ -73,7 +73,7 @@ def noticeboard() -> npt.NDArray[np.uint8]:
 
 
 def test_lines_of_text_are_a_region() -> None:
-    regions = [region for region in PocketCropper().crop(noticeboard(), [], 6) if region.kind == "text"]
+    regions = [region for region in BuiltinCropper().crop(noticeboard(), [], 6) if region.kind == "text"]
     xs, ys = zip(*regions[0].corners, strict=True)
     assert min(xs) < 190
     assert max(xs) > 520
@@ -82,8 +82,8 @@ def test_lines_of_text_are_a_region() -> None:
 
 
 def test_a_label_prefers_regions_of_its_usual_kind() -> None:
-    plain = PocketCropper().crop(noticeboard(), [], 8)
-    asked = PocketCropper().crop(noticeboard(), ["text"], 8)
+    plain = BuiltinCropper().crop(noticeboard(), [], 8)
+    asked = BuiltinCropper().crop(noticeboard(), ["text"], 8)
     assert (plain[0].kind, plain[0].label) == ("quadrilateral", None)
     assert (asked[0].kind, asked[0].label) == ("text", "text")
 
@@ -94,7 +94,7 @@ def test_small_regions_and_those_at_the_edge_are_flagged() -> None:
     photo[300:560, 0:300] = (230, 40, 40)
     flags = {
         (region.small, region.touches_edge)
-        for region in PocketCropper().crop(photo, [], 8)
+        for region in BuiltinCropper().crop(photo, [], 8)
         if region.kind == "quadrilateral"
     }
     assert (True, False) in flags
@@ -104,18 +104,18 @@ def test_small_regions_and_those_at_the_edge_are_flagged() -> None:
 @pytest.mark.parametrize("shape", [(1, 1), (1, 400), (400, 1), (16, 16), (17, 640)])
 def test_tiny_and_narrow_pictures_do_not_fail(shape: tuple[int, int]) -> None:
     photo = np.random.default_rng(0).integers(0, 256, (*shape, 3), dtype=np.uint8)
-    assert isinstance(PocketCropper().crop(photo, ["book"], 4), list)
+    assert isinstance(BuiltinCropper().crop(photo, ["book"], 4), list)
 
 
 @pytest.mark.parametrize("level", [0, 128, 255])
 def test_an_empty_picture_has_no_region(level: int) -> None:
-    assert PocketCropper().crop(np.full((480, 640, 3), level, np.uint8), [], 4) == []
+    assert BuiltinCropper().crop(np.full((480, 640, 3), level, np.uint8), [], 4) == []
 
 
 def test_crops_are_at_most_1024_pixels_a_side() -> None:
     photo = np.full((2600, 2000, 3), 30, np.uint8)
     photo[200:2400, 200:1800] = 220
-    assert max(PocketCropper().crop(photo, [], 1)[0].crop.shape[:2]) == 1024
+    assert max(BuiltinCropper().crop(photo, [], 1)[0].crop.shape[:2]) == 1024
 
 
 CAR, RED_CAR = Phrase("car", 1, 3), Phrase("red car", 3, 6)

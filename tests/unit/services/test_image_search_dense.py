@@ -13,9 +13,9 @@ from chassis.errors import CollectionConflict, CollectionNotFound
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.image_search.engine import RGB, KnownThing
-from services.image_search.engines.dense import DenseImageSearch, DenseOptions
-from services.image_search.engines.pocket import PocketImageSearch
-from services.image_search.views import Fit, Frame, centres_first, framed_views, square_views
+from services.image_search.engines.builtin import BuiltinImageSearch
+from services.image_search.engines.dense import DenseImageSearch
+from services.image_search.engines.views import Fit, Frame, centres_first, framed_views, square_views
 from tests.unit.services.image_encoders import PAINTS, SIZE, ColourEncoder, painted
 from tests.unit.services.sample_pictures import picture
 
@@ -116,16 +116,6 @@ def test_a_search_that_nobody_wants_any_more_ends_with_what_it_has(engine: Dense
     assert engine.search([POSTER], 1, "images-1", lambda: False) == []
 
 
-def test_probability_rises_with_the_cosine(store: VectorStore) -> None:
-    engine = DenseImageSearch(store, ColourEncoder(), DenseOptions(midpoint=1.0, slope=9))
-    store.create("images-1", engine.schema)
-    engine.index("images-1", [known("Fair", POSTER)])
-    (same,) = engine.search([POSTER], 1, "images-1", always)
-    (other,) = engine.search([BOOK], 1, "images-1", always)
-    assert same.probability == pytest.approx(0.5, abs=1e-4)
-    assert other.probability < same.probability
-
-
 def test_embeddings_are_of_the_centre(engine: DenseImageSearch) -> None:
     tall = np.concatenate([BOOK[:150, :150], POSTER[:150, :150], BOOK[:150, :150]])
     vectors = engine.embed([tall, POSTER[:150, :150]])
@@ -134,17 +124,11 @@ def test_embeddings_are_of_the_centre(engine: DenseImageSearch) -> None:
     assert engine.embed([]).shape == (0, SIZE)
 
 
-def test_the_probe_encodes_and_reaches_the_store(store: VectorStore) -> None:
-    encoder = ColourEncoder()
-    DenseImageSearch(store, encoder).probe()
-    assert encoder.passes == [1]
-
-
 def test_a_collection_of_another_model_is_refused_not_searched(
     store: VectorStore, engine: DenseImageSearch, tmp_path: Path
 ) -> None:
     other = DenseImageSearch(store, ColourEncoder("a model of the same size"))
-    pocket = PocketImageSearch(store, tmp_path / "features")
+    pocket = BuiltinImageSearch(store, tmp_path / "features")
     for stranger in (other, pocket):
         with pytest.raises(CollectionConflict):
             stranger.search([POSTER], 5, "images-1", always)
@@ -179,11 +163,6 @@ def test_a_long_photo_is_seen_at_its_centre_and_at_both_ends(height: int, width:
 def test_a_photo_that_nearly_fits_is_seen_once(height: int, width: int) -> None:
     assert len(framed_views(photo(height, width), FRAME)) == 1
     assert len(square_views(photo(height, width), 300)) == 1
-
-
-def test_what_counts_as_long_is_a_setting() -> None:
-    assert len(framed_views(photo(200, 100), FRAME, ends_above=2)) == 1
-    assert len(framed_views(photo(120, 100), FRAME, ends_above=1.1)) == 3
 
 
 @given(height=SIDES, width=SIDES, fit=st.sampled_from(Fit))

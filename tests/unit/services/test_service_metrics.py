@@ -1,7 +1,6 @@
 """Services that run: metrics, readiness, and stores that break."""
 
 import json
-import os
 import uuid
 from collections.abc import Callable
 from importlib import import_module
@@ -140,20 +139,3 @@ async def test_a_full_disk_is_a_507_with_what_to_do_and_searches_go_on(
         ready = await client.get("/health/ready")
     assert ready.status_code == 200
     assert "nothing is indexed with less" in ready.json()["checks"]["engine"]
-
-
-async def test_a_version_that_does_not_open_is_named_with_what_to_do(tmp_path: Path) -> None:
-    settings = TextSearchSettings(port=0, data_dir=tmp_path)
-    async with live(create_app(settings)) as client:
-        await publish_version(client, "pages-1", "lighthouse", "pages-previous")
-        await publish_version(client, "pages-2", "harbour", "pages")
-    os.truncate(tmp_path / "collections" / "pages-2" / "schema.json", 0)
-    async with live(create_app(settings)) as client:
-        ready = await client.get("/health/ready")
-        refused = await client.post("/v1/text-search", json={"queries": ["harbour"], "collection": "pages"})
-        await client.post("/v1/aliases", json={"alias": "pages", "collection": "pages-1"})
-        assert await search(client, "lighthouse") == ["lighthouse"]
-    assert refused.status_code == 503
-    for said in (refused.json()["detail"], ready.json()["checks"]["engine"]):
-        assert "'pages-2' cannot be opened" in said
-        assert "loreglass index rollback" in said

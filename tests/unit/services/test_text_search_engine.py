@@ -1,21 +1,22 @@
-"""The builtin text search, and the terms of a text."""
+"""The builtin text search, the terms of a text, and the service over HTTP."""
 
 import threading
 import uuid
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from chassis.errors import CollectionNotFound
 from chassis.vectors.edge import EdgeStore
+from services.text_search.app import create_app
 from services.text_search.engine import Candidate, Passage
-from services.text_search.engines.pocket import PocketTextSearch
+from services.text_search.engines.bm25 import Bm25TextSearch
 from services.text_search.pages import fuse
+from services.text_search.settings import TextSearchSettings
 from services.text_search.terms import Analyzer
+from tests.live import live
 
 
 def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
@@ -24,8 +25,8 @@ def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Pas
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[PocketTextSearch]:
-    opened = PocketTextSearch(EdgeStore(tmp_path))
+def engine(tmp_path: Path) -> Iterator[Bm25TextSearch]:
+    opened = Bm25TextSearch(EdgeStore(tmp_path))
     opened.store.create("v1", opened.schema)
     yield opened
     opened.store.close()
@@ -37,24 +38,18 @@ PAGES = passage("It runs to 312 pages and was printed in Oslo.", title="The Salt
 MENU = passage("The soup of the day costs 6.50 euros.", title="Café Nord menu")
 
 
-def test_the_passage_that_speaks_of_it_comes_first(engine: PocketTextSearch) -> None:
+def test_the_passage_that_speaks_of_it_comes_first(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["Who wrote The Salt Road?"], 3, "v1")[0].passage == AUTHOR
     assert engine.search(["How much is the soup?"], 3, "v1")[0].passage == MENU
 
 
-def test_a_title_makes_up_for_a_passage_that_says_it(engine: PocketTextSearch) -> None:
+def test_a_title_makes_up_for_a_passage_that_says_it(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["How many pages has The Salt Road?"], 3, "v1")[0].passage == PAGES
 
 
-def test_a_rare_word_weighs_more_than_a_common_one(engine: PocketTextSearch) -> None:
-    common = [passage(f"A museum of things, number {number}.") for number in range(20)]
-    engine.index("v1", [*common, passage("A collection of thimbles.")])
-    assert "thimbles" in engine.search(["museum thimble"], 1, "v1")[0].passage.text
-
-
-def test_depth_limits_pages(engine: PocketTextSearch) -> None:
+def test_depth_limits_pages(engine: Bm25TextSearch) -> None:
     url = "https://pages.example/long"
     long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
     others = [passage(f"A harbour, long forgotten, number {number}, far away.") for number in range(9)]
@@ -64,7 +59,7 @@ def test_depth_limits_pages(engine: PocketTextSearch) -> None:
     assert len(engine.search([*query, "forgotten"], 6, "v1", 3)) == 4
 
 
-def test_a_page_is_named_once_by_its_best_passage(engine: PocketTextSearch) -> None:
+def test_a_page_is_named_once_by_its_best_passage(engine: Bm25TextSearch) -> None:
     url = "https://pages.example/long"
     parts = [passage(f"The lighthouse, part {number}.", url, position=number) for number in range(12)]
     engine.index("v1", [*parts[:11], passage("The lighthouse was lit in 1911.", url, position=12), AUTHOR])
@@ -72,7 +67,7 @@ def test_a_page_is_named_once_by_its_best_passage(engine: PocketTextSearch) -> N
     assert sorted(hit.passage.text for hit in hits) == [AUTHOR.text, "The lighthouse was lit in 1911."]
 
 
-def test_each_hit_says_which_sub_queries_found_it(engine: PocketTextSearch) -> None:
+def test_each_hit_says_which_sub_queries_found_it(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, MENU])
     hits = engine.search(["harbour of Lindvik", "written by Mira Holm", "Lindvik"], 5, "v1")
     assert {hit.passage.title: hit.query_indexes for hit in hits} == {
@@ -82,19 +77,12 @@ def test_each_hit_says_which_sub_queries_found_it(engine: PocketTextSearch) -> N
     assert hits[0].passage == HARBOUR
 
 
-def test_a_question_without_words_finds_nothing(engine: PocketTextSearch) -> None:
+def test_a_question_without_words_finds_nothing(engine: Bm25TextSearch) -> None:
     engine.index("v1", [HARBOUR])
     assert engine.search(["?!"], 5, "v1") == []
 
 
-def test_a_collection_that_is_not_there_is_named_as_such(engine: PocketTextSearch) -> None:
-    with pytest.raises(CollectionNotFound):
-        engine.search(["harbour"], 5, "nowhere")
-    with pytest.raises(CollectionNotFound):
-        engine.index("nowhere", [HARBOUR])
-
-
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: PocketTextSearch) -> None:
+def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: Bm25TextSearch) -> None:
     wordless = passage("…", "https://pages.example/empty")
     nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
     halved = Passage(AUTHOR.id, "https://pages.example/\ud83d", "", "Half a \ud83d face.", 0)
@@ -102,7 +90,7 @@ def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: PocketTe
     assert [hit.passage for hit in engine.search(["harbour", "seven"], 5, "v1")] == [HARBOUR]
 
 
-def test_an_edited_page_never_answers_with_its_old_text(engine: PocketTextSearch) -> None:
+def test_an_edited_page_never_answers_with_its_old_text(engine: Bm25TextSearch) -> None:
     url = "https://pages.example/shop"
     engine.index(
         "v1", [passage("Open until six.", url), passage("Closed on Monday.", url, position=1), AUTHOR]
@@ -110,12 +98,6 @@ def test_an_edited_page_never_answers_with_its_old_text(engine: PocketTextSearch
     engine.index("v1", [passage("Open until nine.", url)])
     hits = engine.search(["open until", "closed on Monday", "Salt Road"], 10, "v1")
     assert sorted(hit.passage.text for hit in hits) == ["Open until nine.", AUTHOR.text]
-
-
-def test_the_date_of_a_page_comes_back(engine: PocketTextSearch) -> None:
-    dated = Passage(HARBOUR.id, HARBOUR.url, "", HARBOUR.text, 0, datetime(2024, 5, 1, tzinfo=UTC))
-    engine.index("v1", [dated])
-    assert engine.search(["harbour"], 1, "v1")[0].passage == dated
 
 
 def test_fused_scores_follow_reciprocal_ranks() -> None:
@@ -173,14 +155,6 @@ def test_text_without_words_has_no_terms() -> None:
     assert Analyzer().terms("… !! — ?") == []
 
 
-@given(st.text(max_size=300))
-def test_any_text_is_cut_the_same_way_twice(text: str) -> None:
-    analyzer = Analyzer()
-    terms = analyzer.terms(text)
-    assert terms == analyzer.terms(text)
-    assert all(terms)
-
-
 def test_threads_that_share_an_analyzer_get_the_stems_of_one_alone() -> None:
     words = [f"running{'x' * (number % 7)}s houses ponies{number} generalizations" for number in range(300)]
     expected = [Analyzer().terms(text) for text in words]
@@ -195,3 +169,107 @@ def test_threads_that_share_an_analyzer_get_the_stems_of_one_alone() -> None:
     for thread in threads:
         thread.join()
     assert found == [expected] * 4
+
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> TextSearchSettings:
+    return TextSearchSettings(port=0, data_dir=tmp_path / "vectors")
+
+
+def chunk(text: str, **fields: Any) -> dict[str, Any]:
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text, **fields}
+
+
+async def publish(client: httpx.AsyncClient, version: str, chunks: list[dict[str, Any]]) -> None:
+    assert (await client.post("/v1/collections", json={"name": version})).status_code == 200
+    reply = await client.put(f"/v1/collections/{version}/chunks", json={"chunks": chunks})
+    assert reply.json() == {"indexed": len(chunks), "rejected": {}}
+    await client.post("/v1/aliases", json={"alias": "pages", "collection": version})
+
+
+async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: TextSearchSettings) -> None:
+    written = chunk("The lamp was lit in 1911.", title="Lighthouse", last_modified="2024-05-01T00:00:00Z")
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [written])
+        reply = await client.post("/v1/text-search", json={"queries": ["When was the lamp lit?"]})
+    assert reply.json() == {
+        "hits": [
+            {
+                "id": written["id"],
+                "url": written["url"],
+                "title": "Lighthouse",
+                "snippet": written["text"],
+                "last_modified": "2024-05-01T00:00:00Z",
+                "score": pytest.approx(1 / 61),
+                "query_indexes": [0],
+                "sections": [],
+            }
+        ],
+        "collection": "pages",
+    }
+
+
+async def test_pages_are_read_whole_in_their_order(settings: TextSearchSettings) -> None:
+    first, second = ("https://pages.example/a", "https://pages.example/b")
+    parts = [chunk(f"Part {number}.", url=first, position=number) for number in (2, 0, 1)]
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [*parts, chunk("Another page.", url=second)])
+        asked = {"addresses": [second, first, "https://pages.example/none"], "k": 3}
+        reply = await client.post("/v1/text-search/pages", json=asked)
+    assert [hit["snippet"] for hit in reply.json()["hits"]] == ["Another page.", "Part 0.", "Part 1."]
+
+
+async def test_searches_use_the_published_version(settings: TextSearchSettings) -> None:
+    async def texts() -> list[str]:
+        reply = await client.post("/v1/text-search", json={"queries": ["harbour"]})
+        return [hit["snippet"] for hit in reply.json()["hits"]]
+
+    async with live(create_app(settings)) as client:
+        await publish(client, "pages-1", [chunk("The old harbour.")])
+        await client.post("/v1/collections", json={"name": "pages-2", "base": "pages"})
+        await client.put("/v1/collections/pages-2/chunks", json={"chunks": [chunk("The new harbour.")]})
+        assert await texts() == ["The old harbour."]
+        await client.post("/v1/aliases", json={"alias": "pages", "collection": "pages-2"})
+        assert sorted(await texts()) == ["The new harbour.", "The old harbour."]
+
+
+async def test_versions_are_listed_and_old_ones_dropped(settings: TextSearchSettings) -> None:
+    async with live(create_app(settings)) as client:
+        for version in ["pages-1", "pages-2"]:
+            await publish(client, version, [chunk(version)])
+        listed = (await client.get("/v1/collections")).json()
+        refused = await client.delete("/v1/collections/pages-2")
+        dropped = await client.delete("/v1/collections/pages-1")
+    assert listed["collections"] == [
+        {"name": "pages-1", "points": 1, "aliases": [], "finished": [], "fault": ""},
+        {"name": "pages-2", "points": 1, "aliases": ["pages"], "finished": [], "fault": ""},
+    ]
+    assert (refused.status_code, dropped.status_code) == (409, 200)
+    assert [each["name"] for each in dropped.json()["collections"]] == ["pages-2"]
+
+
+async def test_invalid_requests_are_refused(settings: TextSearchSettings) -> None:
+    search, chunks, missing, invalid = (
+        "/v1/text-search", "/v1/collections/none/chunks", "collection_not_found", "invalid_request",
+    )  # fmt: skip
+    cases: list[tuple[str, str, Any, str]] = [
+        ("POST", search, {"queries": ["harbour"]}, missing),
+        ("POST", search, {"queries": ["x"], "collection": "../x"}, missing),
+        ("POST", search, {"queries": []}, invalid),
+        ("POST", search, {"queries": ["x"], "k": 0}, invalid),
+        ("PUT", chunks, {"chunks": [chunk("x")]}, missing),
+        ("PUT", chunks, {"chunks": []}, invalid),
+        ("POST", "/v1/collections", {"name": "No"}, invalid),
+        ("POST", "/v1/collections/none/missing", {"ids": ["7"]}, invalid),
+        ("POST", "/v1/collections", {"name": "a", "base": "none"}, missing),
+        ("POST", "/v1/aliases", {"alias": "pages", "collection": "none"}, missing),
+        ("DELETE", "/v1/collections/none", None, missing),
+    ]
+    async with live(create_app(settings)) as client:
+        for method, path, body, kind in cases:
+            reply = await client.request(method, path, json=body)
+            assert reply.json()["type"] == f"urn:loreglass:problem:{kind}", (path, body)

@@ -13,8 +13,8 @@ from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.text_search.encoding import Vector
 from services.text_search.engine import Passage
-from services.text_search.engines.hybrid import HybridOptions, HybridTextSearch
-from services.text_search.engines.pocket import PocketTextSearch
+from services.text_search.engines.bm25 import Bm25TextSearch
+from services.text_search.engines.hybrid import HybridTextSearch
 
 TOPICS = [
     {"wrote", "author", "pen", "novelist", "writer"},
@@ -82,25 +82,12 @@ def engine(store: VectorStore, encoder: TopicEncoder) -> HybridTextSearch:
 def test_a_passage_that_shares_no_word_with_the_question_is_found(engine: HybridTextSearch) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["which novelist?"], 1, "v1")[0].passage == PEN
-    assert PocketTextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
+    assert Bm25TextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
 
 
 def test_a_word_that_the_encoder_does_not_know_still_counts(engine: HybridTextSearch) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["XR200"], 1, "v1")[0].passage == SOUP
-
-
-def test_a_passage_that_both_find_comes_before_what_one_finds(engine: HybridTextSearch) -> None:
-    by_name = passage("The Salt Road is on sale in Lindvik.")
-    by_topic = passage("The novelist lives alone.")
-    engine.index("v1", [by_name, by_topic, PEN, SHIPS])
-    assert engine.search(["author of The Salt Road"], 3, "v1")[0].passage == PEN
-
-
-def test_a_title_says_what_its_passage_is_about(engine: HybridTextSearch) -> None:
-    titled = passage("It was opened in 1911.", title="Harbour")
-    engine.index("v1", [titled, passage("It was opened in 1912.", title="Museum")])
-    assert engine.search(["where do ships lie?"], 1, "v1")[0].passage == titled
 
 
 def test_sub_queries_are_encoded_together(engine: HybridTextSearch, encoder: TopicEncoder) -> None:
@@ -123,13 +110,6 @@ def test_half_characters_in_a_question_do_not_reach_the_model(
     assert encoder.asked == [["which ? novelist?"]]
 
 
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: HybridTextSearch) -> None:
-    wordless = passage("…", "https://pages.example/empty")
-    nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
-    assert set(engine.index("v1", [wordless, nameless, PEN])) == {wordless.id, "7"}
-    assert [info.points for info in engine.store.collections()] == [1]
-
-
 def test_nothing_is_written_or_lost_when_the_encoder_fails(
     engine: HybridTextSearch, encoder: TopicEncoder
 ) -> None:
@@ -146,31 +126,16 @@ def test_an_index_with_both_can_be_read_by_either_alone(
     engine: HybridTextSearch, encoder: TopicEncoder
 ) -> None:
     engine.index("v1", EVERYTHING)
-    dense = HybridTextSearch(engine.store, encoder, options=HybridOptions(terms=False))
+    dense = HybridTextSearch(engine.store, encoder, terms=False)
     assert dense.search(["which novelist?"], 1, "v1")[0].passage == PEN
-    assert PocketTextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
-    for part in (dense, PocketTextSearch(engine.store)):
+    assert Bm25TextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
+    for part in (dense, Bm25TextSearch(engine.store)):
         with pytest.raises(CollectionConflict):
             part.index("v1", [SHIPS])
 
 
-def test_another_model_cannot_read_or_write_the_index(engine: HybridTextSearch) -> None:
-    other = HybridTextSearch(engine.store, TopicEncoder("other topics"))
-    with pytest.raises(CollectionConflict, match="made with topics, this service runs other topics"):
-        other.search(["harbour"], 1, "v1")
-    with pytest.raises(CollectionConflict):
-        other.index("v1", EVERYTHING)
-
-
-def test_the_probe_fails_with_the_encoder(engine: HybridTextSearch, encoder: TopicEncoder) -> None:
-    engine.probe()
-    encoder.works = False
-    with pytest.raises(DependencyUnavailable):
-        engine.probe()
-
-
 def test_builtin_encoder_finds_paraphrases(store: VectorStore) -> None:
-    engine = HybridTextSearch(store, shared_sentence_encoder(), options=HybridOptions(rank_constant=1))
+    engine = HybridTextSearch(store, shared_sentence_encoder(), rank_constant=1)
     store.create("v1", engine.schema)
     passages = [
         passage("Its weight is 1.2 kg when empty.", "https://a.example/kettle", "Kettle"),

@@ -1,6 +1,5 @@
 """Fake embedding servers as strict as the real ones."""
 
-import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -57,7 +56,7 @@ class EmbeddingServer:
         if self.reply is not None:
             return JSONResponse(self.reply)
         entries = [
-            {"object": "embedding", "index": place, "embedding": _written(vector, body["encoding_format"])}
+            {"object": "embedding", "index": place, "embedding": list(vector)}
             for place, vector in enumerate(map(word_vector, body["input"]))
         ]
         if self.shape is Shape.INFINITY:
@@ -85,8 +84,8 @@ class EmbeddingServer:
             return 422, "batch size > maximum allowed batch size 32"
         if any(_tokens(text) > 512 for text in texts):
             return 413 if self.shape is Shape.TEI else 400, "maximum context length is 512 tokens"
-        if body.get("encoding_format") not in {"float", "base64"}:
-            return 422, "encoding_format must be float or base64"
+        if body.get("encoding_format") != "float":
+            return 422, "encoding_format must be float"
         return None
 
 
@@ -97,12 +96,6 @@ def word_vector(text: str) -> Sequence[float]:
         seed = int.from_bytes(hashlib.blake2b(word.encode(), digest_size=4).digest(), "little")
         total += np.random.default_rng(seed).normal(size=SIZE)
     return [float(value) for value in total.astype(np.float32)]
-
-
-def _written(vector: Sequence[float], encoding: str) -> list[float] | str:
-    if encoding == "float":
-        return list(vector)
-    return base64.b64encode(np.asarray(vector, "<f4").tobytes()).decode()
 
 
 def _tokens(text: str) -> int:

@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chassis.fitting import held_out
-from gateway.steps.routing import SearchRouter
-from gateway.steps.routing.artefact import RouterArtefact
+from gateway.steps.routing import RouterArtefact, SearchRouter
 from training.config import WrongConfig, dump_config
 from training.heads.calibration import aurc, calibration_error, reliability, risks
+from training.heads.fitting import held_out
 from training.heads.search_router import ARTEFACT, artefact_of, problem_of, read_drafts, train_search_router
 from training.heads.settings import SearchRouterConfig
 from training.runs import SUMMARY, RunFolder

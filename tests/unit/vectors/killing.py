@@ -1,10 +1,9 @@
 """An indexing that is stopped at every write, and what a restart finds.
 
-`python -m tests.unit.vectors.killing` stops at each fsync, rename, removal and opening for writing, then by
-SIGKILL at seeded moments of Edge's own writes, and prints a table; `--every 1 --kills 50` is the long form.
+`python -m tests.unit.vectors.killing [EVERY [KILLS]]` stops at each (or each EVERY-th) fsync, rename, removal
+and opening for writing, then by SIGKILL at seeded moments of Edge's own writes, and prints a table.
 """
 
-import argparse
 import builtins
 import os
 import random
@@ -14,13 +13,13 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.files import copy_folder
-from tests.unit.vectors.test_broken_state import SCHEMA, found, points
+from tests.unit.vectors.test_edge_store import SCHEMA, found, points
 
 STOPPED = 77
 PUBLISHED, NEW = 20, 30
@@ -154,19 +153,15 @@ def run(work: Path, every: int, kills: int, seed: int = 18) -> Counter[str]:
     return outcomes
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(every: str = "1", kills: str = "50") -> int:
     """Print how the cases ended; 1 where something was lost."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--every", type=int, default=1)
-    parser.add_argument("--kills", type=int, default=50)
-    chosen = parser.parse_args(arguments)
     memory = "/dev/shm"
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as folder:
-        outcomes = run(Path(folder), chosen.every, chosen.kills)
+        outcomes = run(Path(folder), int(every), int(kills))
     for outcome, count in sorted(outcomes.items()):
         sys.stdout.write(f"{count:6,}  {outcome}\n")
     return int(any("NOT" in outcome for outcome in outcomes))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

@@ -34,33 +34,6 @@ SCHEMA = CollectionSchema(dense={"look": 4})
 POINT = StoredPoint("00000000-0000-0000-0000-000000000001", {"look": (1.0, 0.0, 0.0, 0.0)}, {})
 
 
-def test_who_asks_for_what_is_under_way_does_not_start_it_again() -> None:
-    building, going_on, begun = Building(wait_s=0.0), threading.Event(), []
-
-    def work() -> None:
-        begun.append(1)
-        going_on.wait()
-
-    for _ in range(3):
-        assert not building.wait_for("v1", work)
-    going_on.set()
-    building.close()
-    assert begun == [1]
-
-
-def test_what_went_wrong_while_building_is_told_and_can_be_tried_again() -> None:
-    building, outcomes = Building(), iter([OSError("no disk"), None])
-
-    def work() -> None:
-        if (error := next(outcomes)) is not None:
-            raise error
-
-    with pytest.raises(OSError, match="no disk"):
-        building.wait_for("v1", work)
-    assert building.wait_for("v1", work)
-    building.close()
-
-
 def test_readers_see_the_version_before_until_the_index_is_built(tmp_path: Path) -> None:
     going_on = threading.Event()
     building = Building(wait_s=0.0)
@@ -156,26 +129,6 @@ def test_an_index_that_cannot_be_built_is_an_error_and_loses_nothing(
     store.close()
 
 
-def test_a_shard_that_cannot_be_opened_after_its_build_is_tried_again_and_the_store_still_closes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def moved(folder: Path, stopping: threading.Event) -> None:
-        folder.rename(folder.with_name("elsewhere"))
-
-    store = EdgeStore(tmp_path)
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [POINT])
-    with monkeypatch.context() as patched:
-        patched.setattr(versions, "build_graph", moved)
-        with pytest.raises(Exception, match="does not exist"):
-            store.build("v1")
-    shard = tmp_path / "collections" / "v1" / "shard"
-    shard.with_name("elsewhere").rename(shard)
-    assert store.missing("v1", [POINT.id]) == []
-    store.close()
-    EdgeStore(tmp_path).close()
-
-
 def test_while_a_version_is_built_it_cannot_be_dropped_and_readers_are_led_back_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,17 +156,6 @@ def test_while_a_version_is_built_it_cannot_be_dropped_and_readers_are_led_back_
     store.publish("images", "v1")
     assert len(store.search("images", "look", (1.0, 0.0, 0.0, 0.0), 1)) == 1
     going_on.set()
-    store.close()
-
-
-def test_a_search_of_a_shard_that_was_closed_for_its_build_is_told_to_wait(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    store.create("v1", SCHEMA)
-    version = store._opened("v1")
-    version.shard.close()
-    with pytest.raises(DependencyUnavailable, match="still being built"):
-        store.search("v1", "look", (1.0, 0.0, 0.0, 0.0), 1)
-    store._versions.let_go(version)
     store.close()
 
 

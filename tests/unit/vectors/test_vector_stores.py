@@ -23,7 +23,6 @@ from chassis.vectors.port import (
     recall,
 )
 from chassis.vectors.server import ServerStore
-from tests.unit.vectors.graph_server import GraphServer
 
 SCHEMA = CollectionSchema(dense={"look": 4}, sparse=("terms", "plain"), idf=("terms",), keywords=("url",))
 
@@ -92,25 +91,6 @@ def test_a_sparse_vector_without_idf_is_a_plain_dot_product(store: VectorStore) 
     store.upsert("v1", [point(1, {1: 1.0, 7: 2.0}), point(2, {1: 3.0})])
     found = store.search("v1", "plain", SparseVector((7, 1), (1.0, 1.0)), 5)
     assert [each.score for each in found] == pytest.approx([3.0, 3.0])
-
-
-def test_points_that_share_no_term_are_not_found(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1)])
-    assert store.search("v1", "terms", SparseVector((99,), (1.0,)), 5) == []
-
-
-def test_the_largest_unsigned_dimension_is_kept(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1, {2**32 - 1: 1.0})])
-    assert len(store.search("v1", "plain", SparseVector((2**32 - 1,), (1.0,)), 5)) == 1
-
-
-def test_a_point_written_twice_is_one_point(store: VectorStore) -> None:
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(1)])
-    store.upsert("v1", [point(1)])
-    assert [info.points for info in store.collections()] == [1]
 
 
 def test_writing_no_points_changes_nothing(store: VectorStore) -> None:
@@ -276,31 +256,6 @@ def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorSt
     assert [found.score for found in fused] == sorted((found.score for found in fused), reverse=True)
 
 
-def test_edge_and_server_fuse_alike(tmp_path: Path) -> None:
-    found = []
-    for make in (edge_store, local_store):
-        opened = make(tmp_path / make.__name__)
-        filled(opened, 60)
-        found.append(opened.search_fused("v1", LOOKED_FOR, limit=100, depth=20))
-        opened.close()
-    edge, server = found
-    assert [each.payload for each in edge] == [each.payload for each in server]
-    assert [each.score for each in edge] == pytest.approx([each.score for each in server], rel=1e-5)
-
-
-def test_a_fused_search_gives_no_more_than_its_limit(store: VectorStore) -> None:
-    filled(store, 20)
-    everything = store.search_fused("v1", LOOKED_FOR, limit=20, depth=20)
-    assert store.search_fused("v1", LOOKED_FOR, limit=1, depth=20) == everything[:1]
-
-
-def test_a_search_that_finds_nothing_leaves_the_others_their_ranks(store: VectorStore) -> None:
-    filled(store, 5)
-    nowhere: Prefetch = ("plain", SparseVector((99,), (1.0,)))
-    alone = store.search_fused("v1", LOOKED_FOR[:1], limit=5, depth=5)
-    assert store.search_fused("v1", [LOOKED_FOR[0], nowhere], limit=5, depth=5) == alone
-
-
 def test_another_models_vectors_are_told_apart_by_name_where_their_size_is_the_same(
     store: VectorStore,
 ) -> None:
@@ -345,14 +300,6 @@ def test_a_reader_is_told_when_what_it_reads_is_not_there(
         store.require("pages", other, whole=False)
 
 
-def test_a_copy_keeps_the_name_of_its_model(store: VectorStore) -> None:
-    schema = replace(SCHEMA, encoder="bge-large")
-    store.create("v1", schema)
-    store.upsert("v1", [point(1)])
-    store.create("v2", schema, base="v1")
-    store.require("v2", schema)
-
-
 def test_a_version_remembers_its_finished_parts_and_a_copy_begins_without(store: VectorStore) -> None:
     store.create("v1", SCHEMA)
     store.finish("v1", ["part-0"])
@@ -395,14 +342,3 @@ def test_recall_is_the_share_of_what_is_near_that_is_found() -> None:
 
     forgetful: Any = Forgetful()
     assert recall(forgetful, "v1", CollectionSchema(dense={"look": 1}), 1, 10) == 0.5
-
-
-def test_a_server_builds_the_graph_once_when_everything_is_written() -> None:
-    client = GraphServer()
-    store = ServerStore(client)
-    store.create("v1", SCHEMA)
-    store.upsert("v1", [point(number) for number in range(5)])
-    assert client.links == {"v1": 0}
-    assert [store.build("v1") for _ in range(3)] == [False, False, True]
-    assert client.links == {"v1": 16}
-    store.close()

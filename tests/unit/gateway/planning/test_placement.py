@@ -11,6 +11,7 @@ from chassis.resilience.deadlines import Clock, Deadline
 from chassis.startup import WrongSettings
 from contracts.operations import Info
 from gateway.planning.placement import Cards, PlacementPlan, ServiceShare, compare
+from tests.gates import entered
 from tests.virtual_time import run_virtual
 
 BURST_MS = 100.0
@@ -94,7 +95,7 @@ async def decode_beside_bursts(
         if slot is None:
             await on_card(weight)
             return
-        async with slot.entered(Deadline.after_ms(60_000, clock), weight):
+        async with entered(slot, Deadline.after_ms(60_000, clock), weight):
             await on_card(weight)
 
     async def on_card(ms: float) -> None:

@@ -1,0 +1,73 @@
+"""Rank the answering paragraphs: `python -m bench.ranking SQUAD.json [QUESTIONS]`."""
+
+import json
+import random
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from chassis.models.sentence_encoder import shared_sentence_encoder
+from chassis.vectors.edge import EdgeStore
+from services.text_search.app import BUILTIN_RANK_CONSTANT
+from services.text_search.engine import Passage, TextSearchEngine
+from services.text_search.engines.bm25 import Bm25TextSearch
+from services.text_search.engines.hybrid import HybridTextSearch
+
+_PLACES = (1, 3, 5, 10)
+_PASSAGES_A_CALL = 64
+_SEED = 5
+
+
+def main(file: Path, questions: int) -> None:
+    """Print for each engine how many answering paragraphs are among the first 1, 3, 5 and 10 found."""
+    paragraphs: dict[str, Passage] = {}
+    asked: list[tuple[str, str]] = []
+    for title, text, qas in _paragraphs(json.loads(file.read_text("utf-8"))):
+        passage_id = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+        paragraphs[passage_id] = Passage(passage_id, f"https://a.example/{passage_id}", title, text)
+        asked += [(each["question"], passage_id) for each in qas if not each.get("is_impossible")]
+    chosen = random.Random(_SEED).sample(asked, min(questions, len(asked)))
+    kinds: dict[str, dict[str, Any] | None] = {
+        "BM25": None,
+        "MiniLM": {"terms": False},
+        "both, constant 60": {},
+        f"both, constant {BUILTIN_RANK_CONSTANT}": {"rank_constant": BUILTIN_RANK_CONSTANT},
+    }
+    for name, options in kinds.items():
+        with tempfile.TemporaryDirectory() as folder:
+            store = EdgeStore(Path(folder))
+            encoder = shared_sentence_encoder()
+            engine = Bm25TextSearch(store) if options is None else HybridTextSearch(store, encoder, **options)
+            places = [_place(found, passage_id) for found, passage_id in _found(engine, paragraphs, chosen)]
+            store.close()
+        shares = (sum(place <= most for place in places) / len(places) for most in _PLACES)
+        sys.stdout.write(f"{name:20}" + "".join(f"{share:8.1%}" for share in shares) + "\n")
+
+
+def _paragraphs(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[dict[str, Any]]]]:
+    for article in content["data"]:
+        for paragraph in article["paragraphs"]:
+            yield article["title"].replace("_", " "), paragraph["context"], paragraph["qas"]
+
+
+def _found(
+    engine: TextSearchEngine, paragraphs: Mapping[str, Passage], asked: list[tuple[str, str]]
+) -> Iterator[tuple[list[str], str]]:
+    """Index the paragraphs and yield, of each question, what is found and what should be."""
+    engine.store.create("measured", engine.schema)
+    passages = list(paragraphs.values())
+    for start in range(0, len(passages), _PASSAGES_A_CALL):
+        engine.index("measured", passages[start : start + _PASSAGES_A_CALL])
+    for question, passage_id in asked:
+        yield [hit.passage.id for hit in engine.search([question], max(_PLACES), "measured")], passage_id
+
+
+def _place(found: list[str], passage_id: str) -> float:
+    return found.index(passage_id) + 1 if passage_id in found else float("inf")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 400)

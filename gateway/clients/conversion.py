@@ -1,0 +1,139 @@
+"""Convert between services' contracts and the gateway's own types: OCR's lines, the reader's passages."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+
+from chassis.errors import DependencyUnavailable
+from contracts.answer import CitationKind
+from contracts.geometry import Box as ReadBox
+from contracts.geometry import Point
+from contracts.ocr import OcrReply
+from contracts.ocr import TextLine as ReadLine
+from contracts.reader import PassageKind, ReadAnswer, ReadPassage, ReadReply, ReadRequest, ReadTurn
+from gateway.state import Box, Found, PhotoText, TextLine, ToRead, Turn
+from language.words import visible
+
+_ORDERED_WITHIN = math.radians(8)
+"""OCR returns lines that tilt less in reading order."""
+
+
+def photo_text(reply: OcrReply) -> PhotoText:
+    """Return the lines with boxes as shares of the photo, turned so that a row's lines are side by side."""
+    angle = _text_angle(reply.lines)
+    frame = _Frame(reply.width, reply.height, angle)
+    upright = _Frame(reply.width, reply.height, 0.0)
+    lines = tuple(
+        TextLine(
+            visible(line.text), line.score, frame.box(line.quadrilateral), upright.box(line.quadrilateral)
+        )
+        for line in reply.lines
+    )
+    if abs(angle) >= _ORDERED_WITHIN:
+        lines = tuple(sorted(lines, key=lambda line: (line.box[1] + line.box[3], line.box[0])))
+    return PhotoText(lines, reply.lines_left_out)
+
+
+def _text_angle(lines: Sequence[ReadLine]) -> float:
+    """Return the direction of most of the text, in radians; 0 is level, pi upside down."""
+    x = y = 0.0
+    for line in lines:
+        start, end = line.quadrilateral[0], line.quadrilateral[1]
+        if len(line.text) >= 3:
+            x += end.x - start.x
+            y += end.y - start.y
+    return math.atan2(y, x) if x or y else 0.0
+
+
+class _Frame:
+    """Turns points back by `angle` and scales the turned photo to 0..1."""
+
+    def __init__(self, width: int, height: int, angle: float) -> None:
+        self._cos, self._sin = math.cos(-angle), math.sin(-angle)
+        corners = [self._turn(x, y) for x in (0, width) for y in (0, height)]
+        xs, ys = zip(*corners, strict=True)
+        self._left, self._top = min(xs), min(ys)
+        self._width, self._height = max(xs) - self._left, max(ys) - self._top
+
+    def _turn(self, x: float, y: float) -> tuple[float, float]:
+        return x * self._cos - y * self._sin, x * self._sin + y * self._cos
+
+    def box(self, quadrilateral: Sequence[Point]) -> Box:
+        """Return left, top, right and bottom of a line in this frame."""
+        turned = [self._turn(point.x, point.y) for point in quadrilateral]
+        xs = [(x - self._left) / self._width for x, _ in turned]
+        ys = [(y - self._top) / self._height for _, y in turned]
+        return min(xs), min(ys), max(xs), max(ys)
+
+
+# The contract's limits. Longer text is cut, not refused: a long page is not the caller's mistake.
+_QUESTION_CHARS, _SUBJECT_CHARS, _ANSWER_CHARS = 4_096, 1_000, 8_192
+_TEXT_CHARS, _TITLE_CHARS, _BOXES = 20_000, 1_000, 512
+_PASSAGES, _TURNS, _ANSWERS = 64, 16, 16
+_CHARS = 200_000
+"""Of all passages together, titles included; later passages are left out."""
+
+_KIND = {
+    CitationKind.PAGE: PassageKind.PAGE,
+    CitationKind.WEB: PassageKind.PAGE,
+    CitationKind.IMAGE: PassageKind.ATTRIBUTE,
+    CitationKind.PHOTO: PassageKind.PHOTO,
+}
+
+
+def read_request(
+    question: str, passages: Sequence[ToRead], subject: str | None, history: Sequence[Turn], top_n: int
+) -> ReadRequest:
+    """Return the request, cut to the contract's limits; offsets and indices do not change."""
+    return ReadRequest(
+        question=question[:_QUESTION_CHARS],
+        passages=list(_within(map(_passage, passages[:_PASSAGES]))),
+        subject=subject[:_SUBJECT_CHARS] if subject else None,
+        history=[_turn(each) for each in history[-_TURNS:]],
+        top_n=min(top_n, _ANSWERS),
+    )
+
+
+def answers_found(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Found, ...]:
+    """Return the reply's answers. Raises `DependencyUnavailable` for a span outside its passage."""
+    return tuple(_found(answer, passages) for answer in reply.answers)
+
+
+def _passage(passage: ToRead) -> ReadPassage:
+    boxes = [
+        ReadBox(left=left, top=top, right=right, bottom=bottom) for left, top, right, bottom in passage.boxes
+    ]
+    return ReadPassage(
+        text=passage.text[:_TEXT_CHARS],
+        title=passage.title[:_TITLE_CHARS],
+        kind=_KIND[passage.kind],
+        boxes=boxes[:_BOXES],
+    )
+
+
+def _within(passages: Iterable[ReadPassage]) -> Iterator[ReadPassage]:
+    """Yield the first passages that together are not too long."""
+    left = _CHARS
+    for each in passages:
+        left -= len(each.text) + len(each.title)
+        if left < 0:
+            return
+        yield each
+
+
+def _turn(turn: Turn) -> ReadTurn:
+    return ReadTurn(question=turn.question[:_QUESTION_CHARS], answer=turn.answer[:_ANSWER_CHARS])
+
+
+def _found(answer: ReadAnswer, passages: Sequence[ReadPassage]) -> Found:
+    span, index = answer.span, answer.passage_index
+    if not 0 <= index < len(passages) or passages[index].text[span.start : span.end] != span.text:
+        raise DependencyUnavailable("reader sent a reply that breaks its contract.")
+    return Found(
+        passage=index,
+        span=span.text,
+        sentence=answer.sentence.text,
+        spoken=answer.spoken,
+        probability=answer.probability,
+        start=span.start,
+        end=span.end,
+    )

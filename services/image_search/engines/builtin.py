@@ -1,0 +1,252 @@
+"""Finds known things by local features: VLAD proposes, geometry verifies, a calibration says how sure."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import structlog
+
+from chassis.errors import NotSupported
+from chassis.models.wanted import while_wanted
+from chassis.pixels import drawn_pattern
+from chassis.vectors.origin import KEYWORDS
+from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engines.classical.calibration import Claim, load, settle
+from services.image_search.engines.classical.features import (
+    DamagedFeatures,
+    DescribeOptions,
+    FeatureFolder,
+    LocalFeatures,
+    content_key,
+    describe,
+)
+from services.image_search.engines.classical.verification import Evidence, QueryFeatures, glance, verify
+from services.image_search.engines.classical.vlad import FEWEST_KEYPOINTS
+
+VECTOR = "vlad"
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchEffort:
+    """How much is tried: `per_part` neighbours of each part of the photo, `glances` of them compared
+    quickly, `verifications` in full.
+
+    Once a match is `beyond_doubt`, only candidates with `rival_share` of the best glance are verified, and
+    of candidates whose glance shows nothing only `long_shots`. `at_once`: photos of one call searched
+    side by side.
+    """
+
+    per_part: int = 8
+    glances: int = 20
+    verifications: int = 6
+    beyond_doubt: float = 0.9
+    rival_share: float = 0.15
+    long_shots: int = 3
+    worth_telling: float = 0.05
+    at_once: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSearchOptions:
+    """How photos are described and how hard a search tries."""
+
+    describe: DescribeOptions = field(default_factory=DescribeOptions)
+    effort: SearchEffort = field(default_factory=SearchEffort)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """A nearby thing with its features; `glance`: how many of the strongest keypoints match."""
+
+    point: ScoredPoint
+    features: LocalFeatures
+    glance: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdict:
+    """A candidate with the evidence for it."""
+
+    point: ScoredPoint
+    evidence: Evidence
+    probability: float
+
+
+class BuiltinImageSearch:
+    """`ImageSearchEngine` without a network, on RootSIFT, VLAD and MAGSAC."""
+
+    name = "rootsift-vlad"
+
+    def __init__(
+        self,
+        store: VectorStore,
+        features_folder: Path,
+        options: ImageSearchOptions | None = None,
+    ) -> None:
+        """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
+        self.store = store
+        self._folder = FeatureFolder(features_folder)
+        self._options = options or ImageSearchOptions()
+        self._artefact = load()
+        self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
+
+    def search(
+        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """See the protocol."""
+        self.store.require(collection, self.schema, whole=False)
+        best: dict[str, ThingSeen] = {}
+        for each in self._search_photos(photos, collection, still_wanted):
+            earlier = best.get(each.entity)
+            if earlier is None or each.probability > earlier.probability:
+                best[each.entity] = each
+        return sorted(best.values(), key=lambda each: -each.probability)[:limit]
+
+    def _search_photos(
+        self, photos: Sequence[RGB], collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """What each photo shows, photo by photo; of those not begun in time nothing, but the first is."""
+
+        def look(index: int) -> list[ThingSeen]:
+            if index and not still_wanted():
+                return []
+            return self._search_photo(photos[index], index, collection, still_wanted)
+
+        places = range(len(photos))
+        at_once = min(len(photos), self._options.effort.at_once)
+        if at_once < 2:
+            return [each for place in places for each in look(place)]
+        with ThreadPoolExecutor(at_once, "photos") as threads:
+            # Each copy of the context brings the caller into the thread.
+            looking = [threads.submit(copy_context().run, look, place) for place in places]
+            return [each for photo in looking for each in photo.result()]
+
+    def search_texts(
+        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        """See the protocol: local features know no words."""
+        raise NotSupported("The built-in engine searches by photos only.")
+
+    def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
+        """See the protocol."""
+        self.store.require(collection, self.schema)
+        rejected = {}
+        points = []
+        for thing in while_wanted(things):
+            key = content_key(thing.photo, self._options.describe)
+            features = self._described(key, thing.photo)
+            if len(features) < FEWEST_KEYPOINTS:
+                rejected[thing.id] = "The photo shows too little detail to be recognised."
+                continue
+            vector = self._artefact.vlad.encode(QueryFeatures.of(features).vectors)
+            points.append(
+                StoredPoint(thing.id, {VECTOR: vector.tolist()}, {**thing.payload, "features": key})
+            )
+        replace_photos(self.store, collection, points)
+        return rejected
+
+    def embed(self, photos: Sequence[RGB]) -> Floats:
+        """See the protocol."""
+        rows = [
+            self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options.describe)).vectors)
+            for photo in while_wanted(photos)
+        ]
+        return np.stack(rows) if rows else np.zeros((0, self._artefact.vlad.size), np.float32)
+
+    def probe(self) -> None:
+        """Describe and encode a drawn pattern, and reach the store."""
+        self.embed([drawn_pattern()])
+        self.store.collections()
+
+    def _described(self, key: str, photo: RGB) -> LocalFeatures:
+        if self._folder.holds(key):
+            return self._folder.read(key)
+        features = describe(photo, self._options.describe)
+        self._folder.write(key, features)
+        return features
+
+    def _search_photo(
+        self, photo: RGB, index: int, collection: str, still_wanted: StillWanted
+    ) -> list[ThingSeen]:
+        query = QueryFeatures.of(describe(photo, self._options.describe))
+        candidates = self._candidates(collection, query)
+        promising = self._glance(query, candidates, still_wanted)
+        verdicts = self._verify(query, promising, still_wanted)
+        claims = [
+            Claim(
+                str(verdict.point.payload["entity"]),
+                verdict.probability,
+                verdict.evidence.coherent,
+                verdict.evidence.query_box,
+            )
+            for verdict in verdicts
+        ]
+        settled = settle(claims, self._artefact.calibration.rivalry)
+        return [
+            seen(verdict.point, probability, index, inliers=verdict.evidence.inliers)
+            for verdict, probability in zip(verdicts, settled, strict=True)
+            if probability >= self._options.effort.worth_telling
+        ]
+
+    def _candidates(self, collection: str, query: QueryFeatures) -> list[ScoredPoint]:
+        """The nearest things of the photo and of its parts, by their best similarity.
+
+        Of several records of one picture and one thing the first by id is compared, and no other.
+        """
+        best: dict[tuple[str, str], ScoredPoint] = {}
+        for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
+            hits = self.store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
+            for hit in hits:
+                shown = str(hit.payload["features"]), str(hit.payload["entity"])
+                earlier = best.get(shown)
+                if earlier is None or (-hit.score, hit.id) < (-earlier.score, earlier.id):
+                    best[shown] = hit
+        ranked = sorted(best.values(), key=lambda hit: -hit.score)
+        return ranked[: self._options.effort.glances]
+
+    def _glance(
+        self, query: QueryFeatures, points: Sequence[ScoredPoint], still_wanted: StillWanted
+    ) -> list[_Candidate]:
+        """The points that can be verified, by how many of the strongest keypoints match coherently."""
+        candidates = []
+        for point in points:
+            if not still_wanted():
+                break
+            features = self._features(point)
+            if features is not None:
+                candidates.append(_Candidate(point, features, glance(query, features)))
+        return sorted(candidates, key=lambda candidate: -candidate.glance)
+
+    def _features(self, candidate: ScoredPoint) -> LocalFeatures | None:
+        """Without its features a thing cannot be verified, so it is not claimed; others still can be."""
+        try:
+            return self._folder.read(str(candidate.payload["features"]))
+        except (FileNotFoundError, DamagedFeatures):
+            log.warning("features_lost", id=candidate.id)
+            return None
+
+    def _verify(
+        self, query: QueryFeatures, candidates: Sequence[_Candidate], still_wanted: StillWanted
+    ) -> list[_Verdict]:
+        verdicts: list[_Verdict] = []
+        for place, candidate in enumerate(candidates[: self._options.effort.verifications]):
+            if not still_wanted() or not self._worth_verifying(place, candidate, candidates[0], verdicts):
+                break
+            evidence = verify(query, candidate.features)
+            probability = self._artefact.calibration.probability(evidence)
+            verdicts.append(_Verdict(candidate.point, evidence, probability))
+        return verdicts
+
+    def _worth_verifying(
+        self, place: int, candidate: _Candidate, best: _Candidate, verdicts: Sequence[_Verdict]
+    ) -> bool:
+        effort = self._options.effort
+        if any(verdict.probability >= effort.beyond_doubt for verdict in verdicts):
+            return candidate.glance >= max(1.0, effort.rival_share * best.glance)
+        return candidate.glance > 0 or place < effort.long_shots
