@@ -4,13 +4,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 
 def percentile(values: Sequence[float], share: float) -> float:
     """The smallest value that at least `share` (0..1) of them do not exceed; nan of none (nearest rank)."""
-    if not values:
-        return math.nan
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+    return float(np.quantile(values, share, method="inverted_cdf")) if values else math.nan
 
 
 def number(value: float, digits: int = 1) -> str:

@@ -14,10 +14,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from chassis.http.client import HttpClient
 from chassis.http.serving import from_environment, serve
 from chassis.resilience.deadlines import Deadline
+from contracts.domain_router import Domain
 from gateway.app import create_app
 from gateway.reasoners import Reasoners
 from gateway.reasoning.lite.reasoner import LiteReasoner
-from gateway.reasoning.port import Read, ReadPhoto
+from gateway.reasoning.port import Read, ReadPhoto, Seek
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
 from gateway.state import Draft, Query
@@ -27,7 +28,9 @@ from gateway.wiring import wire
 class InstantReasoner(LiteReasoner):
     """Has its draft as soon as the photo is read."""
 
-    async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
+    async def draft(
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+    ) -> Draft:
         """The photo's text, whatever is asked."""
         text = (await read_photo()).plain
         return Draft(

@@ -2,7 +2,9 @@
 
 import io
 from functools import cache
+from typing import Any
 
+import httpx
 import numpy as np
 from PIL import Image
 
@@ -24,12 +26,9 @@ def photo(width: int = 1280, height: int = 960) -> bytes:
 
 def multipart(fields: dict[str, str], jpeg: bytes | None = None, part: str = "image") -> Body:
     """A form as browsers send it, the photo in `part`."""
-    parts = [
-        f'--{_BOUNDARY}\r\nContent-Disposition: form-data; name="{name}"\r\n\r\n{value}\r\n'.encode()
-        for name, value in fields.items()
-    ]
+    parts: list[tuple[str, Any]] = [(name, (None, value)) for name, value in fields.items()]
     if jpeg is not None:
-        head = f'Content-Disposition: form-data; name="{part}"; filename="photo.jpg"'
-        parts.append(f"--{_BOUNDARY}\r\n{head}\r\nContent-Type: image/jpeg\r\n\r\n".encode() + jpeg + b"\r\n")
-    content = b"".join(parts) + f"--{_BOUNDARY}--\r\n".encode()
-    return Body(content, f"multipart/form-data; boundary={_BOUNDARY}")
+        parts.append((part, ("photo.jpg", jpeg, "image/jpeg")))
+    kind = f"multipart/form-data; boundary={_BOUNDARY}"
+    request = httpx.Request("POST", "http://gateway", files=parts, headers={"Content-Type": kind})
+    return Body(request.read(), kind)

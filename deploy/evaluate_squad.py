@@ -24,7 +24,7 @@ from deploy.settings import PocketSettings, told_by_environment
 from evaluation.commands.report import show_run, write_report
 from evaluation.commands.run import opened_dataset, stops_politely
 from evaluation.data.model import Dataset
-from evaluation.data.squad import PREFIX, squad_choice
+from evaluation.data.squad import PREFIX, SquadChoice
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE
 from evaluation.runs.asking import Asking
@@ -54,7 +54,12 @@ def main(
 ) -> None:
     """Index FILE's paragraphs, ask what has not been asked, and print what it came to."""
     configure_logging("warning")
-    choice = squad_choice(articles or [], leave_out or [], None if every else unanswerable, photo)
+    choice = SquadChoice(
+        articles=tuple(articles or ()),
+        left_out=tuple(leave_out or ()),
+        unanswerable=None if every else unanswerable,
+        photo=photo,
+    )
     asked = {"limit": None if every else limit, "seed": None if every else seed}
     dataset = opened_dataset(f"{PREFIX}{file}", squad=choice, **asked)
     folder = Path("var/eval/squad") / file.stem
@@ -64,7 +69,7 @@ def main(
     if set_aside(runs, state_of_platform()):
         typer.echo(f"The code or its settings have changed; earlier runs: {runs}-before")
         shutil.rmtree(folder / "index", ignore_errors=True)
-    kept: dict[str, object] = {**asked, "squad": choice.model_dump(mode="json") if choice else None}
+    kept: dict[str, object] = {**asked, "squad": choice.model_dump(mode="json")}
     run = runs / hashlib.sha256(dataset.fingerprint.encode()).hexdigest()[:8]
     with (
         started_platform(PocketSettings(port=0, service_port=0, data_dir=folder / "index")) as started,

@@ -27,11 +27,11 @@ from gateway.llm.probe import probe
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
 from gateway.llm.server import ServedModel
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
-from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
+from gateway.planning.stages import deadline_advice
 from gateway.settings import GatewaySettings
 from gateway.state import GenerationBudget
 from gateway.steps.answering import spared_stages

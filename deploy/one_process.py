@@ -38,8 +38,8 @@ from deploy.settings import PocketSettings
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.llm.capabilities import Abilities
-from gateway.planning.advice import enough_ms
 from gateway.planning.run import side_by_side
+from gateway.planning.stages import enough_ms
 from gateway.reasoners import open_reasoners
 from gateway.serving.background import background_task
 from gateway.settings import GatewaySettings, Reasoning

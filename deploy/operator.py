@@ -216,11 +216,6 @@ def _data_router(operator: Operator) -> APIRouter:
         await indexing.start(sample=wanted.sample)
         return await uploads()
 
-    @router.get("/examples")
-    async def examples() -> list[Example]:
-        """Photos of the sample to ask about; none where it is not installed."""
-        return await anyio.to_thread.run_sync(examples_of, indexing.sample)
-
     @router.get("/job")
     async def follow(request: Request) -> Response:
         """The job that runs or ran last, from its first event on; it does not depend on who watches."""
@@ -231,7 +226,15 @@ def _data_router(operator: Operator) -> APIRouter:
             lambda error: problem_of(error, trace_id),
         )
 
+    _add_examples(router, indexing)
     return router
+
+
+def _add_examples(router: APIRouter, indexing: Indexing) -> None:
+    @router.get("/examples")
+    async def examples() -> list[Example]:
+        """Photos of the sample to ask about; none where it is not installed."""
+        return await anyio.to_thread.run_sync(examples_of, indexing.sample)
 
 
 async def _follow_in_time(job: Job, deadline: Deadline, emit: Emit) -> None:

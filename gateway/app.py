@@ -19,8 +19,7 @@ from gateway.clients.services import Services
 from gateway.routes import answer, chat, devices, speech
 from gateway.routes.dependencies import caller_of
 from gateway.routes.openai_shape import wrong_addresses
-from gateway.routes.page import page_router
-from gateway.routes.reference import reference_router
+from gateway.routes.page import page_router, reference_router
 from gateway.serving.background import background_task
 from gateway.serving.service_info import log_start
 from gateway.serving.tenants import Caller

@@ -29,10 +29,14 @@ def _of_papers(
     services: Services, model: PaperModel, thresholds: Thresholds, router: SearchRouter
 ) -> Iterator[Pipeline]:
     # Imported here: what reads a model's replies takes time to import, and is for gateways with a model.
-    from gateway.pipelines.baselines.closed_book import COT, ClosedBookPipeline
-    from gateway.pipelines.baselines.crag_mm import TASKS, CragMmPipeline
-    from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
     from gateway.pipelines.baselines.model import VlmBaselines
+    from gateway.pipelines.baselines.pipeline import (
+        COT,
+        TASKS,
+        ClosedBookPipeline,
+        CragMmPipeline,
+        DirectRagPipeline,
+    )
     from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
     from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
     from gateway.pipelines.three_step.model import ThreeStepVlmReasoner

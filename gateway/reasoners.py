@@ -20,8 +20,8 @@ from gateway.settings import GatewaySettings, Reasoning
 if TYPE_CHECKING:
     from gateway.llm.capabilities import Abilities
     from gateway.llm.client import VlmClient
-    from gateway.llm.models import Model
-    from gateway.llm.options import VlmOptions
+    from gateway.llm.prompt import VlmOptions
+    from gateway.llm.reasoner import Model
 
 Check = Callable[[Deadline], Awaitable[Any]]
 
@@ -59,15 +59,14 @@ def open_reasoners(
     read: Read,
     abilities: "Abilities | None" = None,
 ) -> Reasoners:
-    """The reasoner that the settings choose. `read`: the reader service.
+    """Return the reasoner that the settings choose. `read`: the reader service.
 
     `abilities`: those of the model, if it was probed already; without them the gateway probes it.
     """
     if settings.reasoning is Reasoning.LITE:
         return Reasoners(LiteReasoner(read))
-    from gateway.llm.models import ModelByPrompt
     from gateway.llm.probe import keep_probing
-    from gateway.llm.reasoner import VlmReasoner
+    from gateway.llm.reasoner import ModelByPrompt, VlmReasoner
 
     clients = _clients(settings, http, guards)
     if abilities is not None:
@@ -92,9 +91,9 @@ def open_reasoners(
 
 
 def model_options(settings: GatewaySettings) -> "VlmOptions":
-    """What prompts may hold."""
+    """Return what prompts may hold."""
     from gateway.llm.delimiting import Budget
-    from gateway.llm.options import VlmOptions, Window
+    from gateway.llm.prompt import VlmOptions, Window
 
     return VlmOptions(
         evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
@@ -105,7 +104,7 @@ def model_options(settings: GatewaySettings) -> "VlmOptions":
 
 
 async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
-    """What readiness says of a model: that it fails and what to do, or that it takes text alone."""
+    """Return what readiness says of a model: that it fails and what to do, or that it takes text alone."""
     from gateway.llm.capabilities import TEXT_ONLY_NOTE
     from gateway.llm.failures import VlmKeyRefused
 
@@ -119,19 +118,18 @@ async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
 
 
 def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
-    """The models' names and what the probes found; of further models under their names."""
+    """Return the models' names and what the probes found; of further models under their names."""
     return {
-        what if name == "vlm" else f"{name} {what}": found
+        what if name == "vlm" else f"{name} {what}": value
         for name, client in clients.items()
-        for what, found in client.described.items()
+        for what, value in client.described.items()
     }
 
 
 def _clients(settings: GatewaySettings, http: HttpClient, guards: Guards) -> "dict[str, VlmClient]":
     """`vlm`, and `vlm-NAME` for each further model: a guard, a readiness check and metrics of its own."""
-    from gateway.llm.call import VlmEndpoint
+    from gateway.llm.call import VlmEndpoint, VlmMetrics
     from gateway.llm.client import VlmClient
-    from gateway.llm.metrics import VlmMetrics
 
     metrics = VlmMetrics(guards.registry)
 

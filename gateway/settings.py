@@ -45,14 +45,14 @@ HttpAddressOrNone = Annotated[str, AfterValidator(lambda given: given and _is_ht
 
 
 class SessionBackend(StrEnum):
-    """Where sessions live: this process's memory, or Redis for several gateways."""
+    """The store of sessions: this process's memory, or Redis for several gateways."""
 
     MEMORY = "memory"
     REDIS = "redis"
 
 
 class Reasoning(StrEnum):
-    """What answers: the reader service (earlier called pocket), or a vision-language model."""
+    """The reasoner: the reader service (earlier called pocket), or a vision-language model."""
 
     LITE = "lite"
     VLM = "vlm"

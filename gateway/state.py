@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from contracts.answer import CitationKind, Reason, Route, Verification
 from contracts.domain_router import Domain
+from contracts.errors import ErrorKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,14 +46,14 @@ class TextLine:
     place: Box = (0.0, 0.0, 1.0, 1.0)
 
     def is_right_of(self, other: "TextLine") -> bool:
-        """Whether it stands behind the other, at its height."""
+        """Return whether it stands behind the other, at its height."""
         middle = (self.box[1] + self.box[3]) / 2
         return self.box[0] >= other.box[2] and other.box[1] <= middle < other.box[3]
 
 
 @dataclass(frozen=True, slots=True)
 class PhotoText:
-    """What OCR read, in reading order; `left_out`: lines that it found and did not read."""
+    """The lines that OCR read, in reading order; `left_out`: lines that it found and did not read."""
 
     lines: tuple[TextLine, ...] = ()
     left_out: int = 0
@@ -65,10 +66,10 @@ class PhotoText:
     @property
     def rows(self) -> str:
         """As `plain`, with what stands side by side in one line: a dish and its price."""
-        told = [self.lines[0].text] if self.lines else []
+        text = [self.lines[0].text] if self.lines else []
         for before, line in pairwise(self.lines):
-            told += (" " if line.is_right_of(before) else "\n", line.text)
-        return "".join(told)
+            text += (" " if line.is_right_of(before) else "\n", line.text)
+        return "".join(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +128,14 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GenerationBudget:
-    """What a model may read and write for one answer; `answer_tokens` at most, evidence in characters."""
+    """The most that a model reads and writes for one answer, in characters of evidence and in tokens."""
 
     answer_tokens: int = 288
     evidence_chars: int = 2_000
 
 
 class Tool(StrEnum):
-    """What QA-Dragon's tool router chooses between (section 3.3)."""
+    """The tools that QA-Dragon's tool router chooses from (section 3.3)."""
 
     IMAGE_SEARCH = "image_search"
     TEXT_SEARCH = "text_search"
@@ -142,7 +143,7 @@ class Tool(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class DomainGuess:
-    """What the domain router says: the likeliest domain and its probability; None where it was not asked."""
+    """The domain router's likeliest domain and its probability; None if it was not asked."""
 
     domain: Domain | None = None
     probability: float = 0.0
@@ -201,12 +202,12 @@ class Evidence:
 
     @property
     def is_page(self) -> bool:
-        """Whether it is of a page, indexed or of the web."""
+        """Return whether it is of a page, indexed or of the web."""
         return self.kind in (CitationKind.PAGE, CitationKind.WEB)
 
     @property
     def is_name(self) -> bool:
-        """Whether it tells no more than the name of the thing in view."""
+        """Return whether it tells no more than the name of the thing in view."""
         return self.entity is not None and self.text == name_sentence(self.entity)
 
     def section_at(self, place: int) -> str:
@@ -220,6 +221,11 @@ class Evidence:
     def in_context(self) -> str:
         """The text under its page's title: a passage seldom repeats what it is about."""
         return f"{self.title}\n{self.text}" if self.is_page and self.title else self.text
+
+
+def photo_evidence(text: PhotoText) -> tuple[Evidence, ...]:
+    """Return the print of the photo as evidence; empty if there is none."""
+    return (Evidence(text.rows, "The photo", "", CitationKind.PHOTO),) if text.lines else ()
 
 
 def _last_line(line: str, text: str) -> int:
@@ -268,7 +274,7 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What the reasoner says: `answer` None means that it does not know.
+    """A reasoner's reply: `answer` None means that it does not know.
 
     `confidence` in 0..1; None if the model's server reports no token probabilities.
     `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
@@ -287,19 +293,14 @@ class Reply:
     quoted: bool = False
 
     @property
-    def said(self) -> str:
-        """The answer with its remark."""
-        return f"{self.answer or ''} {self.remark}".strip()
-
-    @property
     def says_something(self) -> bool:
-        """Whether there is an answer at all; a blank one is none."""
+        """Return whether there is an answer at all; a blank one is none."""
         return bool(self.answer and self.answer.strip())
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What verification found: `refusal` names the check that refused, None when the answer stands.
+    """The result of verification: `refusal` names the check that refused, None when the answer stands.
 
     `verification`: whether the verifier checked it.
     """
@@ -309,8 +310,16 @@ class Verdict:
     verification: Verification = Verification.VERIFIED
 
 
+_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
+
+
+def reason_of(failure: ErrorKind) -> Reason:
+    """Return the reason of a refusal after something that it needs failed."""
+    return _OF_FAILURE.get(failure, Reason.UNAVAILABLE)
+
+
 class Unverified(StrEnum):
-    """What becomes of an answer that was to be checked and could not be: refused, or said with a caution."""
+    """The treatment of an answer that could not be checked: refuse it, or say it with a caution."""
 
     REFUSE = "refuse"
     SAY = "say"

@@ -47,32 +47,26 @@ class Store(Protocol):
 
     async def get(self, key: str) -> bytes | None:
         """Return the value."""
-        ...
 
     async def put(self, key: str, value: bytes, ttl_s: float, tenant: str) -> None:
         """Store or replace the value."""
-        ...
 
     async def claim(self, key: str, value: bytes, ttl_s: float, tenant: str) -> bytes | None:
         """Store the value if there is none. Otherwise return the one that there is."""
-        ...
 
     async def items(self, key: str) -> Sequence[bytes]:
         """Return a list with its head; empty if there is none."""
-        ...
 
     async def append(self, key: str, item: bytes, ttl_s: float, tenant: str, change: "ListChange") -> bool:
         """Append to a list, and restart its time. Return False if there is none."""
-        ...
 
     async def delete(self, key: str, tenant: str) -> bool:
         """Delete the entry. Return whether there was one."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ListChange:
-    """How `Store.append` changes a list besides its new item: a head, and then the newest `most` items.
+    """The change of a list by `Store.append`: it keeps a head, and then the newest `most` items.
 
     `head`: the new head; None leaves it as it is, empty at first. `create`: begin a list if there is none.
     """
@@ -183,27 +177,22 @@ class MemoryStore:
         self.entries = Entries[tuple[bytes, ...]](Allowance(max_entries, max_bytes), allowance_of, clock)
 
     async def get(self, key: str) -> bytes | None:
-        """See `Store`."""
         items = self.entries.get(key)
         return None if items is None else items[0]
 
     async def put(self, key: str, value: bytes, ttl_s: float, tenant: str) -> None:
-        """See `Store`."""
         self._put(key, (value,), ttl_s, tenant)
 
     async def claim(self, key: str, value: bytes, ttl_s: float, tenant: str) -> bytes | None:
-        """See `Store`."""
         current = await self.get(key)
         if current is None:
             self._put(key, (value,), ttl_s, tenant)
         return current
 
     async def items(self, key: str) -> Sequence[bytes]:
-        """See `Store`."""
         return self.entries.get(key) or ()
 
     async def append(self, key: str, item: bytes, ttl_s: float, tenant: str, change: ListChange) -> bool:
-        """See `Store`."""
         items = self.entries.get(key)
         if items is None and not change.create:
             return False
@@ -213,7 +202,6 @@ class MemoryStore:
         return True
 
     async def delete(self, key: str, tenant: str) -> bool:
-        """See `Store`."""
         return self.entries.get(key) is not None and self.entries.delete(key)
 
     def _put(self, key: str, items: tuple[bytes, ...], ttl_s: float, tenant: str) -> None:

@@ -16,7 +16,7 @@ VERSION = "version"
 
 
 class Risk(StrEnum):
-    """How many wrong answers are accepted for more right ones. Figures: docs/quality.md."""
+    """The balance between wrong answers and refusals. Figures: docs/quality.md."""
 
     CAREFUL = "careful"
     BALANCED = "balanced"
@@ -67,11 +67,11 @@ class Thresholds:
 
     def with_overrides(self, values: Mapping[str, float]) -> "Thresholds":
         """These with some others. Raises `ValueError`, which names the first that is wrong."""
-        known = asdict(self)
+        values_in_force = asdict(self)
         for name in values:
-            if name not in known or name == VERSION:
+            if name not in values_in_force or name == VERSION:
                 raise ValueError(f"there is no threshold {name[:40]!r}")
-        return checked(Thresholds, {**known, **values}, "They")
+        return checked(Thresholds, {**values_in_force, **values}, "They")
 
 
 def load_thresholds(path: Path | None = None, risk: Risk = Risk.BALANCED) -> Thresholds:
@@ -90,7 +90,7 @@ def load_thresholds(path: Path | None = None, risk: Risk = Risk.BALANCED) -> Thr
 
 @dataclass(frozen=True, slots=True)
 class RetrievalLimits:
-    """How much is looked at: candidates, crops, hits, chunks; what of a search is kept unranked.
+    """The numbers of candidates, crops, hits and chunks, and of results that stay whatever their rank.
 
     `chunks_to_judge`: how many of the reranked chunks its second, costlier model reads (the cascade's K1).
     """

@@ -31,7 +31,7 @@ from gateway.serving.service_info import PlacementWatch
 from gateway.serving.stores import Stores, open_stores
 from gateway.serving.tenants import Keys, Quota
 from gateway.serving.tiers import Tier, decoder_slots, load_estimates, open_tiers
-from gateway.serving.voice import Voice, open_voice, voice_note
+from gateway.serving.voice import Voice, open_voice
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.speech.audio import SoundDecoders
 from gateway.steps.routing import SearchRouter
@@ -40,7 +40,7 @@ from gateway.thresholds import load_thresholds
 
 @dataclass(frozen=True, slots=True)
 class Gateway:
-    """What the routes need. `checks`: what readiness exercises, by name.
+    """The parts that routes use. `checks`: of readiness, by name.
 
     `model`: its name and abilities, as far as they are known.
     """
@@ -125,7 +125,7 @@ async def wire(
 
 def _keys(settings: GatewaySettings, clock: Clock) -> Keys:
     quota, local = Quota.of_settings(settings), settings.local_without_key
-    return Keys.load(settings.keys, clock, quota, local_without_key=local)
+    return Keys(settings.keys, clock, quota, local_without_key=local)
 
 
 def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Services:
@@ -161,5 +161,5 @@ def _checks(
         checks["redis"] = partial(redis_note, stores.redis)
     if settings.reasoning is Reasoning.VLM:
         checks["deadline"] = deadline_note
-    servers = {name: partial(voice_note, server) for name, server in voice.servers.items()}
+    servers = {each.endpoint.name: each.note for each in (voice.transcriber, voice.synthesizer) if each}
     return {**checks, **reasoners.checks, "photos": photos.check, **servers}

@@ -84,7 +84,7 @@ Model = TypeVar("Model", bound=Settings)
 
 
 def load_config(
-    name: str, kind: type[Model], overrides: Sequence[str] = (), data: Sequence[Path] = ()
+    name: str, kind: type[Model], overrides: Sequence[str] | None = None, data: Sequence[Path] | None = None
 ) -> Model:
     """The preset of that name, or the file. `overrides`: `lora.rank=8`, in YAML; `data`: folders in place of
     those that it names. Raises `WrongConfig`.
@@ -98,7 +98,7 @@ def load_config(
         raise WrongConfig(f"{path} holds no settings.")
     if data:
         given["data"] = list(data)
-    for override in overrides:
+    for override in overrides or ():
         _put(given, override)
     try:
         return kind.model_validate(given)

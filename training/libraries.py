@@ -1,9 +1,7 @@
-"""The libraries that training needs, and progress bars on stderr."""
+"""The libraries that training needs."""
 
 import importlib
 import importlib.util
-from collections.abc import Iterable, Sized
-from typing import TypeVar
 
 from chassis.models.torchvision_ops import make_importable
 from training.config import WrongConfig
@@ -20,17 +18,3 @@ def require(*names: str) -> None:
             "or `make .venv/.training` in a clone."
         )
     make_importable()
-
-
-Item = TypeVar("Item")
-
-
-def bar(items: Iterable[Item], what: str, total: int | None = None, hidden: bool = False) -> Iterable[Item]:
-    """The same items, shown as they go by, unless `hidden`."""
-    from tqdm import tqdm
-
-    length = total if total is not None or not isinstance(items, Sized) else len(items)
-    shown: Iterable[Item] = tqdm(
-        items, desc=what, total=length, disable=hidden, dynamic_ncols=True, leave=False
-    )
-    return shown

@@ -3,7 +3,7 @@
 from functools import cache
 from importlib.resources import files
 
-from gateway.llm.prompts import prompt_text, short_name
+from gateway.llm.prompt import prompt_text, short_name
 
 
 def prompt_name(text: str) -> str:
@@ -15,7 +15,7 @@ def prompt_name(text: str) -> str:
 @cache
 def _first_lines() -> dict[str, str]:
     """Return the name of each prompt by its first line, of those that have a text and no slot in it."""
-    ours = [path.name.removesuffix(".toml") for path in files("gateway.llm.prompts").iterdir()]
+    ours = [path.name.removesuffix(".toml") for path in (files("gateway.llm") / "prompts").iterdir()]
     pipelines = [each for each in files("gateway.pipelines").iterdir() if (each / "prompts").is_dir()]
     ours += [
         f"{pipeline.name}/{path.name.removesuffix('.toml')}"

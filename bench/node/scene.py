@@ -11,7 +11,7 @@ from bench.node.model import ReplyFor
 from bench.node.replies import Says, says
 from bench.node.requests import SchemaFormat, ScriptedRequest
 from contracts.answer import Route
-from gateway.llm.lines import in_lines
+from gateway.llm.reply_forms import in_lines
 
 ENTITY = "Marrow Quay Bridge"
 OBJECT_LABEL = "bridge"

@@ -27,7 +27,7 @@ from contracts.reader import ReadAnswer, ReadReply, ReadRequest, TextSpan
 from contracts.reranker import RerankDocument, RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
 from contracts.verifier import SupportingSpan, VerifyReply, VerifyRequest
-from gateway.planning.stage_graph import rerank_items
+from gateway.planning.plan import rerank_items
 
 _MODEL = "node"
 _CROPS = 3

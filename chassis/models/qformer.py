@@ -5,7 +5,7 @@
 - `photo_vectors(photos)`: the query tokens that see the photo alone, as unit vectors (N_q, d) of the space
   that photos and texts share;
 - `text_vectors(texts)`: a text's [CLS] as a unit vector of that space, (d,);
-- `prepare` and `question_states`: the two halves of `encode_questions` on tensors, for training.
+- `prepare` and `question_states`: the two halves of `encode_questions`.
 
 The shared space was trained contrastively with query tokens that see no text (section 3.1, ITC): its
 projections mean nothing for `encode_questions`, whose tokens attend to the question as well, as in BLIP-2's

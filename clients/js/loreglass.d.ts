@@ -27,6 +27,8 @@ export interface LookedAt {
   right: number;
   bottom: number;
   text: string;
+  /** Whether the answer's `entity` was found there. */
+  shows_entity: boolean;
 }
 
 /** The answer, or an honest refusal (`abstained`). With `session` in `degraded` the turn was not stored. */

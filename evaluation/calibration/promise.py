@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from evaluation.calibration.ceiling import Guarantee, losses, through
-from evaluation.calibration.proposals import Judging, judged_together, pipeline_of, questions_of, same_system
+from evaluation.calibration.proposals import Judging, judged, pipeline_of, questions_of, same_system
 from evaluation.calibration.replay import (
     REPLAYED,
     ROUTER,
@@ -18,6 +18,7 @@ from evaluation.calibration.replay import (
     Floats,
     Signals,
     by_conversation,
+    joined,
     replay,
 )
 from evaluation.calibration.search import best_cutoffs
@@ -137,8 +138,9 @@ class Evidence:
 async def collect(runs: Sequence[Run], judging: Judging) -> Evidence:
     """The runs judged. Raises `CalibrationError` for runs that do not go together, or hold no question."""
     thresholds = same_system(runs)
-    found = await judged_together(runs, judging)
-    return Evidence(runs, thresholds, found.signals, judging.judge.name, found.unjudged)
+    parts = [await judged(run, judging) for run in runs]
+    signals = joined([part for part, _ in parts])
+    return Evidence(runs, thresholds, signals, judging.judge.name, sum(failed for _, failed in parts))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,20 @@
 """Proposed answers, withheld ones and drafts included, judged as if they had been given.
 
 Verdicts follow `crag-mm-2026`, whose rates over turns count every answer by itself: an early stop would tie
-each threshold to the turns before. `loreglass train data` writes drafts as samples, on which `loreglass
-train head search-router` fits a router (QA-Dragon, section 3.2).
+each threshold to the turns before.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, signals_of
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, signals_of
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE, Cut
-from evaluation.judging.verdicts import Judge, Judgement, Verdict, VerdictCache, judge_all, verdict_file
+from evaluation.judging.verdicts import Judge, Judgement, VerdictCache, judge_all, verdict_file
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, case_of, scored_with
-from loreglass_client.models import Answer
 
 PROTOCOL = Protocol.CRAG_MM_2026
 PROPOSED, DRAFT = "proposed", "draft"
@@ -43,24 +41,17 @@ def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
     return said
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedRun:
-    """A run as arrays. `unjudged`: answers of which the judge failed to say anything; they count as wrong."""
+async def judged(run: Run, judging: Judging) -> tuple[Signals, int]:
+    """Return a run with its proposed and provisional answers judged, and how many the judge failed on.
 
-    signals: Signals
-    unjudged: int
-
-
-async def judged(run: Run, judging: Judging) -> JudgedRun:
-    """The run with its proposed and provisional answers judged; a model's verdicts are kept with the run.
-
+    These count as wrong. A model's verdicts are kept with the run.
     Raises `CalibrationError` for a run that explains nothing, and `JudgeDown`.
     """
     in_force = Cutoffs.among(thresholds_of(run))
     proposed, unjudged = await verdicts_on_answers(run, judging, PROPOSED)
     drafts, unjudged_drafts = await verdicts_on_answers(run, judging, DRAFT)
     signals = signals_of(run.records, proposed, drafts, in_force)
-    return JudgedRun(signals, len(unjudged) + len(unjudged_drafts))
+    return signals, len(unjudged) + len(unjudged_drafts)
 
 
 async def verdicts_on_answers(
@@ -94,12 +85,6 @@ def _by_protocol(
     return {
         each.record.interaction_id: Judgement(each.verdict(PROTOCOL), each.judgement.why) for each in scored
     }
-
-
-async def judged_together(runs: Sequence[Run], judging: Judging) -> JudgedRun:
-    """Several runs of one system on different questions, as one."""
-    parts = [await judged(run, judging) for run in runs]
-    return JudgedRun(joined([part.signals for part in parts]), sum(part.unjudged for part in parts))
 
 
 def thresholds_of(run: Run) -> dict[str, float]:
@@ -147,78 +132,3 @@ def same_system(runs: Sequence[Run]) -> dict[str, float]:
     if any(other != first for other in rest):
         raise CalibrationError("These runs were made under different thresholds; they do not go together.")
     return first
-
-
-_FEATURE = "draft_"
-_DRAFT_STAGE = "draft"  # as the gateway's `degraded` names it
-_ROUTED = "p_verify"
-_CONFIDENCE = "draft_confidence"
-
-
-@dataclass(frozen=True, slots=True)
-class DraftRow:
-    """`features`: by name, as the gateway told them. `system`: the pipeline with the gateway's version."""
-
-    record: TurnRecord
-    features: dict[str, float]
-    right: bool
-    system: str
-    judge: str
-
-
-@dataclass(frozen=True, slots=True)
-class Drafts:
-    """How many are left out: `fallback`, of a reasoner that stood in for another; `unmeasured`, without a
-    confidence; `unjudged`, on which the judge gave no verdict.
-    """
-
-    rows: tuple[DraftRow, ...]
-    fallback: int
-    unmeasured: int
-    unjudged: int
-
-
-async def drafts_of(run: Run, judging: Judging) -> Drafts:
-    """A row for every draft with an answer; a question without one needs no router.
-
-    Raises `CalibrationError` for a run that explains nothing or tells no features, and `JudgeDown`.
-    """
-    thresholds_of(run)
-    verdicts, unjudged = await verdicts_on_answers(run, judging, DRAFT)
-    rows, fallback, unmeasured, failed = list[DraftRow](), 0, 0, 0
-    for record in run.records:
-        answer, judgement = record.answer, verdicts.get(record.interaction_id)
-        if answer is None or judgement is None or _ROUTED not in _signals(answer):
-            continue
-        if _DRAFT_STAGE in answer.degraded:
-            fallback += 1
-        elif _CONFIDENCE not in _signals(answer):
-            unmeasured += 1
-        elif record.interaction_id in unjudged:
-            failed += 1
-        else:
-            rows.append(_row(run, record, answer, judgement, judging.judge.name))
-    if not rows and not unmeasured:
-        raise CalibrationError(
-            f"{run.folder}: no draft came to a search router. Ask with a pipeline that has a search router "
-            "(loreglass, qa-dragon)."
-        )
-    return Drafts(tuple(rows), fallback, unmeasured, failed)
-
-
-def _row(run: Run, record: TurnRecord, answer: Answer, judgement: Judgement, judge: str) -> DraftRow:
-    return DraftRow(
-        record=record,
-        features={
-            name.removeprefix(_FEATURE): value
-            for name, value in _signals(answer).items()
-            if name.startswith(_FEATURE)
-        },
-        right=judgement.verdict is Verdict.CORRECT,
-        system=f"{pipeline_of(run)} {run.header.version}".strip(),
-        judge=judge,
-    )
-
-
-def _signals(answer: Answer) -> dict[str, float]:
-    return answer.explanation.signals if answer.explanation else {}

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from evaluation.calibration.promise import Base, Given, Promise
 from evaluation.calibration.replay import CalibrationError, Signals, basis_of, unmeasured_of
+from evaluation.judging.text import one_line
 from evaluation.scoring.intervals import Interval
 
 
@@ -178,4 +179,4 @@ def write_file(path: Path, text: str) -> None:
 
 def plain(text: str, longest: int = _WIDTH) -> str:
     """One line of printable characters: a comment ends with its line, and datasets have any names."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:longest]
+    return one_line(text)[:longest]

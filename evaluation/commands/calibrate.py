@@ -1,7 +1,7 @@
 """`loreglass eval calibrate`: thresholds from a run, a promise, and whether another run keeps it."""
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,16 +10,14 @@ import anyio
 import typer
 from rich.console import Console
 
-from evaluation.commands.judge import BaseUrl, ModelName, model_judge
+from evaluation.commands.judge import BaseUrl, ModelName, open_judge
 from evaluation.commands.run import require, stops_politely
-from evaluation.judging.rule_judge import RuleJudge
-from evaluation.judging.text import open_cut
-from evaluation.judging.verdicts import Choice
+from evaluation.judging.text import Cut, open_cut
+from evaluation.judging.verdicts import Choice, Judge
 from evaluation.runs.store import load_run
 
 if TYPE_CHECKING:
     from evaluation.calibration.promise import Base, Evidence, Promise
-    from evaluation.calibration.proposals import Judging
     from evaluation.calibration.replay import Signals
 
 BASE = Path("gateway/thresholds.toml")
@@ -55,15 +53,19 @@ def calibrate(
     from evaluation.calibration.replay import CalibrationError
     from evaluation.calibration.report import read_base
 
-    judging = partial(opened_judge, judge, base_url, model, tokenizer, concurrency)
     with stops_politely():
+        if judge is Choice.HUMAN:
+            raise CalibrationError(
+                "People judged what was said, not what was withheld: --judge rules or model."
+            )
         if ceiling is None and confidence is not None:
             raise CalibrationError("A --confidence needs a --ceiling on wrong answers.")
         guarantee = None if ceiling is None else Guarantee(ceiling, confidence)
         for path in (out, promise_file(out)):
             if path.exists() and not overwrite:
                 raise CalibrationError(f"{path} is there already; --overwrite replaces it.")
-        evidence, test = anyio.run(_collect, runs, check, judging)
+        opened = partial(open_judge, judge, base_url, model)
+        evidence, test = anyio.run(_collect, runs, check, opened, open_cut(tokenizer), concurrency)
         before = read_base(base)
         calibration = calibrated(evidence, guarantee, before)
         promise = checked(calibration, test) if test else calibration.promise
@@ -76,31 +78,20 @@ def promise_file(out: Path) -> Path:
 
 
 async def _collect(
-    folders: list[Path], check: Path | None, opened: "Callable[[], AbstractAsyncContextManager[Judging]]"
+    folders: list[Path],
+    check: Path | None,
+    opened: Callable[[], AbstractAsyncContextManager[Judge]],
+    cut: Cut,
+    concurrency: int,
 ) -> "tuple[Evidence, Evidence | None]":
     from evaluation.calibration.promise import collect
+    from evaluation.calibration.proposals import Judging
 
     runs = [load_run(folder) for folder in folders]
-    async with opened() as judging:
+    async with opened() as judge:
+        judging = Judging(judge, cut, concurrency)
         evidence = await collect(runs, judging)
         return evidence, await collect([load_run(check)], judging) if check else None
-
-
-@asynccontextmanager
-async def opened_judge(
-    choice: Choice, base_url: str, model: str, tokenizer: Path | None, concurrency: int
-) -> "AsyncIterator[Judging]":
-    """The judge of drafts and withheld answers. Raises `CalibrationError` for people, and `JudgeError`."""
-    from evaluation.calibration.proposals import Judging
-    from evaluation.calibration.replay import CalibrationError
-
-    if choice is Choice.HUMAN:
-        raise CalibrationError("People judged what was said, not what was withheld: --judge rules or model.")
-    if choice is Choice.RULES:
-        yield Judging(RuleJudge(), open_cut(tokenizer), concurrency)
-        return
-    async with model_judge(base_url, model) as judge:
-        yield Judging(judge, open_cut(tokenizer), concurrency)
 
 
 def _write(promise: "Promise", base: "Base", out: Path, signals: "Signals", test: "Signals | None") -> None:

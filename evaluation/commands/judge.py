@@ -2,6 +2,8 @@
 
 import sys
 from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,9 +15,9 @@ from rich.markup import escape
 
 from evaluation.commands.run import require, stops_politely
 from evaluation.data.model import Rejected
-from evaluation.judging.model_judge import ModelJudge, undisputed
+from evaluation.judging.model_judge import ModelJudge, undisputed, version_of
 from evaluation.judging.rule_judge import RuleJudge
-from evaluation.judging.text import Cut, open_cut
+from evaluation.judging.text import Cut, one_line, open_cut
 from evaluation.judging.verdicts import (
     HUMAN,
     Case,
@@ -67,21 +69,26 @@ def judge_run(
         cut = open_cut(tokenizer)
         if judge is Choice.HUMAN:
             _import_labels(opened, labels)
-        elif judge is Choice.RULES:
-            for run in opened:
-                _tell(run, RuleJudge.name, anyio.run(_judged, run, RuleJudge(), cut, [], 1))
         else:
-            anyio.run(_by_model, opened, cut, base_url, model, concurrency)
+            anyio.run(_judge_all, opened, cut, judge, base_url, model, concurrency)
 
 
-def model_judge(base_url: str, model: str) -> ModelJudge:
-    """The model that is named here, or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
+@asynccontextmanager
+async def open_judge(choice: Choice, base_url: str, model: str) -> AsyncIterator[Judge]:
+    """The rules, or the model that is named here or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
+    if choice is Choice.RULES:
+        yield RuleJudge()
+        return
     given = JudgeSettings()
-    return ModelJudge(base_url or given.url, model or given.model, given.key.get_secret_value())
+    key = given.key.get_secret_value()
+    async with ModelJudge(base_url or given.url, model or given.model, key) as judge:
+        yield judge
 
 
-async def _by_model(runs: list[Run], cut: Cut, base_url: str, model: str, concurrency: int) -> None:
-    async with model_judge(base_url, model) as judge:
+async def _judge_all(
+    runs: list[Run], cut: Cut, choice: Choice, base_url: str, model: str, concurrency: int
+) -> None:
+    async with open_judge(choice, base_url, model) as judge:
         files = [verdict_file(run.folder, judge.name) for run in runs]
         for run in runs:
             judgements = await _judged(run, judge, cut, files, concurrency)
@@ -95,20 +102,11 @@ async def _by_model(runs: list[Run], cut: Cut, base_url: str, model: str, concur
 async def _judged(
     run: Run, judge: Judge, cut: Cut, files: list[Path], concurrency: int
 ) -> dict[str, Judgement]:
-    """Judged with a bar on stderr. The rules cost nothing and may have changed, so their file begins anew."""
-    from tqdm import tqdm
-
+    """The rules cost nothing and may have changed, so their file begins anew."""
     cases = [case_of(record, cut) for record in run.records]
-    path = verdict_file(run.folder, judge.name)
-    with (
-        VerdictCache(path, files, fresh=isinstance(judge, RuleJudge)) as cache,
-        tqdm(total=len(cases), unit="answer", file=sys.stderr, dynamic_ncols=True) as bar,
-    ):
-
-        def on_done(_: Case, __: Judgement) -> None:
-            bar.update()
-
-        return await judge_all(cases, judge, concurrency=concurrency, cache=cache, on_done=on_done)
+    path, fresh = verdict_file(run.folder, judge.name), isinstance(judge, RuleJudge)
+    with VerdictCache(path, [] if fresh else files, fresh=fresh) as cache:
+        return await judge_all(cases, judge, concurrency=concurrency, cache=cache)
 
 
 def _import_labels(runs: list[Run], labels: Path | None) -> None:
@@ -198,8 +196,7 @@ def _shown(record: TurnRecord) -> str:
 
 
 def _text(text: str) -> str:
-    """On one line, with nothing that a terminal would obey."""
-    plain = "".join(char if char.isprintable() else " " for char in text)
+    plain = one_line(text)
     return escape(plain if len(plain) <= _MOST_SHOWN else plain[:_MOST_SHOWN] + "…")
 
 
@@ -237,8 +234,7 @@ def gold(
 async def _on_gold(
     judge: Choice, cases: list[Case], base_url: str, model: str
 ) -> tuple[str, dict[str, Judgement]]:
-    if judge is Choice.RULES:
-        return RuleJudge.name, {case.interaction_id: await RuleJudge().judge(case) for case in cases}
-    async with model_judge(base_url, model) as asked:
+    async with open_judge(judge, base_url, model) as asked:
         judgements = {case.interaction_id: await asked.judge(case) for case in cases}
-        return f"{asked.name}, prompt {asked.version}", judgements
+        version = version_of(asked.name)
+        return asked.name + (f", prompt {version}" if version else ""), judgements

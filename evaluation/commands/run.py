@@ -13,8 +13,7 @@ from rich.console import Console
 
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
 from evaluation.data.opening import open_dataset
-from evaluation.data.photos import progress_bars
-from evaluation.data.squad import squad_choice
+from evaluation.data.squad import EVERYTHING, SquadChoice
 from evaluation.runs.asking import Asking, RunStopped
 from evaluation.runs.running import Task, make_run, reached, write_pages
 
@@ -83,11 +82,16 @@ def run(
     Of squad:FILE (SQuAD 1.1 or 2.0) every paragraph is first added to the published index as a page, as
     `loreglass index pages` does it; then the questions are asked without a photo.
     """
-    squad = squad_choice(articles or [], leave_out or [], unanswerable, photo)
+    squad = SquadChoice(
+        articles=tuple(articles or ()),
+        left_out=tuple(leave_out or ()),
+        unanswerable=unanswerable,
+        photo=photo,
+    )
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
     asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
     opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed, squad=squad)
-    kept = squad.model_dump(mode="json") if squad else None
+    kept = None if squad == EVERYTHING else squad.model_dump(mode="json")
     task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
     with stops_politely():
         if opened.texts and not no_index:
@@ -103,13 +107,12 @@ async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> Non
 
 
 async def _make(task: Task, gateway_url: str | None) -> None:
-    from evaluation.runs.tally import Tally, print_made, watched
+    from evaluation.runs.tally import print_made, watched
 
-    tally = Tally()
     async with reached(*gateway_of(gateway_url)) as gateway:
-        with watched(tally, task.turns) as on_record:
+        with watched(task.turns) as on_record:
             made = await make_run(task, gateway, on_record=on_record)
-    print_made(made, tally.scored(made.run.records), Console())
+    print_made(made, Console())
     if made.stopped:
         raise made.stopped
     if not any(record.answer for record in made.run.records):
@@ -117,10 +120,9 @@ async def _make(task: Task, gateway_url: str | None) -> None:
 
 
 def opened_dataset(source: str, **choice: Any) -> Dataset:
-    """The dataset, with a progress bar where opening takes long; else ends the command with why not."""
+    """The dataset; else ends the command with why not."""
     try:
-        with progress_bars() as on_progress:
-            return open_dataset(source, on_progress=on_progress, **choice)
+        return open_dataset(source, **choice)
     except DatasetError as error:
         raise typer.BadParameter(str(error), param_hint="DATASET") from error
 

@@ -1,7 +1,7 @@
 """CRAG-MM's rows as conversations: v0.1.2 (dicts of columns, label codes) and v0.1.1 (lists, words)."""
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -9,7 +9,8 @@ from typing import Any
 from evaluation.data.checks import BadRow, identifier, text
 from evaluation.data.labels import VOCABULARY, Labels, UnknownLabel
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
-from evaluation.data.photos import OnProgress, Photos
+from evaluation.data.photos import Photos
+from evaluation.data.progress import bar
 from evaluation.data.tables import Table, UnreadableFile
 
 MOST_TURNS = 100
@@ -100,9 +101,6 @@ def _from_columns(columns: Mapping[str, Any], what: str) -> list[dict[str, Any]]
     return [dict(zip(held, values, strict=True)) for values in zip(*held.values(), strict=True)]
 
 
-_TOLD_EVERY = 100
-
-
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A row that can be asked once its photo is there; `number` is its place in `table`."""
@@ -125,20 +123,14 @@ class Reading:
     _sessions: set[str] = field(default_factory=set)
     _interactions: set[str] = field(default_factory=set)
 
-    def read(self, tables: Sequence[Table], on_progress: OnProgress) -> None:
-        """All rows of all files, without images. A file that cannot be read is one rejection."""
-        done = 0
-        for table in tables:
-            try:
-                labels = table.labels()
-                for number, row in table.rows():
-                    self._take(table, number, row, labels)
-                    done += 1
-                    if done % _TOLD_EVERY == 0:
-                        on_progress("rows", done, 0)
-            except UnreadableFile as reason:
-                self.rejected.append(Rejected("unreadable_file", self._name(table), str(reason)))
-        on_progress("rows", done, done)
+    def read(self, table: Table) -> None:
+        """All rows of a file, without images. A file that cannot be read is one rejection."""
+        try:
+            labels = table.labels()
+            for number, row in bar(table.rows(), "rows"):
+                self._take(table, number, row, labels)
+        except UnreadableFile as reason:
+            self.rejected.append(Rejected("unreadable_file", self._name(table), str(reason)))
 
     def _take(self, table: Table, number: int, held: Mapping[str, Any], labels: Labels) -> None:
         where = f"{self._name(table)}, row {number}"
@@ -174,52 +166,43 @@ class Reading:
 
 def with_photos(chosen: Sequence[Candidate], photos: Photos) -> tuple[list[Conversation], list[Rejected]]:
     """The conversations in their order, and those whose photo cannot be had. Raises `OSError`."""
-    found: dict[int, Path | BadRow | str] = {}
-    by_table: dict[int, dict[int, int]] = defaultdict(dict)
+    found: list[Path | BadRow | str] = [each.row.image_url for each in chosen]
+    by_table: defaultdict[Table, dict[int, int]] = defaultdict(dict)
     for place, candidate in enumerate(chosen):
-        by_table[id(candidate.table)][candidate.number] = place
-        found[place] = candidate.row.image_url
-    ticks = photos.ticks("images", len(chosen))
-    for places in by_table.values():
-        found.update(_embedded(chosen, places, photos, ticks))
-    links = photos.linked(each for each in found.values() if isinstance(each, str) and each)
+        by_table[candidate.table][candidate.number] = place
+    for table, places in by_table.items():
+        _take_embedded(found, table, places, photos)
+    links = photos.linked(each for each in found if isinstance(each, str) and each)
     conversations: list[Conversation] = []
     rejected: list[Rejected] = []
-    for place, candidate in enumerate(chosen):
-        photo = _photo_or_fault(found[place], links)
-        row = candidate.row
-        if isinstance(photo, BadRow):
-            rejected.append(Rejected(photo.kind, candidate.where, photo.why))
-        else:
+    for origin, candidate in zip(found, chosen, strict=True):
+        photo, row = _linked(origin, links) if isinstance(origin, str) else origin, candidate.row
+        if isinstance(photo, Path):
             conversations.append(Conversation(row.session_id, candidate.part, photo, row.turns))
+        else:
+            rejected.append(Rejected(photo.kind, candidate.where, photo.why))
     return conversations, rejected
 
 
-def _embedded(
-    chosen: Sequence[Candidate], places: Mapping[int, int], photos: Photos, ticks: Iterator[None]
-) -> dict[int, Path | BadRow | str]:
-    """Return, by row, what a file's `image` column holds: a photo, a fault, or a link to download."""
-    found: dict[int, Path | BadRow | str] = {}
-    table = chosen[next(iter(places.values()))].table
-    try:
-        for number, image in table.images(places):
-            next(ticks)
-            place = places[number]
-            link = chosen[place].row.image_url
-            try:
-                found[place] = photos.embedded(image) or link
-            except BadRow as fault:
-                found[place] = link or fault
-    except UnreadableFile as reason:
-        for place in places.values():
-            found.setdefault(place, BadRow("unreadable_image", str(reason)))
-    return found
-
-
-def _photo_or_fault(found: Path | BadRow | str, links: Mapping[str, Path | str]) -> Path | BadRow:
-    if not isinstance(found, str):
-        return found
-    if not found:
+def _linked(url: str, links: Mapping[str, Path | str]) -> Path | BadRow:
+    if not url:
         return BadRow("missing_image", "There is neither an image nor an image_url.")
-    photo = links[found]
+    photo = links[url]
     return photo if isinstance(photo, Path) else BadRow("missing_image", photo)
+
+
+def _take_embedded(
+    found: list[Path | BadRow | str], table: Table, places: Mapping[int, int], photos: Photos
+) -> None:
+    """Put the photos of the file's `image` column in place of links, and faults where there is no link."""
+    left = dict(places)
+    try:
+        for number, image in bar(table.images(places), "images", len(places)):
+            place = left.pop(number)
+            try:
+                found[place] = photos.embedded(image) or found[place]
+            except BadRow as fault:
+                found[place] = found[place] or fault
+    except UnreadableFile as reason:
+        for place in left.values():
+            found[place] = BadRow("unreadable_image", str(reason))

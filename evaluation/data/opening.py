@@ -12,9 +12,9 @@ from chassis.picture_cache import PictureCache
 from evaluation.data import hub
 from evaluation.data.crag_mm import Reading, with_photos
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
-from evaluation.data.photos import OnProgress, Photos, unseen
+from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
-from evaluation.data.squad import PREFIX, SquadChoice, read_squad
+from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
 from evaluation.data.tables import Table, UnreadableFile, split_of, table_files
 from evaluation.data.world import TRUTH, Sampled, load_world, sample
 
@@ -29,7 +29,7 @@ class _Choice:
     part: Part | None
     limit: int | None
     seed: int | None
-    squad: SquadChoice | None
+    squad: SquadChoice
 
     def of(self, single: Sequence[Sampled], multi: Sequence[Sampled]) -> tuple[Sampled, ...]:
         first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
@@ -44,9 +44,8 @@ def open_dataset(
     limit: int | None = None,
     seed: int | None = None,
     cache: Path | None = None,
-    on_progress: OnProgress | None = None,
     fetcher: PublicFetcher | None = None,
-    squad: SquadChoice | None = None,
+    squad: SquadChoice = EVERYTHING,
 ) -> Dataset:
     """Everything that can be asked of `source`, and every row that cannot. Blocking.
 
@@ -58,7 +57,7 @@ def open_dataset(
     Raises `DatasetError` where there is nothing to ask.
     """
     choice = _Choice(part, limit, seed, squad)
-    photos = Photos(PictureCache(cache or CACHE, fetcher), on_progress or unseen)
+    photos = Photos(PictureCache(cache or CACHE, fetcher))
     try:
         dataset = _opened(source, choice, split, photos)
     except UnreadableFile as reason:
@@ -85,7 +84,7 @@ def fingerprint(conversations: Iterable[Conversation]) -> str:
 def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if source.startswith(PREFIX):
         return _of_squad(Path(source.removeprefix(PREFIX)).expanduser(), choice, split)
-    if choice.squad is not None:
+    if choice.squad != EVERYTHING:
         raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
@@ -106,13 +105,13 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
 def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
     if split or choice.part is Part.MULTI:
         raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
-    dataset = read_squad(path, choice.squad or SquadChoice(), choice.limit, choice.seed)
+    dataset = read_squad(path, choice.squad, choice.limit, choice.seed)
     return replace(dataset, fingerprint=fingerprint(dataset.conversations))
 
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if path.suffix.lower() == ".jsonl" and is_plain(path):
-        return _of_plain(path, choice, photos)
+        return _of_plain(path, choice)
     if path.suffix.lower() != ".parquet":
         raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
     chosen = hub.chosen_split([split_of(str(path))], split, str(path))
@@ -124,7 +123,7 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
         if split:
             raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
         if not (folder / TRUTH).is_file():
-            return _of_plain(folder / PLAIN, choice, photos)
+            return _of_plain(folder / PLAIN, choice)
         world = load_world(folder)
         return _dataset(folder.resolve().name, choice.of(world.single, world.multi), [])
     files = table_files(folder)
@@ -138,16 +137,17 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
     return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
 
 
-def _of_plain(path: Path, choice: _Choice, photos: Photos) -> Dataset:
+def _of_plain(path: Path, choice: _Choice) -> Dataset:
     sessions, rejected = read_plain(path)
     single, multi = ([each for each in sessions if each.part is part] for part in Part)
-    conversations, without = with_photos_inside(choice.of(single, multi), path.parent, photos)
+    conversations, without = with_photos_inside(choice.of(single, multi), path.parent)
     return _dataset(path.resolve().parent.name, conversations, [*rejected, *without])
 
 
 def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
     reading = Reading(folder, name)
-    reading.read([Table(path) for path in files], photos.on_progress)
+    for path in files:
+        reading.read(Table(path))
     single, multi = ([each for each in reading.candidates if each.part is part] for part in Part)
     conversations, rejected = with_photos(choice.of(single, multi), photos)
     return _dataset(name, conversations, [*reading.rejected, *rejected])

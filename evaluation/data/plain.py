@@ -10,7 +10,7 @@ from typing import Any
 from evaluation.data.checks import LONGEST_ID, BadRow, identifier, photo_inside, text
 from evaluation.data.labels import canonical
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
-from evaluation.data.photos import Photos
+from evaluation.data.progress import bar
 from evaluation.data.tables import json_lines
 
 PLAIN = "questions.jsonl"
@@ -68,14 +68,12 @@ def read_plain(path: Path) -> tuple[list[Session], list[Rejected]]:
     return sessions, rejected
 
 
-def with_photos_inside(
-    chosen: Sequence[Session], folder: Path, photos: Photos
-) -> tuple[list[Conversation], list[Rejected]]:
+def with_photos_inside(chosen: Sequence[Session], folder: Path) -> tuple[list[Conversation], list[Rejected]]:
     """The conversations in their order, and the lines whose photo cannot be had."""
     conversations: list[Conversation] = []
     rejected: list[Rejected] = []
     find = cache(partial(_photo, folder))
-    for each, _ in zip(chosen, photos.ticks("photos", len(chosen)), strict=True):
+    for each in bar(chosen, "photos"):
         photo = find(each.photo)
         if isinstance(photo, BadRow):
             rejected += _rejected(photo, each.lines)

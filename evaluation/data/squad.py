@@ -50,14 +50,8 @@ class SquadChoice(BaseModel):
     photo: Path | None = None
 
 
-def squad_choice(
-    articles: Sequence[str], left_out: Sequence[str], unanswerable: int | None, photo: Path | None
-) -> SquadChoice | None:
-    """None where nothing is chosen, as for a dataset of another kind."""
-    choice = SquadChoice(
-        articles=tuple(articles), left_out=tuple(left_out), unanswerable=unanswerable, photo=photo
-    )
-    return None if choice == SquadChoice() else choice
+EVERYTHING = SquadChoice()
+"""Every question, without a photo; for datasets of another kind, too."""
 
 
 def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | None) -> Dataset:

@@ -109,11 +109,11 @@ class ModelJudge:
             return _failed("the endpoint could not be reached")
         except (openai.OpenAIError, ValueError) as error:
             return _failed(f"the endpoint's answer was unusable ({type(error).__name__})")
-        marked = prompt.read(reply)
-        if marked is None:
+        judgement = prompt.read(reply)
+        if judgement is None:
             log.warning("verdict_unreadable", interaction_id=case.interaction_id, characters=len(reply))
             return _failed("the verdict could not be read")
-        return Judgement(Verdict.CORRECT if marked.right else Verdict.INCORRECT, marked.reason)
+        return judgement
 
     async def _reply(self, case: Case) -> str:
         """The model's words, asked for in the best manner that the server takes.

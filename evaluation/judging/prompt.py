@@ -14,6 +14,9 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, StrictBool, ValidationError
 
+from evaluation.judging.text import one_line
+from evaluation.judging.verdicts import Judgement, Verdict
+
 _MAX_REASON = 400
 _MAX_REPLY = 20_000
 
@@ -89,14 +92,6 @@ SCHEMA: dict[str, Any] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """What the model decided, and why in its words."""
-
-    right: bool
-    reason: str
-
-
 class _Reply(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
@@ -110,7 +105,7 @@ def messages(question: str, gold: str, answer: str) -> list[dict[str, str]]:
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": _ASKED.format(case=case)}]
 
 
-def read(reply: str) -> Marked | None:
+def read(reply: str) -> Judgement | None:
     """The verdict in a reply, in whatever text around it; None where there is none, or two that differ.
 
     What a model thinks aloud before it is no part of it.
@@ -119,8 +114,8 @@ def read(reply: str) -> Marked | None:
     found = [verdict for verdict in map(_verdict, _objects(reply[:_MAX_REPLY])) if verdict is not None]
     if not found or len({verdict.accuracy for verdict in found}) > 1:
         return None
-    reason = " ".join("".join(c if c.isprintable() else " " for c in found[-1].reason).split())
-    return Marked(found[-1].accuracy, reason[:_MAX_REASON])
+    verdict = Verdict.CORRECT if found[-1].accuracy else Verdict.INCORRECT
+    return Judgement(verdict, one_line(found[-1].reason)[:_MAX_REASON])
 
 
 def _verdict(value: object) -> _Reply | None:

@@ -53,6 +53,11 @@ def truncate(answer: str, limit: int = MAX_ANSWER_TOKENS) -> str:
     return answer
 
 
+def one_line(text: str) -> str:
+    """Return untrusted text on one line, with printable characters only."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
 def canonical(text: str) -> str:
     """Compatibility forms, quotes, dashes and accents folded; lower case."""
     folded = unicodedata.normalize("NFKC", text.translate(_SPELLINGS)).casefold().translate(_SPELLINGS)
@@ -156,7 +161,7 @@ def says(said: str, golds: Sequence[str]) -> bool:
     Two spellings are tried: SQuAD's, and words as runs of letters and digits, since the first glues together
     what punctuation parts ("red/green").
     """
-    return any(_holds(spelled(said), spelled(gold)) for gold in golds for spelled in (normalised, _parted))
+    return any(_holds(spelled(said), spelled(gold)) for gold in golds for spelled in (normalised, parted))
 
 
 def _targets(golds: Sequence[str]) -> list[str]:
@@ -174,5 +179,6 @@ def _holds(said: str, gold: str) -> bool:
     return bool(gold) and f" {gold} " in f" {said} "
 
 
-def _parted(text: str) -> str:
+def parted(text: str) -> str:
+    """Return its words as runs of letters and digits, without articles."""
     return " ".join(word for word in _WORD.findall(text.lower()) if word not in _ARTICLES)

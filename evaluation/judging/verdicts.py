@@ -11,8 +11,8 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -90,8 +90,6 @@ class Choice(StrEnum):
 
 FOLDER = "verdicts"
 _GIVE_UP_AFTER = 8
-
-OnDone = Callable[[Case, Judgement], None]
 
 
 class JudgeDown(EvaluationError):
@@ -185,14 +183,8 @@ class VerdictCache:
             self._known[key] = judgement
         if self._file is None or self._last.get(case.interaction_id) == key:
             return
-        line = {
-            "key": key,
-            "interaction_id": case.interaction_id,
-            "verdict": judgement.verdict.value,
-            "why": judgement.why,
-            "failed": judgement.failed,
-        }
-        self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        line = _Line(key=key, interaction_id=case.interaction_id, **asdict(judgement))
+        self._file.write(line.model_dump_json() + "\n")
         self._file.flush()
         self._last[case.interaction_id] = "" if judgement.failed else key
 
@@ -208,13 +200,14 @@ async def judge_all(
     *,
     concurrency: int = 4,
     cache: VerdictCache | None = None,
-    on_done: OnDone | None = None,
 ) -> dict[str, Judgement]:
-    """The judgement of every case by interaction id, in the order of the cases.
+    """The judgement of every case by interaction id, in the order of the cases. A terminal shows a bar.
 
     Equal cases are asked once. Raises `JudgeDown` when the first judgements all failed: an endpoint that is
     not there is not asked two thousand times.
     """
+    from tqdm import tqdm
+
     cache = cache if cache is not None else VerdictCache()
     judgements: dict[str, Judgement] = {}
     new: list[Judgement] = []
@@ -234,14 +227,14 @@ async def judge_all(
             for case in same:
                 cache.put(key, case, judgement)
                 judgements[case.interaction_id] = judgement
-                if on_done is not None:
-                    on_done(case, judgement)
+                bar.update()
 
     failure: JudgeDown | None = None
     try:
-        async with anyio.create_task_group() as group:
-            for key, same in groups.items():
-                group.start_soon(ask, key, same)
+        with tqdm(total=len(cases), unit="answer", leave=False, disable=None) as bar:
+            async with anyio.create_task_group() as group:
+                for key, same in groups.items():
+                    group.start_soon(ask, key, same)
     except* JudgeDown as downs:
         failure = JudgeDown(str(downs.exceptions[0]))
     if failure is not None:  # raised inside, Python 3.11.2 wraps it in a group

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from evaluation.data.model import Part
+from evaluation.judging.text import one_line
 from evaluation.record import TurnRecord
 from evaluation.runs.running import System
 from evaluation.scoring.intervals import bootstrap, holm, paired
@@ -335,5 +336,4 @@ def _line(cells: Sequence[str]) -> str:
 
 def _escaped(text: str) -> str:
     """As text in Markdown, wherever it comes from: on one line, no markup, no column of its own."""
-    one_line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in one_line)
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in one_line(text))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from PIL import Image, ImageOps, UnidentifiedImageError
+from chassis.errors import ImageTooLarge, LoreglassError
+from chassis.images import ImageLimits, upright_rgb
 
 
 class Unit(StrEnum):
@@ -141,7 +142,6 @@ def plural(count: int, thing: str, things: str | None = None) -> str:
 
 
 LONGEST_SIDE = 480
-_MOST_PIXELS = 80_000_000
 _QUALITY = 72
 
 
@@ -157,19 +157,13 @@ def small_photo(folder: Path, photo: str) -> bytes:
     if not photo:
         raise NoPhoto("The question was asked without a photo.")
     try:
-        with Image.open(folder / photo) as opened:
-            if opened.width * opened.height > _MOST_PIXELS:
-                raise NoPhoto("The photo is too large to be shown.")
-            opened.draft("RGB", (2 * LONGEST_SIDE, 2 * LONGEST_SIDE))
-            upright = ImageOps.exif_transpose(opened).convert("RGB")
-            upright.thumbnail((LONGEST_SIDE, LONGEST_SIDE), Image.Resampling.LANCZOS)
-            upright.info.clear()
-            held = io.BytesIO()
-            upright.save(held, "JPEG", quality=_QUALITY, optimize=True)
-            return held.getvalue()
+        picture = upright_rgb((folder / photo).read_bytes(), ImageLimits(), LONGEST_SIDE)
     except FileNotFoundError as error:
         raise NoPhoto("The photo is no longer where it was when the question was asked.") from error
-    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
+    except ImageTooLarge as error:
         raise NoPhoto("The photo is too large to be shown.") from error
-    except (UnidentifiedImageError, OSError, ValueError, SyntaxError) as error:
+    except (LoreglassError, OSError, ValueError) as error:
         raise NoPhoto("The photo's file cannot be read as a picture.") from error
+    held = io.BytesIO()
+    picture.save(held, "JPEG", quality=_QUALITY, optimize=True)
+    return held.getvalue()

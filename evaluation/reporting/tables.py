@@ -4,12 +4,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 
 from evaluation.data.model import Part
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
+from evaluation.scoring.measures import percentile
 from evaluation.scoring.scored import Settled
 from loreglass_client.models import CitationKind
 
@@ -161,16 +161,17 @@ def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
     frame = pd.DataFrame(times, columns=["stage", "ms"]).groupby("stage")["ms"]
     place = pd.DataFrame(places, columns=["stage", "place"]).groupby("stage")["place"].mean()
     found = [
-        StageTimes(str(stage), len(ms), len(ms) / answered, float(ms.mean()), *_quantiles(ms))
+        StageTimes(
+            str(stage),
+            len(ms),
+            len(ms) / answered,
+            float(ms.mean()),
+            percentile(ms, 0.5),
+            percentile(ms, 0.95),
+        )
         for stage, ms in frame
     ]
     last = {stage: number for number, stage in enumerate(_LAST, 1)}
     return tuple(
         sorted(found, key=lambda each: (last.get(each.stage, 0), place.get(each.stage, 0.0), each.stage))
     )
-
-
-def _quantiles(ms: "pd.Series[float]") -> tuple[float, float]:
-    """Nearest rank."""
-    p50, p95 = np.quantile(ms, (0.50, 0.95), method="inverted_cdf")
-    return float(p50), float(p95)

@@ -50,14 +50,10 @@ class GatewayRefuses(RunStopped):
     """The gateway will answer none of these questions as they are asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """`overloads`: how often a question that is turned away is asked again, after what Retry-After says.
-    `losses`: failures in a row to reach the gateway at all after which it is given up.
-    """
-
-    overloads: int = 30
-    losses: int = 5
+MOST_OVERLOADS = 30
+"""How often a question that is turned away is asked again, after what Retry-After says."""
+MOST_LOSSES = 5
+"""Failures in a row to reach the gateway at all after which it is given up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +71,10 @@ class Questioner:
     experiments and only explanations were wanted, `explains` becomes false and the questions go without.
     """
 
-    def __init__(
-        self, wanted: Experiment, patience: Patience | None = None, sleep: Sleep = anyio.sleep
-    ) -> None:
+    def __init__(self, wanted: Experiment, sleep: Sleep = anyio.sleep) -> None:
         self.explains = wanted.explain
         self._wanted = wanted
         self._varies = bool(wanted.thresholds or wanted.without or wanted.model_calls)
-        self._patience = patience or Patience()
         self._sleep = sleep
         self._losses = 0
 
@@ -99,7 +92,7 @@ class Questioner:
             self._losses = self._losses + 1 if isinstance(failure, Unreachable) else 0
             if isinstance(failure, Unreachable) and self._goes_on(failure, losses := losses + 1):
                 await self._sleep(_FIRST_PAUSE_S * 2.0**losses)
-            elif isinstance(failure, Overloaded) and overloads < self._patience.overloads:
+            elif isinstance(failure, Overloaded) and overloads < MOST_OVERLOADS:
                 overloads += 1
                 await self._sleep(min(failure.retry_after_s or _PAUSE_S, _LONGEST_PAUSE_S))
             elif not self._goes_without(experiment, failure):
@@ -112,11 +105,11 @@ class Questioner:
 
     def _goes_on(self, failure: Unreachable, losses: int) -> bool:
         """Not where the gateway is up for other questions, and goes down over this one."""
-        if self._losses >= self._patience.losses:
+        if self._losses >= MOST_LOSSES:
             raise GatewayLost(
                 f"{failure.detail}\nThe answers so far are kept. Run the same command again to continue."
             ) from failure
-        return losses < self._patience.losses
+        return losses < MOST_LOSSES
 
     def _goes_without(self, experiment: Experiment | None, failure: LoreglassError | None) -> bool:
         if experiment and isinstance(failure, ExperimentsNotAllowed) and not self._varies:
@@ -175,8 +168,6 @@ class Interview:
         asking: Asking,
         keep: Keep,
         known: Mapping[str, TurnRecord],
-        patience: Patience | None = None,
-        sleep: Sleep = anyio.sleep,
     ) -> None:
         wanted = Experiment(
             explain=True,
@@ -184,7 +175,7 @@ class Interview:
             without=list(asking.without),
             model_calls=asking.model_calls,
         )
-        self.questioner = Questioner(wanted, patience, sleep)
+        self.questioner = Questioner(wanted)
         self._client = client
         self._asking = asking
         self._keep = keep

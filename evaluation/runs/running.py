@@ -17,7 +17,7 @@ from chassis.http.calls import ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Dataset, Text
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.runs.asking import Asking, GatewayLost, GatewayRefuses, Interview, Patience, RunStopped
+from evaluation.runs.asking import Asking, GatewayLost, GatewayRefuses, Interview, RunStopped
 from evaluation.runs.store import Run, RunError, RunStore, load_run
 from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 from loreglass_client.errors import Unauthorized
@@ -117,13 +117,7 @@ class Made:
     refused: bool = False
 
 
-async def make_run(
-    task: Task,
-    gateway: Gateway,
-    *,
-    on_record: OnRecord = nothing,
-    patience: Patience | None = None,
-) -> Made:
+async def make_run(task: Task, gateway: Gateway, *, on_record: OnRecord = nothing) -> Made:
     """Ask what has not been answered yet, and keep it; `on_record` is told of all that is kept.
 
     Raises `RunError` and `GatewayRefuses` before anything is asked.
@@ -144,7 +138,7 @@ async def make_run(
                 raise RunStopped(f"Answers cannot be kept in {task.folder}: {error.strerror}.") from error
             await on_record(record)
 
-        interview = Interview(gateway.client, task.asking, keep, known, patience)
+        interview = Interview(gateway.client, task.asking, keep, known)
         stopped = None
         try:
             await interview.ask_all(task.dataset.conversations)

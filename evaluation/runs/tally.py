@@ -3,7 +3,7 @@
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,41 +15,23 @@ from rich.table import Table
 from tqdm import tqdm
 
 from evaluation.data.model import Dataset, Part
-from evaluation.judging.rule_judge import judge_by_rules
-from evaluation.judging.verdicts import Judgement
+from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
 from evaluation.runs.store import Run
 from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, scored_with
+from evaluation.scoring.scored import Scored, case_of, judged
 from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
 
 
-class Tally:
-    """Right, missing, wrong and failed so far, by the rule judge."""
-
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self._judgements: dict[str, Judgement] = {}
-
-    def add(self, record: TurnRecord) -> None:
-        """Judge one more."""
-        judgement = judge_by_rules(case_of(record))
-        self._judgements[record.interaction_id] = judgement
-        self.counts["failed" if record.error else judgement.verdict.value] += 1
-
-    def scored(self, records: Iterable[TurnRecord]) -> list[Scored]:
-        """Those records that were added, with their judgements."""
-        return scored_with(records, self._judgements)
-
-
-def print_made(made: Made, scored: Sequence[Scored], console: Console) -> None:
+def print_made(made: Made, console: Console) -> None:
     """The scores by both protocols, or SQuAD's where the golds are stretches of a text; what was not asked
     or failed; and what this attempt added.
     """
     run = made.run
+    scored, _ = judged(run.records, run.folder, RuleJudge.name)
     if spans := marked(scored):
         print_spans(run.header.name, span_scores(spans), console)
     else:
@@ -163,13 +145,15 @@ def _number(value: float) -> str:
 
 
 @contextmanager
-def watched(tally: Tally, turns: int, label: str = "") -> Iterator[OnRecord]:
-    """Shows what the tally makes of each turn; what was answered before counts as done."""
+def watched(turns: int, label: str = "") -> Iterator[OnRecord]:
+    """Show how many turns are right, missing, wrong and failed; what was answered before counts as done."""
+    counts = Counter[str]()
     with tqdm(total=turns, unit="question", desc=label or None, file=sys.stderr, dynamic_ncols=True) as bar:
 
         async def on_record(record: TurnRecord) -> None:
-            tally.add(record)
-            bar.set_postfix(tally.counts, refresh=False)
+            verdict = judge_by_rules(case_of(record)).verdict.value
+            counts["failed" if record.error else verdict] += 1
+            bar.set_postfix(counts, refresh=False)
             bar.update()
 
         yield on_record
@@ -193,7 +177,7 @@ async def ask_several(
         system = System.named(name)
         asked = replace(asking, pipeline=system.pipeline, without=system.without)
         task = Task(dataset, folder / name, asked, name, choice)
-        with watched(Tally(), task.turns, name) as on_record:
+        with watched(task.turns, name) as on_record:
             made = await make_run(task, gateway, on_record=on_record)
         if made.stopped:
             raise made.stopped

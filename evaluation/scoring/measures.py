@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from evaluation.data.model import AnswerType, Part
-from evaluation.judging.text import canonical, normalised, says
+from evaluation.judging.text import canonical, normalised, parted, says
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol
@@ -44,10 +44,10 @@ class Measure:
         """The figure; NaN where there is nothing to measure."""
         valued = known(self.values(scored))
         values = np.array(list(valued.values()), dtype=np.float64)
+        if self.quantile is not None:
+            return percentile(values, self.quantile)
         if values.size == 0:
             return math.nan
-        if self.quantile is not None:
-            return float(np.quantile(values, self.quantile, method="inverted_cdf"))
         if not self.by_session:
             return float(values.mean())
         sums, counts = session_sums(valued)
@@ -145,10 +145,6 @@ def _client_ms(scored: Scored) -> float:
     return scored.record.client_ms if scored.record.answer else math.nan
 
 
-_WORD = re.compile(r"[^\W_]+")
-_ARTICLES = frozenset({"a", "an", "the"})
-
-
 def overlap(answer: str, gold: str) -> float:
     """The share of the gold answer's words that the answer has too, in 0..1; 1 where the gold has none.
 
@@ -162,8 +158,7 @@ def overlap(answer: str, gold: str) -> float:
 
 
 def _word_counts(text: str) -> Counter[str]:
-    words = _WORD.findall(canonical(text).replace("'", ""))
-    return Counter(word for word in words if word not in _ARTICLES)
+    return Counter(parted(canonical(text).replace("'", "")).split())
 
 
 WHOLE_PHOTO, CROPS, PAGES = "image_search", "crop_search", "text_search"
@@ -233,7 +228,7 @@ def _has_answer(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
     return any(says(f"{each.title}\n{each.text}", accepted) for each in results)
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """The smallest value that at least `share` of all do not exceed (nearest rank)."""
-    ordered = sorted(values)
-    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+def percentile(values: Sequence[float] | Floats, share: float) -> float:
+    """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
+    found = np.asarray(values, np.float64)
+    return float(np.quantile(found, share, method="inverted_cdf")) if found.size else math.nan

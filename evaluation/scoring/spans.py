@@ -78,9 +78,9 @@ def span_scores(scored: Sequence[Scored]) -> SpanScores:
         has_exact=_mean_of(has, exact_match),
         has_f1=_mean_of(has, word_f1),
         no_answer=_mean_of(no, exact_match),
-        words_median=percentile(lengths, 0.5) if lengths else math.nan,
-        words_p90=percentile(lengths, 0.9) if lengths else math.nan,
-        p95_ms=percentile(times, 0.95) if times else math.nan,
+        words_median=percentile(lengths, 0.5),
+        words_p90=percentile(lengths, 0.9),
+        p95_ms=percentile(times, 0.95),
         held=_mean(float(_is_held(each)) for each in has),
     )
 

@@ -23,8 +23,7 @@ from contracts.reader import ReadReply
 from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
-from gateway.clients.photo_text import photo_text
-from gateway.clients.reading import answers_found, read_request
+from gateway.clients.conversion import answers_found, photo_text, read_request
 from gateway.state import Box, Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
 from language.words import visible
 
@@ -78,7 +77,7 @@ _TEXT_CHARS = 2_000
 
 @dataclass(slots=True)
 class _TakesTexts:
-    """Whether image search takes texts, cached until a time on the deadlines' clock."""
+    """A cached flag: image search takes texts. Until a time on the deadlines' clock."""
 
     value: bool = False
     until: float = -math.inf
@@ -206,23 +205,25 @@ class Services:
         `depth`: read only so many of the best passages of each sub-query.
         """
         body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
-        weight_ms = self.weigh("text_search", len(queries))
-        try:
-            reply = await self.text_search.send_json(
-                "POST", "/v1/text-search", body, TextSearchReply, deadline, weight_ms=weight_ms
-            )
-        except CollectionNotFound:
-            return ()
-        return _passages(reply)
+        return await self._pages("/v1/text-search", body, deadline, self.weigh("text_search", len(queries)))
 
     async def read_pages(
         self, addresses: Sequence[str], count: int, deadline: Deadline
     ) -> tuple[Passage, ...]:
         """Return at most `count` passages of these pages, in their order; empty if none is indexed."""
         body = ReadPagesRequest(addresses=list(addresses), k=count)
+        return await self._pages("/v1/text-search/pages", body, deadline)
+
+    async def _pages(
+        self,
+        path: str,
+        body: TextSearchRequest | ReadPagesRequest,
+        deadline: Deadline,
+        weight_ms: float = 0.0,
+    ) -> tuple[Passage, ...]:
         try:
             reply = await self.text_search.send_json(
-                "POST", "/v1/text-search/pages", body, TextSearchReply, deadline
+                "POST", path, body, TextSearchReply, deadline, weight_ms=weight_ms
             )
         except CollectionNotFound:
             return ()

@@ -1,36 +1,151 @@
-"""Build the prompt of each stage: the stage's own words first, then material, the question last."""
+"""Build the prompt of each stage: the stage's own words first, then material, the question last.
+
+The system text and the photo stand before them, so that a server's prefix cache holds from question to
+question and the photo is read once for all calls of a request.
+"""
 
 from collections.abc import Callable, Sequence
 
 from contracts.domain_router import Domain
-from gateway.llm.delimiting import EvidenceBlocks, delimited, harmless
-from gateway.llm.lines import described_lines, in_lines
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, Schema, TextPart, TextPrompt
-from gateway.llm.prompts import Case, PromptText, prompt_text, short_name
-from gateway.llm.question import photo_parts, question_text, question_tokens, system_text
+from gateway.llm.delimiting import EvidenceBlocks, delimited, harmless, ours, tokens_at_most, within_tokens
+from gateway.llm.prompt import (
+    Case,
+    Earlier,
+    ImagePart,
+    Prompt,
+    PromptText,
+    Schema,
+    TextPart,
+    TextPrompt,
+    VlmOptions,
+    prompt_text,
+    short_name,
+)
+from gateway.llm.reply_forms import described_lines, in_lines
 from gateway.llm.schemas import Structured, Understanding, in_words
-from gateway.llm.text import TURN_TOKENS, replied, text_prompt
-from gateway.llm.tokens import ours, tokens_at_most
-from gateway.state import Draft, Entity, Query
+from gateway.state import Draft, Entity, Query, Turn
+
+_OLD_PHOTO = "The photo is from earlier in this conversation.\n"
+_WISHES = "Whoever set this conversation up wishes answers to be worded like this; all rules above hold:"
+_REFUSED = "(you did not know)"
+_NAME_TOKENS = 120
+TURN_TOKENS = 16
+"""Marks of two more turns, in any of the chat templates that we know."""
+
+
+def system_text() -> str:
+    """Return the system message, the same for every call."""
+    return prompt_text("system").text
+
+
+def photo_parts(query: Query) -> tuple[TextPart | ImagePart, ...]:
+    """Return the photo, or nothing if there is none."""
+    return (ImagePart(query.photo.jpeg),) if query.photo is not None else ()
+
+
+def question_text(query: Query, options: VlmOptions) -> str:
+    """Return the conversation so far and the question: the end of every prompt."""
+    setting = _OLD_PHOTO if query.photo is not None and not query.photo_is_new else ""
+    instructions, conversation, question = _untrusted(query, options)
+    return prompt_text("question").fill(
+        setting=setting, instructions=instructions, conversation=conversation, question=question
+    )
+
+
+def question_tokens(query: Query, options: VlmOptions) -> int:
+    """Return an upper bound on the tokens of the system text and `question_text`."""
+    texts = sum(map(tokens_at_most, _untrusted(query, options)))
+    return texts + ours(system_text(), prompt_text("question").text, _OLD_PHOTO)
+
+
+def _untrusted(query: Query, options: VlmOptions) -> tuple[str, str, str]:
+    """Return wishes, conversation and question, each within its share of the model's window."""
+    question = within_tokens(harmless(query.question).strip(), options.window.question)
+    return _instructions(query, options), _conversation(query, options), question
+
+
+def _instructions(query: Query, options: VlmOptions) -> str:
+    wishes = within_tokens(harmless(query.instructions).strip(), options.window.instructions)
+    return f"{_WISHES}\n{wishes}\n" if wishes else ""
+
+
+def _conversation(query: Query, options: VlmOptions) -> str:
+    """Return the latest turns that fit, oldest first, and what they were about."""
+    turns = _latest(query.history, options)
+    if not turns:
+        return ""
+    remembered = query.remembered
+    name = within_tokens(_line(remembered.name), _NAME_TOKENS) if remembered is not None else ""
+    topic = f"It was last about: {name}\n" if name else ""
+    return "Conversation so far:\n" + "\n".join(turns) + f"\n{topic}\n"
+
+
+def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
+    lines: list[str] = []
+    left, tokens = options.history_chars, options.history_tokens
+    for turn in reversed(history[-options.history_turns :] if options.history_turns else ()):
+        answer = _REFUSED if turn.abstained else _line(turn.answer)
+        text = within_tokens(f"Wearer: {_line(turn.question)}\nYou: {answer}"[:left], tokens)
+        left -= len(text)
+        tokens -= tokens_at_most(text) + 1  # and a line feed
+        if not text:
+            break
+        lines.insert(0, text)
+    return lines
+
+
+def _line(text: str) -> str:
+    return " ".join(harmless(text).split())
+
+
+def text_prompt(
+    name: str,
+    query: Query,
+    options: VlmOptions,
+    max_tokens: int,
+    ends_with: str = "",
+    earlier: Earlier | None = None,
+    **slots: str,
+) -> TextPrompt:
+    """Return the photo, the words of `<name>.toml` and the question; after an earlier call, the words alone.
+
+    A reply without an end of its own is measured. Slots hold untrusted text, made harmless by the caller.
+    """
+    words = prompt_text(name)
+    task = words.fill(**slots)
+    before = question_tokens(query, options) if earlier is None else earlier.tokens
+    user = (*photo_parts(query), TextPart(f"{task}\n\n{question_text(query, options)}"))
+    return TextPrompt(
+        short_name(name),
+        system_text(),
+        user if earlier is None else (TextPart(task),),
+        max_tokens,
+        ends_with,
+        measured=not ends_with,
+        text_tokens=before + ours(words.text) + sum(map(tokens_at_most, slots.values())),
+        earlier=earlier,
+    )
+
+
+def replied(prompt: TextPrompt, reply: str) -> Earlier:
+    """Return a call and its reply, for one that goes on from there."""
+    return Earlier(prompt.user, reply, prompt.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
+
 
 Spell = Callable[[Structured], str]
 
+UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS, JUDGE_TOKENS = 256, 96, 64, 4
+"""The longest replies: a stage's time is mostly its reply's length."""
+
 
 def understand(query: Query, domain: Domain | None, options: VlmOptions) -> Prompt[Understanding]:
-    """The fused first look of the default pipeline, with its domain's advice (QA-Dragon, 3.1.2)."""
-    limit = options.tokens.understand
+    """Return the fused first look of the default pipeline, with its domain's advice (QA-Dragon, 3.1.2)."""
     advice = f"For questions of this kind:\n{domain_text(domain).advice}\n\n" if domain is not None else ""
-    return prompt_of("understand", query, Understanding, options, limit, advice=advice)
-
-
-def examples(name: str) -> tuple[Case, ...]:
-    """Return the worked examples in a prompt."""
-    return prompt_text(name).cases
+    return prompt_of("understand", query, Understanding, options, UNDERSTAND_TOKENS, advice=advice)
 
 
 def domain_text(domain: Domain | None) -> PromptText:
-    """A domain's advice and cases; the generic ones for questions outside the known domains."""
+    """Return a domain's advice and cases; the generic ones for questions outside the known domains."""
     name = "generic" if domain is None else domain.value.replace(" ", "_")
     return prompt_text(f"qa_dragon/domains/{name}")
 
@@ -48,28 +163,28 @@ def answer(
     return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
 
 
-def judge(query: Query, asked: TextPrompt, answered: str, options: VlmOptions) -> TextPrompt:
+def judge(query: Query, answer_prompt: TextPrompt, answered: str, options: VlmOptions) -> TextPrompt:
     """Return the prompt that asks the model to check an answer (QA-Dragon, 3.7.2).
 
     It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
     """
     return text_prompt(
-        "judge", query, options, options.tokens.judge, earlier=replied(asked, harmless(answered))
+        "judge", query, options, JUDGE_TOKENS, earlier=replied(answer_prompt, harmless(answered))
     )
 
 
-def judge_tokens(options: VlmOptions) -> int:
+def judge_tokens() -> int:
     """Return an upper bound on the tokens that the judge adds to the call that answered and its reply."""
-    return TURN_TOKENS + ours(prompt_text("judge").text) + options.tokens.judge
+    return TURN_TOKENS + ours(prompt_text("judge").text) + JUDGE_TOKENS
 
 
 def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
     """Return the prompt that puts a follow-up question into words that need no conversation."""
-    return text_prompt("rewrite", query, options, options.tokens.rewrite)
+    return text_prompt("rewrite", query, options, REWRITE_TOKENS)
 
 
 def notes(draft: Draft, entity: Entity | None = None) -> str:
-    """What the first look found. The model wrote it, and may have copied it from the photo."""
+    """Return what the first look found. The model wrote it, and may have copied it from the photo."""
     verified = entity.name if entity is not None else None
     lines = [
         f"Kind of thing: {draft.object_label}" if draft.object_label else "",
@@ -81,7 +196,7 @@ def notes(draft: Draft, entity: Entity | None = None) -> str:
 
 
 def cases_in_words(cases: Sequence[Case], schema: type[Structured], spell: Spell) -> str:
-    """The worked cases, their replies spelled as the reply itself is to be."""
+    """Return the worked cases, their replies spelled as the reply itself is to be."""
     return "\n\n".join(_case(case, schema, spell) for case in cases)
 
 
@@ -105,7 +220,7 @@ def prompt_of(
     shown = words.cases if cases is None else cases
 
     def filled(spell: Spell, form: str) -> tuple[str, int]:
-        """The text in one spelling of replies, and the tokens at most of what of it is ours."""
+        """Return the text in one spelling of replies, and the tokens at most of what of it is ours."""
         ours_too = {"fields": f"{in_words(schema)}{form}"}
         if "cases" in words.slots:
             ours_too["cases"] = cases_in_words(shown, schema, spell)
@@ -115,17 +230,22 @@ def prompt_of(
 
     short = short_name(name)
     text, tokens = filled(Structured.spelled, "\nReply with one JSON object.")
-    lines, tokens_in_lines = filled(_as_lines, f"\n{described_lines(short, schema)}")
+    lines, tokens_in_lines = filled(
+        lambda reply: f"\n{in_lines(reply.told())}", f"\n{described_lines(short, schema)}"
+    )
     tokens = max(tokens, tokens_in_lines)
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
     question = question_text(query, options)
     user = (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}"))
-    in_lines = f"{lines.rstrip()}\n\n{question}"
-    return Prompt(short, system_text(), user, schema, max_tokens, text_tokens=tokens, in_lines=in_lines)
-
-
-def _as_lines(reply: Structured) -> str:
-    return "\n" + in_lines(reply.told())
+    return Prompt(
+        short,
+        system_text(),
+        user,
+        schema,
+        max_tokens,
+        text_tokens=tokens,
+        in_lines=f"{lines.rstrip()}\n\n{question}",
+    )
 
 
 def _case(case: Case, schema: type[Structured], spell: Spell) -> str:

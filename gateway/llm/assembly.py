@@ -1,21 +1,37 @@
-"""Puts a reply together from its events, and sees when there is nothing left to wait for."""
+"""Receive a reply, streamed or whole, and put it together until there is nothing left to wait for."""
 
 import math
+import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
+import anyio
+import structlog
 from pydantic import ValidationError
 from pydantic_core import from_json
 
+from chassis.http.client import ExchangeError, Response
+from gateway.llm.call import Progress
 from gateway.llm.completion import CUT_OFF, Alternative, Completion, Token, Usage, Written
-from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
-from gateway.llm.lines import read_lines
+from gateway.llm.failures import VlmDeclined, VlmReplyUnusable, failure
 from gateway.llm.prompt import Schema
-from gateway.llm.schema_forms import ReplyFields, read_object
-from gateway.llm.wire import AlternativeWire, BrokenStream, ChoiceWire, ChunkWire, TokenWire, UsageWire
+from gateway.llm.reply_forms import ReplyFields, read_lines, read_object
+from gateway.llm.server import bounded
+from gateway.llm.wire import (
+    AlternativeWire,
+    BrokenStream,
+    ChunkWire,
+    ErrorWire,
+    TokenWire,
+    UsageWire,
+    events,
+    read_chunk,
+)
+
+log = structlog.get_logger()
 
 Result = TypeVar("Result")
 
@@ -44,21 +60,21 @@ class Assembling(ABC, Generic[Result]):
 
     @property
     def thinks(self) -> bool:
-        """Whether the model wrote thoughts, beside its reply or at its beginning."""
+        """Return whether the model wrote thoughts, beside its reply or at its beginning."""
         return self._thoughts or self.text.lstrip().startswith("<think>")
 
     def add(self, chunk: ChunkWire) -> None:
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
         self._add_end(chunk)
         for choice in chunk.choices[:1]:
-            said = choice.delta or choice.message
+            message = choice.delta or choice.message
             if choice.logprobs is not None:
                 self._tokens += [_token(token) for token in choice.logprobs.content or ()]
-            if said is not None and said.refusal:
+            if message is not None and message.refusal:
                 self._refusal = True
-            self._thoughts = self._thoughts or (said is not None and said.thinks)
-            if said is not None and said.content:
-                self._add_text(said.content)
+            self._thoughts = self._thoughts or (message is not None and message.thinks)
+            if message is not None and message.content:
+                self._add_text(message.content)
 
     def add_after(self, chunk: ChunkWire) -> bool:
         """Take an event that comes after the reply: why it ended, what it cost.
@@ -73,7 +89,9 @@ class Assembling(ABC, Generic[Result]):
     def _add_end(self, chunk: ChunkWire) -> None:
         if chunk.usage is not None:
             self.usage = _usage(chunk.usage)
-        self.finish_reason = next(map(_finish_reason, chunk.choices[:1]), None) or self.finish_reason
+        self.finish_reason = (
+            next((each.finish_reason for each in chunk.choices[:1]), None) or self.finish_reason
+        )
 
     def _add_text(self, text: str) -> None:
         self._length += len(text)
@@ -88,10 +106,10 @@ class Assembling(ABC, Generic[Result]):
 
     @abstractmethod
     def completion(self) -> Result:
-        """The reply as it was asked for. Raises `VlmReplyUnusable`."""
+        """Return the reply as it was asked for. Raises `VlmReplyUnusable`."""
 
     def written(self) -> Written:
-        """What was written, perhaps nothing."""
+        """Return what was written, perhaps nothing."""
         return Written(self.text, self._measured, self._ended_by, self.usage)
 
     def _undeclined(self) -> None:
@@ -124,8 +142,8 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
         if "}" not in added or self._ends_tried >= _MAX_ENDS:
             return
         self._ends_tried += 1
-        found = read_object(self.text)
-        self.is_complete = found is not None and found.complete
+        fields = read_object(self.text)
+        self.is_complete = fields is not None and fields.complete
 
     def _report(self, hear: Callable[[Schema], None], added: str) -> None:
         """Pass the fields so far to `hear` each time that they change. Reads JSON or whole lines."""
@@ -143,7 +161,7 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
                 hear(self.schema.model_validate(so_far))
 
     def completion(self) -> Completion[Schema]:
-        """The parsed reply. Raises `VlmReplyUnusable`."""
+        """Return the parsed reply. Raises `VlmReplyUnusable`."""
         self._undeclined()
         read = read_reply(self.text, self.schema, ended=self._ended_by not in CUT_OFF)
         if read is None:
@@ -188,15 +206,11 @@ class TextAssembly(Assembling[Written]):
         self._tail = seen[-len(self.ends_with) :]
 
     def completion(self) -> Written:
-        """What was written. Raises `VlmReplyUnusable` if that is nothing."""
+        """Return what was written. Raises `VlmReplyUnusable` if that is nothing."""
         self._undeclined()
         if not self.text.strip():
             raise VlmReplyUnusable("The vision-language model wrote nothing.")
         return self.written()
-
-
-def _finish_reason(choice: ChoiceWire) -> str | None:
-    return choice.finish_reason
 
 
 def _token(wire: TokenWire) -> Token:
@@ -224,3 +238,48 @@ def _probability(logprob: float) -> float:
 def _usage(wire: UsageWire) -> Usage:
     details = wire.prompt_tokens_details
     return Usage(wire.prompt_tokens, wire.completion_tokens, details.cached_tokens if details else None)
+
+
+_EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
+_DEFAULT_ERROR_STATUS = 500
+
+
+async def receive(response: Response, assembly: Assembling[Any], progress: Progress, model: str) -> None:
+    """Add the reply to `assembly`. Raises `BrokenStream`, `ExchangeError` or the error in the reply."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        _add(assembly, (await bounded(response)).decode("utf-8", "replace"), model)
+        if assembly.finish_reason is None and not assembly.text:
+            raise BrokenStream("a reply has no choices")
+        return
+    async with aclosing(events(response.pieces())) as stream:
+        try:
+            async for event in stream:
+                _add(assembly, event, model)
+                if progress.first_token_s is None and (assembly.text or assembly.thinks):
+                    progress.first_token_s = time.monotonic() - progress.started
+                if assembly.is_complete:
+                    await _receive_epilogue(stream, assembly)
+                    break
+        except BrokenStream:
+            if assembly.finish_reason is None:
+                raise
+
+
+def _add(assembly: Assembling[Any], event: str, model: str) -> None:
+    chunk = read_chunk(event)
+    if isinstance(chunk, ErrorWire):  # vLLM finds some faults only after its 200
+        status = chunk.code if isinstance(chunk.code, int) else _DEFAULT_ERROR_STATUS
+        raise failure(status, chunk, None, model)
+    assembly.add(chunk)
+
+
+async def _receive_epilogue(stream: AsyncIterator[str], assembly: Assembling[Any]) -> None:
+    """The finish reason and the usage may follow the reply, but are not worth much waiting."""
+    with anyio.move_on_after(_EPILOGUE_S):
+        try:
+            async for event in stream:
+                chunk = read_chunk(event)
+                if isinstance(chunk, ErrorWire) or not assembly.add_after(chunk):
+                    return
+        except (BrokenStream, ExchangeError) as error:
+            log.info("vlm.ended_early", reason=type(error).__name__)

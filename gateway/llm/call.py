@@ -1,29 +1,40 @@
-"""A call to the model's server: where it goes, and what metrics see of it."""
+"""A call to the model's server: its endpoint, its progress, its metrics and its span.
+
+The span uses OpenTelemetry's conventions for generative models. It has the prompt's name and its cost, never
+what it or the reply says.
+"""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from opentelemetry.trace import Span, SpanKind
+from prometheus_client import CollectorRegistry, Counter, Histogram
+
+from chassis.http.client import server_attributes
+from chassis.telemetry.metrics import exemplar
+from chassis.telemetry.spans import span
 from gateway.llm.capabilities import Abilities
 from gateway.llm.completion import Completion, Usage, Written
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
+from gateway.reasoning.calls import count_calls
 
 
 @dataclass(frozen=True, slots=True)
 class VlmEndpoint:
-    """Where the model is served. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
+    """The server of a model. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
 
     An empty `model` means the first that is listed there.
-    `top_logprobs` (0 to 20): alternatives told for each token. `refresh_s`: after that, the server's
-    abilities are asked for again. `context`: the tokens that prompts are fitted to, 0 where nobody fits them.
+    `refresh_s`: after that, the server's abilities are asked for again. `context`: the tokens that prompts
+    are fitted to, 0 where nobody fits them.
     """
 
     base_url: str
     model: str
     api_key: str = field(default="", repr=False)
     seed: int = 0
-    top_logprobs: int = 5
     refresh_s: float = 3_600.0
     context: int = 0
 
@@ -35,11 +46,11 @@ class VlmEndpoint:
             raise ValueError("The key of the vision-language model may hold printable ASCII characters only.")
 
     def url(self, path: str) -> str:
-        """The address of a route below `/v1`."""
+        """Return the address of a route below `/v1`."""
         return f"{self._root}/v1{path}"
 
     def native_url(self, path: str) -> str:
-        """The address of a route of the server's own API, beside `/v1`."""
+        """Return the address of a route of the server's own API, beside `/v1`."""
         return f"{self._root}{path}"
 
     @property
@@ -83,13 +94,9 @@ class Trial:
 CallObserver = Callable[[VlmCall], None]
 
 
-def no_op(call: VlmCall) -> None:
-    """Observes nothing."""
-
-
 @dataclass(slots=True)
 class Progress:
-    """What is known of a call while it runs."""
+    """The state of a call while it runs."""
 
     prompt: str
     started: float
@@ -107,3 +114,94 @@ class Progress:
             self.form,
         )
         return call if completion is None else replace(call, usage=completion.usage)
+
+
+_PROVIDER = "openai"
+"""As for every server that speaks its API."""
+
+
+def chat_span(url: str, body: Mapping[str, Any], prompt: str) -> AbstractContextManager[Span]:
+    """The span of one `POST /v1/chat/completions` with `body`; `prompt`: the name of what is asked."""
+    attributes = {
+        "gen_ai.operation.name": "chat",
+        "gen_ai.provider.name": _PROVIDER,
+        "gen_ai.request.model": body["model"],
+        "gen_ai.request.max_tokens": body["max_tokens"],
+        "gen_ai.prompt.name": prompt,
+        **server_attributes(url),
+    }
+    return span(f"chat {body['model']}", attributes, SpanKind.CLIENT)
+
+
+def tell_cost(call: Span, usage: Usage | None, first_token_s: float | None) -> None:
+    """Add the cost of the reply, as far as the server reports it."""
+    if usage is not None:
+        call.set_attribute("gen_ai.usage.input_tokens", usage.prompt_tokens)
+        call.set_attribute("gen_ai.usage.output_tokens", usage.completion_tokens)
+        if usage.cached_tokens is not None:
+            call.set_attribute("gen_ai.usage.cache_read.input_tokens", usage.cached_tokens)
+    if first_token_s is not None:
+        call.set_attribute("loreglass.first_token_s", round(first_token_s, 4))
+
+
+_SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
+
+
+class VlmMetrics:
+    """Counts and times; `observe`, with a model's name, is its client's observer."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._calls = Counter(
+            "loreglass_vlm_calls_total",
+            "Calls to the model.",
+            ("model", "prompt", "outcome"),
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "loreglass_vlm_call_seconds",
+            "Whole calls.",
+            ("model", "prompt"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._first_token = Histogram(
+            "loreglass_vlm_first_token_seconds",
+            "Time from the request to the first token.",
+            ("model", "prompt"),
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._tokens = Counter(
+            "loreglass_vlm_tokens_total",
+            "Tokens as the server counts them: prompt, cached (of the prompt) and completion.",
+            ("model", "prompt", "kind"),
+            registry=registry,
+        )
+        self._forms = Counter(
+            "loreglass_vlm_forms_total",
+            "Calls with structured output, by how the schema was enforced.",
+            ("model", "form"),
+            registry=registry,
+        )
+        self._repeats = Counter(
+            "loreglass_vlm_repeated_requests_total",
+            "Retried requests of a call: the server refused a part, or the connection was stale.",
+            ("model",),
+            registry=registry,
+        )
+
+    def observe(self, model: str, call: VlmCall) -> None:
+        """Count one call that is over, for the model and for the question that it belongs to."""
+        usage = call.usage or Usage(0, 0)
+        count_calls(call.requests, usage.prompt_tokens, usage.completion_tokens)
+        self._calls.labels(model, call.prompt, call.outcome).inc()
+        self._seconds.labels(model, call.prompt).observe(call.seconds, exemplar())
+        if call.first_token_s is not None:
+            self._first_token.labels(model, call.prompt).observe(call.first_token_s, exemplar())
+        if call.form is not None:
+            self._forms.labels(model, call.form.value).inc()
+        self._repeats.labels(model).inc(max(0, call.requests - 1))
+        if call.usage is not None:
+            self._tokens.labels(model, call.prompt, "prompt").inc(call.usage.prompt_tokens)
+            self._tokens.labels(model, call.prompt, "cached").inc(call.usage.cached_tokens or 0)
+            self._tokens.labels(model, call.prompt, "completion").inc(call.usage.completion_tokens)

@@ -1,4 +1,4 @@
-"""What a model's server can do: found by a probe at start, and learned from what it refuses.
+"""The features of a model's server: found by a probe at start, and learned from what it refuses.
 
 One memory per server. What a probe found holds until the next probe or until the server was away. What was
 learned without a probe holds for some minutes: another version may have come back.
@@ -6,11 +6,13 @@ learned without a probe holds for some minutes: another version may have come ba
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Any
 
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 
 TEXT_ONLY = "reads text; does not see photos"
 """How the start, `/health/ready`, `/info`, the doctor and the page name a model without photos."""
@@ -20,7 +22,7 @@ _THINKING_SHARE = 8  # of a small context, no more than this part is for thought
 
 
 class Photos(StrEnum):
-    """How many photos the model takes in one request."""
+    """The number of photos that the model takes in one request."""
 
     UNKNOWN = "unknown"
     NONE = "none"
@@ -98,12 +100,15 @@ _SCHEMAS = {
     SchemaForm.WORDS: "not held, replies are asked for in labelled lines",
 }
 _THINKING = re.compile(r"chat_template_kwargs|enable_thinking", re.IGNORECASE)
-_LOGPROBS = re.compile(r"logprob", re.IGNORECASE)
-_USAGE = re.compile(r"stream_options|include_usage", re.IGNORECASE)
-_SEED = re.compile(r"\bseed\b", re.IGNORECASE)
-_SYSTEM = re.compile(
-    r"system (?:message|role|prompt)|role.{0,16}\bsystem\b|roles must alternate", re.IGNORECASE
-)
+_OPTIONAL = {
+    "logprobs": re.compile(r"logprob", re.IGNORECASE),
+    "usage": re.compile(r"stream_options|include_usage", re.IGNORECASE),
+    "seed": re.compile(r"\bseed\b", re.IGNORECASE),
+    "system": re.compile(
+        r"system (?:message|role|prompt)|role.{0,16}\bsystem\b|roles must alternate", re.IGNORECASE
+    ),
+}
+"""Parts of a request, and how a server complains of each."""
 _FORM = re.compile(
     r"response_?format|json_?schema|json_object|schema|grammar|guided|structured|outlines", re.IGNORECASE
 )
@@ -125,35 +130,31 @@ _THIS_IMAGE = re.compile(
 
 
 def is_about_images(complaint: str) -> bool:
-    """Whether a server says that the model takes no photos at all, not that this photo is wrong."""
+    """Return whether a server says that the model takes no photos at all, not that this photo is wrong."""
     if _THIS_IMAGE.search(complaint):
         return False
     return bool(_IMAGES.search(complaint) or _TEXT_CONTENT.search(complaint))
 
 
 def without(
-    asked: Abilities, complaint: str, *, confirmed: bool, with_photo: bool = False
+    abilities: Abilities, complaint: str, *, confirmed: bool, with_photo: bool = False
 ) -> Abilities | None:
     """Return what to ask instead after a server refused with `complaint`; None if the fault lies elsewhere.
 
     A complaint that names no part is taken to be about the schema, unless such a request has worked before.
     A complaint about one photo or about the chat template is about nothing that could be left out.
     """
-    if asked.thinking is Thinking.SWITCHED_OFF and _THINKING.search(complaint):
-        return replace(asked, thinking=Thinking.ON)
-    if asked.logprobs and _LOGPROBS.search(complaint):
-        return replace(asked, logprobs=False)
-    if asked.usage and _USAGE.search(complaint):
-        return replace(asked, usage=False)
-    if asked.seed and _SEED.search(complaint):
-        return replace(asked, seed=False)
-    if asked.system and _SYSTEM.search(complaint):
-        return replace(asked, system=False)
-    if with_photo and asked.sees_photos and is_about_images(complaint):
-        return replace(asked, photos=Photos.NONE)
+    if abilities.thinking is Thinking.SWITCHED_OFF and _THINKING.search(complaint):
+        return replace(abilities, thinking=Thinking.ON)
+    for part, words in _OPTIONAL.items():
+        if getattr(abilities, part) and words.search(complaint):
+            changed: dict[str, Any] = {part: False}
+            return replace(abilities, **changed)
+    if with_photo and abilities.sees_photos and is_about_images(complaint):
+        return replace(abilities, photos=Photos.NONE)
     is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))
-    if asked.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
-        return replace(asked, form=SchemaForm.WORDS)
+    if abilities.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
+        return replace(abilities, form=SchemaForm.WORDS)
     return None
 
 
@@ -165,41 +166,36 @@ class ServerFeatures:
         self._clock = clock
         self._current = EVERYTHING
         self._updated_at: float | None = None
-        self._confirmed = False
+        self.confirmed = False
         self._probed_at: float | None = None
 
     @property
-    def confirmed(self) -> bool:
-        """Whether a reply has shown that the server takes the current form."""
-        return self._confirmed
-
-    @property
     def probed(self) -> bool:
-        """Whether a probe found the current features, and the server was not away since."""
+        """Return whether a probe found the current features, and the server was not away since."""
         return self._probed_at is not None
 
     @property
     def masks_probabilities(self) -> bool:
-        """Whether log probabilities are only of what a schema allows; before a probe, whether they may be."""
+        """Return whether log probabilities are, or before a probe may be, only of what a schema allows."""
         current = self.current()
         return current.masked if self.probed else current.form.has_grammar
 
     @property
     def probe_due(self) -> bool:
-        """Whether it is time for a probe."""
+        """Return whether it is time for a probe."""
         return self._probed_at is None or self._clock() - self._probed_at > self._refresh_s
 
     def current(self) -> Abilities:
-        """What to ask for now."""
+        """Return what to ask for now."""
         old = self._updated_at is not None and self._clock() - self._updated_at > self._refresh_s
         if old and not self.probed:
             self.reset()
         return self._current
 
-    def set_from_probe(self, found: Abilities) -> bool:
+    def set_from_probe(self, abilities: Abilities) -> bool:
         """Take over what a probe found. True if that is new."""
-        is_new = not self.probed or found != self._current
-        self._current, self._confirmed = found, True
+        is_new = not self.probed or abilities != self._current
+        self._current, self.confirmed = abilities, True
         self._updated_at = self._probed_at = self._clock()
         return is_new
 
@@ -209,14 +205,57 @@ class ServerFeatures:
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
         worked = worked if of_form else replace(worked, form=self._current.form)
-        known = self._confirmed if of_form else self._updated_at is not None
-        if known and worked == self._current:
+        repeats = self.confirmed if of_form else self._updated_at is not None
+        if repeats and worked == self._current:
             return False
         is_new = worked != self._current
         self._current, self._updated_at = worked, self._clock()
-        self._confirmed = self._confirmed or of_form
+        self.confirmed = self.confirmed or of_form
         return is_new
 
     def reset(self) -> None:
         """Ask for everything again."""
-        self._current, self._updated_at, self._confirmed, self._probed_at = EVERYTHING, None, False, None
+        self._current, self._updated_at, self.confirmed, self._probed_at = EVERYTHING, None, False, None
+
+
+_QUIET_S = 30.0
+"""After so long without a reply, and with no call under way, the model is asked for one token."""
+
+
+class Liveness:
+    """The last sign of life of one model. `failing`: its last word was a failure."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self.failing = False
+        self._clock = clock
+        self._in_flight = 0
+        self._answered_at = clock()
+        self._doubted = False
+
+    @property
+    def check_due(self) -> bool:
+        """Return whether it is time to ask the model for one token."""
+        is_quiet = self._clock() - self._answered_at >= _QUIET_S
+        return not self._in_flight and (is_quiet or self._doubted or self.failing)
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """A call that is under way."""
+        self._in_flight += 1
+        try:
+            yield
+        finally:
+            self._in_flight -= 1
+
+    def answered(self) -> None:
+        """The model replied."""
+        self.failing = self._doubted = False
+        self._answered_at = self._clock()
+
+    def doubt(self) -> None:
+        """A call failed, perhaps for its own sake."""
+        self._doubted = True
+
+    def failed(self) -> None:
+        """The server is away, or a check got no reply."""
+        self.failing = True

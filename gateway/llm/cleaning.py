@@ -26,7 +26,7 @@ def one_line(text: str) -> str:
 
 
 def without_thoughts(text: str) -> str:
-    """What comes after the thoughts of a model that thinks aloud; nothing if they never ended."""
+    """Return what comes after the thoughts of a model that thinks aloud; nothing if they never ended."""
     return text.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 
@@ -45,18 +45,18 @@ def label(text: str | None, most_words: int = LABEL_WORDS) -> str | None:
         return None
     plain = _LABEL_END.split(_MARK_AT_START.sub("", one_line(text)))[0]
     words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", plain.casefold())
-    kept = " ".join(words[:most_words])
-    return kept if kept and kept not in _GENERIC else None
+    phrase = " ".join(words[:most_words])
+    return phrase if phrase and phrase not in _GENERIC else None
 
 
 def labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
     """Labels, each once, in order."""
-    found = [cleaned for text in texts if (cleaned := label(text)) is not None]
-    return tuple(unique(found)[:most])
+    plain = [cleaned for text in texts if (cleaned := label(text)) is not None]
+    return tuple(unique(plain)[:most])
 
 
 def listed_label(text: str | None, listed: Sequence[str]) -> str | None:
-    """The entry of `listed` that the model means, with its telling word if it gave one; else None."""
+    """Return the entry of `listed` that the model means, with its telling word if it gave one; else None."""
     chosen = label(text, MARKED_LABEL_WORDS)
     if chosen is None:
         return None
@@ -70,7 +70,7 @@ def listed_label(text: str | None, listed: Sequence[str]) -> str | None:
 
 
 def entity_name(text: str | None, object_label: str | None) -> str | None:
-    """A proper name on one line; a mere kind ("car") is none."""
+    """Return a proper name on one line; a mere kind ("car") is none."""
     if text is None:
         return None
     name = spoken(text).strip(" .\"'“”")
@@ -80,7 +80,7 @@ def entity_name(text: str | None, object_label: str | None) -> str | None:
 
 
 def search_phrase(text: str) -> str:
-    """A search of one line and at most `QUERY_CHARS`; no placeholder but `{entity}`."""
+    """Return a search of one line and at most `QUERY_CHARS`; no placeholder but `{entity}`."""
     plain = _MARK_AT_START.sub("", one_line(text)).strip("\"'“”` ")
     pieces = [re.sub(r"[{}\[\]<>|]+", " ", piece) for piece in _SLOT.split(plain)]
     cleaned = one_line(ENTITY_SLOT.join(pieces))
@@ -92,5 +92,5 @@ def search_phrase(text: str) -> str:
 def queries(texts: Iterable[str], most: int) -> tuple[str, ...]:
     """Searches, each once, in order; those that ask nothing are dropped."""
     cleaned = (search_phrase(text) for text in texts)
-    asked = (text for text in cleaned if squeeze(text.replace(ENTITY_SLOT, "")))
-    return tuple(unique(asked)[:most])
+    searches = (text for text in cleaned if squeeze(text.replace(ENTITY_SLOT, "")))
+    return tuple(unique(searches)[:most])

@@ -17,9 +17,9 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Lo
 from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
-from gateway.llm.assembly import Assembling, Assembly, TextAssembly
-from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, no_op
-from gateway.llm.capabilities import Abilities, ServerFeatures, Thinking, without
+from gateway.llm.assembly import Assembling, Assembly, TextAssembly, receive
+from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, chat_span, tell_cost
+from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinking, without
 from gateway.llm.completion import Completion, Written
 from gateway.llm.failures import (
     ContextTooLong,
@@ -31,13 +31,10 @@ from gateway.llm.failures import (
     refused_for_good,
     unreachable,
 )
-from gateway.llm.liveness import Liveness
 from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
-from gateway.llm.request import Sampling, request_body, to_model_call
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
+from gateway.llm.request import request_body, to_model_call
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
-from gateway.llm.spans import chat_span, tell_cost
-from gateway.llm.stream import receive
 from gateway.llm.wire import BrokenStream
 from gateway.reasoning.calls import keep_call
 
@@ -72,7 +69,7 @@ class _Call(Generic[Reply]):
 
     @property
     def has_photo(self) -> bool:
-        """Whether the prompt shows one."""
+        """Return whether the prompt shows one."""
         return any(isinstance(part, ImagePart) for turn in user_turns(self.prompt) for part in turn)
 
 
@@ -87,7 +84,7 @@ class VlmClient:
         self,
         http: HttpClient,
         endpoint: VlmEndpoint,
-        observe: CallObserver = no_op,
+        observe: CallObserver = lambda _call: None,
         guard: Guard | None = None,
         clock: Clock = time.monotonic,
     ) -> None:
@@ -95,7 +92,6 @@ class VlmClient:
         self._endpoint = endpoint
         self._observe = observe
         self._guard = guard
-        self._sampling = Sampling(endpoint.seed, endpoint.top_logprobs)
         self._features = ServerFeatures(endpoint.refresh_s, clock)
         self.account = ServerAccount(http, endpoint)
         self.liveness = Liveness(clock)
@@ -112,7 +108,7 @@ class VlmClient:
 
     @property
     def probe_due(self) -> bool:
-        """Whether the server wants a probe: at first, after it was away, and after a while."""
+        """Return whether the server wants a probe: at first, after it was away, and after a while."""
         return self._features.probe_due
 
     @property
@@ -270,7 +266,7 @@ class VlmClient:
             call.progress.form = None if is_text else abilities.form
             call.progress.requests += 1
             try:
-                body = request_body(call.prompt, model, abilities, self._sampling)
+                body = request_body(call.prompt, model, abilities, self._endpoint.seed)
                 with self.liveness.call():
                     assembly = await self._send(body, call.begin(), call.deadline, call.progress)
                 self.liveness.answered()
@@ -333,7 +329,7 @@ class VlmClient:
 
 
 def _is_object(text: str) -> bool:
-    """Whether `text` is an object and nothing else; grammars let control characters into its strings."""
+    """Return whether `text` is just an object; grammars let control characters into its strings."""
     try:
         return isinstance(json.loads(text, strict=False), dict)
     except (ValueError, RecursionError):

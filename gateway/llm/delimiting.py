@@ -1,18 +1,56 @@
-"""Puts foreign text into a prompt so that it stays text: delimited, numbered, within a budget.
+"""Put untrusted text into a prompt so that it stays text: delimited, numbered, within a budget.
 
 A page can print a closing delimiter or a model's control tokens ("<|eot_id|>"), which the server's tokenizer
 would take for the real ones; both are broken up. The citation check works on the original text.
+
+The budget in tokens is an upper bound without any model's vocabulary. Byte-level BPE (Llama 3, Qwen 2.5 and
+3) never writes more tokens than bytes. Small letters cost less: it merges neighbours as long as they make a
+token, and nearly every pair of small letters, and a space with any of them, is one in these vocabularies. So
+no two single ones stay neighbours, and a run of n takes (2n + 1) // 3 tokens at most. `UNMERGED` are the
+other pairs. Tests hold both against the vocabularies.
 """
 
 import re
+import unicodedata
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from contracts.answer import CitationKind
-from gateway.llm.tokens import tokens_at_most, within_tokens
 from gateway.reasoning.pieces import whole_sentences
 from gateway.state import Evidence
 from language.words import visible
+
+_RUN = re.compile(r" ?[a-z]+")
+UNMERGED = re.compile(
+    "b(?=q)|f(?=[jz])|g(?=[jkq])|h(?=j)|j(?=[gvwxyz])|k(?=[qxz])|l(?=q)|m(?=z)|n(?=q)|o(?=q)|q(?=[fgjkoyz])"
+    "|r(?=j)|t(?=[jq])|u(?=q)|v(?=[qz])|w(?=[qvz])|x(?=[ghjkquvw])|y(?=[fjqv])|z(?=[gjqrv])"
+)
+OURS_A_TOKEN = 3
+"""Characters of our own prompts, which are plain English, to a token, at least; tests count them."""
+
+
+def tokens_at_most(text: str) -> int:
+    """Return an upper bound on its tokens. Qwen reads it normalised (NFC), which may make it longer."""
+    size = len(text.encode("utf-8", "replace"))
+    if not text.isascii():
+        size = max(size, len(unicodedata.normalize("NFC", text).encode("utf-8", "replace")))
+    runs = (len(run) for run in _RUN.findall(text) if not UNMERGED.search(run))
+    return size - sum(length - (2 * length + 1) // 3 for length in runs)
+
+
+def within_tokens(text: str, most: int) -> str:
+    """Return as much of the beginning as is that many tokens or fewer."""
+    if tokens_at_most(text) <= most:
+        return text
+    places = range(1, min(len(text), 3 * max(most, 0) // 2 + 2) + 1)
+    return text[: bisect_right(places, most, key=lambda end: tokens_at_most(text[:end]))]
+
+
+def ours(*texts: str) -> int:
+    """Return the tokens of words that we wrote, at most."""
+    return -(-sum(map(len, texts)) // OURS_A_TOKEN)
+
 
 CLOSE = "<<<end>>>"
 NO_EVIDENCE = "Evidence: none was found."
@@ -68,13 +106,13 @@ class EvidenceBlocks:
     places: tuple[int, ...] = ()
 
     def indices(self, numbers: Sequence[int]) -> tuple[int, ...]:
-        """The evidence that the model cites, each once; numbers of no piece are dropped."""
-        known = (self.places[number - 1] for number in numbers if 1 <= number <= len(self.places))
-        return tuple(dict.fromkeys(known))
+        """Return the evidence that the model cites, each once; numbers of no piece are dropped."""
+        places = (self.places[number - 1] for number in numbers if 1 <= number <= len(self.places))
+        return tuple(dict.fromkeys(places))
 
 
 def harmless(text: str) -> str:
-    """The text without hidden characters, control tokens of a model, and delimiters."""
+    """Return the text without hidden characters, control tokens of a model, and delimiters."""
     plain = _TOKEN_END.sub("›", _TOKEN_START.sub("‹", visible(text)))
     return _BRACKETED.sub(r"(\1)", plain)
 
@@ -93,7 +131,7 @@ def _between(heading: str, text: str) -> str:
 
 
 def evidence_blocks(evidence: Sequence[Evidence], budget: Budget) -> EvidenceBlocks:
-    """The pieces in order, as many as the budget holds, each cut at a sentence."""
+    """Return the pieces in order, as many as the budget holds, each cut at a sentence."""
     blocks: list[str] = []
     places: list[int] = []
     left, tokens = budget.total, budget.tokens - tokens_at_most(_EVIDENCE)
@@ -114,7 +152,7 @@ def evidence_blocks(evidence: Sequence[Evidence], budget: Budget) -> EvidenceBlo
 
 def shown_pieces(text: str) -> dict[int, str]:
     """The pieces in a text that `evidence_blocks` wrote, by number, with headings and without delimiters."""
-    return {int(number): f"{heading}\n{said}" for heading, number, said in _PIECE.findall(text)}
+    return {int(number): f"{heading}\n{body}" for heading, number, body in _PIECE.findall(text)}
 
 
 def _cut(text: str, chars: int, tokens: int) -> str:

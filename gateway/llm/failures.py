@@ -82,7 +82,7 @@ class RequestRefused(Exception):
 def failure(
     status: int, error: ErrorWire, retry_after: str | None, model: str, target: str | None = None
 ) -> Exception:
-    """The error for an HTTP status, or for the status that an event of the stream carries.
+    """Return the error for an HTTP status, or for the status that an event of the stream carries.
 
     `target`: the address that a redirect names.
     """
@@ -110,26 +110,26 @@ def failure(
 
 
 def _complaint(error: ErrorWire) -> str:
-    said = _QUOTED_REQUEST.split(error.message, maxsplit=1)[0]
-    return f"{error.param or ''} {error.code or ''} {said}"
+    message = _QUOTED_REQUEST.split(error.message, maxsplit=1)[0]
+    return f"{error.param or ''} {error.code or ''} {message}"
 
 
 def refused_for_good(refusal: RequestRefused) -> LoreglassError:
-    """The error for a request that the server takes in no form."""
+    """Return the error for a request that the server takes in no form."""
     log.error("vlm.request_refused", status=refusal.status, **_loggable(refusal.error))
     return DependencyUnavailable(_UNAVAILABLE)
 
 
 def unreachable(reason: str) -> LoreglassError:
-    """The error for a server that is away, or went away."""
+    """Return the error for a server that is away, or went away."""
     log.warning("vlm.unreachable", reason=reason)
     return DependencyUnavailable(_UNAVAILABLE)
 
 
 def is_about_context(error: ErrorWire) -> bool:
-    """Whether the prompt was too long: vLLM and OpenAI say so in words and in a code."""
-    said = f"{error.code or ''} {error.message}".lower()
-    return any(words in said for words in _CONTEXT_WORDS)
+    """Return whether the prompt was too long: vLLM and OpenAI say so in words and in a code."""
+    message = f"{error.code or ''} {error.message}".lower()
+    return any(words in message for words in _CONTEXT_WORDS)
 
 
 def seconds_of(retry_after: str | None) -> float:
@@ -147,5 +147,5 @@ def seconds_of(retry_after: str | None) -> float:
 
 def _loggable(error: ErrorWire) -> dict[str, str]:
     """Type, parameter and code; the message may quote the wearer's question."""
-    told = {"type": error.type, "param": error.param, "code": error.code}
-    return {f"server_{key}": str(value)[:_MAX_LOGGED] for key, value in told.items() if value is not None}
+    fields = {"type": error.type, "param": error.param, "code": error.code}
+    return {f"server_{key}": str(value)[:_MAX_LOGGED] for key, value in fields.items() if value is not None}

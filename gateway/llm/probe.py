@@ -19,14 +19,14 @@ from pydantic import BaseModel
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.tracing import TRACE_ID
+from gateway.llm.asking import system_text
 from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Photos, Thinking
 from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
 from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.question import system_text
-from gateway.llm.schema_forms import SchemaForm, read_object
+from gateway.llm.reply_forms import SchemaForm, read_object
 
 _WITHIN_MS = 180_000.0
 """A server on a laptop reads its model from disk before the first word."""
@@ -44,7 +44,7 @@ class _Kind(StrEnum):
 
 
 class _ByGrammarOnly(BaseModel):
-    """What no model writes of itself."""
+    """A reply that no model writes by itself."""
 
     kind: _Kind
 
@@ -52,40 +52,40 @@ class _ByGrammarOnly(BaseModel):
 TASK = "Reply with this one word and nothing else: ready"
 
 
-async def probe(client: VlmClient, deadline: Deadline, asked: Abilities = EVERYTHING) -> Abilities:
+async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EVERYTHING) -> Abilities:
     """Return what the server can do; the client uses it from now on. Raises `LoreglassError`.
 
-    `asked`: the abilities to begin with; photos that are already known to fail are not tried again. All
+    `abilities`: those to begin with; photos that are already known to fail are not tried again. All
     prompts begin with the system text of questions, which a server with one slot then keeps in its cache.
     """
     try:
         details = await client.account.details(deadline)
         if details.sees_photos is False:
-            asked = replace(asked, photos=Photos.NONE)
-        trial = await _trial(client, asked, deadline)
+            abilities = replace(abilities, photos=Photos.NONE)
+        trial = await _trial(client, abilities, deadline)
         form = _held(trial.taken.form, trial.reply.text)
-        found = replace(
+        result = replace(
             trial.taken,
             form=form,
             logprobs=trial.taken.logprobs and (trial.reply.tokens is not None or not trial.reply.text),
             masked=form.has_grammar and _is_masked(trial.reply),
             context=details.context,
         )
-        found = replace(found, photos=await _photos(client, found, deadline))
+        result = replace(result, photos=await _photos(client, result, deadline))
     except RequestRefused as refusal:
         raise refused_for_good(refusal) from refusal
-    client.set_abilities(found)
-    return found
+    client.set_abilities(result)
+    return result
 
 
-async def _trial(client: VlmClient, asked: Abilities, deadline: Deadline) -> Trial:
+async def _trial(client: VlmClient, abilities: Abilities, deadline: Deadline) -> Trial:
     """One call for an object: with a photo, and without where that fails; without thoughts if that can be."""
     try:
-        trial = await client.trial(_object_prompt(), asked, deadline)
+        trial = await client.trial(_object_prompt(), abilities, deadline)
     except (RequestRefused, ServerFailed, ContextTooLong):
-        if not asked.sees_photos:
+        if not abilities.sees_photos:
             raise
-        trial = await client.trial(_object_prompt(), replace(asked, photos=Photos.NONE), deadline)
+        trial = await client.trial(_object_prompt(), replace(abilities, photos=Photos.NONE), deadline)
     if not trial.thinks:
         return trial
     taken = trial.taken
@@ -104,9 +104,9 @@ def _object_prompt() -> Prompt[_ByGrammarOnly]:
 async def check(client: VlmClient) -> None:
     """Ask for one token, so that readiness tells whether the model answers."""
     prompt = TextPrompt("check", system_text(), (TextPart(TASK),), 1)
-    asked = replace(client.abilities, thinking=Thinking.NONE)  # one token, of thoughts or of the reply
+    abilities = replace(client.abilities, thinking=Thinking.NONE)  # one token, of thoughts or of the reply
     try:
-        await client.trial(prompt, asked, Deadline.after_ms(_CHECK_WITHIN_MS))
+        await client.trial(prompt, abilities, Deadline.after_ms(_CHECK_WITHIN_MS))
     except (LoreglassError, RequestRefused) as error:
         client.liveness.failed()
         log.warning("vlm.does_not_answer", kind=type(error).__name__)
@@ -147,18 +147,18 @@ def _held(form: SchemaForm, text: str) -> SchemaForm:
 
 
 def _is_masked(reply: Written) -> bool:
-    """Whether what the schema forced was told as probable: the model would have written another word."""
-    told = [token.probability for token in reply.tokens or ()]
-    return bool(told) and sum(told) / len(told) > 0.5
+    """Return whether the forced word is reported as probable; the model would have written another."""
+    probabilities = [token.probability for token in reply.tokens or ()]
+    return bool(probabilities) and sum(probabilities) / len(probabilities) > 0.5
 
 
-async def _photos(client: VlmClient, asked: Abilities, deadline: Deadline) -> Photos:
-    """How many photos one request may have; the first was taken or refused before."""
-    if not asked.sees_photos:
+async def _photos(client: VlmClient, abilities: Abilities, deadline: Deadline) -> Photos:
+    """Return how many photos one request may have; the first was taken or refused before."""
+    if not abilities.sees_photos:
         return Photos.NONE
     two = TextPrompt("probe", system_text(), (_photo(), _photo(), TextPart(TASK)), 1)
     try:
-        trial = await client.trial(two, asked, deadline)
+        trial = await client.trial(two, abilities, deadline)
     except (RequestRefused, ContextTooLong):
         return Photos.ONE
     except ServerFailed:  # some servers fall over: the rest of what was found stands

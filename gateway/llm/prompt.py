@@ -1,11 +1,17 @@
-"""What is put to the model: frozen, and complete enough to read the reply."""
+"""Prompts: their parts, their words in TOML files, and the limits of what they may hold."""
 
 import base64
-from collections.abc import Callable
+import re
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.resources import files
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
+
+from gateway.llm.delimiting import Budget
 
 Schema = TypeVar("Schema", bound=BaseModel)
 
@@ -35,7 +41,7 @@ class Prompt(Generic[Schema]):
 
     `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
     `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart (None: the endpoint's).
-    `text_tokens`: what its texts take at most (`gateway.llm.tokens`), without a photo.
+    `text_tokens`: what its texts take at most (`gateway.llm.delimiting`), without a photo.
     `hear` is given the reply so far, each time a field of it is complete and another follows; a list of
     labelled lines may still grow.
     `in_lines`: what stands in place of the last part where no server can hold the model to the schema.
@@ -84,6 +90,123 @@ class TextPrompt:
 
 
 def user_turns(prompt: Prompt[Any] | TextPrompt) -> tuple[tuple[TextPart | ImagePart, ...], ...]:
-    """What the user says, turn by turn; the last is what the model is to reply to."""
+    """Return what the user says, turn by turn; the last is what the model is to reply to."""
     earlier = prompt.earlier if isinstance(prompt, TextPrompt) else None
     return (prompt.user,) if earlier is None else (earlier.user, prompt.user)
+
+
+_SLOT = re.compile(r"(?<!<)<<([a-z_]+)>>(?!>)")  # three brackets delimit material
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A worked example: what the photo shows in words, the question, what came before, the reply's fields."""
+
+    photo: str
+    question: str
+    reply: Mapping[str, Any]
+    given: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """`text` has named slots `<<like_this>>`; `advice` and `cases` go into slots of their own."""
+
+    text: str = ""
+    advice: str = ""
+    cases: tuple[Case, ...] = field(default=())
+
+    @property
+    def slots(self) -> frozenset[str]:
+        """The names that `fill` needs."""
+        return frozenset(_SLOT.findall(self.text))
+
+    def fill(self, **values: str) -> str:
+        """The text with every slot filled, in one pass: what a value contains is never a slot itself."""
+        if values.keys() != self.slots:
+            raise ValueError(f"the prompt has the slots {sorted(self.slots)}, given were {sorted(values)}")
+        return _SLOT.sub(lambda slot: values[slot.group(1)], self.text)
+
+
+@lru_cache(maxsize=64)
+def prompt_text(name: str) -> PromptText:
+    """The prompt in `<name>.toml` beside this file, or `three_step/sample_query` beside that pipeline."""
+    pipeline, _, of_pipeline = name.partition("/")
+    folder = (
+        files("gateway.pipelines") / pipeline / "prompts" if of_pipeline else files("gateway.llm") / "prompts"
+    )
+    file = folder / f"{of_pipeline or name}.toml"
+    content = tomllib.loads(file.read_text("utf-8"))
+    cases = tuple(Case(**case) for case in content.get("cases", ()))
+    return PromptText(content.get("text", "").strip(), content.get("advice", "").strip(), cases)
+
+
+def short_name(name: str) -> str:
+    """Return the name without its pipeline's, for metrics and a request's schema."""
+    return name.rpartition("/")[2]
+
+
+Asked = TypeVar("Asked", bound=Prompt[Any] | TextPrompt)
+Shown = TypeVar("Shown")
+
+_TEMPLATE_TOKENS = 96
+"""Marks of roles, turns and the photo, and the two lines on dates that Llama 3.2's template adds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The model's limits of one call, in tokens: `context` with the reply, of which a photo takes `photo`.
+
+    Shares of it bound what comes before the evidence, whatever its script; evidence gets what is left.
+    """
+
+    context: int = 8_192
+    photo: int = 1_600
+
+    @property
+    def question(self) -> int:
+        """Of the question."""
+        return self.context // 8
+
+    @property
+    def instructions(self) -> int:
+        """Of the wishes of whoever set the conversation up."""
+        return self.context // 32
+
+    def reads(self, prompt: Prompt[Any] | TextPrompt) -> int:
+        """Return the prompt's tokens at most, with its photo and what the chat template adds."""
+        photos = sum(isinstance(part, ImagePart) for turn in user_turns(prompt) for part in turn)
+        return _TEMPLATE_TOKENS + photos * self.photo + prompt.text_tokens
+
+    def left(self, prompt: Prompt[Any] | TextPrompt) -> int:
+        """Return the room beside the prompt and its longest reply; less than 0 if the prompt is too long."""
+        return self.context - self.reads(prompt) - prompt.max_tokens
+
+    def fitted(
+        self, prompt_with: Callable[[Shown], Asked], shown_within: Callable[[int], Shown]
+    ) -> tuple[Asked, Shown]:
+        """Return the prompt with as much evidence as it has room for, and what that is."""
+        bare = prompt_with(shown_within(0))
+        shown = shown_within(self.left(bare))
+        return prompt_with(shown), shown
+
+
+@dataclass(frozen=True, slots=True)
+class VlmOptions:
+    """The limits that the gateway may set.
+
+    `evidence`, `history_*`: what a prompt may hold, in characters (about four a token), where `window`
+    has room for it, of which the conversation takes no more than `history_share`.
+    """
+
+    evidence: Budget = field(default=Budget(total=8_000, piece=1_500))
+    history_turns: int = 4
+    history_chars: int = 1_600
+    history_share: float = 1 / 8
+    max_queries: int = 4
+    window: Window = field(default_factory=Window)
+
+    @property
+    def history_tokens(self) -> int:
+        """Of the conversation so far."""
+        return int(self.window.context * self.history_share)

@@ -1,18 +1,159 @@
-"""Turns what the model wrote into what the pipeline works with: cleaned, honest, and measured."""
+"""Turn what the model wrote into what the pipeline works with: cleaned, honest, measured and quoted."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from contracts.answer import Reason
-from gateway.llm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken
-from gateway.llm.completion import Completion
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Schema
-from gateway.llm.prompts import Case
+from gateway.llm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken, without_thoughts
+from gateway.llm.completion import Completion, Written, align
+from gateway.llm.prompt import (
+    Case,
+    Schema,
+    VlmOptions,
+)
+from gateway.llm.reply_forms import read_object
 from gateway.llm.schemas import Answerability, ChainOfThought, Look, Understanding
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Context, Draft, Query, Reply, Tool
+from gateway.state import Context, Draft, Evidence, PhotoText, Query, Quote, Reply, Tool
+from language.sentences import sentences
+from language.words import content_stems
+
+LEAST_SHARE = 0.5
+"""Share of the answer's content words that an uncited sentence must have to count as its source."""
+LONGEST = 600
+"""Characters of one quote; a page without full stops is one long "sentence"."""
+
+
+def quotes(
+    answer: str, reason: str, evidence: Sequence[Evidence], cited: Sequence[int], shown: Sequence[int]
+) -> tuple[Quote, ...]:
+    """One sentence of each cited piece: that with most of the answer's words, then most of the reason's.
+
+    When nothing is cited, the one sentence of all that were shown that has most of the answer, if it has
+    enough of it. `cited` and `shown` are indices of `evidence`.
+    """
+    if cited:
+        closest = (_closest(answer, reason, evidence, index) for index in cited)
+        return tuple(quote for quote in closest if quote is not None)
+    likely = (_closest(answer, "", evidence, index) for index in shown)
+    best = max(
+        (quote for quote in likely if quote is not None),
+        key=lambda quote: _share(answer, quote.text),
+        default=None,
+    )
+    return (best,) if best is not None and _share(answer, best.text) >= LEAST_SHARE else ()
+
+
+def printed_quotes(answer: str, photo_text: PhotoText) -> tuple[str, ...]:
+    """The printed lines whose words all stand in the answer: what it was read from."""
+    spoken = content_stems(answer)
+    lines = (line.text for line in photo_text.lines)
+    return tuple(dict.fromkeys(line for line in lines if (stems := content_stems(line)) and stems <= spoken))
+
+
+def _closest(answer: str, reason: str, evidence: Sequence[Evidence], index: int) -> Quote | None:
+    """The sentence that shares most with the answer; None if none shares anything with answer or reason."""
+    item = evidence[index]
+    wanted, thought = content_stems(answer), content_stems(reason)
+    scored = [
+        ((len(wanted & stems), len(thought & stems), -len(stems)), sentence.text[:LONGEST])
+        for sentence in sentences(item.text)
+        if (stems := content_stems(sentence.text)) & (wanted | thought)
+    ]
+    best = max(scored, key=lambda pair: pair[0], default=None)
+    return Quote(index, best[1]) if best is not None else None
+
+
+def _share(answer: str, sentence: str) -> float:
+    stems = content_stems(answer)
+    return len(stems & content_stems(sentence)) / len(stems) if stems else 0.0
+
+
+YES, NO = 0.9, 0.1
+"""Probabilities of a verdict without token probabilities: a judge is never certain."""
+_WORD = re.compile(r"[A-Za-z]+")
+_CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
+
+
+def answer_of(written: Written) -> str | None:
+    """Return the answer as it may be said, or None for a refusal.
+
+    One that was cut off ends with its last whole sentence; within its first, with the word before the last:
+    half a number is a wrong one.
+    """
+    text = _CODE_FENCE.sub("", without_thoughts(written.text))
+    if text.startswith("{"):
+        return _answer_of_form(text)
+    if written.cut_off:
+        ends = [sentence.end for sentence in sentences(text)][:-1]
+        text = text[: ends[-1]] if ends else text.rpartition(" ")[0]
+    return answer_or_none(spoken(text))
+
+
+def _answer_of_form(text: str) -> str | None:
+    """The answer in an object that a model wrote though text was asked for; None if it has none or no end."""
+    fields = read_object(text)
+    value = fields.value.get("answer") if fields and fields.complete else None
+    return answer_or_none(spoken(value)) if isinstance(value, str) else None
+
+
+def reply_of_text(written: Written, evidence: Sequence[Evidence], shown: Sequence[int]) -> Reply | None:
+    """Return the answer with the sentence that it can be traced to, if any; None for a refusal. Blocking.
+
+    `shown`: the places in `evidence` of what the model was shown.
+    """
+    answer = answer_of(written)
+    if answer is None:
+        return None
+    measured = _probabilities(written)
+    return Reply(
+        answer=answer,
+        confidence=confidence(measured),
+        quotes=quotes(answer, "", evidence, (), shown),
+        token_probabilities=measured,
+    )
+
+
+def _probabilities(written: Written) -> tuple[float, ...] | None:
+    """Of each token that spells something: end-of-turn marks do not."""
+    if written.tokens is None:
+        return None
+    places = align(written.text.encode(), [token.data for token in written.tokens])
+    if places is None:
+        return None
+    spelled = zip(written.tokens, places, strict=True)
+    return tuple(token.probability for token, (start, end) in spelled if end > start) or None
+
+
+def probability_of_yes(written: Written) -> float | None:
+    """Return P(yes) / (P(yes) + P(no)) at the first word of a reply to a yes-or-no question.
+
+    Without token probabilities `YES` or `NO` by the word itself; None if it is neither.
+    """
+    shares = {True: 0.0, False: 0.0}
+    first = next((token for token in written.tokens or () if _WORD.search(token.text)), None)
+    if first is not None:
+        others = (other for other in first.alternatives if other.text != first.text)
+        choices = [(first.text, first.probability), *((other.text, other.probability) for other in others)]
+        for text, probability in choices:
+            meaning = _yes_or_no(text)
+            if meaning is not None:
+                shares[meaning] += probability
+    if total := sum(shares.values()):
+        return shares[True] / total
+    meaning = _yes_or_no(without_thoughts(written.text))
+    return None if meaning is None else (YES if meaning else NO)
+
+
+def _yes_or_no(text: str) -> bool | None:
+    """Return what a word or the beginning of one means: "Yes", "Y", "no", "Not"."""
+    match = _WORD.search(text)
+    if match is None:
+        return None
+    word = match.group().casefold()
+    return True if "yes".startswith(word) else False if word.startswith("n") else None
 
 
 def whole(completion: Completion[Schema]) -> Schema:
@@ -21,7 +162,7 @@ def whole(completion: Completion[Schema]) -> Schema:
     Of a list the last item goes; a required text stays, since nothing is concluded from it alone.
     """
     value = completion.value
-    if not cut_off(completion) or not value.model_fields_set:
+    if completion.whole or not value.model_fields_set:
         return value
     last = max(value.model_fields_set, key=lambda name: completion.spans.get(name, (-1, -1)))
     held = getattr(value, last)
@@ -31,11 +172,6 @@ def whole(completion: Completion[Schema]) -> Schema:
     if field.is_required():
         return value
     return value.model_copy(update={last: field.get_default(call_default_factory=True)})
-
-
-def cut_off(completion: Completion[Schema]) -> bool:
-    """Whether the reply ended inside its form: at a limit, or the model itself left it open."""
-    return not completion.whole
 
 
 def declined_draft(query: Query) -> Draft:
@@ -73,27 +209,23 @@ def understood(
 def _drafted(
     value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
-    said = _answer(value.answer)
-    if said is not None and said in {case.reply.get("answer") for case in cases}:
-        said = None  # a small model repeated an example from its prompt
+    answer = answer_or_none(spoken(value.answer)) if value.answer is not None else None
+    if answer is not None and answer in {case.reply.get("answer") for case in cases}:
+        answer = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
     return Draft(
         object_label=object_label,
         entity=entity_name(value.entity, object_label),
         reasoning="\n".join(step for step in map(one_line, value.reasoning) if step),
-        answer=said,
-        confidence=confidence(completion.probabilities_of("answer")) if said is not None else None,
-        self_contained=said is not None and in_photo,
+        answer=answer,
+        confidence=confidence(completion.probabilities_of("answer")) if answer is not None else None,
+        self_contained=answer is not None and in_photo,
         tools=frozenset(),
         sub_queries=(),
-        token_probabilities=completion.probabilities_of("answer") if said is not None else None,
+        token_probabilities=completion.probabilities_of("answer") if answer is not None else None,
     )
 
 
 def confidence(probabilities: tuple[float, ...] | None) -> float | None:
     """Return the mean token probability (s_mean of QA-Dragon, 3.7.2); None if there is none."""
     return min(1.0, sum(probabilities) / len(probabilities)) if probabilities else None
-
-
-def _answer(text: str | None) -> str | None:
-    return answer_or_none(spoken(text)) if text is not None else None

@@ -3,9 +3,9 @@
 Every call may raise what `VlmClient` raises, which are `LoreglassError`s; nothing the model says is logged.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import anyio
 import anyio.to_thread
@@ -14,22 +14,76 @@ from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm import asking
 from gateway.llm.cleaning import LABEL_WORDS, label, search_phrase, without_thoughts
+from gateway.llm.completion import Completion, Written
 from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import TextPrompt
-from gateway.llm.quoting import printed_quotes
-from gateway.llm.reading import declined_draft, no_answer, understood
+from gateway.llm.prompt import Prompt, Schema, TextPrompt, VlmOptions, prompt_text
+from gateway.llm.reading import (
+    declined_draft,
+    no_answer,
+    printed_quotes,
+    probability_of_yes,
+    reply_of_text,
+    understood,
+)
 from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
-from gateway.llm.text import probability_of_yes, reply_of_text
 from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Reply
+from gateway.state import Context, Draft, Entity, Evidence, GenerationBudget, PhotoText, Query, Reply
+
+
+class Model(Protocol):
+    """The interface that reasoners call; raises what `VlmClient` raises."""
+
+    @property
+    def sees_photos(self) -> bool:
+        """False only if the model is known to take text alone: photos are then left out of its prompts."""
+
+    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+        """Return the reply to `prompt`, parsed."""
+
+    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
+        """Return the text that `prompt` asks for."""
+
+
+class ModelByPrompt:
+    """A `Model` that passes each prompt on. `others`: by the prompt's name; `usual` has the rest."""
+
+    def __init__(self, usual: Model, others: Mapping[str, Model]) -> None:
+        self._usual = usual
+        self._others = others
+
+    @property
+    def sees_photos(self) -> bool:
+        """Return whether the usual model does."""
+        return self._usual.sees_photos
+
+    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+        return await self._others.get(prompt.name, self._usual).complete(prompt, deadline)
+
+    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
+        return await self._others.get(prompt.name, self._usual).write(prompt, deadline)
+
 
 DEFAULTS = VlmOptions()
 _WAIT_FOR_PRINT_S = 2.0
 """At most so long a finished draft waits for OCR, which only adds the citation of what was read."""
+
+
+async def answer_in_text(
+    client: Model, prompt: TextPrompt, evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
+) -> Reply | None:
+    """Return the answer with the sentence that it can be traced to, if any; None for a refusal.
+
+    `shown`: the places in `evidence` of what the model was shown.
+    """
+    try:
+        written = await client.write(prompt, deadline)
+    except VlmDeclined:
+        return None
+    return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
+        reply_of_text, written, evidence, shown, abandon_on_cancel=True
+    )
 
 
 class AnsweringVlm:
@@ -55,13 +109,7 @@ class AnsweringVlm:
         if not context.evidence and not self.drafts(query):
             return no_answer(context)
         prompt, shown = self._answer_prompt(query, context, generation)
-        try:
-            written = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return no_answer(context)
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, written, context.evidence, shown.places, abandon_on_cancel=True
-        )
+        reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
         return reply or no_answer(context)
 
     async def judge(
@@ -70,8 +118,8 @@ class AnsweringVlm:
         """One call that goes on from the answer's: the probability that it is right (3.7.2)."""
         if reply.answer is None or not reply.says_something:
             return 0.0
-        asked, _ = self._answer_prompt(query, context, generation)
-        prompt = asking.judge(query, asked, reply.answer, self._options)
+        answer_prompt, _ = self._answer_prompt(query, context, generation)
+        prompt = asking.judge(query, answer_prompt, reply.answer, self._options)
         return probability_of_yes(await self._client.write(prompt, deadline))
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
@@ -84,7 +132,7 @@ class AnsweringVlm:
     ) -> tuple[TextPrompt, EvidenceBlocks]:
         """Return the prompt, and the evidence in it: as much as fits beside the judge's turn."""
         query = query if self._client.sees_photos else replace(query, photo=None)
-        limit = min(self._options.tokens.answer, generation.answer_tokens)
+        limit = min(asking.ANSWER_TOKENS, generation.answer_tokens)
         budget = self._options.evidence.at_most(generation.evidence_chars)
 
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
@@ -93,7 +141,7 @@ class AnsweringVlm:
         def shown_within(tokens: int) -> EvidenceBlocks:
             return evidence_blocks(context.evidence, budget.within(tokens - judge_tokens))
 
-        judge_tokens = asking.judge_tokens(self._options)
+        judge_tokens = asking.judge_tokens()
         return self._options.window.fitted(prompt_with, shown_within)
 
 
@@ -118,7 +166,7 @@ class VlmReasoner(AnsweringVlm):
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        draft = understood(completion, query, self._options, asking.examples("understand"))
+        draft = understood(completion, query, self._options, prompt_text("understand").cases)
         return await with_print(draft, read_photo, deadline)
 
     async def select_entity(
@@ -140,7 +188,7 @@ class VlmReasoner(AnsweringVlm):
 
 
 async def with_print(draft: Draft, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
-    """An answer read from the photo cites the printed lines it repeats, if OCR has them in time."""
+    """Cite the printed lines that an answer read from the photo repeats, if OCR has them in time."""
     if draft.answer is None or not draft.self_contained:
         return draft
     printed = PhotoText()

@@ -1,34 +1,32 @@
 """Requests of the OpenAI chat API."""
 
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
-from gateway.llm.lines import described_lines
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.schema_forms import SchemaForm, json_schema_of
+from gateway.llm.reply_forms import SchemaForm, described_lines, json_schema_of
 
 Parts = tuple[TextPart | ImagePart, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
-    """How tokens are drawn; `top_logprobs` alternatives (0 to 20) are reported for each."""
-
-    seed: int = 0
-    top_logprobs: int = 5
+_TOP_LOGPROBS = 5
+"""Alternatives that are reported for each token."""
 
 
 def request_body(
-    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, sampling: Sampling
+    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, seed: int = 0
 ) -> dict[str, JsonValue]:
-    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports."""
+    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports.
+
+    `seed`: for prompts without one of their own.
+    """
     body: dict[str, JsonValue] = {
         "model": model,
-        "messages": _messages(prompt, abilities),
+        # A message without photos is one string: every chat template takes that, not every one takes parts.
+        "messages": [{"role": role, "content": _content(parts)} for role, parts in _chat(prompt, abilities)],
         "max_tokens": prompt.max_tokens + abilities.thinking_tokens,
         "temperature": prompt.temperature,
         "stream": True,
@@ -36,12 +34,12 @@ def request_body(
     if abilities.thinking is Thinking.SWITCHED_OFF:
         body["chat_template_kwargs"] = {"enable_thinking": False}
     if abilities.seed:
-        body["seed"] = sampling.seed if prompt.seed is None else prompt.seed
+        body["seed"] = seed if prompt.seed is None else prompt.seed
     if abilities.usage:
         body["stream_options"] = {"include_usage": True}
     if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
         body["logprobs"] = True
-        body["top_logprobs"] = sampling.top_logprobs
+        body["top_logprobs"] = _TOP_LOGPROBS
     if isinstance(prompt, Prompt) and abilities.form.has_grammar:
         body["response_format"] = _response_format(prompt)
     return body
@@ -54,11 +52,6 @@ def _response_format(prompt: Prompt[Any]) -> dict[str, JsonValue]:
     return {"type": "json_schema", "json_schema": named}
 
 
-def _messages(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[JsonValue]:
-    """A message without photos is one string: every chat template takes that, not every one takes parts."""
-    return [{"role": role, "content": _content(parts)} for role, parts in _chat(prompt, abilities)]
-
-
 def _content(parts: Parts) -> JsonValue:
     if any(isinstance(part, ImagePart) for part in parts):
         return [_part(part) for part in parts]
@@ -66,7 +59,7 @@ def _content(parts: Parts) -> JsonValue:
 
 
 def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[str, Parts]]:
-    """The messages by role, without photos if the model does not see them."""
+    """Return the messages by role, without photos if the model does not see them."""
     chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities.form))]
     if isinstance(prompt, TextPrompt) and prompt.earlier is not None:
         chat = [("user", prompt.earlier.user), ("assistant", (TextPart(prompt.earlier.reply),)), *chat]

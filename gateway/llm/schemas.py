@@ -1,4 +1,4 @@
-"""What the model is asked to write, field by field: the one schema of a prompt and of its parser.
+"""The schemas of the model's replies, field by field: each is that of a prompt and of its parser.
 
 Fields stand in the order of thought, reason before answer, because a model writes them in this order.
 The JSON schema that is sent (`schema_forms`) requires every field, or those without a default. Reading is
@@ -33,11 +33,11 @@ class Structured(BaseModel):
     """Whether a reply leaves out the fields that would hold their default."""
 
     def told(self) -> dict[str, Any]:
-        """What of it a model should write, as JSON has it."""
+        """Return what of it a model should write, as JSON has it."""
         return self.model_dump(mode="json", exclude_defaults=self.omits_defaults)
 
     def spelled(self) -> str:
-        """The reply as a model should write it where it is held to a schema."""
+        """Return the reply as a model should write it where it is held to a schema."""
         return json.dumps(self.told(), ensure_ascii=False)
 
 
@@ -116,7 +116,7 @@ Blank = BeforeValidator(_name_or_none)
 
 
 class Answerability(StrEnum):
-    """Where the answer comes from: the search router's answerability flag (QA-Dragon, 3.2)."""
+    """The source of the answer: the search router's answerability flag (QA-Dragon, 3.2)."""
 
     IN_PHOTO = "in_photo"
     CHECK = "check"
@@ -124,7 +124,7 @@ class Answerability(StrEnum):
 
 
 class Look(Structured):
-    """What every draft begins with: its reasoning trace (3.1.2), its answer, whether that stands (3.2)."""
+    """The beginning of every draft: its reasoning trace (3.1.2), its answer, and answerability (3.2)."""
 
     reasoning: Steps = Field(description="the steps of thought, one sentence each, at most five")
     entity: Annotated[Name | None, Blank] = Field(
@@ -170,7 +170,7 @@ class Understanding(Look):
 
 
 def in_words(schema: type[Structured]) -> str:
-    """The fields as a prompt lists them."""
+    """Return the fields as a prompt lists them."""
     lines = [f"- {name}: {field.description}" for name, field in schema.model_fields.items()]
     which = ", without those that would be null or empty" if schema.omits_defaults else ""
     return f"Reply with these fields{which}, in this order, and nothing else:\n" + "\n".join(lines)

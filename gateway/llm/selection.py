@@ -31,11 +31,13 @@ def select_entity(
     """The candidate that model and print agree on; else the model's own name; else what is remembered."""
     if draft.entity is not None and mentions(query.question, draft.entity):
         return _asked_for(draft.entity, query, candidates)
-    kept = [
+    plausible = [
         (entity, share) for entity in candidates if (share := _print_says(entity, photo_text)) is not None
     ]
     named = [
-        entity for entity, _ in kept if draft.entity is not None and _same_thing(entity.name, draft.entity)
+        entity
+        for entity, _ in plausible
+        if draft.entity is not None and _same_thing(entity.name, draft.entity)
     ]
     if named:
         return max(named, key=lambda entity: entity.probability)
@@ -43,8 +45,8 @@ def select_entity(
     if draft.entity is not None:
         if remembered is not None and _same_thing(remembered.name, draft.entity):
             return remembered
-        return _proven(kept) or Entity(draft.entity, NAMED_BY_MODEL)
-    best = max(kept, key=lambda pair: _standing(pair, draft), default=None)
+        return _proven(plausible) or Entity(draft.entity, NAMED_BY_MODEL)
+    best = max(plausible, key=lambda pair: _standing(pair, draft), default=None)
     if best is not None and (best[1] >= _AGREES or best[0].probability >= UNCONFIRMED):
         return best[0]
     return remembered if not query.photo_is_new or query.photo is None else None
@@ -52,8 +54,8 @@ def select_entity(
 
 def _asked_for(name: str, query: Query, candidates: Sequence[Entity]) -> Entity:
     """The thing that the asker named: certain, with what a candidate or the conversation knows of it."""
-    known = [*candidates, *([query.remembered] if query.remembered else [])]
-    same = next((entity for entity in known if _same_thing(entity.name, name)), None)
+    things = [*candidates, *([query.remembered] if query.remembered else [])]
+    same = next((entity for entity in things if _same_thing(entity.name, name)), None)
     return replace(same, probability=1.0) if same is not None else Entity(name, 1.0)
 
 
@@ -69,7 +71,7 @@ def _print_says(entity: Entity, photo_text: PhotoText) -> float | None:
 
 
 def _is_unlabelled(entity: Entity) -> bool:
-    """Whether it is of a kind that seldom carries its name, so that stray words do not contradict it."""
+    """Return whether things of its kind seldom carry their names: stray words do not contradict it."""
     return any(_UNLABELLED & content_stems(value) for _, value in entity.attributes)
 
 
@@ -81,9 +83,9 @@ def _same_thing(name: str, other: str) -> bool:
     return len(content_stems(shorter)) >= 2 and coverage(shorter, longer) >= 0.999
 
 
-def _proven(kept: Sequence[tuple[Entity, float]]) -> Entity | None:
+def _proven(plausible: Sequence[tuple[Entity, float]]) -> Entity | None:
     """A candidate that stands against the model's word: printed in the photo, or all but certain."""
-    proven = [(e, share) for e, share in kept if share >= _AGREES or e.probability >= OVERRULES_MODEL]
+    proven = [(e, share) for e, share in plausible if share >= _AGREES or e.probability >= OVERRULES_MODEL]
     best = max(proven, key=lambda pair: (pair[1], pair[0].probability), default=None)
     return best[0] if best is not None else None
 

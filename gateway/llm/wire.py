@@ -43,7 +43,7 @@ def none_if_unreadable(value: object, read: ValidatorFunctionWrapHandler) -> obj
 
 
 def _text_of_part(part: object) -> str:
-    """The text of one part of a reply; thoughts and other parts have none."""
+    """Return the text of one part of a reply; thoughts and other parts have none."""
     if isinstance(part, dict):
         part = part.get("text") if part.get("type", "text") in ("text", "output_text") else None
     return part if isinstance(part, str) else ""
@@ -108,7 +108,7 @@ class PromptDetailsWire(Wire):
 
 
 class UsageWire(Wire):
-    """What the call cost."""
+    """The tokens of the call."""
 
     prompt_tokens: Count
     completion_tokens: Count = 0
@@ -160,7 +160,7 @@ def read_error(content: bytes | str) -> ErrorWire:
 
 
 async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
-    """The `data` of each server-sent event (WHATWG HTML, 9.2.6), up to and without `[DONE]`.
+    """Return the `data` of each server-sent event (WHATWG HTML, 9.2.6), up to and without `[DONE]`.
 
     Lines are split on bytes: U+2028 and its kin may stand inside JSON. Raises `BrokenStream` for a line
     that is no field, a size without bound, or an end without `[DONE]`.
@@ -180,10 +180,6 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
             return
         if event:
             yield event
-    if (event := "\n".join(data).strip()) == "[DONE]":
-        return
-    if event:
-        yield event
     raise BrokenStream("it ended before its end mark")
 
 
@@ -202,6 +198,7 @@ async def _lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
                 raise BrokenStream("it is not UTF-8") from None
     if pending:  # some servers send no line end after their last line
         yield pending.decode("utf-8", "replace").rstrip()
+    yield ""  # ends the last event
 
 
 def read_chunk(event: str) -> ChunkWire | ErrorWire:

@@ -1,9 +1,12 @@
-"""What every named pipeline is."""
+"""The interface of a named pipeline, and what an experiment changes of one for a single question."""
 
-from typing import Protocol, runtime_checkable
+from dataclasses import replace
+from typing import Any, Protocol, cast
 
+from chassis.errors import InvalidRequest
+from contracts.answer import Experiment
+from gateway.planning.plan import StageGraph
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from gateway.thresholds import Thresholds
@@ -18,46 +21,59 @@ PAPER_PIPELINES = frozenset(
 
 
 class Pipeline(Protocol):
-    """Answers one question inside `run.deadline`; keeps nothing between calls."""
+    """Answers one question inside `run.deadline`; keeps nothing between calls. A frozen dataclass.
+
+    One that holds something against thresholds has a field `thresholds`. One of which an experiment may leave
+    `modules` out has them as a class variable, and a field `missing`.
+    """
 
     @property
     def name(self) -> str:
-        """What callers put into `pipeline`."""
-        ...
+        """Return what callers put into `pipeline`."""
 
     @property
     def stage_graph(self) -> StageGraph:
         """The stages that it may go through, for planning."""
-        ...
 
     async def answer(self, query: Query, run: Run) -> Outcome:
-        """The outcome. Raises `LoreglassError` only when not even a refusal can be honest."""
-        ...
+        """Return the outcome. Raises `LoreglassError` only when not even a refusal can be honest."""
 
 
-@runtime_checkable
-class Tunable(Protocol):
-    """A pipeline that holds something against thresholds; one that does not need not be this."""
-
-    @property
-    def thresholds(self) -> Thresholds:
-        """Those in force."""
-        ...
-
-    def using(self, thresholds: Thresholds) -> Pipeline:
-        """The same pipeline with others, for one question; this one stays as it is."""
-        ...
+def thresholds_of(pipeline: Pipeline) -> Thresholds | None:
+    """Return the thresholds in force; None for a pipeline that holds nothing against any."""
+    return getattr(pipeline, "thresholds", None)
 
 
-@runtime_checkable
-class Ablatable(Protocol):
-    """A pipeline of which an experiment may leave modules out; one without such modules need not be this."""
+def with_thresholds(pipeline: Pipeline, thresholds: Thresholds) -> Pipeline:
+    """Return the pipeline with other thresholds if it has any; the given one stays as it is."""
+    if thresholds_of(pipeline) is None:
+        return pipeline
+    return cast(Pipeline, replace(cast(Any, pipeline), thresholds=thresholds))
 
-    @property
-    def modules(self) -> frozenset[str]:
-        """Their names."""
-        ...
 
-    def without(self, missing: frozenset[str]) -> Pipeline:
-        """The same pipeline without these modules, for one question; this one stays as it is."""
-        ...
+def varied(pipeline: Pipeline, experiment: Experiment | None) -> Pipeline:
+    """Return the pipeline as the experiment wants it. Raises `InvalidRequest`."""
+    if experiment is not None and experiment.thresholds:
+        in_force = thresholds_of(pipeline)
+        if in_force is None:
+            raise InvalidRequest("experiment.thresholds: this pipeline has none.")
+        try:
+            pipeline = with_thresholds(pipeline, in_force.with_overrides(experiment.thresholds))
+        except ValueError as error:
+            raise InvalidRequest(f"experiment.thresholds: {error}.") from error
+    if experiment is not None and experiment.without:
+        pipeline = _without(pipeline, frozenset(experiment.without))
+    return pipeline
+
+
+def _without(pipeline: Pipeline, missing: frozenset[str]) -> Pipeline:
+    modules: frozenset[str] = getattr(pipeline, "modules", frozenset())
+    if not modules:
+        raise InvalidRequest("experiment.without: this pipeline has no modules that can be left out.")
+    unknown = sorted(missing - modules)
+    if unknown:
+        names = ", ".join(sorted(modules))
+        raise InvalidRequest(
+            f"experiment.without: there is no module {unknown[0][:40]!r}; there are: {names}."
+        )
+    return cast(Pipeline, replace(cast(Any, pipeline), missing=missing))

@@ -1,4 +1,4 @@
-"""How long a stage takes just now: what was observed, in terms of what an idle node would take.
+"""Live estimates of stage times, as ratios to the times on an idle node.
 
 Per stage and load level there is a histogram of ratios observed / expected, so that one serves calls of
 every size.
@@ -41,7 +41,7 @@ Validity = tuple[float, int]
 
 
 def level_of(load: int) -> int:
-    """The load level, 0 to `LEVELS` - 1, of that many questions in flight, this one included."""
+    """Return the load level, 0 to `LEVELS` - 1, of that many questions in flight, this one included."""
     return min(LEVELS - 1, max(1, load).bit_length() - 1)
 
 
@@ -53,7 +53,7 @@ class Ratios:
     p90: float = 1.0
 
     def at_least(self, other: "Ratios") -> "Ratios":
-        """The larger of both, each by itself."""
+        """Return the larger of both, each by itself."""
         return Ratios(max(self.p50, other.p50), max(self.p90, other.p90))
 
     def damped(self, levels: int) -> "Ratios":
@@ -83,7 +83,7 @@ class RatioSketch:
         self._changed = True
 
     def weight(self, now: float) -> float:
-        """How many observations it still amounts to."""
+        """Return how many observations it still amounts to."""
         silent_s = max(0.0, now - self._last)
         return self._histogram.weight(now) / math.pow(2.0, min(silent_s / SILENCE_HALF_LIFE_S, 1_000.0))
 
@@ -121,7 +121,7 @@ class Estimates:
         return self._clock() + _FRESH_S, self._forgotten
 
     def still(self, validity: Validity) -> bool:
-        """Whether that holds, as what `ratios` gives again does."""
+        """Return whether that holds, as what `ratios` gives again does."""
         fresh_until, forgotten = validity
         return self._clock() < fresh_until and forgotten == self._forgotten
 
@@ -139,7 +139,7 @@ class Estimates:
                 self._forgotten += 1
 
     def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
-        """The median, milliseconds."""
+        """Return the median, milliseconds."""
         return self.ratios(stage, load, by_model=by_model).p50 * self.idle_ms(stage, work, by_model=by_model)
 
     def p90_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
@@ -150,7 +150,7 @@ class Estimates:
         return max(ratios.p50 * idle, min(ratios.p90 * idle, longest))
 
     def ratios(self, stage: Stage, load: int = 1, *, by_model: bool = True) -> Ratios:
-        """How a call's time compares with that on an idle node.
+        """Return the ratios of a call's time to that on an idle node.
 
         A level that has not seen enough borrows from the nearest that has (of two, from the busier one), and
         no level is quicker than one with less load.
@@ -164,11 +164,11 @@ class Estimates:
         return levels[level_of(load)]
 
     def has_model(self, stage: Stage) -> bool:
-        """Whether the stage is one that this node's model does."""
+        """Return whether the stage is one that this node's model does."""
         return self.latencies.vlm is not None and stage in self.latencies.model_stages
 
     def idle_ms(self, stage: Stage, work: Work = ONE, *, by_model: bool = True) -> float:
-        """The table's median, never nothing."""
+        """Return the table's median, never nothing."""
         if by_model or not self.has_model(stage):
             return max(_LEAST_MS, self.latencies.expected_ms(stage, work))
         return max(_LEAST_MS, self.latencies.stages[stage].median_ms(work.items))
@@ -190,21 +190,21 @@ class Estimates:
 
 
 def _combined(levels: tuple[RatioSketch, ...], now: float) -> list[Ratios]:
-    """Every level's ratios, from its own observations or its neighbours'."""
-    known = [place for place, sketch in enumerate(levels) if sketch.weight(now) >= ENOUGH]
-    if not known:
+    """Return every level's ratios, from its own observations or its neighbours'."""
+    places = [place for place, sketch in enumerate(levels) if sketch.weight(now) >= ENOUGH]
+    if not places:
         return [levels[0].ratios(now)] * len(levels)
-    own = {place: levels[place].ratios(now) for place in known}
+    own = {place: levels[place].ratios(now) for place in places}
     combined: list[Ratios] = []
     for place in range(len(levels)):
-        nearest = min(known, key=lambda other: (abs(other - place), -other))
+        nearest = min(places, key=lambda other: (abs(other - place), -other))
         ratios = own[nearest].damped(nearest - place) if nearest > place else own[nearest]
         combined.append(ratios.at_least(combined[-1]) if combined else ratios)
     return combined
 
 
 def _log_normal(sigma: float) -> dict[int, float]:
-    """A log-normal spread around ratio 1 as masses of buckets, 1 in all."""
+    """Return a log-normal spread around ratio 1 as masses of buckets, 1 in all."""
     masses: dict[int, float] = {}
     for point in range(_PRIOR_POINTS):
         deviation = NormalDist().inv_cdf((point + 0.5) / _PRIOR_POINTS)

@@ -1,4 +1,4 @@
-"""What a question's reply can tell about how it came about, for those who measure (`Experiment.explain`).
+"""The explanation of a reply, for measurements (`Experiment.explain`).
 
 An explanation goes into the reply that asked for it and nowhere else: it is never stored, logged or traced.
 """
@@ -37,7 +37,7 @@ class Explaining:
             self._signals[name] = value
 
     def note(self, stage: Stage, text: str | Iterable[str]) -> None:
-        """What a stage came to, in words; several are put together only where somebody listens."""
+        """Note the result of a stage in words; several are joined only if an explanation is wanted."""
         if self.asked_for and len(self._notes) < MAX_NOTES:
             words = text if isinstance(text, str) else "; ".join(text)
             self._notes.append(Note(stage=stage.value, text=_sendable(words or "none", NOTE_CHARS)))
@@ -54,12 +54,12 @@ class Explaining:
             self._proposed = None if text is None else _sendable(text, TEXT_CHARS)
 
     def evidence(self, items: Sequence[Evidence]) -> None:
-        """What the answer is made from, best first; replaces what was told before."""
+        """Set the evidence of the answer, best first; it replaces earlier evidence."""
         if self.asked_for:
             self._evidence = [_seen(item) for item in items[:MAX_EVIDENCE]]
 
     def found(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
-        """What a search brought, best first."""
+        """Add the results of a search, best first."""
         if self.asked_for:
             room = MAX_FOUND - len(self._found)
             self._found += [_result(stage, result) for result in islice(results, room)]
@@ -70,6 +70,7 @@ class Explaining:
         """All of it, as known by now; None unless it was asked for. `thresholds`: those in force."""
         if not self.asked_for:
             return None
+        given = asdict(thresholds) if thresholds else {}
         return Explanation(
             draft=self._draft,
             proposed=self._proposed,
@@ -77,17 +78,13 @@ class Explaining:
             evidence=list(self._evidence),
             notes=list(self._notes),
             found=list(self._found),
-            thresholds=_by_name(thresholds) if thresholds else {},
+            thresholds={name: value for name, value in given.items() if name != VERSION},
             model_calls=list(model_calls),
         )
 
 
 SILENT = Explaining(asked_for=False)
 """For everybody who did not ask; it keeps nothing, so all may share it."""
-
-
-def _by_name(thresholds: Thresholds) -> dict[str, float]:
-    return {name: value for name, value in asdict(thresholds).items() if name != VERSION}
 
 
 def _seen(item: Evidence) -> EvidenceSeen:

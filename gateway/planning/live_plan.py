@@ -9,24 +9,21 @@ from typing import Protocol
 from contracts.answer import PlanTrace
 from gateway.planning.estimates import level_of
 from gateway.planning.latencies import Work
-from gateway.planning.plan import FULL, Cut, Plan
+from gateway.planning.plan import FULL, Cut, Plan, StageGraph
 from gateway.planning.planner import Choice, Planner
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import FALLBACK_STAGE, Stage
 
 
 class NodeLoad(Protocol):
-    """How busy this node is."""
+    """The load of this node."""
 
     @property
     def in_flight(self) -> int:
         """Questions being worked on."""
-        ...
 
     @property
     def busy(self) -> bool:
-        """Whether work that may turn out unneeded would be at others' cost."""
-        ...
+        """Return whether work that may turn out unneeded would be at others' cost."""
 
 
 class FixedPlan:
@@ -37,23 +34,23 @@ class FixedPlan:
         self.traces: list[PlanTrace] = []
 
     def cuts_at(self, stage: Stage) -> Iterator[Cut]:
-        """What was given up of this stage."""
+        """Return what was given up of this stage."""
         yield from ()
 
     def has_model(self, stage: Stage) -> bool:
-        """Whether there is a model here, and the stage is one that it can do."""
+        """Return whether there is a model here, and the stage is one that it can do."""
         return False
 
     def asks_model(self, stage: Stage) -> bool:
-        """Whether the model does the stage, if there is one and it is one that a model can do."""
+        """Return whether the model does the stage, if there is one and it is one that a model can do."""
         return True
 
     def spares_model(self, stage: Stage) -> bool:
-        """Whether a stage that is the model's is done without it, for lack of time."""
+        """Return whether a stage that is the model's is done without it, for lack of time."""
         return False
 
     def fits(self, stage: Stage, work: Work, remaining_ms: float, *, by_model: bool) -> bool:
-        """Whether the stage is likely to end in time."""
+        """Return whether the stage is likely to end in time."""
         return True
 
     def fallback_ms(self, stage: Stage) -> float:
@@ -80,28 +77,22 @@ class LivePlan(FixedPlan):
         self._level = 0
 
     def cuts_at(self, stage: Stage) -> Iterator[Cut]:
-        """See `FixedPlan`."""
         return (cut for cut in self._cuts if stage in cut.stages)
 
     def has_model(self, stage: Stage) -> bool:
-        """See `FixedPlan`."""
         return self._planner.estimates.has_model(stage)
 
     def asks_model(self, stage: Stage) -> bool:
-        """See `FixedPlan`."""
         return self._course.asks_model(stage, self.plan)
 
     def spares_model(self, stage: Stage) -> bool:
-        """See `FixedPlan`."""
         by_rule = stage in self._course.by_rule
         return self.has_model(stage) and not by_rule and not self.plan.by_model(stage)
 
     def fits(self, stage: Stage, work: Work, remaining_ms: float, *, by_model: bool) -> bool:
-        """See `FixedPlan`."""
         return self._planner.fits(stage, work, remaining_ms, self._node.in_flight, by_model=by_model)
 
     def fallback_ms(self, stage: Stage) -> float:
-        """See `FixedPlan`."""
         return self._planner.estimates.p90_ms(FALLBACK_STAGE[stage], load=self._node.in_flight)
 
     def revise(self, remaining_ms: float, done: Collection[Stage], at_ms: float, after: str = "") -> None:
@@ -119,13 +110,12 @@ class LivePlan(FixedPlan):
         self.traces.append(_trace(choice, remaining_ms, load, at_ms, after))
 
     def _still_fits(self, remaining_ms: float, load: int, busy: bool) -> bool:
-        """Whether the whole plan once fitted into less, with more ahead and the node no less busy."""
+        """Return whether the whole plan once fitted into less, with more ahead and the node no less busy."""
         speculates = self._planner.full.speculate and not busy
         as_busy = level_of(load) <= self._level and self.plan.speculate is speculates
         return as_busy and remaining_ms >= self._whole_ms
 
     def observe(self, stage: Stage, work: Work, ms: float, *, by_model: bool) -> None:
-        """See `FixedPlan`."""
         if work.items:
             self._planner.estimates.observe(stage, work, ms, self._node.in_flight, by_model=by_model)
 

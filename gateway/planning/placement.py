@@ -1,4 +1,4 @@
-"""Who shares which card: the plan that `loreglass plan` wrote, and the gateway's part in keeping it.
+"""The placement of models on cards, as `loreglass plan` wrote it, and the gateway's part in keeping it.
 
 An L40S cannot be cut into slices (no MIG), so a burst of reranking would take the decoder's time: at most
 `burst_ms` expected GPU milliseconds of the small models' work are on a card at once, in deadline order.
@@ -57,7 +57,7 @@ class PlacementPlan:
             raise WrongSettings(f"The placement plan cannot be used: {what}.") from error
 
     def to_json(self) -> str:
-        """What `parse` reads, without a space, which every reader of environment files takes as it is."""
+        """Return the JSON that `parse` reads, without spaces, for environment files."""
         return TypeAdapter(PlacementPlan).dump_json(self).decode()
 
 
@@ -75,7 +75,7 @@ class Cards:
         return self._gates
 
     def slot(self, service: str) -> Gate | None:
-        """What a call to `service` must enter, weighed by `weight_ms`; None where it needs no card.
+        """Return the gate of a call to `service`, weighed by `weight_ms`; None if it needs no card.
 
         The vision-language model has none: its sequences are counted by a gate of their own.
         """
@@ -83,7 +83,7 @@ class Cards:
         return None if share is None or share.gpu is None else self._gates[share.gpu]
 
     def weight_ms(self, service: str, items: int = 1) -> float:
-        """How long a call of `items` is expected to keep its card busy, milliseconds; 0 without a card."""
+        """Return the expected milliseconds of its card for a call of `items`; 0 without a card."""
         share = self._plan.services.get(service)
         if share is None or share.gpu is None:
             return 0.0
@@ -91,9 +91,9 @@ class Cards:
 
 
 def compare(plan: PlacementPlan, infos: Mapping[str, Info]) -> dict[str, str]:
-    """What is not as planned, a sentence for each such service. `infos`: what the services say, by name."""
-    found = {name: _difference(name, plan.services.get(name), info) for name, info in infos.items()}
-    return {name: sentence for name, sentence in found.items() if sentence}
+    """Return a sentence for each service that is not as planned. `infos`: the services' `/info`, by name."""
+    differences = {name: _difference(name, plan.services.get(name), info) for name, info in infos.items()}
+    return {name: sentence for name, sentence in differences.items() if sentence}
 
 
 def _difference(name: str, share: ServiceShare | None, info: Info) -> str:
@@ -113,6 +113,6 @@ def _difference(name: str, share: ServiceShare | None, info: Info) -> str:
 
 
 def card_index(device: str) -> int:
-    """The card of a torch device name; `cuda` alone is the first."""
+    """Return the card of a torch device name; `cuda` alone is the first."""
     _, _, index = device.partition(":")
     return int(index) if index.isdecimal() else 0

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 
 from gateway.planning.estimates import Estimates, Validity, level_of
 from gateway.planning.latencies import Work
-from gateway.planning.plan import LADDER, Cut, Plan
-from gateway.planning.stage_graph import StageGraph
+from gateway.planning.plan import LADDER, Cut, Plan, StageGraph
 from gateway.planning.stages import FALLBACK_STAGE, REPLY_RESERVE_MS, Stage
 
 
@@ -54,7 +53,7 @@ class _Rung:
 
     @property
     def asks_model(self) -> bool:
-        """Whether any stage is the model's."""
+        """Return whether any stage is the model's."""
         return any(call.by_model for step in self.steps for call in step.calls)
 
 
@@ -72,7 +71,7 @@ class Planner:
     def choose(
         self, remaining_ms: float, done: Collection[Stage], load: int, busy: bool, graph: StageGraph
     ) -> Choice:
-        """The first rung whose plan fits into `remaining_ms`, the last one if none does.
+        """Return the first rung whose plan fits into `remaining_ms`, the last one if none does.
 
         It starts from the full plan each time, so that cuts are taken back when there is time again. A busy
         node does not speculate: what may be thrown away would be taken from those who wait. Nothing else is
@@ -81,30 +80,30 @@ class Planner:
         `done`: stages that are over, or that this question is spared.
         """
         rungs = self._ladder_of(graph, busy)
-        known = frozenset(done)
-        if (whole_ms := self._whole_ms(graph, busy, load, known)) <= remaining_ms:
+        over = frozenset(done)
+        if (whole_ms := self._whole_ms(graph, busy, load, over)) <= remaining_ms:
             return Choice(rungs[0].plan, whole_ms)
         first = graph.reached(done)
         timed: dict[_Step, tuple[float, float]] = {}
-        expected = (self._expected_ms(rung.steps[first:], known, load, timed) for rung in rungs)
+        expected = (self._expected_ms(rung.steps[first:], over, load, timed) for rung in rungs)
         last = len(self.ladder)
         height, expected_ms = next(
             (height, ms) for height, ms in enumerate(expected) if ms <= remaining_ms or height == last
         )
         if not height:
             return Choice(rungs[0].plan, expected_ms)
-        ahead = {stage for step in graph.in_order(not busy)[first:] for stage in step} - known
+        ahead = {stage for step in graph.in_order(not busy)[first:] for stage in step} - over
         cuts = zip(self.ladder[:height], rungs[1 : height + 1], strict=True)
         effective = tuple(cut for cut, rung in cuts if not ahead.isdisjoint(rung.changed))
         return Choice(rungs[height].plan, expected_ms, self.ladder[:height], effective)
 
     def expected_ms(self, plan: Plan, done: Collection[Stage], load: int, graph: StageGraph) -> float:
-        """What `plan` is expected to take from now on, reply included, milliseconds."""
+        """Return what `plan` is expected to take from now on, reply included, milliseconds."""
         steps = self._steps(graph, plan, {})[graph.reached(done) :]
         return self._expected_ms(steps, frozenset(done), load, {})
 
     def least_ms(self, load: int, graph: StageGraph) -> float:
-        """What the smallest plan that still asks the model is expected to take, milliseconds.
+        """Return what the smallest plan that still asks the model is expected to take, milliseconds.
 
         Where no plan does, what the smallest takes.
         """
@@ -122,7 +121,7 @@ class Planner:
     def fits(
         self, stage: Stage, work: Work, remaining_ms: float, load: int, *, by_model: bool = True
     ) -> bool:
-        """Whether it is worth beginning: half of such calls end in the time that is left."""
+        """Return whether it is worth beginning: half of such calls end in the time that is left."""
         return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
 
     def _whole_ms(self, graph: StageGraph, busy: bool, load: int, done: frozenset[Stage]) -> float:
@@ -143,7 +142,7 @@ class Planner:
         load: int,
         timed: dict[_Step, tuple[float, float]],
     ) -> float:
-        """The medians' sum, and of their distances to the ninth decile the root of the sum of squares.
+        """Return the medians' sum, and of their distances to the ninth decile the root of the sum of squares.
 
         So the ninth decile of a sum of independent normal times would be. `timed`: steps worked out already.
         """
@@ -169,35 +168,35 @@ class Planner:
         return median, decile
 
     def _ladder_of(self, graph: StageGraph, busy: bool) -> tuple[_Rung, ...]:
-        """The rungs from the full plan down; worked out once, since the table does not change."""
+        """Return the rungs from the full plan down; worked out once, since the table does not change."""
         key = (graph.name, busy)
         if key not in self._rungs:
             self._rungs[key] = tuple(self._build(graph, busy))
         return self._rungs[key]
 
     def _build(self, graph: StageGraph, busy: bool) -> Iterator[_Rung]:
-        known: dict[tuple[_Call, ...], _Step] = {}
+        cache: dict[tuple[_Call, ...], _Step] = {}
         plan = replace(self.full, speculate=self.full.speculate and not busy)
-        steps = self._steps(graph, plan, known)
+        steps = self._steps(graph, plan, cache)
         yield _Rung(plan, steps, frozenset())
         for cut in self.ladder:
             before = steps
             plan = plan if graph.needs_model and cut.takes_from_model else cut.apply(plan)
-            steps = self._steps(graph, plan, known)
+            steps = self._steps(graph, plan, cache)
             differing = {call for step in before for call in step.calls} ^ {
                 call for step in steps for call in step.calls
             }
             yield _Rung(plan, steps, frozenset(call.stage for call in differing))
 
     def _steps(
-        self, graph: StageGraph, plan: Plan, known: dict[tuple[_Call, ...], _Step]
+        self, graph: StageGraph, plan: Plan, cache: dict[tuple[_Call, ...], _Step]
     ) -> tuple[_Step, ...]:
-        """As many as the graph has; empty where the plan switches all of it off."""
+        """Return as many as the graph has; empty where the plan switches all of it off."""
         calls = (
             tuple(self._call(graph, stage, plan) for stage in step if graph.includes(stage, plan))
             for step in graph.in_order(plan.speculate)
         )
-        return tuple(known.setdefault(each, _Step(each)) for each in calls)
+        return tuple(cache.setdefault(each, _Step(each)) for each in calls)
 
     def _call(self, graph: StageGraph, stage: Stage, plan: Plan) -> _Call:
         estimates, work, has_model = (

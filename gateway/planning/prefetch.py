@@ -38,7 +38,7 @@ async def prefetching() -> AsyncIterator[TaskGroup]:
 
 @dataclass(slots=True)
 class Waited:
-    """How long a stage has waited for others that run beside it."""
+    """The time that a stage has waited for others that run beside it."""
 
     ms: float = 0.0
 
@@ -51,7 +51,7 @@ Counted as the waiting stage's own, it would make that stage look slow, and late
 
 
 class _Running(Protocol):
-    """What can be stopped: a task, or the scope of work in the task that waits for it."""
+    """A task, or the scope of work in the task that waits for it."""
 
     def cancel(self) -> object: ...
 

@@ -102,7 +102,7 @@ class Run:
 
     @property
     def plan(self) -> Plan:
-        """What may still be done, as of now."""
+        """Return what may still be done, as of now."""
         return self.planning.plan
 
     @property
@@ -116,7 +116,7 @@ class Run:
 
     @property
     def degraded(self) -> list[str]:
-        """What was done without or done less of, in that order: stages that failed, and the plan's cuts."""
+        """The names of stages that failed and of the plan's cuts, in their order."""
         return list(self._degraded)
 
     def elapsed_ms(self) -> float:
@@ -181,7 +181,7 @@ class Run:
             return await fallback(deadline)
 
     def fell_back(self, stage: Stage) -> bool:
-        """Whether the fallback did the work of `stage`."""
+        """Return whether the fallback did the work of `stage`."""
         return FALLBACK_STAGE[stage] in self._ended
 
     async def skip(self, stage: Stage) -> None:
@@ -219,7 +219,7 @@ class Run:
         await self._on_event(TranscriptEvent(text=words))
 
     async def tell_identified(self, name: str) -> None:
-        """What the photo shows is certain: whoever listens may be told before there is an answer."""
+        """Send the name of the thing in the photo, which is certain, before there is an answer."""
         self.identified, self.identified_ms = name, self.elapsed_ms()
         await self._on_event(IdentifiedEvent(entity=name, sentence=f"This is {name}."))
 
@@ -242,7 +242,7 @@ class Run:
         return self.planning.asks_model(stage)
 
     def note_cuts(self, stage: Stage) -> bool:
-        """What the plan has given up of a stage counts when the stage's turn comes. Whether there is any.
+        """Note the plan's cuts of a stage whose turn has come. Return whether there are any.
 
         A step that was to be the model's, and is not, is named itself.
         """
@@ -357,7 +357,7 @@ class _Staged:
         return False
 
     def _failure(self, error: BaseException) -> LoreglassError:
-        """What is raised for it."""
+        """Return what is raised for it."""
         if isinstance(error, LoreglassError):
             return error
         if isinstance(error, TimeoutError):

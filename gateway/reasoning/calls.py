@@ -1,4 +1,4 @@
-"""What one question asked of the model, and what it had to do without: noted where calls are made."""
+"""The model calls of one question, and the services that it did without, noted where calls are made."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ _COUNTED: ContextVar[ModelCalls | None] = ContextVar("model_calls", default=None
 
 @contextmanager
 def calls_counted(*, keep: bool = False) -> Iterator[ModelCalls]:
-    """What the body asks of the model. Tasks that it starts count in the same place, other questions not.
+    """Count the model calls of the body and of tasks that it starts, not those of other questions.
 
     `keep`: words too, of the first `MOST_KEPT` calls.
     """
@@ -52,11 +52,11 @@ def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 
         calls.completion_tokens += completion_tokens
 
 
-def keep_call(told: Callable[[], ModelCall]) -> None:
-    """A reply came; `told` puts the call into words, which is done only where somebody wants to know them."""
+def keep_call(describe: Callable[[], ModelCall]) -> None:
+    """Keep a call that got a reply, if somebody asked for them: only then is `describe` called."""
     calls = _COUNTED.get()
     if calls is not None and calls.kept is not None and len(calls.kept) < MOST_KEPT:
-        calls.kept.append(told())
+        calls.kept.append(describe())
 
 
 def did_without(service: str) -> None:

@@ -17,40 +17,36 @@ HEADING_CHARS = 170
 _READ = 16
 
 
-def _nothing(_: Evidence) -> int:
-    return 0
-
-
 def first_pieces(
-    pieces: Sequence[Evidence], most_chars: int, beside: Callable[[Evidence], int] = _nothing
+    pieces: Sequence[Evidence], most_chars: int, beside: Callable[[Evidence], int] = lambda _: 0
 ) -> tuple[Evidence, ...]:
     """As many as fit, the last of them cut. `beside`: characters that a piece takes beside its text."""
-    kept: list[Evidence] = []
+    first: list[Evidence] = []
     for piece in pieces:
         room = most_chars - beside(piece)
         if len(piece.text) > room:
             text = whole_sentences(piece.text, room)
-            kept += [replace(piece, text=text)] if text else []
+            first += [replace(piece, text=text)] if text else []
             break
         most_chars = room - len(piece.text)
-        kept.append(piece)
-    return tuple(kept)
+        first.append(piece)
+    return tuple(first)
 
 
-def shortened(pieces: Sequence[Evidence], most_chars: int, asked: str) -> tuple[Evidence, ...]:
+def shortened(pieces: Sequence[Evidence], most_chars: int, query: str) -> tuple[Evidence, ...]:
     """Every piece, cut to its share of `most_chars`, heading included; short ones leave theirs to the others.
 
-    Of a piece that is cut, what has most words of `asked`.
+    Of a piece that is cut, what has most words of `query`.
     """
     left, share = most_chars, most_chars
     for place, length in enumerate(sorted(len(piece.text) + HEADING_CHARS for piece in pieces)):
         share = left // (len(pieces) - place)
         left -= min(length, share)
-    return tuple(replace(piece, text=excerpt(piece.text, share - HEADING_CHARS, asked)) for piece in pieces)
+    return tuple(replace(piece, text=excerpt(piece.text, share - HEADING_CHARS, query)) for piece in pieces)
 
 
-def excerpt(text: str, most_chars: int, asked: str) -> str:
-    """The whole sentences in a row, `most_chars` at most, that have most words of `asked`; first of equals.
+def excerpt(text: str, most_chars: int, query: str) -> str:
+    """The whole sentences in a row, `most_chars` at most, that have most words of `query`; first of equals.
 
     Words are looked for by their stems' letters, which costs little. Of a very long text the head is read.
     """
@@ -58,29 +54,29 @@ def excerpt(text: str, most_chars: int, asked: str) -> str:
         return ""
     if len(text) <= most_chars:
         return text.strip()
-    wanted = content_stems(asked)
-    found = sentences(text[: most_chars * _READ])
-    has = [{stem for stem in wanted if stem in fold(sentence.text)} for sentence in found]
+    wanted = content_stems(query)
+    parts = sentences(text[: most_chars * _READ])
+    has = [{stem for stem in wanted if stem in fold(sentence.text)} for sentence in parts]
     best, most = text[:most_chars], -1
-    for first, sentence in enumerate(found):
+    for first, sentence in enumerate(parts):
         last = first
-        while last + 1 < len(found) and found[last + 1].end - sentence.start <= most_chars:
+        while last + 1 < len(parts) and parts[last + 1].end - sentence.start <= most_chars:
             last += 1
         count = len(set().union(*has[first : last + 1]))
         if count > most:
-            best, most = text[sentence.start : min(found[last].end, sentence.start + most_chars)], count
+            best, most = text[sentence.start : min(parts[last].end, sentence.start + most_chars)], count
     return best.strip()
 
 
-def readable_excerpt(text: str, most_chars: int, asked: str) -> str:
+def readable_excerpt(text: str, most_chars: int, query: str) -> str:
     """As `excerpt`, for people: a sentence that is too long ends behind a word."""
-    part = excerpt(text, most_chars, asked)
+    part = excerpt(text, most_chars, query)
     following = text[text.index(part) + len(part) :][:1]
     return part.rsplit(maxsplit=1)[0] if part[-1:].isalnum() and following.isalnum() else part
 
 
 def whole_sentences(text: str, most_chars: int) -> str:
-    """As many as fit; of a first one that is too long, its beginning."""
+    """Return as many as fit; of a first one that is too long, its beginning."""
     if len(text) <= most_chars:
         return text.strip()
     if most_chars < LEAST_CUT:
@@ -90,8 +86,8 @@ def whole_sentences(text: str, most_chars: int) -> str:
 
 
 def once(pieces: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """Each text once, at its first place."""
-    found: dict[str, Evidence] = {}
+    """Return each text once, at its first place."""
+    unique: dict[str, Evidence] = {}
     for piece in pieces:
-        found.setdefault(piece.text, piece)
-    return tuple(found.values())
+        unique.setdefault(piece.text, piece)
+    return tuple(unique.values())

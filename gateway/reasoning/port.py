@@ -1,4 +1,4 @@
-"""What the pipeline asks of a reasoner: a VLM or, in the pocket profile, an adapter of the reader service."""
+"""The interface of a reasoner: a VLM or, in the lite profile, an adapter of the reader service."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
@@ -38,8 +38,7 @@ class Read(Protocol):
         top_n: int,
         deadline: Deadline,
     ) -> Sequence[Found]:
-        """What in the passages answers the question, best first. Raises what calls to services raise."""
-        ...
+        """Return the answers in the passages, best first. Raises what calls to services raise."""
 
 
 class Reasoner(Protocol):
@@ -47,11 +46,9 @@ class Reasoner(Protocol):
 
     def drafts(self, query: Query) -> bool:
         """Return whether this reasoner can draft for the question: a model needs a photo that it sees."""
-        ...
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
         """Return a follow-up question in words that need no conversation."""
-        ...
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
@@ -60,7 +57,6 @@ class Reasoner(Protocol):
 
         `domain`: the question's, if it is known by now. `seek` is told early what to search pictures for.
         """
-        ...
 
     async def select_entity(
         self,
@@ -70,20 +66,17 @@ class Reasoner(Protocol):
         photo_text: PhotoText,
         deadline: Deadline,
     ) -> Entity | None:
-        """The candidate that the question is about and that is really there, or None (3.4.4)."""
-        ...
+        """Return the candidate that the question is about and that is really there, or None (3.4.4)."""
 
     async def next_hop(
         self, query: Query, draft: Draft, context: Context, deadline: Deadline
     ) -> tuple[str, ...]:
         """Sub-queries that only the evidence in hand makes possible (the second hop); usually none."""
-        ...
 
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """The answer that the evidence supports, with the quotes it rests on, or an honest None.
+        """Return the answer that the evidence supports, with the quotes it rests on, or an honest None.
 
         `generation` bounds what a model reads and writes for it.
         """
-        ...

@@ -96,7 +96,7 @@ _BREAK = re.compile(r"[.!?;:,\n–—()]+\s*|\s-\s|\s(?=(?:but|so|because|since|
 
 
 def is_refusal(text: str | None) -> bool:
-    """Whether the text says that there is no answer; an empty one says so too."""
+    """Return whether the text says that there is no answer; an empty one says so too."""
     if text is None or not any(character.isalnum() for character in text):
         return text is None or not _is_symbol_answer(text)
     plain = _plain(text)
@@ -105,11 +105,12 @@ def is_refusal(text: str | None) -> bool:
         return True
     if _PASSIVE.search(folded):
         return True
-    return any(_refuses(plain[start:]) for start in _clause_starts(plain))
+    starts = (0, *(gap.end() for gap in _BREAK.finditer(plain)))
+    return any(_refuses(plain[start:]) for start in starts)
 
 
 def answer_or_none(text: str | None) -> str | None:
-    """The text if it answers, None if it refuses."""
+    """Return the text if it answers, None if it refuses."""
     return None if text is None or is_refusal(text) else text
 
 
@@ -130,16 +131,12 @@ def _kept(quote: str, text: str) -> str:
     return quote[1:-1] if quote == text.strip().rstrip(".!") else "@"
 
 
-def _clause_starts(text: str) -> list[int]:
-    return [0, *(gap.end() for gap in _BREAK.finditer(text))]
-
-
 def _refuses(clause: str) -> bool:
     folded = clause.casefold()
     if len(folded) != len(clause):  # a letter that folds to two would shift the comparison below
         clause = folded
-    found = _REFUSAL.match(folded)
-    return found is not None and not _is_title(clause[: found.end()], clause[found.end() :])
+    match = _REFUSAL.match(folded)
+    return match is not None and not _is_title(clause[: match.end()], clause[match.end() :])
 
 
 def _is_title(matched: str, rest: str) -> bool:

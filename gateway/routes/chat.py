@@ -41,9 +41,7 @@ from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import checked_deadline_ms, media_type_of
 from gateway.routes.openai_shape import openai_error, openai_errors, openai_refusal
 from gateway.routes.streaming import Emit, EventStream, pieces
-from gateway.serving.closest import in_words
-from gateway.serving.question import Admitted
-from gateway.serving.reply import AnswerWithRemark
+from gateway.serving.question import Admitted, AnswerWithRemark, in_words
 
 router = Router(prefix="/v1")
 

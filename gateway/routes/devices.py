@@ -45,7 +45,7 @@ from gateway.routes.intake import (
     to_question,
     validated,
 )
-from gateway.serving.closest import SPOKEN_CHARS, in_words
+from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.serving.sessions import ID_BYTES
 from gateway.store import Store
 
@@ -119,8 +119,8 @@ async def ask_with_photo(
     received = Deadline.after_ms(0)  # the device waits from when it has sent everything
 
     async def ask() -> PhotoQuestionReply:
-        asked = validated(AnswerRequest, fields)
-        whole = await to_question(asked, Files(form.photo), gateway, caller, received)
+        fields_checked = validated(AnswerRequest, fields)
+        whole = await to_question(fields_checked, Files(form.photo), gateway, caller, received)
         session_id = _session_id(request, session, gateway.signing_secret)
         whole = replace(whole, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(received.at + whole.deadline_ms / 1000, exchange.at))

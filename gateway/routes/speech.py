@@ -60,7 +60,7 @@ async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDea
     transcriber = gateway.voice.require_transcriber()
     data, response_format = await _recording(request)
     sound = await sound_of(data, gateway, caller, exchange)
-    async with gateway.voice.turn("stt", caller, exchange):
+    async with gateway.voice.turns["stt"].admitted(caller.tenant, caller.priority, exchange):
         transcript = await transcriber.transcribe(sound, exchange)
     if response_format == "text":
         return PlainTextResponse(transcript.text)
@@ -99,7 +99,7 @@ async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) 
     """Speak a text, in OpenAI's format. The operator may have chosen model and voice."""
     caller = await caller_of(request, gateway)
     gateway.voice.require_synthesizer()
-    speech = await read_body(request, _read_speech)
+    speech = await read_body(request, lambda body: validated(SpeechRequest, read_json(body)))
     most = gateway.settings.speech_max_chars
     if len(speech.input) > most:
         raise InvalidRequest(f"input: longer than {most} characters.")
@@ -116,10 +116,6 @@ async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) 
         _say(gateway.voice, caller, utterance, exchange),
         lambda error: openai_refusal(error, request.state.trace_id),
     )
-
-
-def _read_speech(body: bytes) -> SpeechRequest:
-    return validated(SpeechRequest, read_json(body))
 
 
 @router.get(PATH + "/{address_id}", response_class=Response)
@@ -145,7 +141,7 @@ async def listen(
 
 def _say(voice: Voice, caller: Caller, utterance: Utterance, deadline: Deadline) -> Say:
     async def say(sink: AudioSink) -> None:
-        async with voice.turn("tts", caller, deadline):
+        async with voice.turns["tts"].admitted(caller.tenant, caller.priority, deadline):
             await voice.require_synthesizer().say(utterance, deadline, sink)
 
     return say

@@ -83,7 +83,7 @@ class AdmissionLimits:
 
 @dataclass(slots=True, eq=False)
 class _Ticket:
-    """What one who waits holds: `decided` is set once `entered_at` or `refusal` is."""
+    """The ticket of a waiting question: `decided` is set once `entered_at` or `refusal` is."""
 
     entry: Entry
     since: float
@@ -113,22 +113,22 @@ class Admission:
 
     @property
     def full(self) -> bool:
-        """Whether the next one has to wait."""
+        """Return whether the next one has to wait."""
         return self._in_flight >= self.limits.in_flight
 
     @property
     def in_flight(self) -> int:
-        """How many are worked on."""
+        """Return how many are worked on."""
         return self._in_flight
 
     @property
     def waiting(self) -> int:
-        """How many wait."""
+        """Return how many wait."""
         return len(self._tickets)
 
     @property
     def busy(self) -> bool:
-        """Whether work on mere suspicion would be at the cost of others."""
+        """Return whether work on mere suspicion would be at the cost of others."""
         return bool(self._tickets) or 2 * self._in_flight >= self.limits.in_flight
 
     @property
@@ -157,7 +157,7 @@ class Admission:
             self._leave((priority, tenant), entered_at)
 
     async def _enter(self, tenant: str, priority: Priority, deadline: Deadline, needed_ms: float) -> float:
-        """When it got in."""
+        """Return the time of its admission."""
         now, spare_s = self._clock(), deadline.remaining_s() - needed_ms / 1000
         if spare_s <= 0:
             raise self._refused(priority, Refusal.EXPIRED)
@@ -173,8 +173,8 @@ class Admission:
         self._queue.add(entry)
         if self.waiting > self.limits.waiting:
             self._refuse(self._queue.worst(self.limits.waiting), Refusal.FULL)
-        told = {"loreglass.priority": priority.value, "loreglass.waiting": self.waiting}
-        with span("admission", told):
+        attributes = {"loreglass.priority": priority.value, "loreglass.waiting": self.waiting}
+        with span("admission", attributes):
             return await self._turn_of(ticket, spare_s)
 
     async def _turn_of(self, ticket: _Ticket, spare_s: float) -> float:
@@ -277,7 +277,7 @@ class FairQueue:
         self._last_turn: dict[Claim, int] = {}
 
     def __len__(self) -> int:
-        """How many wait."""
+        """Return how many wait."""
         return sum(map(self._count, Priority))
 
     def add(self, entry: Entry) -> None:
@@ -298,7 +298,7 @@ class FairQueue:
             self._forget_if_gone(entry.claim)
 
     def first(self) -> Entry | None:
-        """The waiting question that is let in next."""
+        """Return the waiting question that is let in next."""
         waiting = [priority for priority in Priority if self._lines[priority]]
         if not waiting:
             return None
@@ -327,7 +327,7 @@ class FairQueue:
             self._forget_if_gone(claim)
 
     def places_until(self, entry: Entry) -> float:
-        """How many places must come free until `entry`, were it to wait, has one, if nobody else comes."""
+        """Return the number of places that must come free until `entry` has one, if nobody else comes."""
         line = self._lines[entry.priority].get(entry.tenant, [])
         nth = bisect_left(line, entry) + 1
         held = self._held[entry.claim]
@@ -373,7 +373,7 @@ class FairQueue:
 
 
 def _seats(room: int) -> dict[Priority, int]:
-    """How many of each priority may always wait, where there is room for one of each."""
+    """Return how many of each priority may always wait, where there is room for one of each."""
     whole = sum(SHARES.values())
     seats = {priority: max(1, room * share // whole) for priority, share in SHARES.items()}
     highest = max(SHARES, key=SHARES.__getitem__)

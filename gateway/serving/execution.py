@@ -21,22 +21,28 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 from contracts.answer import Experiment, Reason, Route, Verification
-from gateway.pipelines.experiments import varied
-from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, Tunable
+from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, varied, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import LivePlan
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.calls import calls_counted
-from gateway.serving.closest import SPOKEN_CHARS, in_words
-from gateway.serving.metrics import OnEnd, no_op
-from gateway.serving.question import Admitted, Question
-from gateway.serving.reply import AnswerWithRemark, Progress, to_answer, to_record
+from gateway.serving.metrics import OnEnd
+from gateway.serving.question import (
+    SPOKEN_CHARS,
+    Admitted,
+    AnswerWithRemark,
+    Progress,
+    Question,
+    in_words,
+    to_answer,
+    to_record,
+)
 from gateway.serving.sessions import Session, Sessions, new_session_id
 from gateway.serving.tiers import Tier
 from gateway.serving.traces import Traces
 from gateway.serving.voice import NO_VOICE, Voice, with_words
-from gateway.state import Query, Turn, Unverified
+from gateway.state import Query, Turn, Unverified, reason_of
 from gateway.steps.advice import advice
 from gateway.steps.conclusion import (
     Outcome,
@@ -70,7 +76,7 @@ class Execution:
         sessions: Sessions,
         traces: Traces,
         tiers: Sequence[Tier],
-        on_end: OnEnd = no_op,
+        on_end: OnEnd = lambda _record: None,
         holds_anything: HoldsAnything | None = None,
         vary: Vary = varied,
         voice: Voice = NO_VOICE,
@@ -119,8 +125,8 @@ class Execution:
                 progress.reply = await self._reply(progress, query, outcome)
                 return progress.reply
             except Exception as error:
-                known = error if isinstance(error, LoreglassError) else Internal()
-                progress.failure = problem_of(known, trace_id)
+                problem = error if isinstance(error, LoreglassError) else Internal()
+                progress.failure = problem_of(problem, trace_id)
                 raise
             finally:
                 self._end(progress)
@@ -128,8 +134,7 @@ class Execution:
     def use_thresholds(self, thresholds: Thresholds) -> None:
         """Answer with other thresholds from now on; a question on its way keeps those that it began with."""
         self.pipelines = {
-            name: pipeline.using(thresholds) if isinstance(pipeline, Tunable) else pipeline
-            for name, pipeline in self.pipelines.items()
+            name: with_thresholds(pipeline, thresholds) for name, pipeline in self.pipelines.items()
         }
 
     def _pipeline(self, name: str) -> Pipeline:
@@ -207,8 +212,7 @@ class Execution:
             return self._in_hand(run)
         except (Overloaded, DependencyUnavailable) as error:
             closest = run.in_hand.closest if isinstance(run.in_hand, Outcome) else None
-            reason = Reason.OVERLOADED if isinstance(error, Overloaded) else Reason.UNAVAILABLE
-            return refusal(reason, Route.RAG, closest=closest)
+            return refusal(reason_of(error.kind), Route.RAG, closest=closest)
 
     def _in_hand(self, run: Run) -> Outcome:
         """Return what the pipeline had when its time ended: an answer is unverified, and refused if the

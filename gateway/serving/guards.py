@@ -40,30 +40,27 @@ class Guards:
                 in_use.labels(str(gpu)).set_function(partial(_in_use_s, gate))
 
     def adaptive(self, name: str) -> Guard:
-        """For a service: it learns how many calls the service can have at once."""
+        """Return the guard of a service: it learns how many calls the service can have at once."""
         limit = GradientLimit(clock=self._clock)
-        self._metrics.start(name, limit.value)
-        return Guard(
-            name,
-            breaker=Breaker(clock=self._clock),
-            gate=Gate(name, limit.value, _MOST_WAITING),
-            limit=limit,
-            card=self._cards.slot(name) if self._cards else None,
-            retries=RetryBudget(),
-            clock=self._clock,
-            observe=self._metrics.observe,
-        )
+        return self._guard(name, limit.value, limit, self._cards.slot(name) if self._cards else None)
 
     def fixed(self, name: str, at_once: int) -> Guard:
-        """For a server that says how much it takes: its own queue then never grows.
+        """Return the guard of a server that says how much it takes: its own queue then never grows.
 
         How long its calls take depends on what they write, which tells nothing of how busy it is.
         """
+        return self._guard(name, at_once)
+
+    def _guard(
+        self, name: str, at_once: float, limit: GradientLimit | None = None, card: Gate | None = None
+    ) -> Guard:
         self._metrics.start(name, at_once)
         return Guard(
             name,
             breaker=Breaker(clock=self._clock),
             gate=Gate(name, at_once, _MOST_WAITING),
+            limit=limit,
+            card=card,
             retries=RetryBudget(),
             clock=self._clock,
             observe=self._metrics.observe,

@@ -179,10 +179,6 @@ class QuestionRecord:
 OnEnd = Callable[[QuestionRecord], None]
 
 
-def no_op(_: QuestionRecord) -> None:
-    """Neither measures nor logs."""
-
-
 class GatewayMetrics:
     """The series of the table above. Exemplars name traces, so that the slowest questions can be looked up.
 

@@ -115,18 +115,15 @@ class RedisStore:
         self._count = client.register_script(_COUNT)
 
     async def get(self, key: str) -> bytes | None:
-        """See `Store`."""
         name = self._key(key)
         return cast(bytes | None, await self._reply(name, lambda: self._client.get(name)))
 
     async def put(self, key: str, value: bytes, ttl_s: float, tenant: str) -> None:
-        """See `Store`."""
         name = self._key(key)
         await self._reply(name, lambda: self._client.set(name, value, px=_milliseconds(ttl_s)))
         await self._add(tenant, key, len(key) + len(value))
 
     async def claim(self, key: str, value: bytes, ttl_s: float, tenant: str) -> bytes | None:
-        """See `Store`."""
         name, ms = self._key(key), _milliseconds(ttl_s)
         current = await self._reply(name, lambda: self._client.set(name, value, px=ms, nx=True, get=True))
         if current is None:
@@ -134,12 +131,10 @@ class RedisStore:
         return cast(bytes | None, current)
 
     async def items(self, key: str) -> Sequence[bytes]:
-        """See `Store`."""
         name = self._key(key)
         return cast(list[bytes], await self._reply(name, lambda: self._client.lrange(name, 0, -1)))
 
     async def append(self, key: str, item: bytes, ttl_s: float, tenant: str, change: ListChange) -> bool:
-        """See `Store`."""
         name = self._key(key)
         begin = "create" if change.create else ""
         arguments: list[bytes | int | str] = [item, change.most, _milliseconds(ttl_s), begin]
@@ -150,7 +145,6 @@ class RedisStore:
         return bool(size)
 
     async def delete(self, key: str, tenant: str) -> bool:
-        """See `Store`."""
         name = self._key(key)
         deleted = await self._reply(name, lambda: self._client.delete(name))
         if self._allowance_of(tenant) != Allowance():

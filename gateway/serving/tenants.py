@@ -1,4 +1,4 @@
-"""Who is asking: the tenant and its priority come from the caller's key, never from what it says of itself.
+"""Callers: the tenant and its priority come from the caller's key, never from what it says of itself.
 
 The keys file is TOML, an entry a key: `loreglass key new` prints one. Revoke a key by removing its entry; the
 file is read again when it changes. It holds digests only, and neither keys nor digests are ever logged.
@@ -36,14 +36,14 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, and how soon the answer is wanted. `operator`: who may also look after the index."""
+    """A caller and its priority. `operator`: it may also administer the index."""
 
     tenant: str
     priority: Priority
     operator: bool = False
 
 
-_EVERYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
+ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Quota:
 
 @dataclass(frozen=True, slots=True)
 class _Grant:
-    """What a key is for. `priority`: the highest that it may ask for."""
+    """The digest of a key, and its caller with the highest priority that it may ask for."""
 
     sha256: str
     caller: Caller
@@ -118,7 +118,7 @@ class KeysFile(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Grants:
-    """What the file says, by a key's prefix and by a tenant's name."""
+    """The content of the file, by a key's prefix and by a tenant's name."""
 
     keys: Mapping[str, _Grant] = field(default_factory=dict)
     quotas: Mapping[str, Quota] = field(default_factory=dict)
@@ -128,7 +128,10 @@ _Version = tuple[int, int, int]
 
 
 class Keys:
-    """The keys that are let in. Without a file every caller is, with any key or none."""
+    """The keys that are let in. Without a file every caller is, with any key or none. Raises `WrongSettings`.
+
+    `quota`: of tenants without one of their own in the file. `local_without_key`: this machine needs none.
+    """
 
     def __init__(
         self,
@@ -147,27 +150,12 @@ class Keys:
         self._grants = _read(path, quota) if path else _Grants()
         self.fault: str | None = None
 
-    @classmethod
-    def load(
-        cls,
-        path: Path | None,
-        clock: Clock = time.monotonic,
-        quota: Quota = Quota(),
-        *,
-        local_without_key: bool = False,
-    ) -> "Keys":
-        """Return the file's keys. Raises `WrongSettings`.
-
-        `quota`: of tenants without one of their own there. `local_without_key`: this machine needs none.
-        """
-        return cls(path, clock, quota, local_without_key=local_without_key)
-
     def quota(self, tenant: str) -> Quota:
-        """What it may have; everything where there are no keys, for then there is nobody beside it."""
+        """Return what it may have; everything where there are no keys, for then there is nobody beside it."""
         return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
 
     def caller(self, authorization: str | None, wanted: str | None, *, local: bool = False) -> Caller:
-        """Who sends these two headers, `Authorization` and `headers.PRIORITY`.
+        """Return the caller of a request with these headers, `Authorization` and `headers.PRIORITY`.
 
         `local`: it runs on this machine.
 
@@ -175,9 +163,9 @@ class Keys:
         is none of. A priority above the key's own is lowered to it.
         """
         if self._path is None:
-            caller = _EVERYBODY
+            caller = ANYBODY
         elif local and self._local_without_key:  # chat clients send some key, even if none is needed
-            caller = self.holder(authorization) or _EVERYBODY
+            caller = self.holder(authorization) or ANYBODY
         else:
             caller = self._holder(authorization)
         return replace(caller, priority=_lower_of(caller.priority, wanted))

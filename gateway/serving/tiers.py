@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Clock
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
-from gateway.planning.advice import deadline_advice
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
+from gateway.planning.stages import deadline_advice
 from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.metrics import GatewayMetrics
 from gateway.settings import GatewaySettings, Reasoning

@@ -1,18 +1,16 @@
 """Speech in and out: a recording becomes the words of its question, an answer gets the URL of its sound."""
 
 import math
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
 from pydantic import SecretStr
 
 from chassis.errors import NotConfigured
 from chassis.http.client import HttpClient
-from chassis.http.health import Note
-from chassis.resilience.deadlines import Clock, Deadline
+from chassis.resilience.deadlines import Clock
 from contracts.answer import Reason, Route
-from contracts.errors import ErrorKind
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
@@ -26,13 +24,14 @@ from gateway.settings import GatewaySettings
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
 from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, spoken
-from gateway.state import Query
+from gateway.state import Query, reason_of
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.store import MemoryStore
 
 _NOT_HEARD_NOW = "I could not hear your question just now. Please type it, or say it again."
-_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
 _MOST_WORDS_CHARS = 2_000
+
+Server = TypeVar("Server", bound=SpeechServer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,32 +49,25 @@ class Voice:
     synthesizer: Synthesizer | None = None
     signed_urls: SignedSpeechUrls | None = None
     sound_cache: SoundCache = field(default_factory=lambda: SoundCache(MemoryStore(), 1.0))
-    servers: Mapping[str, SpeechServer] = field(default_factory=dict)
     most_chars: int = 4_096
 
     def require_transcriber(self) -> Transcriber:
-        """What hears. Raises `NotConfigured`."""
+        """Return the transcriber. Raises `NotConfigured`."""
         if self.transcriber is None:
             raise NotConfigured("No transcription server is set up here: send the question as text.")
         return self.transcriber
 
     def require_synthesizer(self) -> Synthesizer:
-        """What speaks. Raises `NotConfigured`."""
+        """Return the synthesizer. Raises `NotConfigured`."""
         if self.synthesizer is None:
             raise NotConfigured("No speech server is set up here.")
         return self.synthesizer
 
     async def find(self, address_id: str) -> SpokenText:
-        """What an address stands for. Raises `NotConfigured` or `NotFound`."""
+        """Return what an address stands for. Raises `NotConfigured` or `NotFound`."""
         self.require_synthesizer()
         assert self.signed_urls is not None
         return await self.signed_urls.find(address_id)
-
-    @asynccontextmanager
-    async def turn(self, server: str, caller: Caller, deadline: Deadline) -> AsyncIterator[None]:
-        """A turn at a server, held while the body runs. Raises `Overloaded` or `DeadlineExceeded`."""
-        async with self.turns[server].admitted(caller.tenant, caller.priority, deadline):
-            yield
 
     async def transcribe(self, query: Query, sound: Sound, run: Run) -> Query | Outcome:
         """The query with the words of `sound`, or a refusal where there are none, and no others either."""
@@ -89,11 +81,10 @@ class Voice:
         failure = run.failures.get(Stage.TRANSCRIPTION)
         if failure is None:
             return refusal(Reason.NOT_HEARD, Route.RAG)
-        reason = _OF_FAILURE.get(failure, Reason.UNAVAILABLE)
-        return replace(refusal(reason, Route.RAG), answer=_NOT_HEARD_NOW)
+        return replace(refusal(reason_of(failure), Route.RAG), answer=_NOT_HEARD_NOW)
 
     async def address(self, text: str, caller: Caller, run: Run) -> str | None:
-        """Where `text`, which is final, can be heard for a while; None where nothing speaks."""
+        """Return where `text`, which is final, can be heard for a while; None where nothing speaks."""
         if self.signed_urls is None:
             return None
         plain = spoken(text, self.most_chars)
@@ -116,37 +107,33 @@ def open_voice(
     clock: Clock,
 ) -> Voice:
     """Return the speech servers that the settings name, with a queue for each."""
-    servers: dict[str, SpeechServer] = {}
     turns: dict[str, Admission] = {}
 
-    def use(name: str, url: str, model: str, key: SecretStr, at_once: int) -> None:
-        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
-        servers[name] = SpeechServer(http, endpoint, guards.fixed(name, at_once))
+    def server(
+        kind: type[Server], name: str, url: str, model: str, key: SecretStr, at_once: int
+    ) -> Server | None:
+        if not url:
+            return None
         limits = AdmissionLimits(at_once, settings.max_waiting)
         turns[name] = metrics.open_admission(name, limits, clock)
+        endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
+        return kind(http, endpoint, guards.fixed(name, at_once))
 
-    if settings.stt_url:
-        use("stt", settings.stt_url, settings.stt_model, settings.stt_key, settings.stt_at_once)
-    if settings.tts_url:
-        use("tts", settings.tts_url, settings.tts_model, settings.tts_key, settings.tts_at_once)
-    speaks, ttl_s = "tts" in servers, settings.session_ttl_s
+    ttl_s = settings.session_ttl_s
+    stt, tts = settings.stt_key, settings.tts_key
+    transcriber = server(Transcriber, "stt", settings.stt_url, settings.stt_model, stt, settings.stt_at_once)
+    synthesizer = server(Synthesizer, "tts", settings.tts_url, settings.tts_model, tts, settings.tts_at_once)
+    addresses = SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if synthesizer else None
     return Voice(
         decoders=decoders,
         slots=decoder_slots(settings, settings.audio_decoders, clock),
         turns=turns,
-        transcriber=Transcriber(servers["stt"]) if "stt" in servers else None,
-        synthesizer=Synthesizer(servers["tts"]) if speaks else None,
-        # Valid as long as an answer is stored for clients that ask again, because it holds the URL.
-        signed_urls=SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if speaks else None,
+        transcriber=transcriber,
+        synthesizer=synthesizer,
+        signed_urls=addresses,  # valid as long as an answer, which holds the URL, is stored for repeats
         sound_cache=SoundCache(stores.sounds, ttl_s),
-        servers=servers,
         most_chars=settings.speech_max_chars,
     )
-
-
-async def voice_note(server: SpeechServer, deadline: Deadline) -> Note:
-    """Of readiness: a voice that is away keeps nobody from asking and reading."""
-    return Note(await server.says(deadline))
 
 
 def with_words(query: Query, words: str | None) -> Query:

@@ -6,10 +6,8 @@ Such a WAV passes without a decoder. Any other file is recognised by its first b
 
 import array
 import hashlib
-import io
 import struct
 import sys
-import wave
 from dataclasses import dataclass
 
 from chassis.decoding.pool import Decoders, Ending, NoReply, OnEnd, Program, Reply
@@ -57,7 +55,6 @@ class SoundDecoders:
     """Decodes untrusted sound in processes that are killed when no caller waits."""
 
     def __init__(self, at_once: int, on_end: OnEnd = lambda _what, _why: None) -> None:
-        """See `Decoders`."""
         self._decoders = Decoders(PROGRAM, at_once, on_end)
         self.check = self._decoders.check
         self.close = self._decoders.close
@@ -80,7 +77,7 @@ class SoundDecoders:
                 raise _unanswered(error) from error
             samples = _samples(reply, limits)
         seconds = len(samples) / _BYTES_A_SAMPLE / RATE
-        return Sound(_wav(samples), seconds, seconds < _LEAST_S or _peak(samples) < _SILENT_BELOW)
+        return Sound(decoder.wav(samples), seconds, seconds < _LEAST_S or _peak(samples) < _SILENT_BELOW)
 
 
 def _plain_samples(data: bytes, limits: AudioLimits) -> bytes | None:
@@ -136,11 +133,3 @@ def _peak(samples: bytes) -> int:
     if sys.byteorder == "big":
         values.byteswap()
     return max(max(values, default=0), -min(values, default=0))
-
-
-def _wav(samples: bytes) -> bytes:
-    with io.BytesIO() as written:
-        with wave.open(written, "wb") as sound:
-            sound.setparams((1, _BYTES_A_SAMPLE, RATE, 0, "NONE", ""))
-            sound.writeframes(samples)
-        return written.getvalue()

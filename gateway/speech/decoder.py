@@ -75,11 +75,12 @@ def _samples(frames: Iterable[Any]) -> list[bytes]:
     return [bytes(frame.planes[0])[: 2 * frame.samples] for frame in frames]
 
 
-def _silence() -> bytes:
+def wav(samples: bytes) -> bytes:
+    """Return a WAV of samples as `decode` returns them."""
     with io.BytesIO() as written:
         with wave.open(written, "wb") as sound:
             sound.setparams((1, 2, RATE, 0, "NONE", ""))
-            sound.writeframes(bytes(RATE // 10))
+            sound.writeframes(samples)
         return written.getvalue()
 
 
@@ -95,5 +96,5 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
 
 
 if __name__ == "__main__":
-    decode(_silence(), "wav", 1.0)  # loads what decoding needs, before files are taken away
+    decode(wav(bytes(RATE // 10)), "wav", 1.0)  # loads what decoding needs, before files are taken away
     serve(_handle, Bounds(_PROCESSOR_S, ((resource.RLIMIT_AS, MEMORY_BYTES), (resource.RLIMIT_NOFILE, 3))))

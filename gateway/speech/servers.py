@@ -19,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, NotReady, Overloaded
 from chassis.http.calls import CONNECT_S
 from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
+from chassis.http.health import Note
 from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -54,109 +55,6 @@ AudioSink = Callable[[str, bytes], Awaitable[None]]
 log = structlog.get_logger()
 
 
-class _TranscriptionWire(BaseModel):
-    text: str
-    language: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Transcript:
-    """A transcript in one line; empty without speech. `language`: as the server names it, if it does."""
-
-    text: str
-    language: str = ""
-
-
-class Transcriber:
-    """Transcribes by one server. Raises `LoreglassError`s only."""
-
-    def __init__(self, server: "SpeechServer") -> None:
-        self._server = server
-
-    async def transcribe(self, sound: Sound, deadline: Deadline) -> Transcript:
-        """Return the words of `sound`. Silence is not sent: models hear words in it.
-
-        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`.
-        """
-        if sound.silent:
-            return Transcript("")
-        return await self._server.guarded(lambda: self._request(sound), deadline)
-
-    async def _request(self, sound: Sound) -> Transcript:
-        model = self._server.endpoint.model
-        fields = {"response_format": "json", **({"model": model} if model else {})}
-        media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
-        async with self._server.posted("/audio/transcriptions", media_type, body) as response:
-            content = b"".join([piece async for piece in _bounded(self._server, response, _MOST_REPLY_BYTES)])
-        try:
-            reply = _TranscriptionWire.model_validate_json(content)
-        except ValidationError as error:
-            raise self._server.unusable("sent a reply of another shape") from error
-        return Transcript(words_of(reply.text), (reply.language or "")[:40])
-
-
-def words_of(text: str) -> str:
-    """Return the words in one line; "" without a letter or digit."""
-    lines = (line.strip() for line in text[:_MOST_TRANSCRIPT_CHARS].splitlines())
-    words = _BLANK.sub(" ", " ".join(line for line in lines if not _NO_SPEECH.fullmatch(line))).strip()
-    return words if any(character.isalnum() for character in words) else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Utterance:
-    """A text to speak. `speed` None: the server's own."""
-
-    text: str
-    format: str
-    voice: str = ""
-    speed: float | None = None
-
-
-class Synthesizer:
-    """Speaks by one server. Raises `LoreglassError`s only."""
-
-    def __init__(self, server: "SpeechServer") -> None:
-        self._server = server
-
-    async def say(self, what: Utterance, deadline: Deadline, sink: AudioSink) -> None:
-        """Send the sound to `sink`, piece by piece, no byte twice.
-
-        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`, and `NotReady` if it breaks off
-        after the first piece: a guard repeats the others.
-        """
-        await self._server.guarded(lambda: self._request(what, sink), deadline)
-
-    async def _request(self, what: Utterance, sink: AudioSink) -> None:
-        fields = {
-            **{"model": self._server.endpoint.model, "input": what.text, "voice": what.voice},
-            **{"response_format": what.format, **({"speed": what.speed} if what.speed else {})},
-        }
-        body, started = json.dumps(fields).encode(), False
-        try:
-            async with self._server.posted("/audio/speech", "application/json", body) as response:
-                media_type = self._media_type(response.headers.get("content-type", ""), what.format)
-                async with aclosing(_bounded(self._server, response, _MOST_SOUND_BYTES)) as pieces:
-                    async for piece in pieces:
-                        if piece:
-                            started = True
-                            await sink(media_type, piece)
-                if not started:
-                    raise self._server.unusable("sent no sound")
-        except LoreglassError as error:
-            if started:
-                raise NotReady("The sound broke off.") from error
-            raise
-
-    def _media_type(self, sent: str, wanted: str) -> str:
-        """Return the server's media type if it is a sound's: some servers have one format only."""
-        kind = sent.partition(";")[0].strip().lower()
-        if kind in _NO_TYPE:
-            return MEDIA_TYPES[wanted]
-        if kind.startswith("audio/") and kind.isascii() and kind.isprintable():
-            return kind
-        raise self._server.unusable("sent something that is no sound")
-
-
 @dataclass(frozen=True, slots=True)
 class SpeechEndpoint:
     """`url` with or without `/v1`. `model`: as the server names it, empty for the server's own choice."""
@@ -184,14 +82,9 @@ class SpeechServer:
     """Calls to one server, behind its guard. Raises `LoreglassError`s only."""
 
     def __init__(self, http: HttpClient, endpoint: SpeechEndpoint, guard: Guard) -> None:
+        self.endpoint = endpoint
         self._http = http
-        self._endpoint = endpoint
         self._guard = guard
-
-    @property
-    def endpoint(self) -> SpeechEndpoint:
-        """Where it is."""
-        return self._endpoint
 
     async def guarded(self, work: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """Run `work` behind the guard, within the caller's time.
@@ -211,7 +104,9 @@ class SpeechServer:
             with anyio.fail_after(deadline.remaining_s()):
                 result = await self._guard.call(attempt, deadline)
         except TimeoutError as error:
-            raise self._late() from error
+            raise DeadlineExceeded(
+                f"The server behind {self.endpoint.name} did not answer in time."
+            ) from error
         if isinstance(result, RequestRefused):
             raise result
         return result
@@ -219,7 +114,7 @@ class SpeechServer:
     @asynccontextmanager
     async def posted(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
         """Yield a successful reply before its body is read. Raises as the class says, also from the body."""
-        name, url = self._endpoint.name, self._endpoint.route(path)
+        name, url = self.endpoint.name, self.endpoint.route(path)
         sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
         attributes = {"http.request.method": "POST", "peer.service": name}
         with span(f"POST {name}", attributes, SpanKind.CLIENT) as call:
@@ -234,32 +129,32 @@ class SpeechServer:
             except ExchangeError as error:
                 raise self.unusable("cannot be reached") from error
 
-    async def says(self, deadline: Deadline) -> str:
-        """Return "ok" or what is wrong, for operators. Not all servers have this route, but all reply."""
-        url = self._endpoint.route("/models")
+    async def note(self, deadline: Deadline) -> Note:
+        """Return what is wrong, for readiness. Not all servers have this route, but all reply.
+
+        A failure keeps nobody from asking and reading.
+        """
+        url = self.endpoint.route("/models")
         try:
             with anyio.fail_after(min(CONNECT_S, deadline.remaining_s())):
                 async with self._http.exchange("GET", url, self._authorization()) as reply:
                     status = reply.status  # the body is not read
         except (TimeoutError, ExchangeError):
-            return f"{self._endpoint.name} does not answer; the wearer's device has to do without."
+            return Note(f"{self.endpoint.name} does not answer; the wearer's device has to do without.")
         if status in (401, 403):
-            return f"{self._endpoint.name} refuses the key that the gateway was given."
-        return "ok"
+            return Note(f"{self.endpoint.name} refuses the key that the gateway was given.")
+        return Note("ok")
 
     def unusable(self, what: str) -> DependencyUnavailable:
         """Log and return the error for a server that `what`."""
-        log.warning("speech.failed", server=self._endpoint.name, reason=what)
-        return DependencyUnavailable(f"The server behind {self._endpoint.name} {what}.")
+        log.warning("speech.failed", server=self.endpoint.name, reason=what)
+        return DependencyUnavailable(f"The server behind {self.endpoint.name} {what}.")
 
     def _authorization(self) -> dict[str, str]:
-        return {"Authorization": f"Bearer {self._endpoint.key}"} if self._endpoint.key else {}
-
-    def _late(self) -> DeadlineExceeded:
-        return DeadlineExceeded(f"The server behind {self._endpoint.name} did not answer in time.")
+        return {"Authorization": f"Bearer {self.endpoint.key}"} if self.endpoint.key else {}
 
     def _failure(self, response: Response) -> LoreglassError:
-        name, status = self._endpoint.name, response.status
+        name, status = self.endpoint.name, response.status
         if status in _BUSY:
             after = response.headers.get("retry-after", "")
             wait_s = min(float(after), _LONGEST_WAIT_S) if after.isdecimal() else 1.0
@@ -270,7 +165,7 @@ class SpeechServer:
         if status in (401, 403):
             log.error("speech.key_refused", server=name, status=status)
         if status == 404:
-            log.error("speech.model_or_route_unknown", server=name, model=self._endpoint.model)
+            log.error("speech.model_or_route_unknown", server=name, model=self.endpoint.model)
         return self.unusable(f"answered with status {status}")
 
 
@@ -282,3 +177,100 @@ async def _bounded(server: SpeechServer, response: Response, most: int) -> Async
         if size > most:
             raise server.unusable("sent more than it was asked for")
         yield piece
+
+
+class _TranscriptionWire(BaseModel):
+    text: str
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A transcript in one line; empty without speech. `language`: as the server names it, if it does."""
+
+    text: str
+    language: str = ""
+
+
+class Transcriber(SpeechServer):
+    """Transcribes by one server."""
+
+    async def transcribe(self, sound: Sound, deadline: Deadline) -> Transcript:
+        """Return the words of `sound`. Silence is not sent: models hear words in it.
+
+        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`.
+        """
+        if sound.silent:
+            return Transcript("")
+        return await self.guarded(lambda: self._request(sound), deadline)
+
+    async def _request(self, sound: Sound) -> Transcript:
+        model = self.endpoint.model
+        fields = {"response_format": "json", **({"model": model} if model else {})}
+        media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
+        async with self.posted("/audio/transcriptions", media_type, body) as response:
+            content = b"".join([piece async for piece in _bounded(self, response, _MOST_REPLY_BYTES)])
+        try:
+            reply = _TranscriptionWire.model_validate_json(content)
+        except ValidationError as error:
+            raise self.unusable("sent a reply of another shape") from error
+        return Transcript(words_of(reply.text), (reply.language or "")[:40])
+
+
+def words_of(text: str) -> str:
+    """Return the words in one line; "" without a letter or digit."""
+    lines = (line.strip() for line in text[:_MOST_TRANSCRIPT_CHARS].splitlines())
+    words = _BLANK.sub(" ", " ".join(line for line in lines if not _NO_SPEECH.fullmatch(line))).strip()
+    return words if any(character.isalnum() for character in words) else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Utterance:
+    """A text to speak. `speed` None: the server's own."""
+
+    text: str
+    format: str
+    voice: str = ""
+    speed: float | None = None
+
+
+class Synthesizer(SpeechServer):
+    """Speaks by one server."""
+
+    async def say(self, what: Utterance, deadline: Deadline, sink: AudioSink) -> None:
+        """Send the sound to `sink`, piece by piece, no byte twice.
+
+        Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`, and `NotReady` if it breaks off
+        after the first piece: a guard repeats the others.
+        """
+        await self.guarded(lambda: self._request(what, sink), deadline)
+
+    async def _request(self, what: Utterance, sink: AudioSink) -> None:
+        fields = {
+            **{"model": self.endpoint.model, "input": what.text, "voice": what.voice},
+            **{"response_format": what.format, **({"speed": what.speed} if what.speed else {})},
+        }
+        body, started = json.dumps(fields).encode(), False
+        try:
+            async with self.posted("/audio/speech", "application/json", body) as response:
+                media_type = self._media_type(response.headers.get("content-type", ""), what.format)
+                async with aclosing(_bounded(self, response, _MOST_SOUND_BYTES)) as pieces:
+                    async for piece in pieces:
+                        if piece:
+                            started = True
+                            await sink(media_type, piece)
+                if not started:
+                    raise self.unusable("sent no sound")
+        except LoreglassError as error:
+            if started:
+                raise NotReady("The sound broke off.") from error
+            raise
+
+    def _media_type(self, sent: str, wanted: str) -> str:
+        """Return the server's media type if it is a sound's: some servers have one format only."""
+        kind = sent.partition(";")[0].strip().lower()
+        if kind in _NO_TYPE:
+            return MEDIA_TYPES[wanted]
+        if kind.startswith("audio/") and kind.isascii() and kind.isprintable():
+            return kind
+        raise self.unusable("sent something that is no sound")

@@ -1,4 +1,4 @@
-"""What a wearer can do about a refusal, in a sentence that is spoken after it."""
+"""Advice after a refusal, in one spoken sentence."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ _SMALL_PRINT = 0.008
 
 
 def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str:
-    """The sentence; empty for an answer. `looked_at`: what of the photo the question looked at."""
+    """Return the sentence; empty for an answer. `looked_at`: what of the photo the question looked at."""
     if not outcome.abstained:
         return ""
     if outcome.reason in _OF_REASON:
@@ -41,10 +41,7 @@ def advice(outcome: Outcome, query: Query, looked_at: Sequence[LookedAt]) -> str
 
 
 def _print_is_small(looked_at: Sequence[LookedAt]) -> bool:
-    """Whether more than half of the lines that were read are small."""
-    heights = [min(each.bottom - each.top, each.right - each.left) for each in looked_at if _is_text(each)]
+    """Return whether more than half of the lines that were read are small."""
+    lines = [each for each in looked_at if each.kind is LookedAtKind.TEXT]
+    heights = [min(line.bottom - line.top, line.right - line.left) for line in lines]
     return 2 * sum(height < _SMALL_PRINT for height in heights) > len(heights)
-
-
-def _is_text(region: LookedAt) -> bool:
-    return region.kind is LookedAtKind.TEXT

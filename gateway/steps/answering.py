@@ -8,7 +8,7 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.state import Context, Draft, GenerationBudget, Query, Reply
-from gateway.steps.conclusion import out_of_time
+from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.evidence import prompt_tokens
 from gateway.thresholds import Thresholds
 
@@ -21,13 +21,11 @@ class Answering(Protocol):
 
     def rewrite(self, query: Query, deadline: Deadline) -> Awaitable[str]:
         """Return a follow-up question in words that need no conversation."""
-        ...
 
     def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Awaitable[Reply]:
         """Return the answer that the evidence supports."""
-        ...
 
 
 async def answer_from(
@@ -49,6 +47,25 @@ async def answer_from(
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)
     return reply
+
+
+async def answer_as_said(
+    answer: Callable[[GenerationBudget, Deadline], Awaitable[Reply]],
+    query: Query,
+    context: Context,
+    tokens: int,
+    run: Run,
+) -> Outcome:
+    """Return the answer of a model without a fallback as it was said: nothing verifies or withholds it.
+
+    `tokens`: of material in its prompt.
+    """
+    generation = run.plan.generation
+    run.keep(out_of_time(query.question, context))
+    size = Work(extra_prompt_tokens=tokens, max_output_tokens=generation.answer_tokens)
+    async with run.required(Stage.ANSWER, size) as deadline:
+        reply = await answer(generation, deadline)
+    return answered(query.question, reply, context, None, run.failures, run.explain)
 
 
 async def read_instead(

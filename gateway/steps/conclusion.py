@@ -21,6 +21,7 @@ from gateway.state import (
     Reply,
     Unverified,
     Verdict,
+    reason_of,
 )
 from gateway.thresholds import Thresholds
 from language.identification import foreign_language_of
@@ -46,7 +47,6 @@ _WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HE
 CLOSEST_CHARS = 300
 
 _SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)
-_OF_FAILURE = {ErrorKind.OVERLOADED: Reason.OVERLOADED, ErrorKind.DEADLINE_EXCEEDED: Reason.TIMED_OUT}
 
 NOT_CONFIDENT = "answer_confidence"
 NOT_CITED = "citation"
@@ -57,7 +57,7 @@ CAUTION = "I could not check this."
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the person hears, and why. `confidence`: None if nothing was measured.
+    """The answer or refusal, and its reason. `confidence`: None if nothing was measured.
 
     `refused_by`: the check that an answer in hand did not pass. `remark`: what is said of the
     answer behind it. `verification`: of an answer, whether it was checked. `closest`: of a refusal, the
@@ -83,7 +83,7 @@ class Outcome:
 
     @property
     def abstained(self) -> bool:
-        """Whether it is a refusal."""
+        """Return whether it is a refusal."""
         return self.reason is not Reason.ANSWERED
 
 
@@ -95,7 +95,7 @@ def refusal(
     refused_by: str | None = None,
     closest: Citation | None = None,
 ) -> Outcome:
-    """An honest "I don't know", with its reason and, where it may have one, its closest passage."""
+    """Return an honest "I don't know", with its reason and, where it may have one, its closest passage."""
     shown = None if reason in _WITHOUT_CLOSEST else closest
     return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by, closest=shown)
 
@@ -138,7 +138,7 @@ def with_caution(outcome: Outcome, unverified: Unverified, explain: Explaining =
 def direct_answer(
     draft: Draft, photo_text: PhotoText, domain: Domain | None, explain: Explaining = SILENT
 ) -> Outcome:
-    """The draft as the answer; it quotes the photo itself. The draft must have an answer."""
+    """Return the draft as the answer; it quotes the photo itself. The draft must have an answer."""
     explain.proposed(draft.answer)
     source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence or 0.0)
     citations = tuple(cite(source, quote) for quote in draft.quotes if quote in source.text)
@@ -158,7 +158,7 @@ def conclude(
     verdict_suffices: bool = False,
     explain: Explaining = SILENT,
 ) -> Outcome:
-    """The reasoner's answer if it is sure, supported and cited; otherwise the refusal that fits.
+    """Return the reasoner's answer if it is sure, supported and cited; otherwise the refusal that fits.
 
     `verdict_suffices`: an answer that was verified need not cite anything, as in the paper.
 
@@ -207,14 +207,14 @@ def _confidence(reply: Reply, verdict: Verdict | None) -> float | None:
 
 
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
-    """The quotes that really stand in the evidence that they name."""
+    """Return the quotes that really stand in the evidence that they name."""
     for quote in reply.quotes:
         if is_quoted(quote, evidence):
             yield cite(evidence[quote.index], quote.text)
 
 
 def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
-    """Whether the quote really stands in the evidence that it names."""
+    """Return whether the quote really stands in the evidence that it names."""
     return 0 <= quote.index < len(evidence) and bool(quote.text) and quote.text in evidence[quote.index].text
 
 
@@ -229,8 +229,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     quote = next((each for each in quotes if is_quoted(each, evidence)), None)
     telling = (each for each in evidence if not each.is_name)
     source = evidence[quote.index] if quote else next(telling, evidence[0])
-    text, asked = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
-    snippet = readable_excerpt(text, CLOSEST_CHARS, asked)
+    text, query = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
+    snippet = readable_excerpt(text, CLOSEST_CHARS, query)
     return cite(source, snippet) if snippet else None
 
 
@@ -243,15 +243,15 @@ def _around(quote: str, text: str) -> str:
 
 
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
-    """What the reasoner says; but a search that failed is told apart from one that found nothing."""
+    """Return what the reasoner says; but a search that failed is told apart from one that found nothing."""
     if reply.reason in _OF_THE_QUESTION:
         return reply.reason
-    found = any(item.kind is not CitationKind.PHOTO for item in context.evidence)
-    needed = (Stage.TEXT_SEARCH,) if found else _SEARCHES
+    has_evidence = any(item.kind is not CitationKind.PHOTO for item in context.evidence)
+    needed = (Stage.TEXT_SEARCH,) if has_evidence else _SEARCHES
     missed = next((failures[stage] for stage in needed if stage in failures), None)
     if missed is not None:
-        return _OF_FAILURE.get(missed, Reason.UNAVAILABLE)
-    if not found:
+        return reason_of(missed)
+    if not has_evidence:
         return Reason.NO_EVIDENCE
     return reply.reason if reply.reason is not Reason.ANSWERED else Reason.MODEL_UNSURE
 
@@ -304,7 +304,7 @@ def answered(
 
 
 def _why_not_answered(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
-    """Where nothing was searched, having found nothing is no reason."""
+    """Return the reason; where nothing was searched, having found nothing is none."""
     reason = _why_unknown(reply, context, failures)
     unsearched = context.route is Route.DIRECT and reason is Reason.NO_EVIDENCE
     return Reason.MODEL_UNSURE if unsearched else reason

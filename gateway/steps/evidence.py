@@ -9,10 +9,10 @@ from contracts.answer import CitationKind
 from gateway.clients.services import Passage, Services
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.latencies import Work
+from gateway.planning.plan import CHARS_A_TOKEN, rerank_items
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import CHARS_A_TOKEN, rerank_items
 from gateway.planning.stages import Stage
-from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence
+from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence, photo_evidence
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
 
@@ -52,14 +52,14 @@ async def search_pages(
 async def find_pages(
     services: Services, queries: Sequence[str], run: Run, stage: Stage = Stage.TEXT_SEARCH
 ) -> tuple[Evidence, ...]:
-    """What pages say, of as many sub-queries and passages as the plan allows."""
+    """Return what pages say, of as many sub-queries and passages as the plan allows."""
     planned = queries[: run.plan.sub_queries]
     run.explain.note(stage, planned)
-    found: tuple[Evidence, ...] = ()
+    passages: tuple[Evidence, ...] = ()
     async with run.optional(stage), run.stage(stage, Work(len(planned))) as deadline:
-        found = await search_pages(services, planned, run.plan.text_hits, deadline)
-    run.explain.found(stage, found)
-    return found
+        passages = await search_pages(services, planned, run.plan.text_hits, deadline)
+    run.explain.found(stage, passages)
+    return passages
 
 
 async def search_web(services: Services, queries: Sequence[str], run: Run) -> tuple[Evidence, ...]:
@@ -75,7 +75,7 @@ async def search_web(services: Services, queries: Sequence[str], run: Run) -> tu
 
 
 def page_evidence(passage: Passage) -> Iterator[Evidence]:
-    """A passage in chunks of about 100 words that overlap and never cut a sentence."""
+    """Return a passage in chunks of about 100 words that overlap and never cut a sentence."""
     whole = passage_evidence(passage)
     for text in chunk_text(whole.text):
         start = whole.text.find(text.partition("\n")[0])
@@ -83,7 +83,7 @@ def page_evidence(passage: Passage) -> Iterator[Evidence]:
 
 
 def passage_evidence(passage: Passage) -> Evidence:
-    """A passage in one piece."""
+    """Return a passage in one piece."""
     text = readable(passage.text)
     return Evidence(
         text,
@@ -102,18 +102,18 @@ def readable(text: str) -> str:
 
 def entity_evidence(entity: Entity) -> Iterator[Evidence]:
     """A sentence per attribute: "The <key> of <entity> is <value>" (3.6.1); if it has none, its name."""
-    known = [
+    facts = [
         f"The {key.replace('_', ' ')} of {entity.name} is {value.rstrip('.')}."
         for key, value in entity.attributes
     ]
-    if entity.title and not known:
-        known = [name_sentence(entity.name)]
-    for text in known:
+    if entity.title and not facts:
+        facts = [name_sentence(entity.name)]
+    for text in facts:
         yield Evidence(text, entity.title or entity.name, entity.url, CitationKind.IMAGE, entity=entity.name)
 
 
 def attribute_evidence(entity: Entity | None) -> Iterator[Evidence]:
-    """The attributes' sentences as one paragraph, chunked like any other (3.6.1, eq. 1)."""
+    """Return the attributes' sentences as one paragraph, chunked like any other (3.6.1, eq. 1)."""
     if entity is None:
         return
     block = " ".join(item.text for item in entity_evidence(entity))
@@ -122,7 +122,7 @@ def attribute_evidence(entity: Entity | None) -> Iterator[Evidence]:
 
 
 def attributes_of(things: Sequence[Entity]) -> tuple[Evidence, ...]:
-    """The attributes of things that images show, in their order."""
+    """Return the attributes of things that images show, in their order."""
     return tuple(
         replace(item, score=thing.probability) for thing in things for item in attribute_evidence(thing)
     )
@@ -131,12 +131,6 @@ def attributes_of(things: Sequence[Entity]) -> tuple[Evidence, ...]:
 def prompt_tokens(evidence: Sequence[Evidence], most_chars: int) -> int:
     """About how many tokens of a prompt the evidence takes."""
     return min(sum(len(item.text) for item in evidence), most_chars) // CHARS_A_TOKEN
-
-
-def photo_evidence(photo_text: PhotoText) -> Iterator[Evidence]:
-    """What the photo itself says."""
-    if photo_text.lines:
-        yield Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO)
 
 
 def chunk_text(text: str) -> list[str]:
@@ -156,18 +150,18 @@ def _words(sentences: Iterable[str]) -> int:
 
 
 def _tail(sentences: Sequence[str]) -> list[str]:
-    """The last sentences that fit the overlap."""
-    kept: list[str] = []
+    """Return the last sentences that fit the overlap."""
+    last: list[str] = []
     for sentence in reversed(sentences):
-        if _words([sentence, *kept]) > OVERLAP_WORDS:
+        if _words([sentence, *last]) > OVERLAP_WORDS:
             break
-        kept.insert(0, sentence)
-    return kept
+        last.insert(0, sentence)
+    return last
 
 
 @dataclass(frozen=True, slots=True)
 class SearchRequest:
-    """What a search is for. `question` ranks what `queries` find; `photo`: what it is about, if it is."""
+    """The purpose of a search. `question` ranks the results of `queries`; `photo`: its subject, if any."""
 
     question: str
     queries: tuple[str, ...]
@@ -182,7 +176,7 @@ async def rank_chunks(
     run: Run,
     stage: Stage = Stage.RERANKER,
 ) -> tuple[Evidence, ...]:
-    """The first chunks, as many as the plan allows, with the reranker's scores or in search order."""
+    """Return the first chunks, as many as the plan allows, with the reranker's scores or in search order."""
     plan = run.plan
     planned = tuple(chunks[: plan.chunks])
     if not plan.rerank:
@@ -198,7 +192,7 @@ async def rank_chunks(
 async def rerank(
     services: Services, request: SearchRequest, evidence: Sequence[Evidence], fine: int, deadline: Deadline
 ) -> tuple[Evidence, ...]:
-    """The same evidence, scored with question, thing and photo (eq. 2 and 3, in the service)."""
+    """Return the same evidence, scored with question, thing and photo (eq. 2 and 3, in the service)."""
     if not evidence:
         return ()
     name = request.entity.name if request.entity else None
@@ -227,14 +221,14 @@ def assemble(
     """
     scores = [item.score for search in searches for item in search]
     explain.signal("evidence_top", max(scores, default=None))
-    found = [item for search in searches for item in search if item.score >= thresholds.relevant]
-    best = sorted(found, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
+    relevant = [item for search in searches for item in search if item.score >= thresholds.relevant]
+    best = sorted(relevant, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
     leading = [item for search in searches for item in _leading(search, retrieval)]
     unique = {item.text: item for item in (*leading, *reversed(best))}
     return (*sorted(unique.values(), key=lambda item: -item.score), *photo_evidence(photo_text))
 
 
 def _leading(search: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
-    known = [item for item in search if item.kind is CitationKind.IMAGE]
+    facts = [item for item in search if item.kind is CitationKind.IMAGE]
     pages = [item for item in search if item.is_page]
-    return [*known[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]
+    return [*facts[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]

@@ -42,11 +42,11 @@ async def search_pictures(
     if not crops:
         return ()
     pictures, places = [crop.jpeg for crop in crops], [crop.place for crop in crops]
-    size, found = Work(len(crops)), tuple[Entity, ...]()
+    size, entities = Work(len(crops)), tuple[Entity, ...]()
     async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, size) as deadline:
-        found = await services.search_photos(pictures, count, deadline, places)
-    run.explain.found(Stage.CROP_SEARCH, found)
-    return found
+        entities = await services.search_photos(pictures, count, deadline, places)
+    run.explain.found(Stage.CROP_SEARCH, entities)
+    return entities
 
 
 async def find_crops(services: Services, photo: Photo, labels: Sequence[str], run: Run) -> tuple[Crop, ...]:
@@ -71,7 +71,7 @@ async def identify(
     run: Run,
     thresholds: Thresholds,
 ) -> Entity | None:
-    """The candidate that the question is about and that is really there (3.4.4).
+    """Return the candidate that the question is about and that is really there (3.4.4).
 
     Signals: `image_top`, of the most probable candidate, likely or not; `entity_probability`, of the chosen.
     """
@@ -90,15 +90,15 @@ async def identify(
 
 
 def named_by(query: Query, draft: Draft) -> Entity | None:
-    """The thing that the draft names, with what the conversation knows of it already.
+    """Return the thing that the draft names, with what the conversation knows of it already.
 
     A draft that names none goes on about the conversation's, unless there is a new photo.
     """
-    known = query.remembered
+    remembered = query.remembered
     if draft.entity is None:
-        return None if query.photo is not None and query.photo_is_new else known
-    if known is not None and known.name == draft.entity:
-        return known
+        return None if query.photo is not None and query.photo_is_new else remembered
+    if remembered is not None and remembered.name == draft.entity:
+        return remembered
     return Entity(draft.entity, draft.confidence or 0.0)
 
 
@@ -106,8 +106,8 @@ def fuse(candidates: Sequence[Entity], thresholds: Thresholds) -> tuple[Entity, 
     """One candidate a name, at its highest probability, those too unlikely dropped, best first."""
     best: dict[str, Entity] = {}
     for candidate in candidates:
-        known = best.get(candidate.name)
-        if known is None or candidate.probability > known.probability:
+        other = best.get(candidate.name)
+        if other is None or candidate.probability > other.probability:
             best[candidate.name] = candidate
     likely = (entity for entity in best.values() if entity.probability >= thresholds.same_thing)
     return tuple(sorted(likely, key=lambda entity: -entity.probability))

@@ -1,4 +1,4 @@
-"""What services find out about the photo: its print, the things it shows, and the question's domain."""
+"""Stages on the photo: its print, the things it shows, and the question's domain."""
 
 from asyncio import TaskGroup
 from collections.abc import Awaitable, Callable
@@ -35,42 +35,44 @@ async def read_text(services: Services, query: Query, run: Run) -> PhotoText:
 
 async def search_whole_photo(services: Services, query: Query, count: int, run: Run) -> tuple[Entity, ...]:
     """Candidates for what the whole photo shows."""
-    found: tuple[Entity, ...] = ()
+    entities: tuple[Entity, ...] = ()
     async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH) as deadline:
         if query.photo is not None:
-            found = await services.search_photos([query.photo.jpeg], count, deadline)
-    run.explain.found(Stage.IMAGE_SEARCH, found)
-    return found
+            entities = await services.search_photos([query.photo.jpeg], count, deadline)
+    run.explain.found(Stage.IMAGE_SEARCH, entities)
+    return entities
 
 
 async def classify_domain(
     services: Services, query: Query, read: Callable[[], Awaitable[PhotoText]], run: Run
 ) -> DomainGuess:
-    """The question's domain; a router that cannot see the photo is told what it says."""
-    asked, guess = _with_the_one_before(query), DomainGuess()
+    """Return the question's domain; a router that cannot see the photo is told what it says."""
+    question, guess = _with_the_one_before(query), DomainGuess()
     async with run.optional(Stage.DOMAIN_ROUTER), run.stage(Stage.DOMAIN_ROUTER) as deadline:
         if query.photo is not None and services.photo_to.domain_router:
             guess = await services.classify(
-                asked, "", deadline.within(CLASSIFY_MS * run.pace), query.photo.jpeg
+                question, "", deadline.within(CLASSIFY_MS * run.pace), query.photo.jpeg
             )
         else:
             photo_text = await read()
-            guess = await services.classify(asked, photo_text.rows, deadline.within(CLASSIFY_MS * run.pace))
+            guess = await services.classify(
+                question, photo_text.rows, deadline.within(CLASSIFY_MS * run.pace)
+            )
     return guess
 
 
 async def domain_in_time(services: Services, query: Query, guess: Prefetch[DomainGuess]) -> Domain | None:
-    """The domain where the router is sure of it at once, which one that waits for OCR is not."""
+    """Return the domain where the router is sure of it at once, which one that waits for OCR is not."""
     if query.photo is None or not services.photo_to.domain_router:
         return None
-    found = DomainGuess()
+    result = DomainGuess()
     with anyio.move_on_after(ADVICE_WAIT_S):
-        found = await guess.result()
-    return found.domain if found.probability >= SURE else None
+        result = await guess.result()
+    return result.domain if result.probability >= SURE else None
 
 
 def _with_the_one_before(query: Query) -> str:
-    """A follow-up ("and how long is it?") seldom tells its domain; the question before it does."""
+    """Put the question before a follow-up ("and how long is it?"), which alone seldom tells its domain."""
     if query.photo_is_new or not query.history:
         return query.question
     return f"{query.history[-1].question}\n{query.question}"[-CLASSIFY_CHARS:]

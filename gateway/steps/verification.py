@@ -89,7 +89,7 @@ async def verify(
 
 
 def _in_doubt(verdict: Verdict | None, thresholds: Thresholds, verification: Verification) -> Verdict:
-    """What an answer is worth without a check: no more than the least with which the checks let one stand."""
+    """Return the verdict on an answer without a check: at most the least probability that checks accept."""
     least = min(thresholds.supported, thresholds.judged)
     probability, refusal = (verdict.probability, verdict.refusal) if verdict else (least, None)
     return Verdict(min(probability, least), refusal, verification)
@@ -105,7 +105,7 @@ async def check(
     explain: Explaining,
     deadline: Deadline,
 ) -> Verdict:
-    """What the verifier says of the answer, of the evidence that it quotes, and of its models' certainty."""
+    """Return the verifier's verdict on the answer, the evidence it quotes, and its model's certainty."""
     texts = quoted_texts(reply, context)
     name = context.entity.name if context.entity else None
     white_box = WhiteBox(
@@ -151,15 +151,13 @@ def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -
             return Verdict(mean, CheckName.TOKEN_MEAN.value)
         if judgement is None:
             return Verdict(mean)
-    return None if judgement is None else _judged(judgement, thresholds)
-
-
-def _judged(judgement: float, thresholds: Thresholds) -> Verdict:
+    if judgement is None:
+        return None
     return Verdict(judgement, None if judgement >= thresholds.judged else CheckName.JUDGE.value)
 
 
 def _refused_by(checked: VerifyReply, judgement: float | None, thresholds: Thresholds) -> str | None:
-    """A model's own doubt outweighs every probability; the lexical checks only lower it.
+    """Return the check that refuses: a model's doubt outweighs every probability, lexical checks lower it.
 
     The judgement is compared here: the verifier has a threshold of its own for it.
     """

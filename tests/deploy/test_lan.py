@@ -83,7 +83,7 @@ def token_of(url: str) -> str:
 def test_a_token_gives_one_key_and_each_device_is_a_tenant_of_its_own(tmp_path: Path) -> None:
     invitations, file = invited(tmp_path, [0.0])
     first, second = (invitations.accept(token_of(invitations.invite().url)) for _ in range(2))
-    keys = Keys.load(file)
+    keys = Keys(file)
     tenants = {keys.caller(f"Bearer {key.text}", None).tenant for key in (first, second)}
     assert tenants == {f"device-{first.prefix}", f"device-{second.prefix}"}
     assert first.text not in file.read_text()

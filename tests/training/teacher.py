@@ -18,7 +18,7 @@ from evaluation.data.model import AskedTurn, is_answerable
 from evaluation.data.world import load_world, truth_of
 from evaluation.judging.text import says
 from gateway.llm.delimiting import shown_pieces
-from gateway.llm.lines import in_lines
+from gateway.llm.reply_forms import in_lines
 
 MODEL = "teacher"
 PLAN = "<think>By words.</think>\n<tool>\n1. caption: The thing that was asked about.\n</tool>"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from gateway.llm.alignment import align
+from gateway.llm.completion import align
 from tests.training.made import conversation, sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_mllama, tiny_qwen3_vl, tiny_qwen25_vl
 from training.chat import NO_LOSS, Chats, Turn

@@ -34,7 +34,7 @@ ILLEGAL_IMPORTS = [
     ("gateway-services", "gateway/state.py", "services.reranker"),
     ("gateway-services", "gateway/state.py", "evaluation"),
     ("gateway-services", "gateway/state.py", "loreglass_client"),
-    ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.lite.photo"),
+    ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.lite.reading"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),
     ("callers", "corpus/__init__.py", "gateway.state"),
@@ -129,7 +129,8 @@ def test_only_settings_modules_read_the_environment() -> None:
         for node in ast.walk(_tree(file))
         if file.name != "settings.py" and _reads_environment(node)
     }
-    assert readers == {"deploy/images/app.py"}, "a container's first process has the standard library alone"
+    # A container's first process has the standard library alone. transformers is told its folder of logs so.
+    assert readers == {"deploy/images/app.py", "training/trainers.py"}
 
 
 def test_nothing_is_kept_in_a_drawer() -> None:

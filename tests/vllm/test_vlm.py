@@ -23,7 +23,7 @@ from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 from loreglass_client import AsyncLoreglass
 from services.vlm.presets import PRESETS
 from tests.vllm.environment import VllmEnvironment

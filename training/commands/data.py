@@ -60,13 +60,10 @@ def data(
 
 
 async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurrency: int) -> "Built":
-    from evaluation.data.photos import progress_bars
     from training.data.building import build
-    from training.libraries import bar
 
     async with open_referee(choice, named, plan.out, concurrency) as (referee, judge):
-        with progress_bars() as on_progress:
-            return await build(plan, referee, judge, bar, on_progress)
+        return await build(plan, referee, judge)
 
 
 def _tell(built: "Built") -> None:

@@ -12,7 +12,7 @@ from evaluation.judging.verdicts import Choice
 
 if TYPE_CHECKING:
     from evaluation.judging.verdicts import Judge
-    from training.data.referee import RememberingReferee
+    from training.data.referee import Referee
 
 JudgedBy = Annotated[Choice, typer.Option("--judge", help="of answers and results: rules or model")]
 BaseUrl = Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")]
@@ -29,19 +29,18 @@ def no_people(choice: Choice) -> None:
 @asynccontextmanager
 async def open_referee(
     choice: Choice, named: tuple[str, str], folder: Path, concurrency: int
-) -> AsyncIterator[tuple["RememberingReferee", "Judge"]]:
+) -> AsyncIterator[tuple["Referee", "Judge"]]:
     """It keeps what it says in the folder. `named`: a model's server and name; else the settings'."""
-    from evaluation.commands.judge import model_judge
-    from evaluation.judging.rule_judge import RuleJudge
-    from training.data.referee import ModelReferee, Referee, RememberingReferee, RuleReferee, open_model
+    from evaluation.commands.judge import open_judge
+    from training.data.referee import ModelReferee, Referee, open_model
 
     async with AsyncExitStack() as stack:
-        judge: Judge = RuleJudge()
-        referee: Referee = RuleReferee()
+        judge = await stack.enter_async_context(open_judge(choice, *named))
+        referee = Referee(judge, folder, concurrency)
         if choice is Choice.MODEL:
-            judge = await stack.enter_async_context(model_judge(*named))
-            referee = ModelReferee(judge, await stack.enter_async_context(open_model(*named)))
-        yield stack.enter_context(RememberingReferee(referee, folder, concurrency)), judge
+            model = await stack.enter_async_context(open_model(*named))
+            referee = ModelReferee(judge, folder, concurrency, model)
+        yield stack.enter_context(referee), judge
 
 
 @contextmanager

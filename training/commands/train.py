@@ -2,10 +2,9 @@
 
 import os
 import sys
-from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 import typer
 
@@ -24,13 +23,6 @@ PlanOnly = Annotated[bool, typer.Option("--plan", help="show the memory that it 
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
 ]
-
-Kind = TypeVar("Kind", bound=Settings)
-
-
-def settings_of(config: str, kind: type[Kind], data: Sequence[Path] | None, given: list[str] | None) -> Kind:
-    """The config with what the command line says in its place. Raises `WrongConfig`."""
-    return load_config(config, kind, given or [], data or [])
 
 
 def on_all_cards(cards: int) -> None:
@@ -79,7 +71,7 @@ def sft(
     from training.sft.settings import SftConfig
 
     with says_why():
-        settings = settings_of(config, SftConfig, data, given)
+        settings = load_config(config, SftConfig, given, data)
         if plan:
             from training.commands.planning import plan as show
 
@@ -107,7 +99,7 @@ def grpo(
     from training.libraries import require
 
     with says_why():
-        settings = settings_of(config, GrpoConfig, data, given)
+        settings = load_config(config, GrpoConfig, given, data)
         if plan:
             from training.commands.planning import plan as show
 
@@ -132,22 +124,22 @@ def head(config: Config, data: Data = None, out: Out = None, given: Set = None) 
     from training.libraries import require
 
     with says_why():
-        kind = settings_of(config, AnyHead, data, given).head
+        kind = load_config(config, AnyHead, given, data).head
         require("accelerate", "sklearn", *(() if kind == "search-router" else ("torch", "transformers")))
         if kind == "domain-router":
             from training.heads.domain_router import train_domain_router
 
-            of_domains = settings_of(config, DomainRouterConfig, data, given)
+            of_domains = load_config(config, DomainRouterConfig, given, data)
             train_domain_router(of_domains, opened(out, of_domains))
         elif kind == "coarse-reranker":
             from training.heads.coarse_reranker import train_coarse_reranker
 
-            of_passages = settings_of(config, CoarseRerankerConfig, data, given)
+            of_passages = load_config(config, CoarseRerankerConfig, given, data)
             train_coarse_reranker(of_passages, opened(out, of_passages))
         else:
             from training.heads.search_router import train_search_router
 
-            of_drafts = settings_of(config, SearchRouterConfig, data, given)
+            of_drafts = load_config(config, SearchRouterConfig, given, data)
             train_search_router(of_drafts, opened(out, of_drafts))
 
 

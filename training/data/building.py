@@ -1,42 +1,37 @@
 """Builds a data set from evaluation runs: the same folder from the same runs, whenever it is interrupted."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import anyio
 
-from evaluation.calibration.proposals import Judging, drafts_of
+from evaluation.calibration.proposals import Judging
 from evaluation.calibration.replay import CalibrationError
-from evaluation.data.photos import OnProgress, unseen
+from evaluation.data.progress import bar
 from evaluation.judging.verdicts import Judge
 from evaluation.runs.store import Run, load_run
-from training.data.referee import NoJudgement, RememberingReferee
+from training.data.drafts import drafts_of
+from training.data.referee import NoJudgement, Referee
 from training.data.tasks import OF_THE_DATA_SET, NothingToLearn, Tasks
 from training.data.turns import (
     Album,
     BrokenTurn,
     RunTurn,
     open_source,
-    origin_of,
     rejected,
     require_calls,
-    run_identity,
 )
 from training.samples import (
     CONVERSATIONS,
     HELD_OUT_SHARE,
     ConversationSample,
-    DraftSample,
     Part,
     RejectedRow,
     Sample,
     Task,
     counts,
-    digest,
-    part_of,
     write_index,
     write_samples,
 )
@@ -45,8 +40,6 @@ DEFAULT_TASKS = (Task.QUERY, Task.RERANK, Task.ANSWER)
 _AT_ONCE = 8
 _MANY = 0.9
 """A share of all labels that says the same teaches nothing else."""
-
-Watch = Callable[[Iterable[Any], str], Iterable[Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +89,7 @@ class Built:
         return found
 
 
-async def build(
-    plan: Plan,
-    referee: RememberingReferee,
-    judge: Judge,
-    watch: Watch = lambda each, _: each,
-    on_progress: OnProgress = unseen,
-) -> Built:
+async def build(plan: Plan, referee: Referee, judge: Judge) -> Built:
     """Write the data set.
 
     Raises `UnreadableData`, `RunError`, `DatasetError`, `JudgeDown` and `CalibrationError`.
@@ -111,16 +98,19 @@ async def build(
     tasks, album = Tasks(referee, plan.augmented), Album(plan.out, plan.seed, plan.held_out)
     wanted = [task for task in plan.tasks if task is not Task.DRAFT]
     for source in plan.sources:
-        run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split, on_progress)
+        run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split)
         if CONVERSATIONS & set(plan.tasks):
             require_calls(run)
         built.rejected += [
             RejectedRow(where=f"{run.folder.name}, {row.where}", why=row.why) for row in run.rejected
         ]
         turns = list[RunTurn]()
-        for turn in watch(list(album.turns(run)) if wanted else [], f"photos of {run.folder.name}"):
-            (turns if isinstance(turn, RunTurn) else built.rejected).append(turn)
-        await _make(tasks, wanted, turns, built, watch, run.folder.name)
+        for turn in bar(album.turns(run) if wanted else (), f"photos of {run.folder.name}", len(run.records)):
+            if isinstance(turn, RunTurn):
+                turns.append(turn)
+            else:
+                built.rejected.append(turn)
+        await _make(tasks, wanted, turns, built, run.folder.name)
         if Task.DRAFT in plan.tasks:
             built.samples[Task.DRAFT] += await _drafts(run, judge, plan, built)
     _write(plan, referee.name, built)
@@ -128,7 +118,7 @@ async def build(
 
 
 async def _make(
-    tasks: Tasks, wanted: Sequence[Task], turns: Sequence[RunTurn], built: Built, watch: Watch, name: str
+    tasks: Tasks, wanted: Sequence[Task], turns: Sequence[RunTurn], built: Built, name: str
 ) -> None:
     """Several turns at once, their samples in the turns' order."""
     made: list[dict[Task, list[Sample]]] = [{} for _ in turns]
@@ -138,7 +128,7 @@ async def _make(
             for task in wanted:
                 made[place][task] = await _of_one(tasks, task, turns[place], built)
 
-    places = iter(watch(range(len(turns)), f"samples of {name}"))
+    places = iter(bar(range(len(turns)), f"samples of {name}"))
     async with anyio.create_task_group() as group:
         for _ in range(_AT_ONCE):
             group.start_soon(work, places)
@@ -160,28 +150,13 @@ async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, built: Built) -> list
 
 
 async def _drafts(run: Run, judge: Judge, plan: Plan, built: Built) -> list[Sample]:
-    """Drafts with their features, as the search router saw them (QA-Dragon, 3.2)."""
     try:
-        drafts = await drafts_of(run, Judging(judge))
+        drafts = await drafts_of(run, Judging(judge), plan.seed, plan.held_out)
     except CalibrationError as error:
         raise CalibrationError(f"{error} The task `draft` needs such a run.") from error
-    built.unused[Task.DRAFT] += Counter(
-        {"the draft was a fallback's": drafts.fallback, "no measured confidence": drafts.unmeasured}
-    )
+    built.unused[Task.DRAFT] += drafts.unused
     built.unjudged += drafts.unjudged
-    return [
-        DraftSample(
-            id=digest(Task.DRAFT.value, *run_identity(run), row.record.interaction_id),
-            task=Task.DRAFT,
-            part=part_of(f"{run.header.dataset} {row.record.session_id}", plan.seed, plan.held_out),
-            origin=origin_of(run, row.record),
-            features=row.features,
-            right=row.right,
-            system=row.system,
-            judge=row.judge,
-        )
-        for row in drafts.rows
-    ]
+    return list(drafts.samples)
 
 
 def _write(plan: Plan, judge: str, built: Built) -> None:

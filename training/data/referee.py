@@ -8,10 +8,9 @@ import hashlib
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Protocol, TextIO
+from typing import Any, Self, TextIO
 
 import anyio
 from pydantic import Field
@@ -20,7 +19,7 @@ from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Truth, is_answerable
-from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
+from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import says
 from evaluation.judging.verdicts import Case, Judge, Judgement, Verdict
 from evaluation.settings import JudgeSettings
@@ -50,37 +49,67 @@ class Asked:
     truth: Truth | None
 
 
-class Referee(Protocol):
-    """Raises `NoJudgement`."""
+class Referee:
+    """A judge of answers, and rules for the rest. Use it as a context: it keeps judgements in the folder.
+
+    `at_once`: questions to the judge at a time.
+    """
+
+    def __init__(self, judge: Judge, folder: Path, at_once: int = 4) -> None:
+        self._judge = judge
+        self._path = folder / MEMORY
+        self._known = _read(self._path)
+        self._slots = anyio.CapacityLimiter(at_once)
+        self._file: TextIO | None = None
+
+    def __enter__(self) -> Self:
+        kept = self._path.read_bytes() if self._path.exists() else b""
+        self._file = self._path.open("a", encoding="utf-8", newline="\n")
+        if kept and not kept.endswith(b"\n"):
+            self._file.write("\n")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
 
     @property
     def name(self) -> str:
-        """Kept with each judgement: another judge's are not taken for this one's."""
-        ...
+        """The judge's, kept with each judgement: another judge's are not taken for this one's."""
+        return self._judge.name
 
     async def verdict(self, case: Case) -> Judgement:
-        """Whether the answer is right."""
-        ...
+        """Whether the answer is right. Raises `NoJudgement`."""
+        asked = [case.question, case.gold, case.answer, case.abstained, _told(case.truth)]
+
+        async def ask() -> dict[str, Any]:
+            judgement = await self._judged(case)
+            return {"verdict": judgement.verdict.value, "why": judgement.why}
+
+        told = await self._remembered("verdict", asked, ask)
+        return Judgement(Verdict(told["verdict"]), told["why"])
 
     async def helps(self, asked: Asked, piece: str) -> bool:
-        """Whether a single result helps to answer (BlackPearl, 3.3 and figure 7)."""
-        ...
+        """Whether a single result helps to answer (BlackPearl, 3.3 and figure 7). Raises `NoJudgement`."""
+        told = [asked.question, asked.search, asked.gold, _told(asked.truth), piece]
+        return bool(await self._remembered("helps", told, lambda: self._marked(asked, piece)))
 
     async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
-        """Other labels for the same answer, simpler or richer (BlackPearl, 2.2 and figure 5)."""
-        ...
+        """Other labels for the same answer, simpler or richer (BlackPearl, 2.2 and figure 5). Raises
+        `NoJudgement`.
+        """
+        found: list[str] = await self._remembered(
+            "rewordings", [question, gold, count], lambda: self._reworded(question, gold, count)
+        )
+        return found
 
+    async def _judged(self, case: Case) -> Judgement:
+        judgement = await self._judge.judge(case)
+        if judgement.failed:
+            raise NoJudgement(judgement.why)
+        return judgement
 
-class RuleReferee:
-    """No model: what says a right answer helps, and nothing is worded anew."""
-
-    name = RuleJudge.name
-
-    async def verdict(self, case: Case) -> Judgement:
-        """By the evaluation's rules."""
-        return await RuleJudge().judge(case)
-
-    async def helps(self, asked: Asked, piece: str) -> bool:
+    async def _marked(self, asked: Asked, piece: str) -> bool:
         """Whether an accepted answer stands in the piece; nothing helps where there is no answer."""
         if not is_answerable(asked.truth):
             return False
@@ -88,9 +117,24 @@ class RuleReferee:
             return says(piece, asked.truth.accepted)
         return judge_by_rules(Case("", asked.question, asked.gold, piece)).verdict is Verdict.CORRECT
 
-    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+    async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
         """None: it takes a model."""
         return []
+
+    async def _remembered(self, kind: str, asked: list[Any], ask: Callable[[], Awaitable[Any]]) -> Any:
+        told = json.dumps([_VERSION, self.name, kind, *asked], ensure_ascii=False)
+        key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+        async with self._slots:
+            if key not in self._known:
+                self._known[key] = await ask()
+                if self._file is not None:
+                    self._file.write(json.dumps({"key": key, "said": self._known[key]}) + "\n")
+                    self._file.flush()
+        return self._known[key]
+
+
+def _told(truth: Truth | None) -> dict[str, Any] | None:
+    return truth.model_dump(mode="json", exclude={"interaction_id"}) if truth else None
 
 
 class Relevance(Structured):
@@ -125,31 +169,19 @@ Half of them shorter and simpler, half of them fuller. Each says all that the an
 that could be wrong: the same names, dates, figures and units. At most {words} words each, each different."""
 
 
-class ModelReferee:
+class ModelReferee(Referee):
     """A model judges by CRAG-MM's protocol, marks results and words labels anew, at temperature 0."""
 
-    def __init__(self, judge: Judge, model: VlmClient) -> None:
-        self._judge = judge
+    def __init__(self, judge: Judge, folder: Path, at_once: int, model: VlmClient) -> None:
+        super().__init__(judge, folder, at_once)
         self._model = model
 
-    @property
-    def name(self) -> str:
-        """The judge's."""
-        return self._judge.name
-
-    async def verdict(self, case: Case) -> Judgement:
-        """By the model."""
-        judgement = await self._judge.judge(case)
-        if judgement.failed:
-            raise NoJudgement(judgement.why)
-        return judgement
-
-    async def helps(self, asked: Asked, piece: str) -> bool:
+    async def _marked(self, asked: Asked, piece: str) -> bool:
         """By the model; as in the paper it is not shown the gold answer."""
         text = _HELPS.format(question=asked.question, search=asked.search, piece=piece)
         return bool((await self._complete("helps", text, Relevance, 32)).helps)
 
-    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+    async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
         """By the model; longer ones are left out."""
         text = _REWORDS.format(question=question, gold=gold, count=count, words=LONGEST_LABEL_WORDS)
         said = (await self._complete("rewordings", text, Rewordings, 120 * count)).answers
@@ -171,76 +203,6 @@ async def open_model(base_url: str, name: str) -> AsyncIterator[VlmClient]:
     endpoint = VlmEndpoint(base_url or given.url, name or given.model, given.key.get_secret_value())
     async with http_client() as http:
         yield VlmClient(http, endpoint)
-
-
-class RememberingReferee:
-    """Asks another one what is not in the folder's memory yet, at most `at_once` questions at a time."""
-
-    def __init__(self, referee: Referee, folder: Path, at_once: int = 4) -> None:
-        self._referee = referee
-        self._path = folder / MEMORY
-        self._known = _read(self._path)
-        self._slots = anyio.CapacityLimiter(at_once)
-        self._file: TextIO | None = None
-        self.asked = 0
-
-    def __enter__(self) -> "RememberingReferee":
-        kept = self._path.read_bytes() if self._path.exists() else b""
-        self._file = self._path.open("a", encoding="utf-8", newline="\n")
-        if kept and not kept.endswith(b"\n"):
-            self._file.write("\n")
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._file is not None:
-            self._file.close()
-
-    @property
-    def name(self) -> str:
-        """The one's that is asked."""
-        return self._referee.name
-
-    async def verdict(self, case: Case) -> Judgement:
-        """See `Referee`."""
-        truth = case.truth.model_dump(mode="json", exclude={"interaction_id"}) if case.truth else None
-        asked = [case.question, case.gold, case.answer, case.abstained, truth]
-        told = await self._remembered("verdict", asked, lambda: self._judged(case))
-        return Judgement(Verdict(told["verdict"]), told["why"])
-
-    async def _judged(self, case: Case) -> dict[str, Any]:
-        judgement = await self._referee.verdict(case)
-        return {"verdict": judgement.verdict.value, "why": judgement.why}
-
-    async def helps(self, asked: Asked, piece: str) -> bool:
-        """See `Referee`."""
-        truth = asked.truth.model_dump(mode="json", exclude={"interaction_id"}) if asked.truth else None
-        told = [*asdict(asked).values()][:3]
-        found = await self._remembered(
-            "helps", [*told, truth, piece], lambda: self._referee.helps(asked, piece)
-        )
-        return bool(found)
-
-    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
-        """See `Referee`."""
-        asked = [question, gold, count]
-        found: list[str] = await self._remembered(
-            "rewordings", asked, lambda: self._referee.rewordings(question, gold, count)
-        )
-        return found
-
-    async def _remembered(self, kind: str, asked: list[Any], ask: Callable[[], Awaitable[Any]]) -> Any:
-        told = json.dumps([_VERSION, self.name, kind, *asked], ensure_ascii=False)
-        key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
-        async with self._slots:
-            if key not in self._known:
-                self._known[key] = await ask()
-                self.asked += 1
-                if self._file is not None:
-                    self._file.write(json.dumps({"key": key, "said": self._known[key]}) + "\n")
-                    self._file.flush()
-        return self._known[key]
 
 
 def _read(path: Path) -> dict[str, Any]:

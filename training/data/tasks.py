@@ -17,14 +17,13 @@ from evaluation.scoring.scored import case_of
 from gateway.llm.assembly import read_reply
 from gateway.llm.completion import Written
 from gateway.llm.delimiting import shown_pieces
-from gateway.llm.lines import in_lines
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reading import answer_of
+from gateway.llm.reply_forms import SchemaForm, in_lines
 from gateway.llm.schemas import Structured
-from gateway.llm.text import answer_of
 from gateway.pipelines.three_step.model import MOST_NUMBERS, Ranking, SearchPhrase
-from gateway.pipelines.wiki_prf.tags import knowledge_in_form
+from gateway.pipelines.wiki_prf.tool_plan import knowledge_in_form
 from loreglass_client.models import ModelCall
-from training.data.referee import Asked, RememberingReferee
+from training.data.referee import Asked, Referee
 from training.data.turns import BrokenTurn, RunTurn, messages_of, run_identity
 from training.samples import (
     ConversationSample,
@@ -52,7 +51,7 @@ class NothingToLearn(Exception):
 class Tasks:
     """Makes samples of turns. `augmented`: other wordings of a right answer, at most so many; 0: none."""
 
-    def __init__(self, referee: RememberingReferee, augmented: int = 0) -> None:
+    def __init__(self, referee: Referee, augmented: int = 0) -> None:
         self._referee = referee
         self._augmented = augmented
         self._makers = {

@@ -7,7 +7,6 @@ from pathlib import Path
 from chassis.errors import LoreglassError
 from chassis.images import ImageLimits, clean_image
 from evaluation.data.opening import open_dataset
-from evaluation.data.photos import OnProgress
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.asking import unasked
 from evaluation.runs.store import HEADER, Run, load_run
@@ -144,14 +143,14 @@ class Album:
         return self._known[path]
 
 
-def open_source(source: str, split: str | None, on_progress: OnProgress) -> Run:
+def open_source(source: str, split: str | None) -> Run:
     """A run, or a data set's questions as one that nobody has answered yet: `source` as `eval run` takes it.
 
     Raises `RunError` and `DatasetError`.
     """
     if (Path(source) / HEADER).is_file():
         return load_run(Path(source))
-    dataset = open_dataset(source, split=split, on_progress=on_progress)
+    dataset = open_dataset(source, split=split)
     header = RunHeader(name="", dataset=dataset.name, fingerprint=dataset.fingerprint)
     records = tuple(
         unasked(conversation, place, number)

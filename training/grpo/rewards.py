@@ -1,6 +1,6 @@
 """Wiki-PRF's rewards (section 3.5, equations 12 and 13), each 0 or 1, before their weights.
 
-The form that is checked is the strict one of `gateway.pipelines.wiki_prf.tags`; serving reads leniently.
+The form that is checked is the strict one of `gateway.pipelines.wiki_prf.tool_plan`; serving reads leniently.
 """
 
 from dataclasses import dataclass
@@ -9,8 +9,7 @@ from evaluation.data.model import Truth
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import APPROXIMATE, exact_match
 from evaluation.judging.verdicts import Case, Verdict
-from gateway.pipelines.wiki_prf.lenient import read_plan
-from gateway.pipelines.wiki_prf.tags import knowledge_in_form, plan_in_form
+from gateway.pipelines.wiki_prf.tool_plan import knowledge_in_form, plan_in_form, read_plan
 from training.samples import QuestionSample
 
 NAMES = ("answer", "tool_format", "filter_format", "tool_use")

@@ -17,9 +17,8 @@ from chassis.errors import Internal, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
 from gateway.llm.completion import Completion, Token, Written
-from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPart, TextPrompt
+from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPart, TextPrompt, VlmOptions
+from gateway.llm.reasoner import Model
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner, plan_prompt
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
 from gateway.planning.run import Run

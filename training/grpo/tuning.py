@@ -9,6 +9,7 @@ from typing import Any
 import anyio
 
 from chassis.http.calls import ServiceClient, http_client
+from evaluation.data.progress import bar
 from gateway.clients.services import PhotoRecipients, Services, weightless
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
@@ -22,7 +23,6 @@ from training.grpo.rewards import NAMES, rewards
 from training.grpo.rollout import Asked, Platform, Roller, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter
-from training.libraries import bar
 from training.models import load, with_lora
 from training.runs import Prediction, RunFolder
 from training.samples import Part, Task, read_folders

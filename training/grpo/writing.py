@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from PIL import Image
 
@@ -50,12 +50,8 @@ _AS_LEARNT = {
 distribution."""
 
 
-class Writer(Protocol):
-    """Gives for each sequence the tokens that follow it."""
-
-    def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
-        """In the order of the asks."""
-        ...
+Writer = Callable[[Sequence[Ask]], list[Continuation]]
+"""Returns the tokens that follow each sequence, in the order of the asks."""
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ import torch
 from chassis.accelerator import Placement, open_accelerator
 from chassis.models.qformer import DEFAULT_MODEL, QFormer
 from chassis.models.witness import witness
+from evaluation.data.progress import bar
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
 from training.heads.calibration import calibrated
@@ -22,7 +23,6 @@ from training.heads.contrastive import ContrastiveLearner, Encoded, projected, r
 from training.heads.epochs import fit
 from training.heads.parts import Parts, pixels, read_parts
 from training.heads.settings import CoarseRerankerConfig
-from training.libraries import bar
 from training.runs import RunFolder
 from training.samples import PassagesSample, Task
 

@@ -8,10 +8,10 @@ import numpy as np
 import torch
 
 from chassis.models.qformer import QFormer, Question
+from evaluation.data.progress import bar
 from services.domain_router.engine import IMAGE_SIDE
 from services.domain_router.engines.blip2 import pooled
 from training.heads.parts import pixels
-from training.libraries import bar
 
 Asked = tuple[str, Path | None]
 """A question, and where its photo is."""

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from evaluation.data.progress import bar
 from training.heads.settings import Recipe
-from training.libraries import bar
 from training.runs import RunFolder
 
 STATE = "epochs.pt"
@@ -49,7 +49,7 @@ def fit(learner: Learner, training: Sequence[int], recipe: Recipe, run: RunFolde
     path.parent.mkdir(parents=True, exist_ok=True)
     state = _begun(learner) if not path.exists() else _resumed(learner, path, run)
     left = range(state["epoch"] + 1, recipe.epochs + 1)
-    for number in bar(left, "epochs", len(left)):
+    for number in bar(left, "epochs"):
         if number - state["improved"] > recipe.patience:
             break
         order = np.random.default_rng([recipe.seed, number]).permutation(training)

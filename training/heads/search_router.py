@@ -13,8 +13,7 @@ import numpy as np
 
 from chassis.calibration import LogisticCurve
 from chassis.fitting import Matrix, Problem, fit, held_out
-from gateway.steps.routing.artefact import HeldOut, RouterArtefact, Rows
-from gateway.steps.routing.features import FALLING, FEATURES
+from gateway.steps.routing import FALLING, FEATURES, HeldOut, RouterArtefact, Rows
 from training.config import WrongConfig
 from training.heads.calibration import aurc, calibrated, calibration_error, table
 from training.heads.settings import SearchRouterConfig

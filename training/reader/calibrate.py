@@ -1,8 +1,8 @@
 """Fit the curves of an exported reader, and write them into its card.
 
-`python -m training.reader.calibrate WEIGHTS FILE [FILE ...]`: how probable it is that a span is right (the
-reader), and that the evidence supports an answer (the verifier). The same margin means more for a record than
-for a long article, so give files of every kind that will be read. Each file counts the same.
+How probable it is that a span is right (the reader), and that the evidence supports an answer (the verifier).
+The same margin means more for a record than for a long article, so give files of every kind that will be
+read. Each file counts the same.
 """
 
 import json
@@ -10,10 +10,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from tqdm import tqdm
@@ -33,7 +31,7 @@ from services.reader.engines.extractive import (
 )
 from services.verifier.engines import builtin as verifier
 from training.onnx_export import CARD
-from training.reader.tasks import ReadingTask, find_passage, read_tasks
+from training.reader.tasks import ReadingTask, find_passage
 
 _WIDE = 20.0
 """A temperature at which no margin is negligible."""
@@ -130,19 +128,3 @@ def _stored(curve: LogisticCurve, names: Sequence[str]) -> dict[str, object]:
         "intercept": curve.intercept,
         "coefficients": dict(zip(names, curve.coefficients, strict=True)),
     }
-
-
-def main(
-    weights: Annotated[Path, typer.Argument(exists=True, help="folder of the exported model")],
-    files: Annotated[list[Path], typer.Argument(exists=True, help="questions with their passages")],
-    limit: Annotated[int, typer.Option(help="questions of each file")] = 500,
-    depth: Annotated[int, typer.Option(help="paragraphs that are read of a file in SQuAD's format")] = 5,
-    seed: int = 4,
-) -> None:
-    """Calibrate an exported reader."""
-    calibrate(weights, [task for file in files for task in read_tasks(file, limit, depth, seed)])
-    typer.echo((weights / CARD).read_text("utf-8"))
-
-
-if __name__ == "__main__":
-    typer.run(main)

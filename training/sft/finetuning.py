@@ -6,17 +6,16 @@ optimiser, the schedule and the states of all random generators.
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
+from evaluation.data.progress import bar
 from training.chat import Chats, replies
-from training.libraries import bar
 from training.models import load, with_lora
 from training.runs import Prediction, RunFolder
 from training.samples import Task
 from training.sft.mixture import Located, Mixture, read_mixture
 from training.sft.settings import SftConfig
-from training.trainers import arguments, on_main, train_between
+from training.trainers import arguments, train_between
 
 FILTER_TOKENS = 448
 
@@ -34,7 +33,7 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
     given = arguments(config, config.model, run, TrlConfig, **collated)
     loaded = load(config.model)
     chats = Chats(loaded.processor)
-    mixture = read_mixture(config, chats, partial(bar, hidden=not on_main()))
+    mixture = read_mixture(config, chats)
     run.leave_out(mixture.left_out)
     for fault in mixture.faults:
         run.say(fault)

@@ -1,11 +1,12 @@
 """The samples of several tasks as one training set, in a seeded order, and those that are left out."""
 
 import random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice, zip_longest
 from pathlib import Path
 
+from evaluation.data.progress import bar
 from training.chat import Chats, Turn, UnfitSample
 from training.config import WrongConfig
 from training.samples import ConversationSample, Label, Part, RejectedRow, Task, read_folders
@@ -47,17 +48,14 @@ class Mixture:
         return found
 
 
-Watch = Callable[[Iterable[Located], str], Iterable[Located]]
-
-
-def read_mixture(config: SftConfig, chats: Chats, watch: Watch = lambda each, _: each) -> Mixture:
-    """All samples of the config's folders and tasks. `watch`: wraps long work, to show how far it is.
+def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
+    """All samples of the config's folders and tasks.
 
     Raises `UnreadableData`, and `WrongConfig` where nothing is left to learn.
     """
     chosen, held_out, left_out = selected(config)
     random.Random(config.seed).shuffle(chosen)
-    train = _fitting(watch(chosen, "measuring samples"), chats, config, left_out)
+    train = _fitting(bar(chosen, "measuring samples"), chats, config, left_out)
     mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
     if not train:
         first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""

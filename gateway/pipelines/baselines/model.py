@@ -4,29 +4,25 @@ Sources: "LLM only", "CoT" and "Direct RAG" of QA-Dragon's Table 2; CRAG-MM's st
 appendix C.1. Words and formats are ours; what enters a prompt, and how much of it, is theirs.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
-import anyio.to_thread
 from pydantic import Field
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
-from gateway.llm.asking import prompt_of
+from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, TextPrompt
-from gateway.llm.reading import confidence, cut_off
+from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
+from gateway.llm.reading import confidence
+from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
-from gateway.llm.text import reply_of_text, text_prompt
-from gateway.pipelines.baselines.retrieved import HEADING_CHARS, Retrieved
+from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Retrieved
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Evidence, GenerationBudget, Query, Reply
+from gateway.state import GenerationBudget, Query, Reply
 
 ANSWER_TOKENS, STEPS_TOKENS, QUERY_TOKENS = 160, 448, 96
 """The longest replies. CRAG-MM counts 75 tokens of an answer."""
@@ -67,7 +63,7 @@ class VlmBaselines:
     async def answer_alone(self, query: Query, deadline: Deadline) -> Reply:
         """Return the answer from photo, question and conversation, without any search."""
         prompt = text_prompt("baselines/answer_alone", query, self._options, ANSWER_TOKENS)
-        return await self._write(prompt, (), (), deadline)
+        return await answer_in_text(self._client, prompt, (), (), deadline) or _UNKNOWN
 
     async def answer_in_steps(self, query: Query, deadline: Deadline) -> Reply:
         """As `answer_alone`, reasoning step by step first."""
@@ -77,7 +73,7 @@ class VlmBaselines:
         except VlmDeclined:
             return _UNKNOWN
 
-    async def rewrite_query(self, query: Query, found: Retrieved, deadline: Deadline) -> str:
+    async def rewrite_query(self, query: Query, results: Retrieved, deadline: Deadline) -> str:
         """Return the question as a search that stands without the photo, given what image search found.
 
         It is the question itself where the model leaves nothing of it.
@@ -87,13 +83,13 @@ class VlmBaselines:
             name, known = "baselines/rewrite_query", shown.text
             return prompt_of(name, query, RewrittenQuery, self._options, QUERY_TOKENS, known=known)
 
-        images = replace(found, pages=())
+        images = replace(results, pages=())
         prompt, _ = self._options.window.fitted(prompt_with, lambda tokens: _context(images, tokens))
         completion = await self._client.complete(prompt, deadline)
         return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
 
     async def answer_from(
-        self, query: Query, found: Retrieved, generation: GenerationBudget, deadline: Deadline
+        self, query: Query, results: Retrieved, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """Return the answer from all that and what was found; quotes name pieces of `found.evidence`."""
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
@@ -101,32 +97,20 @@ class VlmBaselines:
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
             return text_prompt("baselines/answer_from_search", query, self._options, limit, known=shown.text)
 
-        prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(found, tokens))
-        return await self._write(prompt, found.evidence, shown.places, deadline)
-
-    async def _write(
-        self, prompt: TextPrompt, evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
-    ) -> Reply:
-        """Return the answer with the sentence that it can be traced to. `shown`: places in `evidence`."""
-        try:
-            written = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return _UNKNOWN
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, written, evidence, shown, abandon_on_cancel=True
-        )
+        prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(results, tokens))
+        reply = await answer_in_text(self._client, prompt, results.evidence, shown.places, deadline)
         return reply or _UNKNOWN
 
 
 def _said(completion: Completion[SteppedAnswer]) -> Reply:
     """Return the answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
-    answer = None if cut_off(completion) else completion.value.answer
-    said = answer_or_none(spoken(answer)) if answer is not None else None
-    if said is None:
+    answer = completion.value.answer if completion.whole else None
+    text = answer_or_none(spoken(answer)) if answer is not None else None
+    if text is None:
         return _UNKNOWN
     measured = completion.probabilities_of("answer") or None
     return Reply(
-        said, confidence(measured), token_probabilities=measured, under_grammar=completion.under_grammar
+        text, confidence(measured), token_probabilities=measured, under_grammar=completion.under_grammar
     )
 
 
@@ -141,25 +125,25 @@ def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
     )
 
 
-def _context(found: Retrieved, tokens: int) -> EvidenceBlocks:
+def _context(results: Retrieved, tokens: int) -> EvidenceBlocks:
     """Image search's part, of which records take `IMAGE_SHARE` of the tokens at most; then web search's."""
-    for_records = round(tokens * IMAGE_SHARE) if found.pages else tokens
-    text, records = _image_context(found, for_records)
-    if not found.pages:
+    for_records = round(tokens * IMAGE_SHARE) if results.pages else tokens
+    text, records = _image_context(results, for_records)
+    if not results.pages:
         return EvidenceBlocks(text, records)
     left = tokens - (for_records if records else 0)
-    pages = evidence_blocks(found.pages, Budget.whole(found.pages, left))
-    places = (len(found.records) + place for place in pages.places)
+    pages = evidence_blocks(results.pages, Budget.whole(results.pages, left))
+    places = (len(results.records) + place for place in pages.places)
     return EvidenceBlocks(f"{text}\n\nWeb search. {pages.text}", (*records, *places))
 
 
-def _image_context(found: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
-    """The names of all that the photo is like, then what is known of the first of them."""
-    if not found.things:
+def _image_context(results: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
+    """Return the names of all that the photo is like, then what is known of the first of them."""
+    if not results.things:
         return _NOTHING_ALIKE, ()
     names = delimited(
-        "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in found.things)
+        "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in results.things)
     )
-    known = evidence_blocks(found.records, Budget.whole(found.records, tokens))
-    shown = f"\n{known.text}" if known.places else ""
-    return f"Image search: things that look like the photo, the likest first.\n{names}{shown}", known.places
+    blocks = evidence_blocks(results.records, Budget.whole(results.records, tokens))
+    shown = f"\n{blocks.text}" if blocks.places else ""
+    return f"Image search: things that look like the photo, the likest first.\n{names}{shown}", blocks.places

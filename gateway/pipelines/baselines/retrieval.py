@@ -1,53 +1,95 @@
-"""Searching as the published baselines do: what comes is taken in search order, as much as a budget holds."""
+"""Search as the published baselines do: results in search order, cut to what a prompt holds."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from chassis.resilience.deadlines import Deadline
-from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieved import Retrieved
-from gateway.planning.latencies import Work
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import CHARS_A_TOKEN
 from gateway.planning.stages import Stage
-from gateway.state import Context, Entity, Evidence, Query
+from gateway.reasoning.pieces import first_pieces
+from gateway.state import Entity, Evidence
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered, out_of_time
+
+HEADING_CHARS = 100
+"""The characters of a title in a prompt."""
+_FENCE_CHARS = 40
+"""A piece of evidence costs so much beside its text and title."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """The results of the searches, in their order.
+
+    `things`: what image search took the photo for; `records`: what is known of them; `pages`: what pages say.
+    """
+
+    things: tuple[Entity, ...] = ()
+    records: tuple[Evidence, ...] = ()
+    pages: tuple[Evidence, ...] = ()
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Records, then pages: what quotes are counted by."""
+        return (*self.records, *self.pages)
+
+    @property
+    def image_chars(self) -> int:
+        """Characters that image search takes of a prompt: names and records."""
+        return sum(map(_name_chars, self.things)) + sum(map(_piece_chars, self.records))
+
+    @property
+    def page_chars(self) -> int:
+        """Characters that pages take of a prompt."""
+        return sum(map(_piece_chars, self.pages))
+
+    def within(self, image_chars: int, page_chars: int) -> "Retrieved":
+        """The first of it, as much as the budgets hold: names go before records, the last piece is cut."""
+        things = _first_things(self.things, image_chars)
+        left = image_chars - sum(map(_name_chars, things))
+        records = first_pieces(self.records, left, _beside_chars)
+        return Retrieved(things, records, first_pieces(self.pages, page_chars, _beside_chars))
+
+
+def _first_things(things: Sequence[Entity], most: int) -> tuple[Entity, ...]:
+    first: list[Entity] = []
+    for thing in things:
+        most -= _name_chars(thing)
+        if most < 0:
+            break
+        first.append(thing)
+    return tuple(first)
+
+
+def _name_chars(thing: Entity) -> int:
+    return min(len(thing.name), HEADING_CHARS) + len("; ")
+
+
+def _piece_chars(piece: Evidence) -> int:
+    return len(piece.text) + _beside_chars(piece)
+
+
+def _beside_chars(piece: Evidence) -> int:
+    return min(len(piece.title), HEADING_CHARS) + _FENCE_CHARS
 
 
 def known_things(hits: Sequence[Entity], run: Run, similar_from: float = 0.0) -> Retrieved:
-    """What image search found and is alike enough, with the attributes of each as sentences, in its order.
+    """Return the hits that are alike enough, with the attributes of each as sentences, in their order.
 
     `similar_from`: a cosine; of a hit without one, a probability. Signal: `image_top`, the highest
     probability, alike enough or not.
     """
-    things = tuple(hit for hit in hits if _likeness(hit) >= similar_from)
+    things = tuple(
+        hit for hit in hits if (hit.probability if hit.cosine is None else hit.cosine) >= similar_from
+    )
     run.explain.signal("image_top", max((hit.probability for hit in hits), default=None))
     run.explain.note(Stage.IMAGE_SEARCH, (f"{thing.name} {thing.probability:.3f}" for thing in things))
     return Retrieved(things=things, records=evidence.attributes_of(things))
-
-
-def _likeness(hit: Entity) -> float:
-    return hit.probability if hit.cosine is None else hit.cosine
 
 
 async def search_snippets(
     services: Services, query: str, pages: int, deadline: Deadline
 ) -> tuple[Evidence, ...]:
     """The best passage of each of `pages` pages, whole; the service tells pages apart before it counts."""
-    found = await services.search_pages((query,), pages, deadline)
-    return evidence.in_search_order([evidence.passage_evidence(passage) for passage in found])
-
-
-async def answer_from_search(reasoner: VlmBaselines, query: Query, found: Retrieved, run: Run) -> Outcome:
-    """Return what one call makes of all that was found, as it was said."""
-    generation = run.plan.generation
-    context = Context(Route.RAG, evidence=found.evidence)
-    run.explain.evidence(found.evidence)
-    run.keep(out_of_time(query.question, context))
-    shown = (found.image_chars + found.page_chars) // CHARS_A_TOKEN
-    size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-    async with run.required(Stage.ANSWER, size) as deadline:
-        reply = await reasoner.answer_from(query, found, generation, deadline)
-    return answered(query.question, reply, context, None, run.failures, run.explain)
+    passages = await services.search_pages((query,), pages, deadline)
+    return evidence.in_search_order([evidence.passage_evidence(passage) for passage in passages])

@@ -10,9 +10,9 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import Prefetch, prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import Reasoner
 from gateway.state import (
@@ -81,7 +81,7 @@ _NOT_HELD = (*_MODEL_FAILED, Reason.NO_EVIDENCE)
 
 @dataclass(frozen=True, slots=True)
 class Prefetched:
-    """What is worked out beside the draft."""
+    """Results that are worked out beside the draft."""
 
     photo_text: Prefetch[PhotoText]
     domain: Prefetch[DomainGuess]
@@ -104,15 +104,6 @@ class LoreglassPipeline:
     stage_graph: StageGraph = STAGE_GRAPH
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
-
-    def using(self, thresholds: Thresholds) -> "LoreglassPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
-
-    def without(self, missing: frozenset[str]) -> "LoreglassPipeline":
-        """The same without these of `MODULES`."""
-        retrieval = replace(self.retrieval, crops=0) if "crops" in missing else self.retrieval
-        return replace(self, missing=missing, retrieval=retrieval)
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
@@ -153,7 +144,7 @@ class LoreglassPipeline:
         return await run.with_fallback(Stage.DRAFT, draft_of(self.reasoner), by_fallback)
 
     async def _advise(self, query: Query, prefetched: Prefetched) -> Domain | None:
-        """The domain whose advice the draft is given (3.1.2), if it is known by now."""
+        """Return the domain whose advice the draft is given (3.1.2), if it is known by now."""
         if "domain-advice" in self.missing:
             return None
         return await photo.domain_in_time(self.services, query, prefetched.domain)
@@ -258,7 +249,7 @@ class LoreglassPipeline:
     async def _crops(
         self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
     ) -> tuple[Entity, ...]:
-        """What the crops of the draft's thing show; another's that were begun are given up."""
+        """Return what the crops of the draft's thing show; another's that were begun are given up."""
         begun = prefetched.crops.pop(label or "", None)
         for other in prefetched.crops.values():
             other.cancel()
@@ -268,6 +259,8 @@ class LoreglassPipeline:
         self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
     ) -> tuple[Entity, ...]:
         whole = await prefetched.candidates.result()
+        if "crops" in self.missing:
+            return ()
         return await search_crops(self.services, photo, label, whole, run, self.thresholds, self.retrieval)
 
     def _no_image_search(self, prefetched: Prefetched) -> None:
@@ -278,11 +271,11 @@ class LoreglassPipeline:
     async def _find(
         self, query: Query, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run
     ) -> Context:
-        """What is known of the thing and what pages say, best first; a second hop if one opens (3.5, 3.6)."""
-        known = tuple(evidence.entity_evidence(entity)) if entity else ()
+        """Return facts of the thing and pages, best first; with a second hop if one opens (3.5, 3.6)."""
+        facts = tuple(evidence.entity_evidence(entity)) if entity else ()
         queries = self._fuse(query, draft, entity)
         request = SearchRequest(query.question, queries, entity, query.photo)
-        ranked = await self._search_and_rank(request, known, run, evidence.FIRST_HOP)
+        ranked = await self._search_and_rank(request, facts, run, evidence.FIRST_HOP)
         context = Context(route, entity, text, self._assemble([ranked], text, run))
         hops = await self._second_hop(query, draft, context, run)
         if not hops:
@@ -302,22 +295,22 @@ class LoreglassPipeline:
         return replace(context, evidence=self._assemble([ranked], context.photo_text, run))
 
     def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
-        """What to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
+        """Return what to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
         if "fusion-search" in self.missing:
             entity = named_by(query, draft)
         return evidence.fused_queries(query, draft, entity)
 
     async def _search_and_rank(
-        self, request: SearchRequest, known: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
+        self, request: SearchRequest, facts: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
     ) -> tuple[Evidence, ...]:
-        """What is known and what pages say, with the reranker's scores. `stages`: of search and ranking."""
+        """Return facts and pages with the reranker's scores. `stages`: of search and ranking."""
         search, rank = stages
         pages: tuple[Evidence, ...] = ()
         if "text-search" not in self.missing:
             pages = await evidence.find_pages(self.services, request.queries, run, search)
         if "reranking" in self.missing:
-            return evidence.in_search_order((*known, *pages)[: run.plan.chunks])
-        return await evidence.rank_chunks(self.services, request, (*known, *pages), run, rank)
+            return evidence.in_search_order((*facts, *pages)[: run.plan.chunks])
+        return await evidence.rank_chunks(self.services, request, (*facts, *pages), run, rank)
 
     async def _verify(self, query: Query, reply: Reply, context: Context, run: Run) -> Verdict | None:
         """Check an answer by the evidence alone: token probabilities differ from model to model."""
@@ -327,7 +320,7 @@ class LoreglassPipeline:
         return await verify(self.services, None, query, by_evidence, context, run, self.thresholds)
 
     async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
-        """What only the evidence in hand makes searchable; usually nothing."""
+        """Return what only the evidence in hand makes searchable; usually nothing."""
         if self.missing & {"second-hop", "text-search"}:
             return ()
         if not run.plan.second_hop:

@@ -11,8 +11,7 @@ from gateway.llm.asking import domain_text, notes, prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, labels, listed_label, queries
 from gateway.llm.delimiting import delimited, harmless
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt
+from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import declined_draft, draft_of, whole
 from gateway.llm.reasoner import AnsweringVlm, with_print
 from gateway.llm.schemas import (
@@ -30,6 +29,11 @@ from gateway.llm.schemas import (
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Draft, Entity, PhotoText, Query, Tool
 
+COT_TOKENS, TOOLS_TOKENS, LIST_TOKENS, SELECT_TOKENS, MATCH_TOKENS = 448, 128, 96, 128, 160
+QUERY_TOKENS = 256
+"""The longest replies."""
+MOST_OBJECTS, MOST_CANDIDATES = 6, 8
+_PRINTED_CHARS = 800
 _NOTHING_PRINTED = "(nothing)"
 _ATTRIBUTES = 5
 _ATTRIBUTE_CHARS = 80
@@ -43,7 +47,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
     async def chain_of_thought(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
-        """The draft and its reasoning trace (3.1.2). Tools and sub-queries have calls of their own."""
+        """Return the draft and its reasoning trace (3.1.2). Tools and sub-queries have calls of their own."""
         prompt = chain_of_thought_prompt(query, domain, self._options)
         try:
             completion = await self._client.complete(prompt, deadline)
@@ -53,7 +57,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
         return await with_print(draft, read_photo, deadline)
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
-        """The model's choice (3.3); without a photo there is none to search by."""
+        """Return the model's choice (3.3); without a photo there is none to search by."""
         completion = await self._client.complete(choose_tools_prompt(query, draft, self._options), deadline)
         tools = frozenset(whole(completion).tools)
         return tools if query.photo is not None else tools - {Tool.IMAGE_SEARCH}
@@ -63,10 +67,10 @@ class StepwiseVlmReasoner(AnsweringVlm):
         if query.photo is None:
             return ()
         completion = await self._client.complete(list_objects_prompt(query, self._options), deadline)
-        return labels(whole(completion).objects, self._options.max_objects)
+        return labels(whole(completion).objects, MOST_OBJECTS)
 
     async def select_object(self, query: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
-        """The one that is meant (3.4.1); None if the model names something that was not listed."""
+        """Return the one that is meant (3.4.1); None if the model names something that was not listed."""
         if not labels:
             return None
         completion = await self._client.complete(select_object_prompt(query, labels, self._options), deadline)
@@ -80,8 +84,8 @@ class StepwiseVlmReasoner(AnsweringVlm):
         photo_text: PhotoText,
         deadline: Deadline,
     ) -> Entity | None:
-        """The candidate that is really in the photo (3.4.4), or None."""
-        listed = candidates[: self._options.max_candidates]
+        """Return the candidate that is really in the photo (3.4.4), or None."""
+        listed = candidates[:MOST_CANDIDATES]
         if not listed:
             return None
         prompt = match_entity_prompt(query, draft, listed, photo_text, self._options)
@@ -164,70 +168,66 @@ def _named(texts: Sequence[str], entity: Entity | None, options: VlmOptions) -> 
 def chain_of_thought_prompt(
     query: Query, domain: Domain | None, options: VlmOptions
 ) -> Prompt[ChainOfThought]:
-    """The draft with a domain's own advice and cases (QA-Dragon, 3.1.2)."""
+    """Return the draft with a domain's own advice and cases (QA-Dragon, 3.1.2)."""
     advised = domain_text(domain)
     return prompt_of(
         "qa_dragon/chain_of_thought",
         query,
         ChainOfThought,
         options,
-        options.tokens.chain_of_thought,
+        COT_TOKENS,
         cases=advised.cases,
         advice=advised.advice,
     )
 
 
 def choose_tools_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[ToolChoice]:
-    """The tool router's question (QA-Dragon, 3.3)."""
-    limit = options.tokens.choose_tools
-    return prompt_of("qa_dragon/choose_tools", query, ToolChoice, options, limit, notes=notes(draft))
+    """Return the tool router's question (QA-Dragon, 3.3)."""
+    return prompt_of("qa_dragon/choose_tools", query, ToolChoice, options, TOOLS_TOKENS, notes=notes(draft))
 
 
 def list_objects_prompt(query: Query, options: VlmOptions) -> Prompt[ObjectList]:
     """Kinds of things in the photo (QA-Dragon, 3.4.1)."""
-    limit = options.tokens.list_objects
     return prompt_of(
-        "qa_dragon/list_objects", query, ObjectList, options, limit, count=str(options.max_objects)
+        "qa_dragon/list_objects", query, ObjectList, options, LIST_TOKENS, count=str(MOST_OBJECTS)
     )
 
 
 def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOptions) -> Prompt[ObjectChoice]:
-    """The thing that the question is about (QA-Dragon, 3.4.1)."""
+    """Return the thing that the question is about (QA-Dragon, 3.4.1)."""
     listed = delimited("list", ", ".join(labels))
-    return prompt_of(
-        "qa_dragon/select_object", query, ObjectChoice, options, options.tokens.select_object, labels=listed
-    )
+    return prompt_of("qa_dragon/select_object", query, ObjectChoice, options, SELECT_TOKENS, labels=listed)
 
 
 def match_entity_prompt(
     query: Query, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, options: VlmOptions
 ) -> Prompt[EntityMatch]:
-    """The candidate that is in the photo (QA-Dragon, 3.4.4)."""
+    """Return the candidate that is in the photo (QA-Dragon, 3.4.4)."""
     listed = "\n".join(f"{number}. {_described(entity)}" for number, entity in enumerate(candidates, 1))
     return prompt_of(
         "qa_dragon/match_entity",
         query,
         EntityMatch,
         options,
-        options.tokens.match_entity,
+        MATCH_TOKENS,
         candidates=delimited("candidates", listed),
-        printed=delimited("print", photo_text.rows[: options.printed_chars] or _NOTHING_PRINTED),
+        printed=delimited("print", photo_text.rows[:_PRINTED_CHARS] or _NOTHING_PRINTED),
         notes=notes(draft),
     )
 
 
 def split_query_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[QuerySplit]:
     """Sub-queries to search for (QA-Dragon, 3.5.1)."""
-    limit, count = options.tokens.split_query, str(options.max_queries)
+    count = str(options.max_queries)
     return prompt_of(
-        "qa_dragon/split_query", query, QuerySplit, options, limit, notes=notes(draft), count=count
+        "qa_dragon/split_query", query, QuerySplit, options, QUERY_TOKENS, notes=notes(draft), count=count
     )
 
 
 def enhance_queries_prompt(
     query: Query, queries: Sequence[str], entity: Entity | None, options: VlmOptions
 ) -> Prompt[QueryRewrite]:
-    """The searches again, with the verified thing (QA-Dragon, 3.5.1 and 3.5.2)."""
+    """Return the searches again, with the verified thing (QA-Dragon, 3.5.1 and 3.5.2)."""
     listed = "\n".join(f"{number}. {text}" for number, text in enumerate(queries, 1))
     identity = _described(entity) if entity is not None else "It could not be identified."
     return prompt_of(
@@ -235,16 +235,16 @@ def enhance_queries_prompt(
         query,
         QueryRewrite,
         options,
-        options.tokens.enhance_queries,
+        QUERY_TOKENS,
         queries=delimited("searches", listed),
         identity=delimited("identity", identity),
     )
 
 
 def _described(entity: Entity) -> str:
-    """A thing on one line, with a few of its attributes."""
-    known = [
+    """Return a thing on one line, with a few of its attributes."""
+    facts = [
         f"{key.replace('_', ' ')}: {value[:_ATTRIBUTE_CHARS]}"
         for key, value in entity.attributes[:_ATTRIBUTES]
     ]
-    return " ".join(harmless("; ".join([entity.name, *known])).split())
+    return " ".join(harmless("; ".join([entity.name, *facts])).split())

@@ -16,9 +16,9 @@ from gateway.clients.services import Services
 from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.planning.latencies import Work
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import Prefetch, prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict
@@ -85,14 +85,6 @@ class QaDragonPipeline:
     stage_graph: StageGraph = STAGE_GRAPH
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
-
-    def using(self, thresholds: Thresholds) -> "QaDragonPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
-
-    def without(self, missing: frozenset[str]) -> "QaDragonPipeline":
-        """The same without these of `MODULES`."""
-        return replace(self, missing=missing)
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Pre-answer (3.1), search router (3.2), one of Table 1's branches, post-answer (3.7)."""
@@ -193,13 +185,13 @@ class QaDragonPipeline:
             return ()
         crops = await find_crops(self.services, query.photo, labels, run) if labels else ()
         pictures = (*(crop.jpeg for crop in crops), query.photo.jpeg)
-        size, found = Work(len(pictures)), tuple[Entity, ...]()
+        size, entities = Work(len(pictures)), tuple[Entity, ...]()
         async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH, size) as deadline:
-            found = await self.services.search_photos(
+            entities = await self.services.search_photos(
                 pictures, self.retrieval.image_hits, deadline, [crop.place for crop in crops]
             )
-        run.explain.found(Stage.IMAGE_SEARCH, found)
-        return found
+        run.explain.found(Stage.IMAGE_SEARCH, entities)
+        return entities
 
     async def _read_up(
         self, query: Query, draft: Draft, entity: Entity | None, run: Run

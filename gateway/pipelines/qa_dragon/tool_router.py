@@ -34,7 +34,7 @@ _DOMAINS = frozenset({Domain.BOOK, Domain.PLANTS_AND_GARDENING})
 async def choose_tools(
     reasoner: StepwiseVlmReasoner, query: Query, draft: Draft, domain: Domain | None, run: Run
 ) -> frozenset[Tool]:
-    """The model's choice within the rules; every tool within them when it cannot be asked."""
+    """Return the model's choice within the rules; every tool within them when it cannot be asked."""
     if is_self_contained(query):
         return frozenset()
     if query.photo is None:

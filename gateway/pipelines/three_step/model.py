@@ -1,26 +1,23 @@
 """The VLM behind the `three-step` pipeline (BlackPearl, arXiv 2507.21520, section 3; words are ours)."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
 import anyio
-import anyio.to_thread
 from pydantic import BeforeValidator, Field
 
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.asking import prompt_of
+from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.cleaning import ENTITY_SLOT, queries
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
-from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
-from gateway.llm.models import Model
-from gateway.llm.options import Asked, VlmOptions
-from gateway.llm.prompt import Prompt, TextPrompt
+from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
 from gateway.llm.reading import no_answer, whole
+from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import QueryText, Structured
-from gateway.llm.text import reply_of_text, text_prompt
 from gateway.reasoning.pieces import LEAST_CUT
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
@@ -90,13 +87,13 @@ class ThreeStepVlmReasoner:
         return queries((drawn[seed].replace(ENTITY_SLOT, " ") for seed in sorted(drawn)), count)
 
     async def rank(
-        self, query: Query, found: Sequence[Evidence], most: int, deadline: Deadline
+        self, query: Query, pieces: Sequence[Evidence], most: int, deadline: Deadline
     ) -> tuple[int, ...]:
         """Return the indices of what helps to answer, most relevant first, `most` at most (step 2, 3.2).
 
         Numbers of no piece and repeats are dropped; if nothing is left, raises `VlmReplyUnusable`.
         """
-        if not found:
+        if not pieces:
             return ()
 
         def prompt_with(shown: EvidenceBlocks) -> Prompt[Ranking]:
@@ -106,11 +103,11 @@ class ThreeStepVlmReasoner:
 
         def shown_within(tokens: int) -> EvidenceBlocks:
             """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
-            budget = Budget.whole(found, tokens)
-            best = evidence_blocks(found, budget)
-            while tokens > 0 and budget.piece > LEAST_CUT and len(best.places) < len(found):
+            budget = Budget.whole(pieces, tokens)
+            best = evidence_blocks(pieces, budget)
+            while tokens > 0 and budget.piece > LEAST_CUT and len(best.places) < len(pieces):
                 budget = replace(budget, piece=budget.piece * 4 // 5)
-                best = max(best, evidence_blocks(found, budget), key=lambda shown: len(shown.places))
+                best = max(best, evidence_blocks(pieces, budget), key=lambda shown: len(shown.places))
             return best
 
         prompt, shown = self._options.window.fitted(prompt_with, shown_within)
@@ -129,21 +126,9 @@ class ThreeStepVlmReasoner:
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
             return text_prompt("three_step/answer_briefly", query, self._options, limit, evidence=shown.text)
 
-        prompt, shown = self._fitted(prompt_with, context.evidence)
-        try:
-            said = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return no_answer(context)
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context.evidence, shown.places, abandon_on_cancel=True
-        )
-        return reply or no_answer(context)
+        def shown_within(tokens: int) -> EvidenceBlocks:
+            return evidence_blocks(context.evidence, Budget.whole(context.evidence, tokens))
 
-    def _fitted(
-        self, prompt_with: Callable[[EvidenceBlocks], Asked], evidence: Sequence[Evidence]
-    ) -> tuple[Asked, EvidenceBlocks]:
-        """The prompt, and the evidence as shown: all of it, which the pipeline has bounded, if it fits."""
-        window = self._options.window
-        return window.fitted(
-            prompt_with, lambda tokens: evidence_blocks(evidence, Budget.whole(evidence, tokens))
-        )
+        prompt, shown = self._options.window.fitted(prompt_with, shown_within)
+        reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
+        return reply or no_answer(context)

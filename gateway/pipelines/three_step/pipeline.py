@@ -10,6 +10,7 @@ The answer is given as it is said: nothing verifies it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import anyio
@@ -20,14 +21,15 @@ from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.planning.latencies import Work
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
 from gateway.reasoning.pieces import first_pieces, shortened
-from gateway.state import Context, Entity, Evidence, PhotoText, Query, Reply
+from gateway.state import Context, Entity, Evidence, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered, out_of_time
+from gateway.steps.answering import answer_as_said
+from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
 from gateway.thresholds import Thresholds
@@ -84,28 +86,18 @@ class ThreeStepPipeline:
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
 
-    def using(self, thresholds: Thresholds) -> "ThreeStepPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
-
-    def without(self, missing: frozenset[str]) -> "ThreeStepPipeline":
-        """The same without these of `MODULES`."""
-        near_images = 0 if "image-search" in missing else self.near_images
-        samples = 1 if "multi-query" in missing else self.samples
-        return replace(self, near_images=near_images, samples=samples, missing=missing)
-
     async def answer(self, query: Query, run: Run) -> Outcome:
         """Image search beside step 1, web search (3.1); step 2, reranking (3.2); step 3, the answer."""
         async with prefetching() as group:
-            begun = begin_image_search(
-                group, self.services, query, run, self.near_images, now=self.near_images > 0
-            )
-            if not self.near_images:
+            sees = "image-search" not in self.missing
+            begun = begin_image_search(group, self.services, query, run, self.near_images, now=sees)
+            if not sees:
                 begun.cancel()
             pages = await self._find_pages(query, run)
             context = self._context(await begun.result(), pages, run)
-            reply = await self._answer(query, context, run)
-        return answered(query.question, reply, context, None, run.failures, run.explain)
+            shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
+            answer = partial(self.reasoner.answer, query, context)
+            return await answer_as_said(answer, query, context, shown, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Steps 1 and 2."""
@@ -117,14 +109,15 @@ class ThreeStepPipeline:
         """Step 1: several searches drawn for the same question; the question itself if none can be had."""
         if "query-rewriting" in self.missing:
             return (query.question,)
-        count, queries = min(self.samples, run.plan.sub_queries), tuple[str, ...]()
+        samples = 1 if "multi-query" in self.missing else self.samples
+        count, queries = min(samples, run.plan.sub_queries), tuple[str, ...]()
         async with run.optional(Stage.QUERY_SAMPLING), run.stage(Stage.QUERY_SAMPLING) as deadline:
             queries = await self.reasoner.sample_queries(query, count, deadline)
         run.explain.note(Stage.QUERY_SAMPLING, queries)
         return queries or (query.question,)
 
     async def _search(self, queries: tuple[str, ...], run: Run) -> Group:
-        """Each query alone; the group of most results is the result."""
+        """Search each query alone; return the group of most results."""
         chunks = run.plan.share_of_hits(self.chunks)
         size, groups = Work(len(queries)), tuple[Group, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, size) as deadline:
@@ -135,16 +128,16 @@ class ThreeStepPipeline:
         run.explain.note(Stage.TEXT_SEARCH, (*sizes, f"kept: {best.query}"))
         return best
 
-    async def _rerank(self, query: Query, found: Group, run: Run) -> tuple[Evidence, ...]:
+    async def _rerank(self, query: Query, group: Group, run: Run) -> tuple[Evidence, ...]:
         """Step 2: what helps, in order; the order of the search if the list cannot be had."""
-        asked = f"{query.question} {found.query}"
-        listed = shortened(found.results, run.plan.share_of_evidence(LIST_CHARS), asked)
+        query_words = f"{query.question} {group.query}"
+        listed = shortened(group.results, run.plan.share_of_evidence(LIST_CHARS), query_words)
         if not listed:
             return listed
         scores = await self._rank(query, listed, run)
         best = sorted(scores, key=lambda place: -scores[place])[: self.kept]
-        kept = [replace(found.results[place], score=scores[place]) for place in best]
-        return shortened(kept, run.plan.share_of_evidence(PAGES_CHARS), asked)
+        ranked = [replace(group.results[place], score=scores[place]) for place in best]
+        return shortened(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
 
     async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> dict[int, float]:
         """By place in the list, scores that keep the order of the model's own list."""
@@ -160,26 +153,17 @@ class ThreeStepPipeline:
 
     def _context(self, near: tuple[Entity, ...], pages: tuple[Evidence, ...], run: Run) -> Context:
         """Task 1's context, the texts of the nearest images, and the pages."""
-        known = first_pieces(evidence.attributes_of(near), run.plan.share_of_evidence(IMAGE_CHARS))
+        facts = first_pieces(evidence.attributes_of(near), run.plan.share_of_evidence(IMAGE_CHARS))
         run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in near))
         run.explain.signal("image_top", near[0].probability if near else None)
         likely = fuse(near, self.thresholds)
-        return Context(Route.RAG, next(iter(likely), None), PhotoText(), (*known, *pages))
-
-    async def _answer(self, query: Query, context: Context, run: Run) -> Reply:
-        """Step 3, with the conversation."""
-        run.keep(out_of_time(query.question, context))
-        generation = run.plan.generation
-        shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
-        size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-        async with run.required(Stage.ANSWER, size) as deadline:
-            return await self.reasoner.answer(query, context, generation, deadline)
+        return Context(Route.RAG, next(iter(likely), None), PhotoText(), (*facts, *pages))
 
 
 async def search_groups(
     services: Services, queries: Sequence[str], chunks: int, deadline: Deadline
 ) -> tuple[Group, ...]:
-    """A group for each query that could be searched, all at once. Raises if none of them could."""
+    """Return a group for each query that could be searched, all at once. Raises if none of them could."""
     groups: dict[str, Group] = {}
     failures: list[LoreglassError] = []
 
@@ -200,5 +184,5 @@ async def search_groups(
 
 
 def largest(groups: Sequence[Group]) -> Group:
-    """The group of most results; among equals the first."""
+    """Return the group of most results; among equals the first."""
     return max(groups, key=lambda group: len(group.results), default=Group(""))

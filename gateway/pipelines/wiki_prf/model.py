@@ -3,25 +3,20 @@
 import re
 from dataclasses import replace
 
-import anyio.to_thread
-
 from chassis.resilience.deadlines import Deadline
+from gateway.llm.asking import replied, text_prompt
 from gateway.llm.cleaning import one_line, without_thoughts
-from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless
-from gateway.llm.failures import VlmDeclined, VlmReplyUnusable
-from gateway.llm.models import Model
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import TextPrompt
+from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless, within_tokens
+from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.prompt import TextPrompt, VlmOptions
 from gateway.llm.reading import no_answer
-from gateway.llm.text import replied, reply_of_text, text_prompt
-from gateway.llm.tokens import within_tokens
-from gateway.pipelines.wiki_prf.lenient import read_knowledge, read_plan
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan
+from gateway.llm.reasoner import Model, answer_in_text
+from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan, read_knowledge, read_plan
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96
 SHOWN_PLAN_TOKENS = 3 * PLAN_TOKENS
-"""Of the plan, by the bound of `gateway.llm.tokens`, which counts English at up to three times its tokens."""
+"""Of the plan, by `tokens_at_most`, which counts English at up to three times its tokens."""
 DESCRIPTION_CHARS = 400
 """Of a description, at most, to search by."""
 KNOWLEDGE_CHARS = 4_000
@@ -122,24 +117,18 @@ class WikiPrfVlmReasoner:
             return delimited("knowledge", knowledge, tokens)
 
         prompt, _ = self._options.window.fitted(prompt_with, shown_within)
-        try:
-            said = await self._client.write(prompt, deadline)
-        except VlmDeclined:
-            return no_answer(context)
         every = range(len(context.evidence))
-        reply = await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-            reply_of_text, said, context.evidence, every, abandon_on_cancel=True
-        )
+        reply = await answer_in_text(self._client, prompt, context.evidence, every, deadline)
         return reply or no_answer(context)
 
 
 def plan_prompt(query: Query, options: VlmOptions) -> TextPrompt:
-    """What a chat of this pipeline begins with: the tool plan (3.2)."""
+    """Return what a chat of this pipeline begins with: the tool plan (3.2)."""
     return text_prompt("wiki_prf/plan_tools", query, options, PLAN_TOKENS, "</tool>")
 
 
 def _harmless(written: str) -> str:
-    """What the model wrote, to be shown to it again: of all tags in it those of the plan's form are left."""
+    """Return the model's words to be shown to it again: of tags only those of the plan's form are left."""
     return "".join(
         piece if _TAGS.fullmatch(piece) else harmless(piece) for piece in _TAGS.split(written) if piece
     )

@@ -38,8 +38,8 @@ async def article(services: Services, things: Sequence[Entity], run: Run) -> tup
     pages = await _whole_pages(services, things, run)
     read = {page.url for page in pages}
     names = tuple(dict.fromkeys(thing.name for thing in things if thing.url not in read))
-    found = await evidence.find_pages(services, names, run) if names else ()
-    return (*evidence.attributes_of(things), *pages, *found)
+    passages = await evidence.find_pages(services, names, run) if names else ()
+    return (*evidence.attributes_of(things), *pages, *passages)
 
 
 async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -> tuple[Evidence, ...]:
@@ -63,21 +63,21 @@ async def described(
     if things:
         run.explain.note(Stage.CROP_SEARCH, (f"{PhotoTool.CAPTION}: {thing.name}" for thing in things))
         return await article(services, things, run)
-    hits, found = min(articles, run.plan.text_hits), tuple[Evidence, ...]()
+    hits, passages = min(articles, run.plan.text_hits), tuple[Evidence, ...]()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
-        found = await evidence.search_pages(services, (description,), hits, deadline)
-    run.explain.found(Stage.TEXT_SEARCH, found)
-    return found
+        passages = await evidence.search_pages(services, (description,), hits, deadline)
+    run.explain.found(Stage.TEXT_SEARCH, passages)
+    return passages
 
 
 async def pictured(services: Services, description: str, run: Run, articles: int) -> tuple[Entity, ...]:
     """Things that look as the description says; none where image search takes no texts."""
-    found: tuple[Entity, ...] = ()
+    entities: tuple[Entity, ...] = ()
     if await services.takes_texts(run.deadline):
         async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
-            found = await services.search_photos_by_text((description,), articles, deadline)
-        run.explain.found(Stage.CROP_SEARCH, found)
-    return found
+            entities = await services.search_photos_by_text((description,), articles, deadline)
+        run.explain.found(Stage.CROP_SEARCH, entities)
+    return entities
 
 
 async def grounded(
@@ -107,7 +107,7 @@ async def best_sections(
     run: Run,
     sections: int = MOST_SECTIONS,
 ) -> tuple[Evidence, ...]:
-    """The sections most similar to `text`, most similar first."""
+    """Return the sections most similar to `text`, most similar first."""
     if not chunks:
         return ()
     ranked = await evidence.rank_chunks(
@@ -117,5 +117,5 @@ async def best_sections(
 
 
 def mirrored(jpeg: bytes) -> bytes:
-    """The photo turned left to right. Raises `CorruptImage`. Blocking."""
+    """Return the photo turned left to right. Raises `CorruptImage`. Blocking."""
     return encoded(ImageOps.mirror(upright_rgb(jpeg, _LIMITS, None)), _QUALITY)

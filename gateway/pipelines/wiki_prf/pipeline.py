@@ -10,6 +10,7 @@ given as it is said: nothing verifies it.
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 from contracts.answer import Route
@@ -18,13 +19,14 @@ from gateway.pipelines.wiki_prf import photo_tools
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.latencies import Work
+from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import Stage
-from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query, Reply
+from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.conclusion import Outcome, answered, out_of_time
+from gateway.steps.answering import answer_as_said
+from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
 from gateway.thresholds import Thresholds
@@ -66,30 +68,26 @@ STAGE_GRAPH = StageGraph(
 
 @dataclass(frozen=True, slots=True)
 class WikiPrfPipeline:
-    """The model plans how to look, the services find, the model keeps what serves the question, then answers.
-
-    `articles`, `sections`: of each tool, at most.
-    """
+    """The model plans how to look, the services search, and the model filters and answers."""
 
     services: Services
     reasoner: WikiPrfVlmReasoner
     thresholds: Thresholds
-    articles: int = photo_tools.MOST_ARTICLES
-    sections: int = photo_tools.MOST_SECTIONS
     name: str = "wiki-prf"
     stage_graph: StageGraph = STAGE_GRAPH
     missing: frozenset[str] = frozenset()
     modules: ClassVar[frozenset[str]] = MODULES
 
-    def using(self, thresholds: Thresholds) -> "WikiPrfPipeline":
-        """The same with other cut-offs."""
-        return replace(self, thresholds=thresholds)
+    @property
+    def articles(self) -> int:
+        """The most articles of each tool."""
+        fewer = [most for name, most in ARTICLES_PAST.items() if name in self.missing]
+        return min([photo_tools.MOST_ARTICLES, *fewer])
 
-    def without(self, missing: frozenset[str]) -> "WikiPrfPipeline":
-        """The same without these of `MODULES`; of several numbers the smallest holds."""
-        articles = min([self.articles, *(most for name, most in ARTICLES_PAST.items() if name in missing)])
-        sections = 1 if "sections-past-1" in missing else self.sections
-        return replace(self, articles=articles, sections=sections, missing=missing)
+    @property
+    def sections(self) -> int:
+        """The most sections of each tool."""
+        return 1 if "sections-past-1" in self.missing else photo_tools.MOST_SECTIONS
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""
@@ -109,8 +107,11 @@ class WikiPrfPipeline:
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
-            reply = await self._answer(query, knowledge, context, run)
-        return answered(query.question, reply, context, None, run.failures, run.explain)
+            short = "refusals" in self.missing
+            answer = partial(self.reasoner.answer, query, knowledge, context, short=short)
+            reads = context.evidence if knowledge is None else ()
+            shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
+            return await answer_as_said(answer, query, context, shown, run)
 
     async def _plan(self, query: Query, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
@@ -119,18 +120,18 @@ class WikiPrfPipeline:
             return plan
         async with run.optional(Stage.TOOL_PLAN), run.stage(Stage.TOOL_PLAN) as deadline:
             plan = await self.reasoner.plan_tools(query, deadline)
-        told = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
+        calls = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
         dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
         other_form = [] if plan.in_form else ["not in the paper's form"]
-        run.explain.note(Stage.TOOL_PLAN, (*told, *dropped, *other_form))
+        run.explain.note(Stage.TOOL_PLAN, (*calls, *dropped, *other_form))
         unused = {tool for name, tool in TOOLS.items() if name in self.missing}
         return replace(plan, calls=tuple(call for call in plan.calls if call.tool not in unused))
 
     async def _sections_of(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Return the sections that the question itself finds: the tools all need a photo."""
-        found = await evidence.find_pages(self.services, (query.question,), run)
+        passages = await evidence.find_pages(self.services, (query.question,), run)
         return await photo_tools.best_sections(
-            self.services, query, query.question, found, run, self.sections
+            self.services, query, query.question, passages, run, self.sections
         )
 
     async def _use_tools(
@@ -156,14 +157,14 @@ class WikiPrfPipeline:
             async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
                 search = await self.reasoner.describe(query, call.content, deadline)
             run.explain.note(Stage.CAPTION, search)
-            found = await photo_tools.described(services, search, run, self.articles)
+            passages = await photo_tools.described(services, search, run, self.articles)
         else:
             search = query.question
             things = await photo_tools.grounded(services, photo, call.content, whole, run, self.articles)
             run.explain.note(Stage.CROP_SEARCH, (f"{call.tool}: {thing.name}" for thing in things))
-            found = await photo_tools.article(services, things, run)
-        best = await photo_tools.best_sections(services, query, search, found, run, self.sections)
-        run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(found)} sections")
+            passages = await photo_tools.article(services, things, run)
+        best = await photo_tools.best_sections(services, query, search, passages, run, self.sections)
+        run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(passages)} sections")
         return best
 
     async def _filter(self, query: Query, plan: ToolPlan, gathered: Gathered, run: Run) -> str | None:
@@ -178,14 +179,3 @@ class WikiPrfPipeline:
                 knowledge = await self.reasoner.filter(query, plan, gathered, deadline)
         run.explain.note(Stage.KNOWLEDGE_FILTER, knowledge or "as it was retrieved")
         return knowledge
-
-    async def _answer(self, query: Query, knowledge: str | None, context: Context, run: Run) -> Reply:
-        """Equation 9."""
-        run.keep(out_of_time(query.question, context))
-        generation = run.plan.generation
-        reads = context.evidence if knowledge is None else ()
-        shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
-        size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
-        async with run.required(Stage.ANSWER, size) as deadline:
-            short = "refusals" in self.missing
-            return await self.reasoner.answer(query, knowledge, context, generation, deadline, short=short)

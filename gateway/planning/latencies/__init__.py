@@ -1,4 +1,4 @@
-"""How long each stage takes on an idle node: the figures that planning starts from, before it has seen any.
+"""Stage times on an idle node: the figures that planning starts from, before it has observed any.
 
 A packaged file per kind of node; `loreglass plan` and `bench.node` read the same ones.
 """
@@ -22,7 +22,7 @@ _STRICT = ConfigDict(extra="forbid")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """How much a stage is asked to do: photos, chunks or queries (0: nothing); for a model also tokens.
+    """The size of a stage's work: photos, chunks or queries (0: nothing); for a model also tokens.
 
     `extra_prompt_tokens`: beyond the stage's own prompt (evidence). `max_output_tokens`: None: the stage's.
     """
@@ -46,7 +46,7 @@ class StageLatency:
     sigma: Amount = 0.3
 
     def median_ms(self, items: int) -> float:
-        """The median for a call of `items`."""
+        """Return the median for a call of `items`."""
         return self.fixed_ms + self.item_ms * items
 
 
@@ -68,7 +68,7 @@ class ModelStage:
 
 @dataclass(frozen=True, slots=True)
 class VlmSpeed:
-    """What the model costs alone on its card: reading a photo, reading 1,000 tokens, writing one."""
+    """The model's times alone on its card: to read a photo, to read 1,000 tokens, to write one."""
 
     vision_ms: float = 130.0
     prefill_ms_per_1k: float = 48.0
@@ -118,7 +118,7 @@ class Latencies:
         return self.services["reader"] if name == "reader" else self.stages[Stage(name)]
 
     def expected_ms(self, stage: Stage, work: Work = ONE) -> float:
-        """The median on an idle node."""
+        """Return the median on an idle node."""
         model_stage = self.model_stages.get(stage)
         if self.vlm is None or model_stage is None:
             return self.stages[stage].median_ms(work.items)
@@ -138,7 +138,7 @@ class Latencies:
 def load_latencies(
     source: str | Path, vlm: VlmSpeed | None = None, stage_vlms: Mapping[Stage, VlmSpeed] | None = None
 ) -> Latencies:
-    """The packaged table of that name, or the file. Raises `WrongSettings` if it cannot be used."""
+    """Return the packaged table of that name, or the file. Raises `WrongSettings` if it cannot be used."""
     path = Path(__file__).with_name(f"{source}.toml") if source in PACKAGED else Path(source)
     name = f"The latency table {source}"
     content = read_toml(path, name)

@@ -1,4 +1,4 @@
-"""What a question is about: the thing in view, one that it names, or one of the last turns."""
+"""The subject of a question: the thing in view, one that it names, or one of the last turns."""
 
 import re
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ _TELLING = 2
 
 
 class About(StrEnum):
-    """Where to find the thing that a question is about."""
+    """The place of the thing that a question is about."""
 
     VIEW = "the thing in view"
     NAMED = "a thing that it names"
@@ -80,24 +80,24 @@ class ParsedQuestion:
 
     @property
     def points(self) -> bool:
-        """Whether it speaks of a thing without its name."""
+        """Return whether it speaks of a thing without its name."""
         return _points(self.text)
 
     @property
     def compares(self) -> bool:
-        """Whether it asks which of two things has more of something: no one passage answers that."""
+        """Return whether it asks which of two things has more of something: no one passage answers that."""
         return _COMPARES.search(self.text) is not None
 
     @property
     def asks_print(self) -> bool:
-        """Whether nothing is asked but what is written."""
+        """Return whether nothing is asked but what is written."""
         stems = content_stems(self.text)
         return bool(stems & _READING) and not stems - _READING
 
     def asks_name(self, thing: Entity) -> bool:
-        """Whether nothing is asked but what the thing is: its name, or which one of its kind."""
+        """Return whether nothing is asked but what the thing is: its name, or which one of its kind."""
         kinds = _KIND.findall(self.text)
-        known = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
+        stems = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
         text = _POLITE.sub("", self.text)
         asked_words = words(text)
         if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(asked_words[:1]):
@@ -105,7 +105,7 @@ class ParsedQuestion:
         if _OPEN_END.intersection(asked_words[-1:]):
             return False
         kind = _KIND_ASKED.match(" ".join(asked_words))
-        return bool(kind and kind[1] in _KINDS) or not content_stems(text) - known - _NAMING
+        return bool(kind and kind[1] in _KINDS) or not content_stems(text) - stems - _NAMING
 
 
 def parse_question(query: Query) -> ParsedQuestion:
@@ -133,15 +133,15 @@ def _names_in(question: str) -> tuple[str, ...]:
 
 
 def needs_photo(query: Query) -> bool:
-    """Whether the question speaks of what is seen, and nothing is."""
+    """Return whether the question speaks of what is seen, and nothing is."""
     pointing = _SHOWN.intersection(words(query.question))
     return bool(pointing) and query.photo is None and not query.history and not _names_in(query.question)
 
 
 def topics(history: tuple[Turn, ...]) -> tuple[str, ...]:
     """Return names of what the turns were about, of their questions and answers; the newest turn's first."""
-    found = (name for turn in reversed(history) for name in _of_turn(turn))
-    return tuple(unique(found)[:_MOST_TOPICS])
+    every = (name for turn in reversed(history) for name in _of_turn(turn))
+    return tuple(unique(every)[:_MOST_TOPICS])
 
 
 def _of_turn(turn: Turn) -> Iterator[str]:
@@ -153,7 +153,7 @@ def _of_turn(turn: Turn) -> Iterator[str]:
 
 
 def is_about(question: ParsedQuestion, thing: Entity) -> bool:
-    """Whether the question may be about the thing: it names no other one.
+    """Return whether the question may be about the thing: it names no other one.
 
     About a thing in view it points ("this", "it"), says next to nothing else, or has a word of what is known.
     """
@@ -172,6 +172,6 @@ def search_queries(question: ParsedQuestion, printed: str | None) -> tuple[str, 
     if question.about in (About.NAMED, About.OTHER):
         return (question.text,)
     things = question.names if question.about is About.SPOKEN else (ENTITY,)
-    found = [f"{name} {question.text}" for name in things]
-    found += [f"{printed} {question.text}", printed] if printed else []
-    return tuple(unique((*found, *things)))
+    queries = [f"{name} {question.text}" for name in things]
+    queries += [f"{printed} {question.text}", printed] if printed else []
+    return tuple(unique((*queries, *things)))

@@ -1,15 +1,104 @@
-"""What may be read for a question, and what the reader service finds in it."""
+"""The photo's print, the passages that may be read for a question, and what the reader finds in them."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from string import capwords
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
-from gateway.reasoning.lite.photo import AGREES, print_passage
 from gateway.reasoning.lite.question import About, ParsedQuestion, is_about
 from gateway.reasoning.port import Read
-from gateway.state import Entity, Evidence, Found, PhotoText, Query, Quote, Reply, ToRead
+from gateway.state import Entity, Evidence, Found, PhotoText, Query, Quote, Reply, TextLine, ToRead
 from language.names import agreement, coverage
+from language.scripts import NOISE_BELOW, plausibility
+
+CLEAR = 0.6
+"""OCR's score from which a line may name a thing; the reader is shown the others too."""
+AGREES = 0.75
+"""Share of a name's letters in the print from which the print is taken to say that name."""
+SURE = 0.85
+"""Image search's probability from which a match stands against whatever is printed beside it."""
+NAMED_BY_PRINT = 0.75
+"""Probability, at most, of a thing that only its print names: large print may be a slogan or a brand."""
+_LARGEST = 0.6
+"""Height, as a share of the tallest line's, from which a line belongs to the title."""
+_LEAST_AREA = 0.01
+"""Share of the photo that a title takes; a street sign in passing takes a third of it."""
+_MOST_WORDS = 8
+_ADDRESS = re.compile(r"\w[.@]\w{2,}")
+
+_ORDERS = re.compile(
+    r"\W*(?:(?:please|now|always|just|only|you (?:must|should|will)|assistant|system|user)\b[\s,:]*){0,3}"
+    r"(?:(?:answer|reply|respond|say|output|state)\b"
+    r"(?:\s+(?:only|just|exactly|always|with|that|this|as follows|to (?:all|every|any) \w+)\b){0,3}\s*:\s*\S"
+    r"|(?:answer|reply|respond|say|output)\s+(?:only|exactly|always)\b"
+    r"|(?:ignore|disregard|forget|override)\b.{0,30}\b(?:instructions?|prompts?|questions?|above|previous)\b)",
+    re.IGNORECASE,
+)
+"""A verb of answering, with what is to be answered after a colon or "only"; or the call to forget orders."""
+
+
+def readable(photo_text: PhotoText) -> PhotoText:
+    """Return the lines that are text and not noise."""
+    lines = photo_text.lines
+    return PhotoText(tuple(line for line in lines if plausibility(line.text, line.score) >= NOISE_BELOW))
+
+
+def print_passage(printed: PhotoText) -> ToRead:
+    """The print, for the reader; what addresses the answerer is an order and says nothing of the thing."""
+    lines = tuple(line for line in printed.lines if not orders_answer(line.text))
+    text = PhotoText(lines)
+    return ToRead(text.plain, "", CitationKind.PHOTO, tuple(line.box for line in lines))
+
+
+def printed_name(printed: PhotoText) -> Entity | None:
+    """Return the thing that the photo's largest lines may name; None where they are small, or no name."""
+    clear = [line for line in printed.lines if line.score >= CLEAR and _may_name(line)]
+    tallest = max(map(_height, clear), default=0.0)
+    title = [line for line in clear if _height(line) >= _LARGEST * tallest]
+    if (
+        sum(len(line.text.split()) for line in title) > _MOST_WORDS
+    ):  # print of one size: its first line is its title
+        title = title[:1]
+    name = " ".join(line.text.strip(" .,:;|") for line in title)
+    area = sum(_height(line) * (line.box[2] - line.box[0]) for line in title)
+    if area < _LEAST_AREA or not 0 < len(name.split()) <= _MOST_WORDS:
+        return None
+    score = sum(line.score for line in title) / len(title)
+    return Entity(capwords(name) if name.isupper() else name, round(NAMED_BY_PRINT * score, 4))
+
+
+def best_candidate(candidates: Sequence[Entity], printed: PhotoText) -> Entity | None:
+    """The candidate that the print confirms or at least does not contradict (QA-Dragon, section 3.4.4).
+
+    Print contradicts where it is large enough to be a name, and is another one; not what is all but certain.
+    """
+    shown = "\n".join(line.text for line in printed.lines if line.score >= CLEAR)
+    shares = {each.name: agreement(each.name, shown) or 0.0 for each in candidates}
+    titled = printed_name(printed) is not None
+    plausible = [
+        each for each in candidates if shares[each.name] >= AGREES or each.probability >= SURE or not titled
+    ]
+    return max(plausible, key=lambda each: (shares[each.name] >= AGREES, each.probability), default=None)
+
+
+def _may_name(line: TextLine) -> bool:
+    letters = sum(character.isalpha() for character in line.text)
+    return letters >= 3 and 2 * letters > len(line.text) and _ADDRESS.search(line.text) is None
+
+
+def _height(line: TextLine) -> float:
+    return line.box[3] - line.box[1]
+
+
+def orders_answer(text: str) -> bool:
+    """Return whether a line of print tells whoever answers questions what to say: "Answer only: 7 pages".
+
+    Not so signs that address passers-by ("Push", "Say no to plastic"), nor forms ("Reply by 3 May").
+    """
+    return _ORDERS.match(text) is not None
+
 
 _NAMES_IT = 0.5
 """Share of a name's letters from which a passage speaks of the thing."""
@@ -32,13 +121,13 @@ class Passages:
         passages = dict(self._passages(question, thing))
         if not passages:
             return None
-        found: list[Found] = []
+        answers: list[Found] = []
         for subject in self._subjects(question, thing):
             history = self.query.history if question.about is About.SPOKEN else ()
-            found += await self.read(
+            answers += await self.read(
                 question.text, tuple(passages.values()), subject, history, 1, self.deadline
             )
-        best = max(found, key=lambda each: each.probability, default=None)
+        best = max(answers, key=lambda each: each.probability, default=None)
         if best is None or not best.spoken.strip():
             return None
         index, passage = list(passages.items())[best.passage]

@@ -12,7 +12,6 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
 from contracts.domain_router import Domain
 from gateway.reasoning.calls import did_without
-from gateway.reasoning.lite.photo import best_candidate, photo_evidence, printed_name, readable
 from gateway.reasoning.lite.question import (
     About,
     ParsedQuestion,
@@ -21,7 +20,7 @@ from gateway.reasoning.lite.question import (
     parse_question,
     search_queries,
 )
-from gateway.reasoning.lite.reading import Passages
+from gateway.reasoning.lite.reading import Passages, best_candidate, printed_name, readable
 from gateway.reasoning.port import Read, ReadPhoto, Seek
 from gateway.state import (
     Context,
@@ -34,6 +33,8 @@ from gateway.state import (
     Quote,
     Reply,
     Tool,
+    photo_evidence,
+    reason_of,
 )
 from language.identification import is_english
 from language.names import mentions, same_name
@@ -44,11 +45,7 @@ WAITING_SHARE = 0.6
 _MOST_SPOKEN = 25
 """Words of a photo's print that are read out."""
 _READER = "reader"
-_LOST = {
-    DeadlineExceeded: Reason.TIMED_OUT,
-    Overloaded: Reason.OVERLOADED,
-    DependencyUnavailable: Reason.UNAVAILABLE,
-}
+_UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
 
 
 class LiteReasoner:
@@ -62,18 +59,13 @@ class LiteReasoner:
         return True
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
-        """See the port."""
         return parse_question(query).text
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
     ) -> Draft:
         """See the port: what to look up, and what the photo's own print answers."""
-        return await self.read_off(query, read_photo, deadline)
-
-    async def read_off(self, query: Query, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
-        """Return the draft, which needs no more than the question and the photo's print."""
-        question, printed, found = parse_question(query), PhotoText(), None
+        question, printed, reply = parse_question(query), PhotoText(), None
         if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())
@@ -85,12 +77,12 @@ class LiteReasoner:
         ):
             passages = Passages(self._read, query, photo_evidence(printed), printed, None, deadline)
             try:
-                found = _answer_directly(question, passages.evidence, printed, name) or await passages.answer(
+                reply = _answer_directly(question, passages.evidence, printed, name) or await passages.answer(
                     question
                 )
-            except tuple(_LOST):
+            except _UNAVAILABLE:
                 did_without(_READER)  # the searches may find more, and the answer is read once more
-        return _draft(query, question, found, name)
+        return _draft(query, question, reply, name)
 
     async def select_entity(
         self,
@@ -103,9 +95,9 @@ class LiteReasoner:
         """Return the thing named or spoken of; else what picture and print agree on."""
         question = parse_question(query)
         if question.about in (About.NAMED, About.SPOKEN) and question.names:
-            known = (*candidates, *(turn.entity for turn in reversed(query.history) if turn.entity))
+            things = (*candidates, *(turn.entity for turn in reversed(query.history) if turn.entity))
             name = question.names[0]
-            return next((each for each in known if same_name(each.name, name)), Entity(name, 1.0))
+            return next((each for each in things if same_name(each.name, name)), Entity(name, 1.0))
         printed = readable(photo_text)
         thing = best_candidate(candidates, printed) or printed_name(printed)
         return thing if thing is not None and is_about(question, thing) else None
@@ -125,34 +117,34 @@ class LiteReasoner:
         if needs_photo(query):
             return Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
         question, printed = parse_question(query), readable(context.photo_text)
-        told = _answer_directly(question, context.evidence, printed, context.entity)
-        if told is not None:
-            return told
+        direct = _answer_directly(question, context.evidence, printed, context.entity)
+        if direct is not None:
+            return direct
         if question.compares:
             return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
         passages = Passages(self._read, query, context.evidence, printed, context.entity, deadline)
         try:
-            found = await passages.answer(question)
-        except tuple(_LOST) as error:
+            reply = await passages.answer(question)
+        except _UNAVAILABLE as error:
             did_without(_READER)
-            return Reply(None, 0.0, reason=_LOST[type(error)])
-        return found or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
+            return Reply(None, 0.0, reason=reason_of(error.kind))
+        return reply or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
 
 
-def _draft(query: Query, question: ParsedQuestion, found: Reply | None, name: Entity | None) -> Draft:
-    known = question.about in (About.NAMED, About.SPOKEN)
-    tools = {Tool.TEXT_SEARCH} if query.photo is None or known else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
+def _draft(query: Query, question: ParsedQuestion, reply: Reply | None, name: Entity | None) -> Draft:
+    has_name = question.about in (About.NAMED, About.SPOKEN)
+    tools = {Tool.TEXT_SEARCH} if query.photo is None or has_name else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
     printed = name.name if name is not None and question.about is About.VIEW else None
     return Draft(
         object_label=None,
-        entity=next(iter(question.names), None) if known else None,
+        entity=next(iter(question.names), None) if has_name else None,
         reasoning=f"The question is about {question.about.value}.",
-        answer=found.answer if found else None,
-        confidence=found.confidence if found else 0.0,
-        self_contained=found is not None,
+        answer=reply.answer if reply else None,
+        confidence=reply.confidence if reply else 0.0,
+        self_contained=reply is not None,
         tools=frozenset(tools),
         sub_queries=search_queries(question, printed),
-        quotes=tuple(quote.text for quote in found.quotes) if found else (),
+        quotes=tuple(quote.text for quote in reply.quotes) if reply else (),
     )
 
 
@@ -162,10 +154,10 @@ def _answer_directly(
     """Return what needs no reading: the print itself, or the thing's name, where nothing else is asked."""
     place = next((index for index, item in enumerate(evidence) if item.kind is CitationKind.PHOTO), None)
     if question.asks_print and printed.lines and place is not None:
-        said = " ".join(printed.plain.split()[:_MOST_SPOKEN])
+        words = " ".join(printed.plain.split()[:_MOST_SPOKEN])
         sure = sum(line.score for line in printed.lines) / len(printed.lines)
         quotes = tuple(Quote(place, line.text) for line in printed.lines)
-        return Reply(said, sure, quotes, quoted=True)
+        return Reply(words, sure, quotes, quoted=True)
     if thing is None or not question.asks_name(thing):
         return None
     naming = [index for index, item in enumerate(evidence) if mentions(item.text, thing.name)]

@@ -236,7 +236,7 @@ def test_options_replace_values_and_are_checked_alike() -> None:
 def test_engines_are_those_of_the_service(name: str) -> None:
     settings = import_module(f"services.{name}.settings")
     known = [each.value for each in settings.Engine] if hasattr(settings, "Engine") else ["pocket"]
-    assert list(ENGINES[name]) == known
+    assert list(ENGINES[name]) == [each for each in known if each != "web"]  # a second, unplanned instance
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import anyio
 import pytest
@@ -122,10 +123,10 @@ async def test_hammering_the_metrics_does_not_write_them_each_time(monkeypatch: 
     metrics, written = Metrics("probe"), 0
     exposition = metrics.exposition
 
-    def counted(accept: str = "") -> tuple[bytes, str]:
+    def counted(*arguments: Any) -> tuple[bytes, str]:
         nonlocal written
         written += 1
-        return exposition(accept)
+        return exposition(*arguments)
 
     monkeypatch.setattr(metrics, "exposition", counted)
     async with live(create_app("probe", AppSettings(), [], nothing_to_open, metrics)) as client:

@@ -14,8 +14,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
 from gateway.clients.services import Services
-from gateway.pipelines.experiments import varied
-from gateway.pipelines.port import Pipeline
+from gateway.pipelines.port import Pipeline, varied
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan

@@ -12,7 +12,7 @@ from clients.cli import app
 from clients.keys import app as keys
 from clients.keys import entry
 from contracts.answer import Citation, CitationKind, Reason, Route
-from gateway.clients.reading import read_request
+from gateway.clients.conversion import read_request
 from gateway.state import Query, ToRead
 from gateway.steps.conclusion import Outcome, refusal
 from loreglass_client import Answer, AsyncLoreglass

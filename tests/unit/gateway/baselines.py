@@ -8,10 +8,8 @@ from typing import Any
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
-from gateway.pipelines.baselines.closed_book import ClosedBookPipeline
-from gateway.pipelines.baselines.crag_mm import CragMmPipeline
-from gateway.pipelines.baselines.direct_rag import DirectRagPipeline
-from gateway.pipelines.baselines.retrieved import Retrieved
+from gateway.pipelines.baselines.pipeline import ClosedBookPipeline, CragMmPipeline, DirectRagPipeline
+from gateway.pipelines.baselines.retrieval import Retrieved
 from gateway.pipelines.port import Pipeline
 from gateway.planning.stages import Stage
 from gateway.state import GenerationBudget, Query, Quote, Reply

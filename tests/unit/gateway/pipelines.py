@@ -10,9 +10,8 @@ from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Experiment, Explanation
 from gateway.clients.services import Services
-from gateway.pipelines.experiments import varied
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
-from gateway.pipelines.port import Pipeline
+from gateway.pipelines.port import Pipeline, varied
 from gateway.planning.explaining import Explaining
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan

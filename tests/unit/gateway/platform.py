@@ -17,7 +17,7 @@ from clients.keys import entry
 from contracts.answer import Answer
 from gateway.app import TellStart, create_app
 from gateway.clients.services import Services
-from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import VlmOptions
 from gateway.reasoners import PaperModel, Reasoners
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read

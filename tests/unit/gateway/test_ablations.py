@@ -8,9 +8,9 @@ import pytest
 from chassis.errors import InvalidRequest
 from contracts.answer import Experiment, Reason, Route
 from contracts.verifier import VerifyReply
-from gateway.pipelines.baselines import direct_rag
-from gateway.pipelines.experiments import varied
+from gateway.pipelines.baselines import pipeline as baselines
 from gateway.pipelines.loreglass import pipeline as default
+from gateway.pipelines.port import varied
 from gateway.pipelines.qa_dragon import pipeline as qa_dragon
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
@@ -108,7 +108,7 @@ SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
             "grounding": {"cropper", "crop_search"},
         },
     ),
-    "direct-rag": (ask_direct_rag, direct_rag.MODULES, {"text-search": {"text_search"}}),
+    "direct-rag": (ask_direct_rag, baselines.MODULES, {"text-search": {"text_search"}}),
 }
 """How each system is asked, its modules, and the stages that only a module begins."""
 

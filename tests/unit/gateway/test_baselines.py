@@ -9,8 +9,8 @@ from bench.node import Script, says
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, Reason, Route
-from gateway.pipelines.baselines import crag_mm
-from gateway.pipelines.baselines.retrieved import Retrieved
+from gateway.pipelines.baselines import pipeline as baselines
+from gateway.pipelines.baselines.retrieval import Retrieved
 from gateway.planning.plan import FULL
 from gateway.planning.run import Run
 from gateway.state import Entity, Query, Reply, Turn
@@ -139,7 +139,7 @@ async def test_query_is_rewritten_with_the_results_of_image_search(name: str) ->
     assert [piece.text for piece in result.explanation.evidence] == [AUTHOR, PAGES]
 
 
-@pytest.mark.parametrize("task", crag_mm.TASKS)
+@pytest.mark.parametrize("task", baselines.TASKS)
 async def test_crag_mm_keeps_things_from_three_quarters_on_by_cosine_if_there_is_one(task: int) -> None:
     name = f"crag-mm-task-{task}"
     results = await results_of(name, find_things(0.9, 0.75, 0.749, 0.1))

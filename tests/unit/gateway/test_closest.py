@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from contracts.answer import Citation, CitationKind, Reason, Route, Verification
-from gateway.serving.closest import SPOKEN_CHARS, in_words
+from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.state import Context, Evidence, Quote, Reply, Unverified
 from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
 from gateway.thresholds import load_thresholds

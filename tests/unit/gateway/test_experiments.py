@@ -13,7 +13,7 @@ import pytest
 from anyio.from_thread import start_blocking_portal
 
 from contracts.answer import Answer, Reason
-from gateway.pipelines.port import PAPER_PIPELINES, Tunable
+from gateway.pipelines.port import PAPER_PIPELINES, thresholds_of, with_thresholds
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.thresholds import PACKAGED, Risk, Thresholds, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
@@ -200,11 +200,10 @@ async def test_every_pipeline_with_thresholds_takes_others(
     papers = PAPER_PIPELINES if reasoning is Reasoning.VLM else frozenset[str]()
     assert set(pipelines) == {"loreglass", *papers}
     for name, pipeline in pipelines.items():
-        assert isinstance(pipeline, Tunable) is hasattr(pipeline, "thresholds"), name
-        if isinstance(pipeline, Tunable):
-            changed = pipeline.using(others)
-            assert isinstance(changed, Tunable)
-            assert (changed.name, changed.thresholds, pipeline.thresholds) == (name, others, thresholds)
+        if thresholds_of(pipeline) is not None:
+            changed = with_thresholds(pipeline, others)
+            assert (changed.name, thresholds_of(changed)) == (name, others)
+            assert thresholds_of(pipeline) == thresholds
 
 
 # The value itself

@@ -16,7 +16,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Query, Quote, Reply
 from gateway.steps.conclusion import Outcome, refusal
-from gateway.steps.routing.features import FEATURES
+from gateway.steps.routing import FEATURES
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, pages, text_hit

@@ -15,8 +15,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.routes.intake import photo_of
 from gateway.serving.admission import Admission, AdmissionLimits
-from gateway.serving.question import ANYBODY
-from gateway.serving.tenants import PUBLIC, Caller
+from gateway.serving.tenants import ANYBODY, PUBLIC, Caller
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
 from services.ocr.settings import OcrSettings

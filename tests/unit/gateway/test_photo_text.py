@@ -14,7 +14,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
 from contracts.operations import Info
-from gateway.clients.photo_text import photo_text
+from gateway.clients.conversion import photo_text
 from gateway.clients.services import Services
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings

@@ -217,17 +217,17 @@ async def test_work_that_goes_on_without_its_caller_counts_until_it_has_ended(
 
 
 def test_a_tenants_own_quota_replaces_what_it_names(keys: Path) -> None:
-    read = Keys.load(keys, quota=Quota(sessions=7))
+    read = Keys(keys, quota=Quota(sessions=7))
     assert read.quota("acme") == Quota(requests_per_minute=3, in_flight=2, sessions=7)
     assert read.quota("bolt") == Quota(sessions=7)
-    assert Keys.load(None, quota=Quota(sessions=7)).quota("public") == Quota()  # nobody to protect
+    assert Keys(None, quota=Quota(sessions=7)).quota("public") == Quota()  # nobody to protect
 
 
 @pytest.mark.parametrize("line", ["in_flight = 0", 'in_flight = "2"', "requests = 3"])
 def test_invalid_quota_is_refused(keys: Path, line: str) -> None:
     keys.write_text(f'[[tenant]]\nname = "acme"\n{line}\n')
     with pytest.raises(WrongSettings, match="tenant"):
-        Keys.load(keys)
+        Keys(keys)
 
 
 async def test_readiness_says_that_redis_is_away(services: FakeServices) -> None:

@@ -18,8 +18,7 @@ from contracts.domain_router import Domain
 from gateway.pipelines.qa_dragon.tool_router import EVERY_TOOL, choose_tools, names_itself, within_rules
 from gateway.planning.run import Run
 from gateway.state import Draft, Query, Tool
-from gateway.steps.routing import SearchRouter
-from gateway.steps.routing.features import FEATURES, router_features
+from gateway.steps.routing import FEATURES, SearchRouter, router_features
 from gateway.thresholds import load_thresholds
 from language.hedges import hedged
 from tests.unit.gateway.pipelines import PHOTO

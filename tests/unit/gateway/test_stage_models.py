@@ -13,7 +13,7 @@ from bench.node import RunningServer, Script, ServerTraits, fails, says, vlm_ser
 from chassis.http.serving import from_environment
 from chassis.startup import WrongSettings
 from contracts.answer import Reason
-from gateway.llm.prompts import short_name
+from gateway.llm.prompt import short_name
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import PACKAGED, VlmSpeed, Work, load_latencies
 from gateway.planning.stages import PROMPTS, Stage

@@ -8,11 +8,10 @@ from chassis.resilience.deadlines import Deadline
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
 from gateway.planning.live_plan import FixedPlan, LivePlan
-from gateway.planning.plan import FULL
+from gateway.planning.plan import FULL, StageGraph
 from gateway.planning.planner import Planner
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
-from gateway.planning.stage_graph import StageGraph
 from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
 from gateway.steps.evidence import SearchRequest, rank_chunks
 from tests.unit.gateway.fakes import FakeServices

@@ -46,13 +46,13 @@ def authorization(key: ApiKey) -> str:
     "header", [None, "Bearer sk-anything", pytest.param(authorization(KEY), id="a known key")]
 )
 def test_without_a_keys_file_everybody_is_the_public(header: str | None) -> None:
-    assert Keys.load(None).caller(header, None) == Caller(PUBLIC, INTERACTIVE)
-    assert Keys.load(None).caller(header, "background") == Caller(PUBLIC, BACKGROUND)
+    assert Keys(None).caller(header, None) == Caller(PUBLIC, INTERACTIVE)
+    assert Keys(None).caller(header, "background") == Caller(PUBLIC, BACKGROUND)
 
 
 @pytest.mark.parametrize("scheme", ["Bearer ", "bearer ", "BEARER   "])
 def test_key_identifies_the_tenant(file: Path, scheme: str) -> None:
-    assert Keys.load(file).caller(scheme + KEY.text, None) == Caller("acme", STANDARD)
+    assert Keys(file).caller(scheme + KEY.text, None) == Caller("acme", STANDARD)
 
 
 @pytest.mark.parametrize(
@@ -67,14 +67,14 @@ def test_key_identifies_the_tenant(file: Path, scheme: str) -> None:
 def test_a_lower_priority_may_be_asked_for_and_a_higher_one_is_lowered(
     file: Path, wanted: str, priority: Priority
 ) -> None:
-    assert Keys.load(file).caller(authorization(KEY), wanted).priority is priority
+    assert Keys(file).caller(authorization(KEY), wanted).priority is priority
 
 
 @pytest.mark.parametrize("wanted", ["", "urgent", "interactive, background", "INTERACTIVE\x00"])
 @pytest.mark.parametrize("with_file", [True, False])
 def test_unknown_priority_is_an_invalid_request(file: Path, wanted: str, with_file: bool) -> None:
     with pytest.raises(InvalidRequest, match="interactive, standard, background"):
-        Keys.load(file if with_file else None).caller(authorization(KEY), wanted)
+        Keys(file if with_file else None).caller(authorization(KEY), wanted)
 
 
 def _one_char_off(text: str) -> str:
@@ -102,7 +102,7 @@ WRONG_KEYS: dict[str, str | None] = {
 
 @pytest.mark.parametrize("header", WRONG_KEYS.values(), ids=WRONG_KEYS)
 def test_a_missing_or_wrong_key_is_refused_and_never_shown(file: Path, header: str | None) -> None:
-    keys = Keys.load(file)
+    keys = Keys(file)
     with capture_logs() as logs, pytest.raises(Unauthorized) as raised:
         keys.caller(header, None)
     assert logs == []
@@ -112,7 +112,7 @@ def test_a_missing_or_wrong_key_is_refused_and_never_shown(file: Path, header: s
 
 def test_a_revoked_key_is_refused_once_the_file_is_looked_at_again(file: Path) -> None:
     clock = Clock()
-    keys = Keys.load(file, clock)
+    keys = Keys(file, clock)
     rewrite(file, "")
     clock.now += 0.5
     assert keys.caller(authorization(KEY), None).tenant == "acme"
@@ -128,7 +128,7 @@ def test_a_file_spoilt_while_running_leaves_the_keys_as_they_were_and_says_so(
     file: Path, spoil: Callable[[Path], None]
 ) -> None:
     clock, good = Clock(), file.read_text()
-    keys = Keys.load(file, clock)
+    keys = Keys(file, clock)
     assert keys.fault is None
     spoil(file)
     clock.now += 2
@@ -167,7 +167,7 @@ def test_an_unusable_file_is_one_clear_sentence_without_digests(tmp_path: Path, 
     if text is not None:
         path.write_text(text)
     with pytest.raises(WrongSettings) as raised:
-        Keys.load(path)
+        Keys(path)
     message = str(raised.value)
     assert message.startswith(f"The keys file {path} ")
     assert message.endswith(".")
@@ -183,11 +183,11 @@ def test_a_key_can_be_made_for_every_priority_there_is() -> None:
 def test_only_a_key_that_is_marked_so_is_an_operator_s(tmp_path: Path) -> None:
     marked, file = ApiKey.new(), tmp_path / "keys.toml"
     file.write_text(f"{entry(KEY, 'acme', 'standard')}\n{entry(marked, 'acme', 'standard', operator=True)}")
-    keys = Keys.load(file)
+    keys = Keys(file)
     assert [keys.caller(authorization(key), "background").operator for key in (KEY, marked)] == [False, True]
     file.write_text(entry(marked, "acme", "standard") + '\noperator = "yes"')
     with pytest.raises(WrongSettings, match="operator"):
-        Keys.load(file)
+        Keys(file)
 
 
 ANNA, BERT = ApiKey.new(), ApiKey.new()

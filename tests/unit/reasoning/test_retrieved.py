@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
-from gateway.pipelines.baselines.retrieved import Retrieved
-from gateway.reasoning.lite.photo import orders_answer
+from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.reasoning.lite.reading import orders_answer
 from gateway.reasoning.pieces import HEADING_CHARS, excerpt, shortened
 from gateway.state import Entity, Evidence
 

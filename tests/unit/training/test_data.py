@@ -12,10 +12,10 @@ from bench.node import LLAMA_ON_VLLM_0_10_2, ServerTraits
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.verdicts import Case, Judgement
 from evaluation.runs.store import RunError
-from gateway.llm.lines import in_lines
+from gateway.llm.reply_forms import in_lines
 from tests.unit.training.asked_runs import Question, asked_run, jpeg
 from training.data.building import Built, Plan, build
-from training.data.referee import MEMORY, Asked, NoJudgement, Referee, RememberingReferee, RuleReferee
+from training.data.referee import MEMORY, Asked, NoJudgement, Referee
 from training.samples import (
     INDEX,
     REJECTED,
@@ -36,25 +36,24 @@ WITHOUT_FORMS = ServerTraits(json_schema=False, json_object=False)
 ALL = (Task.QUERY, Task.RERANK, Task.ANSWER, Task.FILTER, Task.QUESTION, Task.DOMAIN, Task.PASSAGES)
 
 
-class ScriptedReferee(RuleReferee):
+class ScriptedReferee(Referee):
     """A judge that words labels anew, and may be silent; it counts what it is asked."""
 
-    name = "scripted"
-
-    def __init__(self, words: tuple[str, ...] = (), *, silent_after: int = 10**9) -> None:
+    def __init__(self, folder: Path, words: tuple[str, ...] = (), *, silent_after: int = 10**9) -> None:
+        super().__init__(RuleJudge(), folder)
         self.asked: list[str] = []
         self._words = words
         self._left = silent_after
 
-    async def verdict(self, case: Case) -> Judgement:
+    async def _judged(self, case: Case) -> Judgement:
         self._count(f"{case.question} {case.answer}")
-        return await super().verdict(case)
+        return await super()._judged(case)
 
-    async def helps(self, asked: Asked, piece: str) -> bool:
+    async def _marked(self, asked: Asked, piece: str) -> bool:
         self._count(f"{asked.question} {piece}")
-        return await super().helps(asked, piece)
+        return await super()._marked(asked, piece)
 
-    async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
+    async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
         self._count(gold)
         return list(self._words[:count])
 
@@ -68,7 +67,7 @@ class ScriptedReferee(RuleReferee):
 async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: Any) -> Built:
     """The data set of those runs."""
     await anyio.Path(out).mkdir(exist_ok=True)
-    with RememberingReferee(referee or RuleReferee(), out) as remembering:
+    with referee or Referee(RuleJudge(), out) as remembering:
         return await build(
             Plan(tuple(map(str, runs)), out, **{"tasks": ALL, **plan}), remembering, RuleJudge()
         )
@@ -106,7 +105,7 @@ async def test_answer_to_unanswerable_becomes_refusal(tmp_path: Path) -> None:
 
 async def test_rewordings_are_kept_if_right(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG])
-    referee = ScriptedReferee(("1931.", "In 1931 it was built.", "It was built in 1999."))
+    referee = ScriptedReferee(tmp_path / "data", ("1931.", "In 1931 it was built.", "It was built in 1999."))
     await built(tmp_path / "data", tmp_path / "run", referee=referee, augmented=10)
     found = conversations(tmp_path / "data", Task.ANSWER)
     assert Counter(each.source for each in found) == {Label.OWN: 1, Label.AUGMENTED: 2, Label.REFUSAL: 1}
@@ -185,10 +184,10 @@ async def test_samples_of_a_photo_share_a_part(tmp_path: Path) -> None:
 
 async def test_rebuilding_gives_the_same_bytes(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
-    first = ScriptedReferee(("1931.",))
+    first = ScriptedReferee(tmp_path / "data", ("1931.",))
     await built(tmp_path / "data", tmp_path / "run", referee=first, augmented=1)
     before = files(tmp_path / "data")
-    again = ScriptedReferee(("1931.",))
+    again = ScriptedReferee(tmp_path / "data", ("1931.",))
     await built(tmp_path / "data", tmp_path / "run", referee=again, augmented=1)
     assert files(tmp_path / "data") == before
     assert first.asked
@@ -197,13 +196,15 @@ async def test_rebuilding_gives_the_same_bytes(tmp_path: Path) -> None:
 
 async def test_failing_judge_leaves_samples_for_later(tmp_path: Path) -> None:
     await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED])
-    half = await built(tmp_path / "data", tmp_path / "run", referee=ScriptedReferee(silent_after=2))
+    half = await built(
+        tmp_path / "data", tmp_path / "run", referee=ScriptedReferee(tmp_path / "data", silent_after=2)
+    )
     assert half.unjudged > 0
     kept = (tmp_path / "data" / MEMORY).read_text().splitlines()
     (tmp_path / "data" / MEMORY).write_text("\n".join([*kept, '{"key": "half a li']))
-    rest = ScriptedReferee()
+    rest = ScriptedReferee(tmp_path / "data")
     whole = await built(tmp_path / "data", tmp_path / "run", referee=rest)
-    straight = await built(tmp_path / "other", tmp_path / "run", referee=ScriptedReferee())
+    straight = await built(tmp_path / "other", tmp_path / "run", referee=ScriptedReferee(tmp_path / "other"))
     assert whole.unjudged == 0
     assert len(set(rest.asked)) == len(rest.asked)
     different = {

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS
+from gateway.pipelines.wiki_prf.tool_plan import CONTENT_CHARS, MOST_CALLS
 from training.cli import app
 from training.commands.planning import memory
 from training.config import PRESETS, Settings, load_config, preset_names

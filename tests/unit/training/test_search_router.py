@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from chassis.fitting import held_out
-from gateway.steps.routing import SearchRouter
-from gateway.steps.routing.artefact import RouterArtefact
+from gateway.steps.routing import RouterArtefact, SearchRouter
 from training.config import WrongConfig, dump_config
 from training.heads.calibration import aurc, calibration_error, reliability, risks
 from training.heads.search_router import ARTEFACT, artefact_of, problem_of, read_drafts, train_search_router

@@ -5,25 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from evaluation.calibration.replay import Cutoffs, Floats, Signals
+from tests.unit.evaluation import generated_runs
 
-USUAL = Cutoffs(
-    direct_confidence=0.6,
-    direct_from=0.5,
-    answer_confidence=0.4,
-    supported=0.35,
-    judged=0.5,
-    token_min=0.6,
-    token_mean=0.9,
-)
-OPEN = Cutoffs(
-    direct_confidence=0.6,
-    direct_from=1.0,
-    answer_confidence=0.0,
-    supported=0.0,
-    judged=0.0,
-    token_min=0.0,
-    token_mean=0.0,
-)
+USUAL = Cutoffs.among(generated_runs.THRESHOLDS)
+OPEN = USUAL.with_values(generated_runs.OPEN)
 
 
 def bend(score: float, threshold: float) -> float:

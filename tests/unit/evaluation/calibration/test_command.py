@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -13,7 +14,7 @@ from evaluation.calibration.promise import Given, kept
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
-from tests.unit.evaluation.calibration.generated_runs import THRESHOLDS, write_run
+from tests.unit.evaluation.generated_runs import OPEN, THRESHOLDS, questions, write_run
 
 app = typer.Typer()
 app.command()(calibrate)
@@ -24,9 +25,15 @@ def asked(*arguments: object) -> Result:
     return CliRunner().invoke(app, [*options, "--base", str(PACKAGED)], env={"COLUMNS": "200"})
 
 
+def made(folder: Path, seed: int, count: int = 80, **changes: Any) -> Path:
+    """A run of single questions in which nothing was refused."""
+    header = {"pipeline": "loreglass", "dataset": f"made/\x1b[31m{seed}", "fingerprint": f"print-{seed}-"}
+    return write_run(folder, questions(count, seed), **{"overrides": OPEN, **header, **changes})
+
+
 @pytest.fixture(scope="module")
 def dev(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_run(tmp_path_factory.mktemp("runs") / "dev", seed=1)
+    return made(tmp_path_factory.mktemp("runs") / "dev", seed=1)
 
 
 def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> None:
@@ -49,7 +56,7 @@ def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> N
 
 def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
-    test = write_run(tmp_path / "test", seed=2, sessions=50)
+    test = made(tmp_path / "test", seed=2, count=50)
     result = asked(dev, "--out", out, "--check", test)
     assert result.exit_code == 0, result.output
     check = json.loads(promise_file(out).read_text("utf-8"))["check"]
@@ -58,7 +65,7 @@ def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_pa
 
 
 def test_a_ceiling_with_a_confidence_is_promised_and_named(tmp_path: Path) -> None:
-    dev, out = write_run(tmp_path / "dev", seed=3, sessions=110), tmp_path / "thresholds.toml"
+    dev, out = made(tmp_path / "dev", seed=3, count=110), tmp_path / "thresholds.toml"
     result = asked(dev, "--out", out, "--ceiling", 0.1, "--confidence", 0.9)
     assert result.exit_code == 0, result.output
     promise = json.loads(promise_file(out).read_text("utf-8"))
@@ -94,14 +101,14 @@ def test_invalid_options_are_refused(dev: Path, tmp_path: Path, options: list[st
 
 def test_unsuitable_runs_are_refused(dev: Path, tmp_path: Path) -> None:
     out = tmp_path / "thresholds.toml"
-    silent = write_run(tmp_path / "silent", seed=4, sessions=6, explained=False)
+    silent = made(tmp_path / "silent", seed=4, count=6, explained=False)
     assert "without an explanation" in asked(silent, "--out", out).output
-    other = write_run(tmp_path / "other", seed=5, sessions=6, pipeline="qa-dragon")
+    other = made(tmp_path / "other", seed=5, count=6, pipeline="qa-dragon")
     assert "loreglass and qa-dragon" in asked(dev, other, "--out", out).output
-    again = write_run(tmp_path / "again", seed=1, sessions=6)
+    again = made(tmp_path / "again", seed=1, count=6)
     assert "The same question" in asked(dev, again, "--out", out).output
     assert "were chosen on" in asked(dev, "--out", out, "--check", again).output
-    elsewhere = write_run(tmp_path / "elsewhere", seed=6, sessions=6, overrides={"tau_fine": 0.4})
+    elsewhere = made(tmp_path / "elsewhere", seed=6, count=6, overrides={"tau_fine": 0.4})
     assert "tau_fine=0.5" in asked(dev, "--out", out, "--check", elsewhere).output
     assert not out.exists()
 

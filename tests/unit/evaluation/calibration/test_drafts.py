@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
-from evaluation.calibration.proposals import Drafts, Judging, drafts_of, judged
+from evaluation.calibration.proposals import Judging, judged
 from evaluation.calibration.replay import CalibrationError
 from evaluation.data.opening import open_dataset
 from evaluation.judging.rule_judge import RuleJudge
@@ -30,6 +30,7 @@ from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft
 from training.cli import app
+from training.data.drafts import Drafts, drafts_of
 from training.heads.search_router import artefact_of, read_drafts
 
 pytestmark = pytest.mark.anyio
@@ -80,7 +81,7 @@ async def run_of(folder: Path, questions: list[Turn], router: Path | None = None
 
 
 async def exported(run: Run, judge: Counting | RuleJudge | None = None) -> Drafts:
-    return await drafts_of(run, Judging(judge or RuleJudge()))
+    return await drafts_of(run, Judging(judge or RuleJudge()), 0, 0.2)
 
 
 def told(record: TurnRecord) -> Explanation:
@@ -116,9 +117,9 @@ async def test_trained_router_withholds_wrong_drafts(tmp_path: Path) -> None:
 
 async def test_row_has_features_and_verdict(tmp_path: Path) -> None:
     run = await run_of(tmp_path, numbered(UNSURE_FROM + 1))
-    first, last = (await exported(run)).rows[0], (await exported(run)).rows[-1]
-    assert (told(first.record).draft, first.right) == ("Mira Holm", True)
-    assert (told(last.record).draft, last.right) == ("Ada Berg", False)
+    first, *_, last = (await exported(run)).samples
+    assert (told(run.records[0]).draft, first.right) == ("Mira Holm", True)
+    assert (told(run.records[-1]).draft, last.right) == ("Ada Berg", False)
     assert first.features == {
         "self_contained": 1,
         "confidence": 0.95,
@@ -127,14 +128,14 @@ async def test_row_has_features_and_verdict(tmp_path: Path) -> None:
         "named": 1,
         "speculates": 0,
     }
-    assert (first.judge, first.record.interaction_id) == ("rules", "questions-0.0")
+    assert (first.judge, first.origin.interaction_id) == ("rules", "questions-0.0")
     assert first.system.startswith("loreglass ")
 
 
 async def test_draft_is_judged_once_apart_from_the_answer(tmp_path: Path) -> None:
     run = with_answer(await run_of(tmp_path, numbered(3)), 0, answer="I don't know.", abstained=True)
     judge = Counting()
-    rows = (await exported(run, judge)).rows
+    rows = (await exported(run, judge)).samples
     assert [row.right for row in rows] == [True] * 3
     asked = judge.asked
     await exported(run, judge)
@@ -148,8 +149,8 @@ async def test_draft_is_judged_once_apart_from_the_answer(tmp_path: Path) -> Non
 async def test_fallback_and_unjudged_drafts_are_skipped(tmp_path: Path) -> None:
     run = with_answer(await run_of(tmp_path, numbered(4)), 1, degraded=["draft"])
     drafts = await exported(run, Counting(frozenset({"questions-2.0"})))
-    assert [row.record.interaction_id for row in drafts.rows] == ["questions-0.0", "questions-3.0"]
-    assert (drafts.fallback, drafts.unjudged) == (1, 1)
+    assert [each.origin.interaction_id for each in drafts.samples] == ["questions-0.0", "questions-3.0"]
+    assert (drafts.unused.total(), drafts.unjudged) == (1, 1)
 
 
 async def test_a_run_without_drafts_is_refused_in_words(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import TurnRecord
 from loreglass_client.models import Explanation
 from tests.unit.evaluation.calibration.generated_answers import ask, drawn, thresholds_of
-from tests.unit.evaluation.calibration.generated_runs import OPEN, THRESHOLDS
+from tests.unit.evaluation.generated_runs import OPEN, THRESHOLDS
 from tests.unit.evaluation.records import answered, turn_of
 
 pytestmark = pytest.mark.anyio

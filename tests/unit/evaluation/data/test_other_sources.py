@@ -1,6 +1,6 @@
 """Datasets from user folders, world folders and the Hugging Face hub."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from huggingface_hub import errors
 
 from evaluation.data.model import AnswerType, Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
-from evaluation.data.world import load_world, sample, truth_of
+from evaluation.data.world import load_world, sample
 from tests.unit.chassis.picture_hosts import picture
 from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, write_jsonl, write_parquet
 from tests.unit.evaluation.runs.small_world import numbered, write_world
@@ -96,21 +96,9 @@ def test_incomplete_conversation_is_rejected(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_the_world_is_known_by_its_truth(tmp_path: Path) -> None:
-    labels = {
-        "domain": "book",
-        "query_category": "reasoning",
-        "dynamism": "static",
-        "image_quality": "normal",
-    }
-    held = columns(row("s", {"interaction_id": "s.0", "query": "who wrote this?", **labels}))
-    (tmp_path / "a.jpg").write_bytes(picture())
-    write_jsonl(tmp_path / "questions.jsonl", [{**held, "image": "a.jpg"}])
-    write_jsonl(tmp_path / "conversations.jsonl", [])
-    write_jsonl(
-        tmp_path / "truth.jsonl", [{"interaction_id": "s.0", "answer_type": "name", "needs": "photo"}]
-    )
+    world(tmp_path)
     dataset = open_dataset(str(tmp_path))
-    assert dataset.conversations[0].turns[0].needs == "photo"
+    assert dataset.conversations[0].turns[0].truth is not None
     assert open_dataset(str(tmp_path.parent), split=tmp_path.name) == dataset
     with pytest.raises(DatasetError, match="no multi-turn"):
         open_dataset(str(tmp_path), part=Part.MULTI)
@@ -193,41 +181,34 @@ def test_both_parts_are_read_with_their_truth(tmp_path: Path) -> None:
     held = load_world(world(tmp_path, 2, [3]))
     assert [each.part for each in (*held.single, *held.multi)] == [Part.SINGLE, Part.SINGLE, Part.MULTI]
     assert len(held.multi[0].turns) == 3
-    assert truth_of(held.single[0].turns[0]).answer_type is AnswerType.NAME
+    assert [turn.truth and turn.truth.answer_type for turn in held.multi[0].turns] == [AnswerType.NAME] * 3
 
 
-def test_a_question_without_truth_is_refused_by_name(tmp_path: Path) -> None:
-    (world(tmp_path) / "truth.jsonl").write_text("")
-    with pytest.raises(DatasetError, match=r"truth\.jsonl has nothing on interaction questions-0\.0"):
-        load_world(tmp_path)
-
-
-def test_a_line_that_does_not_fit_is_named(tmp_path: Path) -> None:
-    path = world(tmp_path, 2) / "questions.jsonl"
-    first, second = path.read_text().splitlines()
-    path.write_text(first + "\n" + second.replace('"static"', ""))
-    with pytest.raises(DatasetError, match=r"questions\.jsonl, line 2"):
-        load_world(tmp_path)
-
-
-@pytest.mark.parametrize("line", [b"\xff", b"[" * 100_000, b'{"n": ' + b"9" * 5_000 + b"}"])
-def test_a_line_that_nothing_can_read_is_refused_in_a_sentence(tmp_path: Path, line: bytes) -> None:
-    (world(tmp_path) / "truth.jsonl").write_bytes(line)
-    with pytest.raises(DatasetError, match=r"truth\.jsonl"):
-        load_world(tmp_path)
-
-
-@pytest.mark.parametrize("missing", ["truth.jsonl", "questions.jsonl", "conversations.jsonl", "photo.jpg"])
-def test_a_file_that_is_not_there_is_named(tmp_path: Path, missing: str) -> None:
-    (world(tmp_path) / missing).unlink()
-    with pytest.raises(DatasetError, match=missing):
-        load_world(tmp_path)
-
-
-def test_a_session_that_comes_twice_is_named(tmp_path: Path) -> None:
-    path = world(tmp_path) / "questions.jsonl"
-    path.write_text(path.read_text() * 2)
-    with pytest.raises(DatasetError, match="questions-0 comes 2 times"):
+@pytest.mark.parametrize(
+    ("file", "change", "named"),
+    [
+        ("truth.jsonl", lambda _: b"", r"truth\.jsonl has nothing on interaction questions-0\.0"),
+        ("questions.jsonl", lambda lines: lines.replace(b'"static"', b""), r"questions\.jsonl, line 1"),
+        ("questions.jsonl", lambda lines: 2 * lines, "questions-0 comes 2 times"),
+        *[
+            ("truth.jsonl", lambda _, line=line: line, r"truth\.jsonl")
+            for line in (b"\xff", b"[" * 100_000, b'{"n": ' + b"9" * 5_000 + b"}")
+        ],
+        *[
+            (name, None, name)
+            for name in ("truth.jsonl", "questions.jsonl", "conversations.jsonl", "photo.jpg")
+        ],
+    ],
+)
+def test_a_folder_that_is_not_whole_is_refused_in_a_sentence(
+    tmp_path: Path, file: str, change: Callable[[bytes], bytes] | None, named: str
+) -> None:
+    path = world(tmp_path) / file
+    content = path.read_bytes()
+    path.unlink()
+    if change:
+        path.write_bytes(change(content))
+    with pytest.raises(DatasetError, match=named):
         load_world(tmp_path)
 
 

@@ -200,8 +200,8 @@ async def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
 def test_reason_is_shortened_and_cleaned() -> None:
     marked = prompt.read(json.dumps({"reason": "\x1b[31m" + "a\n" * 5000, "accuracy": False}))
     assert marked is not None
-    assert len(marked.reason) <= 400
-    assert marked.reason.isprintable()
+    assert len(marked.why) <= 400
+    assert marked.why.isprintable()
 
 
 @pytest.mark.parametrize(("url", "model"), [("", "m"), ("http://127.0.0.1:9/v1", "")])

@@ -10,7 +10,6 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.scoring.scored import Scored
 from loreglass_client.models import (
-    Answer,
     Citation,
     CitationKind,
     EvidenceSeen,
@@ -21,9 +20,8 @@ from loreglass_client.models import (
     StageTrace,
     Trace,
 )
+from tests.unit.evaluation.records import answered, turn_of
 
-DATASET, FINGERPRINT = "made-up/validation", "f1"
-THRESHOLDS = {"answer_confidence": 0.4, "supported": 0.35, "token_min": 0.6, "token_mean": 0.9}
 _DOMAINS = ("book", "food", "plants and gardening", "shopping", "vehicle", "local")
 _CATEGORIES = ("simple-recognition", "simple-knowledge", "multi-hop", "comparison", "reasoning")
 _QUALITIES = ("normal", "low light", "blurred", "occluded")
@@ -59,51 +57,54 @@ def questions(sessions: int, seed: int = 0, photo: str = "missing.jpg") -> list[
         multi = number % 3 == 2
         domain = chance.choice(_DOMAINS)
         for turn in range(chance.randint(2, 5) if multi else 1):
-            unanswerable = chance.random() < 0.1
-            gold = f"The maker of thing {number} is Maker {turn} & Sons."
+            unanswerable, name = chance.random() < 0.1, f"q{number:05d}-{turn}"
+            labels = {
+                "query_category": chance.choice(_CATEGORIES),
+                "dynamism": chance.choice(("static", "slow-changing")),
+                "image_quality": chance.choice(_QUALITIES),
+            }
+            truth = Truth(
+                interaction_id=name,
+                answer_type=AnswerType.UNANSWERABLE if unanswerable else AnswerType.NAME,
+                accepted=() if unanswerable else (f"Maker {turn} & Sons",),
+                needs=chance.choice(("photo", "web", "image_kb")),
+            )
             asked.append(
-                TurnRecord(
-                    interaction_id=f"q{number:05d}-{turn}",
+                turn_of(
+                    name,
+                    None,
                     session_id=f"s{number:05d}",
                     part=Part.MULTI if multi else Part.SINGLE,
                     turn=turn,
                     photo=photo,
                     question=f"Who makes thing {number}, as in turn {turn}?",
-                    gold="I don't know." if unanswerable else gold,
+                    gold="I don't know."
+                    if unanswerable
+                    else f"The maker of thing {number} is Maker {turn} & Sons.",
                     domain=domain,
-                    query_category=chance.choice(_CATEGORIES),
-                    dynamism=chance.choice(("static", "slow-changing")),
-                    image_quality=chance.choice(_QUALITIES),
-                    truth=Truth(
-                        interaction_id=f"q{number:05d}-{turn}",
-                        answer_type=AnswerType.UNANSWERABLE if unanswerable else AnswerType.NAME,
-                        accepted=() if unanswerable else (f"Maker {turn} & Sons",),
-                        needs=chance.choice(("photo", "web", "image_kb")),
-                    ),
+                    truth=truth,
+                    error=None,
+                    **labels,
                 )
             )
     return asked
 
 
-def run(skill: Skill, asked: Sequence[TurnRecord], seed: int = 0, explained: bool = True) -> Generated:
+def run(skill: Skill, asked: Sequence[TurnRecord], seed: int = 0) -> Generated:
     """The made-up system's answers to those questions, with verdicts."""
     chance = random.Random(f"{seed} {skill.name}")
     header = RunHeader(
         name=skill.name,
-        dataset=DATASET,
-        fingerprint=FINGERPRINT,
+        dataset="made-up/validation",
+        fingerprint="f1",
         pipeline=skill.name,
-        gateway="http://127.0.0.1:8080",
-        version="0.1.0",
-        started_at=1_763_800_000.0,
-        deadline_ms=10_000,
-        explained=explained,
+        explained=True,
         rejected={"missing_image": 3, "malformed_row": 1},
     )
-    return Generated(header, tuple(_answered(skill, record, chance, explained) for record in asked))
+    return Generated(header, tuple(_answered(skill, record, chance) for record in asked))
 
 
-def _answered(skill: Skill, record: TurnRecord, chance: random.Random, explained: bool) -> Scored:
+def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored:
     if chance.random() < 0.01:
         failed = record.model_copy(update={"error": "overloaded", "client_ms": 30.0})
         return Scored(failed, Judgement(Verdict.MISSING, "failed"))
@@ -112,52 +113,30 @@ def _answered(skill: Skill, record: TurnRecord, chance: random.Random, explained
     right = draw < skill.right and record.answerable
     verdict = Verdict.MISSING if refuses else Verdict.CORRECT if right else Verdict.INCORRECT
     said = record.gold if right else f"It is made by Maker {chance.randint(6, 99)}."
-    certain = min(1.0, max(0.0, chance.gauss(0.75 if right else 0.5, 0.18)))
-    if refuses:
-        certain *= 0.5
+    certain = min(1.0, max(0.0, chance.gauss(0.75 if right else 0.5, 0.18))) * (0.5 if refuses else 1.0)
     trace = _trace(skill, record, chance, refuses)
-    answer = Answer(
-        answer="I don't know. What I found is not clear enough to say." if refuses else said,
-        abstained=refuses,
-        reason=Reason.MODEL_UNSURE if refuses else Reason.ANSWERED,
+    kind = CitationKind.PHOTO if record.truth and record.truth.needs == "photo" else CitationKind.PAGE
+    cited = Citation(title="A page", url="https://page.example/a", snippet=said, score=0.8, kind=kind)
+    answer = answered(
+        None if refuses else said,
         confidence=0.0 if refuses else round(certain, 4),
-        route=trace.route or Route.RAG,
-        citations=[] if refuses else _citations(record, said),
+        route=trace.route,
+        citations=[] if refuses else [cited],
         timings_ms={**{each.stage: each.ms for each in trace.stages}, "total": trace.total_ms},
-        trace_id=trace.trace_id,
-        session_id="abc",
-        explanation=_explanation(record, said, certain) if explained else None,
+        explanation=_explanation(record, said, certain),
     )
     done = record.model_copy(update={"answer": answer, "trace": trace, "client_ms": trace.total_ms + 3.0})
     return Scored(done, Judgement(verdict, "made up"))
 
 
-def _citations(record: TurnRecord, said: str) -> list[Citation]:
-    kind = CitationKind.PHOTO if record.truth and record.truth.needs == "photo" else CitationKind.PAGE
-    return [Citation(title="A page", url="https://page.example/a", snippet=said, score=0.8, kind=kind)]
-
-
 def _explanation(record: TurnRecord, said: str, certain: float) -> Explanation:
+    text = f"Much is told of it. {said} {record.gold} There is more to it."
+    seen = EvidenceSeen(text=text, title="A page", url="", kind=CitationKind.PAGE, score=0.81)
     return Explanation(
-        draft="Perhaps a maker.",
         proposed=said,
-        signals={
-            "answer_confidence": round(certain, 4),
-            "support": 0.7,
-            "token_min": 0.5,
-            "evidence_top": 0.9,
-        },
-        evidence=[
-            EvidenceSeen(
-                text=f"Much is told of it. {said} {record.gold} There is more to it.",
-                title="A page",
-                url="https://page.example/a",
-                kind=CitationKind.PAGE,
-                score=0.81,
-            )
-        ],
+        signals={"answer_confidence": round(certain, 4), "support": 0.7, "token_min": 0.5},
+        evidence=[seen],
         notes=[Note(stage="text_search", text=f"queries: maker of thing {record.interaction_id}")],
-        thresholds=THRESHOLDS,
     )
 
 
@@ -182,9 +161,8 @@ def _trace(skill: Skill, record: TurnRecord, chance: random.Random, refused: boo
 
 
 def written(generated: Generated, folder: Path) -> Path:
-    """The run as files of a folder, verdicts by rules among them."""
-    verdicts = folder / "verdicts"
-    verdicts.mkdir(parents=True)
+    """The run as files of a folder."""
+    folder.mkdir(parents=True)
     (folder / "run.json").write_text(generated.header.model_dump_json(), encoding="utf-8")
     lines = (each.record.model_dump_json() for each in generated.scored)
     (folder / "turns.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")

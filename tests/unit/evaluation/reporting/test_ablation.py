@@ -14,7 +14,7 @@ from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.reporting.ablation import Row, Section, paper_tables, systems_for
 from evaluation.runs.running import System
-from gateway.pipelines.baselines import direct_rag
+from gateway.pipelines.baselines import pipeline as baselines
 from gateway.pipelines.loreglass import pipeline as loreglass
 from gateway.pipelines.qa_dragon import pipeline as qa_dragon
 from gateway.pipelines.three_step import pipeline as three_step
@@ -115,7 +115,7 @@ MODULES = {
     "qa-dragon": qa_dragon.MODULES,
     "three-step": three_step.MODULES,
     "wiki-prf": wiki_prf.MODULES,
-    "direct-rag": direct_rag.MODULES,
+    "direct-rag": baselines.MODULES,
     **dict.fromkeys(
         ("llm-only", "cot", "crag-mm-task-1", "crag-mm-task-2", "crag-mm-task-3"), frozenset[str]()
     ),

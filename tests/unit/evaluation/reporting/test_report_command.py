@@ -10,11 +10,10 @@ from PIL import Image
 from typer.testing import CliRunner
 
 from evaluation.commands import report as command
-from evaluation.judging.model_judge import version_of
-from evaluation.judging.verdicts import Judgement, Verdict, VerdictCache, key_of, verdict_file
+from evaluation.judging.verdicts import Verdict
 from evaluation.reporting.formatting import NoPhoto, small_photo
-from evaluation.scoring.scored import case_of
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
+from tests.unit.evaluation.scoring.predictions import keep_verdict
 
 app = typer.Typer(add_completion=False)
 app.command()(command.report)
@@ -38,10 +37,8 @@ def numbers(out: Path) -> dict[str, object]:
 
 
 def judged(folder: Path, generated: Generated, judge: str, most: int | None = None) -> None:
-    with VerdictCache(verdict_file(folder, judge)) as cache:
-        for each in generated.scored[:most]:
-            case = case_of(each.record)
-            cache.put(key_of(case, judge, version_of(judge)), case, Judgement(Verdict.ACCEPTABLE, "so-so"))
+    for each in generated.scored[:most]:
+        keep_verdict(folder, judge, each.record, Verdict.ACCEPTABLE)
 
 
 def test_baseline_by_folder_or_name(two: list[Path], tmp_path: Path) -> None:

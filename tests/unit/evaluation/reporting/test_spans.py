@@ -14,9 +14,9 @@ from evaluation.judging.text import APPROXIMATE
 from evaluation.reporting.comparison import judged_run
 from evaluation.reporting.curves import STEPS, span_report
 from evaluation.scoring.protocols import Protocol
+from tests.unit.evaluation.generated_runs import GOLD, OTHER, Question, questions, write_run
 from tests.unit.evaluation.reporting.generated import Skill, run, written
 from tests.unit.evaluation.reporting.generated import questions as others
-from tests.unit.evaluation.runs.squad_runs import GOLD, OTHER, Question, questions, write_run
 
 ASKED = st.lists(
     st.builds(

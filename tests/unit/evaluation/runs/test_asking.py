@@ -9,7 +9,15 @@ from chassis.keys import ApiKey
 from clients.keys import entry
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
-from evaluation.runs.asking import NO_PHOTO, Asking, GatewayLost, GatewayRefuses, Patience, Questioner
+from evaluation.runs.asking import (
+    MOST_LOSSES,
+    MOST_OVERLOADS,
+    NO_PHOTO,
+    Asking,
+    GatewayLost,
+    GatewayRefuses,
+    Questioner,
+)
 from evaluation.runs.running import Made, Task, make_run, reached
 from evaluation.runs.store import RunStore, load_run
 from loreglass_client import LoreglassError
@@ -195,7 +203,7 @@ class Waits:
 
 def questioner(waits: Waits, **thresholds: float) -> Questioner:
     wanted = Experiment(explain=True, thresholds=thresholds)
-    return Questioner(wanted, Patience(overloads=3, losses=3), waits)
+    return Questioner(wanted, waits)
 
 
 async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
@@ -207,13 +215,13 @@ async def test_an_overloaded_gateway_is_asked_again_when_it_says() -> None:
 
 
 async def test_a_gateway_that_stays_overloaded_is_an_outcome_in_the_end() -> None:
-    reply = await questioner(Waits()).put(Sent([Overloaded()] * 9))
-    assert (reply.error, reply.asked_again) == ("overloaded", 3)
+    reply = await questioner(Waits()).put(Sent([Overloaded()] * (MOST_OVERLOADS + 1)))
+    assert (reply.error, reply.asked_again) == ("overloaded", MOST_OVERLOADS)
 
 
 async def test_a_gateway_that_stays_away_ends_the_run() -> None:
     with pytest.raises(GatewayLost, match="same command again"):
-        await questioner(Waits()).put(Sent([lost()] * 3))
+        await questioner(Waits()).put(Sent([lost()] * MOST_LOSSES))
 
 
 async def test_a_gateway_is_away_only_if_no_question_reaches_it() -> None:
@@ -224,12 +232,12 @@ async def test_a_gateway_is_away_only_if_no_question_reaches_it() -> None:
 
 async def test_question_that_always_breaks_the_connection_fails_while_others_succeed() -> None:
     asks = questioner(Waits())
-    failures = [lost(), lost(), lost()]
+    failures = [lost() for _ in range(MOST_LOSSES)]
 
     async def others_get_through(_: float) -> None:
         await asks.put(Sent([]))
 
-    asks = Questioner(EXPLAIN, Patience(losses=3), others_get_through)
+    asks = Questioner(EXPLAIN, others_get_through)
     reply = await asks.put(Sent(failures))
     assert reply.error == "unreachable"
 

@@ -1,12 +1,14 @@
 """Predictions of every shape, and the same as records of a run."""
 
 import random
+from pathlib import Path
 from typing import Any
 
 from evaluation.data.model import AnswerType, Part, Truth
-from evaluation.judging.verdicts import Judgement, Verdict
+from evaluation.judging.model_judge import version_of
+from evaluation.judging.verdicts import Judgement, Verdict, VerdictCache, key_of, verdict_file
 from evaluation.record import TurnRecord
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.scored import Scored, case_of
 from tests.unit.evaluation.records import answered, turn_of
 
 Prediction = dict[str, Any]
@@ -82,6 +84,32 @@ def prediction(
     return {
         "said": said, "judge": judge, "session": session, "turn": turn, "gold": gold, "several": several,
     }  # fmt: skip
+
+
+def conversation(*verdicts: Verdict, session: str = "s", client_ms: float = 100.0) -> list[Scored]:
+    """A conversation with these verdicts, as people gave them."""
+    return [
+        Scored(
+            turn_record("so", session=session, turn=turn, part=Part.MULTI, client_ms=client_ms),
+            Judgement(verdict, ""),
+            by_hand=True,
+        )
+        for turn, verdict in enumerate(verdicts)
+    ]
+
+
+def keep_verdict(
+    folder: Path,
+    judge: str,
+    record: TurnRecord,
+    verdict: Verdict = Verdict.CORRECT,
+    version: str | None = None,
+) -> None:
+    """Keep a judge's verdict with a run; its rules are today's, or of that version."""
+    case = case_of(record)
+    with VerdictCache(verdict_file(folder, judge)) as cache:
+        key = key_of(case, judge, version_of(judge) if version is None else version)
+        cache.put(key, case, Judgement(verdict, "made up"))
 
 
 def scored(prediction: Prediction) -> Scored:

@@ -9,27 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.scoring.intervals import bootstrap, holm, paired, sign_flip_p
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
-from tests.unit.evaluation.scoring.predictions import turn_record
+from tests.unit.evaluation.scoring.predictions import conversation, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026
 C, M, X = Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT
 
 
 def session(name: str, *verdicts: Verdict, ms: float = 100.0) -> list[Scored]:
-    return [
-        Scored(
-            turn_record("so", session=name, turn=turn, part=Part.MULTI, client_ms=ms),
-            Judgement(verdict, ""),
-            by_hand=True,
-        )
-        for turn, verdict in enumerate(verdicts)
-    ]
+    return conversation(*verdicts, session=name, client_ms=ms)
 
 
 def many(seed: int, sessions: int = 60) -> list[Scored]:

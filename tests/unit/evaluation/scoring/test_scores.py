@@ -5,29 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from evaluation.data.model import Part
-from evaluation.judging.model_judge import version_of
-from evaluation.judging.verdicts import HUMAN, Judgement, Verdict, VerdictCache, key_of, verdict_file
-from evaluation.record import TurnRecord
+from evaluation.judging.verdicts import HUMAN, Judgement, Verdict
 from evaluation.scoring.measures import overlap, scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import NotJudged, Scored, case_of, judged
-from tests.unit.evaluation.scoring.predictions import JUDGED, turn_record
+from evaluation.scoring.scored import NotJudged, Scored, judged
+from tests.unit.evaluation.scoring.predictions import JUDGED, conversation, keep_verdict, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026
 C, A, M, X = Verdict.CORRECT, Verdict.ACCEPTABLE, Verdict.MISSING, Verdict.INCORRECT
-
-
-def talk(*verdicts: Verdict, session: str = "s") -> list[Scored]:
-    """A conversation with these verdicts, as people gave them."""
-    return [
-        Scored(
-            turn_record("so", session=session, turn=turn, part=Part.MULTI),
-            Judgement(verdict, ""),
-            by_hand=True,
-        )
-        for turn, verdict in enumerate(verdicts)
-    ]
 
 
 def test_an_answer_cut_otherwise_is_scored_as_it_was_cut() -> None:
@@ -42,7 +27,7 @@ def test_what_a_person_says_stands() -> None:
 
 
 def test_an_acceptable_answer_is_half_a_point_and_no_failure() -> None:
-    scores = scores_of(talk(X, A, X, A), KDD)
+    scores = scores_of(conversation(X, A, X, A), KDD)
     rates = scores["acceptable"], scores["hallucination"], scores["truthfulness"], scores["early_stopped"]
     assert rates == (0.5, 0.5, -0.25, 0)
 
@@ -53,7 +38,7 @@ def test_no_answers_have_no_score() -> None:
 
 def test_parts_do_not_mix_where_they_share_a_session_id() -> None:
     single = Scored(turn_record("so"), Judgement(X, ""), by_hand=True)
-    assert scores_of([single, *talk(X, C)], KDD)["accuracy"] == pytest.approx(1 / 3)
+    assert scores_of([single, *conversation(X, C)], KDD)["accuracy"] == pytest.approx(1 / 3)
     assert math.isnan(scores_of([single], KDD)["early_stopped"])
 
 
@@ -85,37 +70,30 @@ class FirstWord:
         return answer.split(" ")[0]
 
 
-def keep(folder: Path, judge: str, record: TurnRecord, version: str | None = None) -> None:
-    case = case_of(record)
-    with VerdictCache(verdict_file(folder, judge)) as cache:
-        key = key_of(case, judge, version_of(judge) if version is None else version)
-        cache.put(key, case, Judgement(Verdict.CORRECT, ""))
-
-
 def test_a_verdict_holds_for_the_answer_it_was_given_on(tmp_path: Path) -> None:
-    keep(tmp_path, MODEL, turn_record("312 pages"))
+    keep_verdict(tmp_path, MODEL, turn_record("312 pages"))
     scored, unjudged = judged([turn_record("312 pages")], tmp_path, MODEL)
     assert (len(scored), unjudged) == (1, 0)
 
 
 def test_an_answer_that_was_asked_for_again_is_not_judged_yet(tmp_path: Path) -> None:
-    keep(tmp_path, MODEL, turn_record("312 pages"))
-    keep(tmp_path, MODEL, turn_record(None, session="t"))
+    keep_verdict(tmp_path, MODEL, turn_record("312 pages"))
+    keep_verdict(tmp_path, MODEL, turn_record(None, session="t"))
     now = [turn_record("312 pages"), turn_record("200 pages", session="t")]
     scored, unjudged = judged(now, tmp_path, MODEL)
     assert ([each.record.session_id for each in scored], unjudged) == (["s"], 1)
 
 
 def test_verdicts_by_other_rules_or_of_another_cut_do_not_count(tmp_path: Path) -> None:
-    keep(tmp_path, MODEL, turn_record("312 pages"), version="an older wording")
+    keep_verdict(tmp_path, MODEL, turn_record("312 pages"), version="an older wording")
     with pytest.raises(NotJudged, match="other answers"):
         judged([turn_record("312 pages")], tmp_path, MODEL)
-    keep(tmp_path, MODEL, turn_record("312 pages"))
+    keep_verdict(tmp_path, MODEL, turn_record("312 pages"))
     with pytest.raises(NotJudged):
         judged([turn_record("312 pages")], tmp_path, MODEL, FirstWord())
 
 
 def test_human_labels_hold_under_any_cut(tmp_path: Path) -> None:
-    keep(tmp_path, HUMAN, turn_record("312 pages"))
+    keep_verdict(tmp_path, HUMAN, turn_record("312 pages"))
     scored, unjudged = judged([turn_record("312 pages")], tmp_path, HUMAN, FirstWord())
     assert (len(scored), unjudged) == (1, 0)

@@ -157,6 +157,25 @@ def speakable(prediction: Prediction) -> bool:
     return is_refusal(said) == (not said) and says(said, golds) == holds(said, golds)
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold"),
+    [
+        ("red/green", "green"),
+        ("1894–1896", "1896"),
+        ("Marr's", "Marr"),
+        ("U.S.", "US"),
+        ("ten-year-old", "ten"),
+    ],
+)
+def test_what_punctuation_parts_or_joins_is_found_either_way(answer: str, gold: str) -> None:
+    assert says(f"It is {answer}.", [gold])
+
+
+@pytest.mark.parametrize("gold", ["the", "...", "a an"])
+def test_a_gold_without_words_is_in_no_answer(gold: str) -> None:
+    assert not says("the answer, an odd one ...", [gold])
+
+
 def test_gold_in_closest_passage_scores_nothing() -> None:
     def refused(snippet: str) -> Scored:
         one = scored({"said": "", "golds": ["May 1881"]})

@@ -14,7 +14,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
 from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
-from gateway.llm.options import VlmOptions
+from gateway.llm.prompt import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner

@@ -9,12 +9,12 @@ import pytest
 from bench.node import RunningServer, ServerTraits, says, vlm_server
 from chassis.http.calls import http_client
 from contracts.answer import CitationKind, Reason
+from gateway.llm.asking import question_text, system_text
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
-from gateway.llm.options import VlmOptions, Window
-from gateway.llm.question import question_text, system_text
+from gateway.llm.prompt import VlmOptions, Window
 from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieved import Retrieved
+from gateway.pipelines.baselines.retrieval import Retrieved
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, deadline, page
 

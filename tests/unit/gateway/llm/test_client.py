@@ -22,7 +22,7 @@ from chassis.resilience.deadlines import Deadline
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 from tests.unit.gateway.llm.stage import PHOTO, Bench, bench
 
 pytestmark = pytest.mark.anyio

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
-from gateway.llm.alignment import align
 from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, Abilities, ServerFeatures, without
-from gateway.llm.completion import Completion, Token
-from gateway.llm.schema_forms import SchemaForm, json_schema_of, read_object
+from gateway.llm.completion import Completion, Token, align
+from gateway.llm.reply_forms import SchemaForm, json_schema_of, read_object
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire, events, read_chunk, read_error
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)

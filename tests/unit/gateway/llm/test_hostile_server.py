@@ -14,9 +14,8 @@ from prometheus_client import CollectorRegistry
 from chassis.errors import DependencyUnavailable, Overloaded
 from chassis.http.calls import http_client
 from gateway.llm.asking import understand
-from gateway.llm.call import VlmEndpoint
+from gateway.llm.call import VlmEndpoint, VlmMetrics
 from gateway.llm.client import VlmClient
-from gateway.llm.metrics import VlmMetrics
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, deadline
 
 pytestmark = pytest.mark.anyio

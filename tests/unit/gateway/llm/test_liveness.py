@@ -9,8 +9,8 @@ from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error, 
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from gateway.llm.call import VlmEndpoint
+from gateway.llm.capabilities import Liveness
 from gateway.llm.client import VlmClient
-from gateway.llm.liveness import Liveness
 from gateway.llm.probe import check, keep_probing
 from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
 from tests.unit.gateway.llm.stage import PHOTO, bench, deadline

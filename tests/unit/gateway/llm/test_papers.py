@@ -11,7 +11,7 @@ from bench.node import fails, says
 from chassis.errors import DependencyUnavailable
 from contracts.answer import Reason
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.options import VlmOptions, Window
+from gateway.llm.prompt import VlmOptions, Window
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.state import Evidence, GenerationBudget

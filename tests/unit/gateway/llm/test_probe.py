@@ -18,7 +18,7 @@ from chassis.errors import DependencyUnavailable
 from gateway.llm import asking
 from gateway.llm.capabilities import Abilities, Photos, without
 from gateway.llm.probe import keep_probing, probe
-from gateway.llm.schema_forms import SchemaForm
+from gateway.llm.reply_forms import SchemaForm
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, bench, deadline
 from tests.unit.gateway.model_replies import UNKNOWN, replies
 

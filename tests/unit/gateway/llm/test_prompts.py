@@ -10,15 +10,20 @@ import pytest
 
 from contracts.domain_router import Domain
 from gateway.llm import asking, schemas
-from gateway.llm.asking import domain_text
+from gateway.llm.asking import domain_text, photo_parts, question_text, system_text, text_prompt
 from gateway.llm.capabilities import Abilities
 from gateway.llm.delimiting import evidence_blocks
-from gateway.llm.options import VlmOptions
-from gateway.llm.prompt import Prompt, TextPart, TextPrompt, user_turns
-from gateway.llm.prompts import Case, PromptText, prompt_text
-from gateway.llm.question import photo_parts, question_text, system_text
-from gateway.llm.request import Sampling, request_body
-from gateway.llm.text import text_prompt
+from gateway.llm.prompt import (
+    Case,
+    Prompt,
+    PromptText,
+    TextPart,
+    TextPrompt,
+    VlmOptions,
+    prompt_text,
+    user_turns,
+)
+from gateway.llm.request import request_body
 from gateway.pipelines.qa_dragon import model as dragon
 from gateway.pipelines.three_step import model as three_step
 from gateway.reasoning.refusals import is_refusal
@@ -64,7 +69,7 @@ def all_prompts(ask: Query, evidence: str = "It was built in 1519.") -> list[Pro
 
 def sent(prompt: Prompt[Any] | TextPrompt) -> str:
     """The messages as they travel."""
-    return json.dumps(request_body(prompt, "model", Abilities(), Sampling())["messages"])
+    return json.dumps(request_body(prompt, "model", Abilities())["messages"])
 
 
 def first_text(prompt: Prompt[Any] | TextPrompt) -> str:
@@ -97,7 +102,7 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
 def test_the_answer_has_no_examples_and_no_schema() -> None:
     shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
     prompt = asking.answer(ASK, Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
-    body = request_body(prompt, "model", Abilities(), Sampling())
+    body = request_body(prompt, "model", Abilities())
     assert prompt_text("answer").cases == ()
     assert "response_format" not in body
     assert "Reply: " not in first_text(prompt)

@@ -10,9 +10,8 @@ from bench.node import ServerTraits, says
 from contracts.answer import Reason
 from contracts.domain_router import Domain
 from gateway.llm.asking import domain_text
-from gateway.llm.options import VlmOptions, Window
-from gateway.llm.prompts import prompt_text
-from gateway.llm.text import NO, YES
+from gateway.llm.prompt import VlmOptions, Window, prompt_text
+from gateway.llm.reading import NO, YES
 from gateway.state import GenerationBudget, PhotoText, Query, Quote, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,

@@ -9,9 +9,8 @@ from pydantic import ValidationError
 from gateway.llm.assembly import Assembly
 from gateway.llm.completion import Completion
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.lines import in_lines
 from gateway.llm.reading import whole
-from gateway.llm.schema_forms import json_schema_of
+from gateway.llm.reply_forms import in_lines, json_schema_of
 from gateway.llm.schemas import (
     MAX_QUERIES,
     MAX_STEPS,

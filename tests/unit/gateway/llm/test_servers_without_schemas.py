@@ -8,7 +8,7 @@ import pytest
 from bench.node import LLAMA_ON_VLLM_0_10_2, ScriptedRequest, ServerTraits, says
 from contracts.answer import Reason, Route
 from gateway.llm.capabilities import TEXT_ONLY, TEXT_ONLY_NOTE
-from gateway.llm.lines import in_lines
+from gateway.llm.reply_forms import in_lines
 from tests.unit.gateway.asking import asking
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES
 from tests.unit.gateway.model_replies import READ, SURE, UNKNOWN, replies

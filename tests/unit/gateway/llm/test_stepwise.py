@@ -7,12 +7,11 @@ import pytest
 
 from bench.node import says
 from contracts.domain_router import Domain
-from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
+from gateway.pipelines.qa_dragon.model import MOST_OBJECTS, StepwiseVlmReasoner
 from gateway.state import Entity, Query, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
     FOLLOW_UP,
-    OPTIONS,
     bench,
     deadline,
     draft,
@@ -74,7 +73,7 @@ async def test_listed_objects_are_short_few_and_different() -> None:
         "list_objects", {"objects": objects}, lambda it: it.list_objects(ASK, deadline())
     )
     assert listed == ("car", "an extremely long", "b", "dog", "cat", "cow")
-    assert len(listed) <= OPTIONS.max_objects
+    assert len(listed) <= MOST_OBJECTS
 
 
 @pytest.mark.parametrize(("named", "chosen"), [("white dog", "white dog"), ("cat", None)])

@@ -4,9 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.pipelines.wiki_prf.lenient import read_call, read_knowledge, read_plan
-from gateway.pipelines.wiki_prf.tags import CONTENT_CHARS, MOST_CALLS, knowledge_in_form, plan_in_form
-from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import (
+    CONTENT_CHARS,
+    MOST_CALLS,
+    PhotoTool,
+    ToolCall,
+    ToolPlan,
+    knowledge_in_form,
+    plan_in_form,
+    read_call,
+    read_knowledge,
+    read_plan,
+)
 
 CAPTION, GROUNDING, FLIP = PhotoTool.CAPTION, PhotoTool.GROUNDING, PhotoTool.FLIP
 

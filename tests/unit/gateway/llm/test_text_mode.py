@@ -12,8 +12,8 @@ from gateway.llm.capabilities import EVERYTHING, ServerFeatures
 from gateway.llm.completion import Token, Written
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import TextPart, TextPrompt
-from gateway.llm.schema_forms import SchemaForm
-from gateway.llm.text import answer_of, reply_of_text
+from gateway.llm.reading import answer_of, reply_of_text
+from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
 from tests.unit.gateway.llm.stage import Bench, bench, page
 

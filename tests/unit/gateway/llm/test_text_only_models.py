@@ -30,7 +30,7 @@ from gateway.llm.capabilities import TEXT_ONLY, Abilities, Photos, without
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, TextPart, TextPrompt
-from gateway.llm.request import Sampling, request_body, to_model_call
+from gateway.llm.request import request_body, to_model_call
 from gateway.llm.server import read_models
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import PHOTO, deadline
@@ -133,7 +133,7 @@ async def test_an_unreachable_server_opens_the_breaker() -> None:
 
 
 def sent(prompt: TextPrompt, abilities: Abilities) -> Any:
-    return request_body(prompt, "m", abilities, Sampling())["messages"]
+    return request_body(prompt, "m", abilities)["messages"]
 
 
 def test_a_message_without_photos_is_one_string() -> None:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.llm.tokens import UNMERGED, tokens_at_most, within_tokens
+from gateway.llm.delimiting import UNMERGED, tokens_at_most, within_tokens
 
 FOLDER = os.environ.get("LOREGLASS_TOKENIZERS", "")
 NAMES = ("llama", "qwen")

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, Work, load_latencies
-from gateway.planning.plan import FULL, LADDER, Cut, Plan
+from gateway.planning.plan import FULL, LADDER, Cut, Plan, StageGraph, rerank_items
 from gateway.planning.planner import Choice, Planner
-from gateway.planning.stage_graph import StageGraph, rerank_items
 from gateway.planning.stages import REPLY_RESERVE_MS, STAGE_BUDGETS, Stage
 from gateway.state import GenerationBudget
 from gateway.thresholds import RetrievalLimits

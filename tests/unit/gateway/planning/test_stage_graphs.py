@@ -9,9 +9,8 @@ from gateway.pipelines.wiki_prf import pipeline as wiki_prf
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import Work, load_latencies
 from gateway.planning.live_plan import LivePlan
-from gateway.planning.plan import FULL, LADDER, Plan
+from gateway.planning.plan import CHARS_A_TOKEN, FULL, LADDER, Plan, StageGraph
 from gateway.planning.planner import Planner
-from gateway.planning.stage_graph import CHARS_A_TOKEN, StageGraph
 from gateway.planning.stages import STAGE_BUDGETS, Stage
 from tests.unit.gateway.planning.stage_graphs import (
     COT,

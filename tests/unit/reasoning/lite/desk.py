@@ -10,8 +10,7 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
-from gateway.clients.reading import answers_found, read_request
-from gateway.reasoning.lite.photo import photo_evidence
+from gateway.clients.conversion import answers_found, read_request
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.state import (
     Context,
@@ -27,6 +26,7 @@ from gateway.state import (
     TextLine,
     ToRead,
     Turn,
+    photo_evidence,
 )
 from language.sentences import Sentence, sentences
 from language.words import content_stems
@@ -139,7 +139,8 @@ async def drafted(
     async def read() -> PhotoText:
         return printed or PhotoText()
 
-    return await LiteReasoner(reader or WordReader()).read_off(question, read, minute())
+    reasoner = LiteReasoner(reader or WordReader())
+    return await reasoner.draft(question, None, read, lambda _label: None, minute())
 
 
 async def selected(question: Query, *candidates: Entity, printed: PhotoText | None = None) -> Entity | None:
