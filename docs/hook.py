@@ -17,7 +17,14 @@ _log = logging.getLogger("mkdocs.hooks")
 def pages(config: MkDocsConfig) -> list[Path]:
     """Return every page of the site, by its path in the repository."""
     patterns = config.extra["pages"]
-    return sorted({path.relative_to(ROOT) for pattern in patterns for path in ROOT.glob(pattern)})
+    return sorted(
+        {
+            path.relative_to(ROOT)
+            for pattern in patterns
+            for path in ROOT.glob(pattern)
+            if not path.relative_to(ROOT).as_posix().startswith(".")
+        }
+    )
 
 
 def _linked(page: Path) -> set[Path]:

@@ -36,6 +36,7 @@ ILLEGAL_IMPORTS = [
     ("gateway-services", "gateway/state.py", "loreglass_client"),
     ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.lite.reading"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
+    ("bare-engines", "services/reranker/engines/cascade.py", "structlog"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),
     ("callers", "corpus/__init__.py", "gateway.state"),
     ("callers", "evaluation/__init__.py", "services.ocr"),
