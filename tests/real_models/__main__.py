@@ -13,7 +13,7 @@ from rich.table import Table
 from chassis.telemetry.logs import configure_logging
 from evaluation.commands.run import opened_dataset
 from evaluation.data.model import Dataset
-from evaluation.data.squad import PREFIX, squad_choice
+from evaluation.data.squad import PREFIX, SquadChoice
 from tests.real_models.comparison import ALONE, Row, Tally, compare, tally
 from tests.real_models.llama import build_server, serving, small_model
 
@@ -58,7 +58,7 @@ def main(
 
 def chosen_questions(file: Path, limit: int, unanswerable: int, seed: int) -> Dataset:
     """Return the seeded questions of a file in SQuAD's format, and all of its paragraphs."""
-    choice = squad_choice([], [], unanswerable, None)
+    choice = SquadChoice(unanswerable=unanswerable)
     return opened_dataset(f"{PREFIX}{file}", squad=choice, limit=limit, seed=seed)
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer, in_index_order, unit_vector
+from chassis.http.remote import RemoteServer
+from chassis.models.remote_reply import in_index_order, unit_vector
 from chassis.pixels import drawn_pattern, encode_jpeg
 from services.image_search.engine import RGB, Floats
 from services.image_search.engines.views import square_views

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer, in_index_order
+from chassis.http.remote import RemoteServer
+from chassis.models.remote_reply import in_index_order
 from services.reranker.engine import SAMPLE, Photo, with_entity
 
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from chassis.http.remote import RemoteServer, in_index_order, unit_vector
+from chassis.http.remote import RemoteServer
+from chassis.models.remote_reply import in_index_order, unit_vector
 from services.text_search.encoding import Instructions, Vector, model_name
 
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")
