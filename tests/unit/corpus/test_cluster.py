@@ -149,10 +149,10 @@ import os, sys
 if any("ray" in each for each in sys.argv):
     import corpus.items
     whole = corpus.items._page_item
-    def page_item(record):
+    def page_item(record, *more):
         if {POISON!r} in str(record.content):
             os._exit(1)
-        return whole(record)
+        return whole(record, *more)
     corpus.items._page_item = page_item
 """
 
