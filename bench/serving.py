@@ -1,4 +1,4 @@
-"""Serves an ASGI app that is no FastAPI app."""
+"""Serve an ASGI app that was not made by FastAPI."""
 
 import uvicorn
 from starlette.types import ASGIApp

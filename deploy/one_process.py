@@ -58,7 +58,7 @@ from services.reader.settings import ReaderSettings
 from services.reranker.app import create_app as create_reranker
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
-from services.text_search.engines.web_providers import Provider
+from services.text_search.engine import Provider
 from services.text_search.settings import Engine as SearchEngine
 from services.text_search.settings import TextSearchSettings
 from services.verifier.app import create_app as create_verifier

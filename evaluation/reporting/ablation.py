@@ -179,7 +179,7 @@ class Systems:
         return [each for each in self.scored.get(system, ()) if part is None or each.record.part is part]
 
     def figure(self, system: str, part: Part | None, column: Column, protocol: Protocol) -> Figure:
-        """What a column says of a system; computed once, in however many tables it stands."""
+        """Return a column's value for a system; it is computed once for all tables."""
         key = (system, part, column.measure, tuple(column.where.items()), column.scale, protocol)
         if key not in self._figures:
             scored, figure = self.of(system, part), column.of(protocol)

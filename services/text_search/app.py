@@ -13,8 +13,7 @@ from chassis.vectors.document_routes import documents_router
 from chassis.vectors.port import RANK_CONSTANT
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
 from services.text_search.encoding import Instructions, TextEncoder
-from services.text_search.engine import TextSearchEngine
-from services.text_search.engines.web_providers import Provider
+from services.text_search.engine import Provider, TextSearchEngine
 from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
 

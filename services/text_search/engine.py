@@ -3,10 +3,19 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Protocol
 
 from chassis.vectors.origin import Origin
 from chassis.vectors.port import CollectionSchema, VectorStore
+
+
+class Provider(StrEnum):
+    """A search API of the web. SearXNG is self-hosted and needs no key."""
+
+    SEARXNG = "searxng"
+    BRAVE = "brave"
+    TAVILY = "tavily"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from pydantic_settings import SettingsConfigDict
 from chassis.settings import EngineName
 from chassis.vectors.settings import IndexSettings
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Pooling
-from services.text_search.engines.web_providers import Provider
+from services.text_search.engine import Provider
 
 
 class Engine(EngineName):

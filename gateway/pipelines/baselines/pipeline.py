@@ -167,7 +167,7 @@ class CragMmPipeline:
         return known_things(hits, run, self.similar_from).within(budget, 0)
 
     async def _search_pages(self, query: Query, results: Retrieved, run: Run) -> Retrieved:
-        """Pages for the question as it reads without the photo, or as it is if nobody rewrites it."""
+        """Search pages for the question, rewritten so that it needs no photo if the pipeline rewrites it."""
         size = Work(extra_prompt_tokens=results.image_chars // CHARS_A_TOKEN)
         search = query.question
         async with run.optional(Stage.QUERY_REWRITE), run.stage(Stage.QUERY_REWRITE, size) as deadline:

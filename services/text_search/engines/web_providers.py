@@ -3,9 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from enum import StrEnum
+from datetime import datetime
 from typing import Any
 
 import anyio
@@ -13,18 +11,12 @@ import httpx
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from contracts.addresses import is_source_address
+from corpus.values import moment
+from services.text_search.engine import Provider
 
 _MOST_BYTES = 4 * 2**20
 _MOST_RESULTS = 20
 _TITLE_CHARS, _TEXT_CHARS = 300, 2_000
-
-
-class Provider(StrEnum):
-    """A search API: SearXNG, which one runs oneself and which needs no key, Brave or Tavily."""
-
-    SEARXNG = "searxng"
-    BRAVE = "brave"
-    TAVILY = "tavily"
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +135,5 @@ class WebProvider:
             text["url"],
             text["title"][:_TITLE_CHARS],
             text[self._api.text][:_TEXT_CHARS],
-            _date(text[self._api.date]),
+            moment(text[self._api.date]),
         )
-
-
-def _date(text: str) -> datetime | None:
-    """Parse an ISO 8601 or RFC 5322 date, in UTC if it names no zone. None if it is neither."""
-    for parse in (datetime.fromisoformat, parsedate_to_datetime):
-        try:
-            date = parse(text)
-        except (ValueError, TypeError):
-            continue
-        return date if date.tzinfo else date.replace(tzinfo=UTC)
-    return None

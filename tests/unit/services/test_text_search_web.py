@@ -13,9 +13,9 @@ from chassis.models.wanted import CURRENT_CALL, Call
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
 from services.text_search.app import create_app
-from services.text_search.engine import FusedHit
+from services.text_search.engine import FusedHit, Provider
 from services.text_search.engines.web import WebLimits, WebTextSearch
-from services.text_search.engines.web_providers import Provider, WebProvider
+from services.text_search.engines.web_providers import WebProvider
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live
 from tests.unit.services.web_sites import Web, web

@@ -14,8 +14,9 @@ import pytest
 import yaml
 
 from chassis.http.fetching import PublicFetcher
+from services.text_search.engine import Provider
 from services.text_search.engines.web import WebLimits, WebTextSearch
-from services.text_search.engines.web_providers import Provider, WebProvider
+from services.text_search.engines.web_providers import WebProvider
 from tests.unit.services.test_text_search_web import search
 from tests.unit.services.web_sites import Web, web
 
