@@ -187,10 +187,12 @@ class LoreglassPipeline:
 
         Where the model does not know, or its answer fails the check, the fallback reads the same evidence.
         """
+        fallbacks = run.fallbacks(Stage.ANSWER)
         reply = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
         domain = (await guess.result()).domain
         outcome = await self._check(query, reply, context, domain, run)
-        if self.fallback is None or run.fell_back(Stage.ANSWER) or outcome.reason not in _MODEL_FAILED:
+        fell_back = run.fallbacks(Stage.ANSWER) > fallbacks
+        if self.fallback is None or fell_back or outcome.reason not in _MODEL_FAILED:
             return outcome
         run.keep(outcome)
         reading = await read_instead(self.fallback, query, draft, context, self.thresholds, run)

@@ -13,6 +13,7 @@ from contracts.text_search import TextHit
 from gateway.clients.services import Services
 from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, pages, text_hit
 from tests.unit.gateway.platform import World, closed_port, gateway_before
+from tests.unit.gateway.reasoners import unsure
 
 pytestmark = pytest.mark.anyio
 
@@ -39,10 +40,11 @@ def web() -> FakeServices:
 
 @asynccontextmanager
 async def searching(services: FakeServices, web: FakeServices, **settings: Any) -> AsyncIterator[World]:
-    """A lite gateway whose web search is the text search of `web`."""
+    """A gateway, lite if no reasoner is given, whose web search is the text search of `web`."""
     behind = BoundApp(web.app(), listen("127.0.0.1", 0))
     chosen = {"web_search_url": behind.url, "experiments": True, **settings}
-    async with running([behind]), gateway_before(services, pocket=True, **chosen) as made:
+    chosen.setdefault("pocket", "reasoner" not in settings)
+    async with running([behind]), gateway_before(services, **chosen) as made:
         yield made
 
 
@@ -55,6 +57,16 @@ async def test_the_web_answers_where_the_index_does_not(services: FakeServices, 
     assert (citation.kind, citation.url, citation.last_modified) == (CitationKind.WEB, ON_THE_WEB.url, DATE)
     assert "web_search" in answer.timings_ms
     assert answer.degraded == []
+
+
+async def test_the_reader_reads_the_web_where_the_model_does_not_know(
+    services: FakeServices, web: FakeServices
+) -> None:
+    services.text_search.reply = pages(text_hit(ELSEWHERE))
+    async with searching(services, web, reasoner=unsure(), fallback=True) as world:
+        answer = await world.ask(PAGES_QUESTION, photo=None)
+    assert (answer.answer, answer.reason) == ("312 pages.", Reason.ANSWERED)
+    assert answer.citations[0].kind is CitationKind.WEB
 
 
 async def test_the_web_is_not_asked_what_the_index_answers(services: FakeServices, web: FakeServices) -> None:
