@@ -33,7 +33,7 @@ MOST_A_PAGE = 3
 _MOST_PASSAGES = 200
 """Of one page: of a book only the beginning is read."""
 _NO_CALLER_MS = 10_000
-_SEARCH_SHARE, _READ_SHARE = 0.5, 0.9
+_SEARCH_SHARE, _READ_SHARE = 0.5, 0.6
 """Shares of the caller's time after which the search API, then the pages are not waited for any more."""
 
 Value = TypeVar("Value")
