@@ -59,7 +59,7 @@ def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Obser
         answers = reader.read(Query(task.question, task.subject), task.passages, _MOST_READ)
         candidates = tuple(
             (
-                features(_margin(each.probability), bool(task.subject), task.passages[each.passage].kind),
+                features(_margin(each.probability), bool(task.subject), each.passage, task.passages),
                 says(each.spoken, task.golds),
             )
             for each in answers

@@ -28,9 +28,10 @@ _NEGLIGIBLE = 0.01
 """Below this probability a span is not worth sending: no caller answers at one in a hundred."""
 
 
-FEATURES = ("margin", "named", "record", "print", "margin_named", "margin_record", "margin_print")
-"""Inputs of the probability. "named": the question is about a thing with a known name. "record", "print":
-the passage is an attribute of a thing, or text in the photo.
+FEATURES = ("margin", "rank", "named", "record", "print", "margin_named", "margin_record", "margin_print")
+"""Inputs of the probability. "rank": 1 for the first page of the search, 1/2 for the second; 0 for what is no
+page. "named": the question is about a thing with a known name. "record", "print": the passage is an attribute
+of a thing, or text in the photo.
 """
 
 
@@ -118,16 +119,22 @@ class ExtractiveReader:
         ]
         named = bool(query.subject)
         scored = [
-            (self._options.curve.probability(features(each.margin, named, passages[each.passage].kind)), each)
+            (self._options.curve.probability(features(each.margin, named, each.passage, passages)), each)
             for each in candidates
         ]
         return [_answer(query, passages, found, probability) for probability, found in _best(scored, top_n)]
 
 
-def features(margin: float, named: bool, kind: PassageKind) -> list[float]:
-    """Return the values of `FEATURES`. `named`: the question is asked of a thing whose name is known."""
+def features(margin: float, named: bool, place: int, passages: Sequence[Passage]) -> list[float]:
+    """Return the values of `FEATURES` for an answer in `passages[place]`, which stand in the search's order.
+
+    `named`: the question is asked of a thing whose name is known.
+    """
+    kind = passages[place].kind
+    pages_before = sum(each.kind is PassageKind.PAGE for each in passages[:place])
+    rank = 1 / (1 + pages_before) if kind is PassageKind.PAGE else 0.0
     marks = (float(named), float(kind is PassageKind.ATTRIBUTE), float(kind is PassageKind.PHOTO))
-    return [margin, *marks, *(margin * mark for mark in marks)]
+    return [margin, rank, *marks, *(margin * mark for mark in marks)]
 
 
 def _best(scored: Sequence[tuple[float, _Candidate]], top_n: int) -> list[tuple[float, _Candidate]]:

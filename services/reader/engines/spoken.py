@@ -9,8 +9,8 @@ from language.words import word_set
 MOST_SPOKEN = 25
 """Words."""
 
-_ASIDE = re.compile(r"\s*(?:\[[^\[\]]{0,80}\]|\([^()]{0,200}\)|/[^/\s]{1,40}/)")
-"""Footnote marks, brackets and phonetics."""
+_ASIDE = re.compile(r"\s*(?:\[[^\[\]]{0,80}\]|(?<!\w)\([^()]{0,200}\)|/[^/\s]{1,40}/)")
+"""Footnote marks, brackets and phonetics; not the brackets of "T(n)"."""
 _IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]{1,200})[)\]]")
 _SPACE = re.compile(r"\s+")
 _BEFORE_POINT = re.compile(r"\s+([,.;:!?])")
@@ -18,7 +18,11 @@ _REPEATED_POINT = re.compile(r",\s*([,.;:!?])")
 _CLAUSE_END = re.compile(
     r"\s*[;:–—]\s+|,\s+(?=(?:and|but|or|while|whereas|although|which|who|where|when|because|so)\b)"
 )
-_PHRASE_END = re.compile(r",\s+")
+_PHRASE_END = re.compile(
+    r",\s+|\s+(?=(?:which|who|because|while|whereas|although|where|when|since|until|unless|after|before|if"
+    r"|though|due to|despite)\b)"
+)
+"""Where the beginning of a sentence may end, too."""
 _RELATIVE = re.compile(r",\s+(?:which|who|whose|where|when)\b[^,;:]{1,150},(?=\s)")
 """A relative clause inside a sentence, which stays whole without it."""
 _JOINING = re.compile(r"(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
