@@ -26,7 +26,9 @@ from evaluation.scoring.scored import Scored, degradations
 NOT_PRINTED = "–"
 _FOLDER = Path(__file__).with_name("papers")
 _LABELS = {
+    "benchmark_score": "Score",
     "elapsed_s": "Elapse",
+    "harmonic_score": "Harmonic",
     "early_stopped": "Early stop",
     "session_truthfulness": "Truthfulness",
     "prompt_tokens": "Prompt tokens",
@@ -42,12 +44,13 @@ class _Data(BaseModel):
 class Column(_Data):
     """`measure`: ours, none where the paper's column has no like. `where`: of turns with these labels only.
 
-    `scale`: of the measure's own value, the paper's unit: percent, seconds.
+    Several labels of one kind are given as a list. `scale`: of the measure's own value, the paper's unit:
+    percent, seconds.
     """
 
     name: str
     measure: str = ""
-    where: dict[str, str] = {}
+    where: dict[str, str | tuple[str, ...]] = {}
     scale: float = 1.0
 
     @model_validator(mode="before")
@@ -80,7 +83,8 @@ class Column(_Data):
     def _holds(self, record: TurnRecord) -> bool:
         route = record.answer.route.value if record.answer else None
         return all(
-            (route if name == "route" else getattr(record, name)) == label
+            (route if name == "route" else getattr(record, name))
+            in (label if isinstance(label, tuple) else (label,))
             for name, label in self.where.items()
         )
 

@@ -13,7 +13,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.data.model import AnswerType, Part
+from evaluation.data.model import AnswerType, Part, Scorer
+from evaluation.judging.benchmarks import benchmark_score
 from evaluation.judging.text import canonical, normalised, parted, says
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
@@ -32,13 +33,15 @@ class Measure:
     """`values`: of each turn, NaN where it has none and is left out; their mean is the figure.
 
     `by_session`: the mean over conversations of their mean instead. `quantile`: the smallest value that
-    at least this share of all do not exceed instead.
+    at least this share of all do not exceed instead. `splits`: instead the harmonic mean of two means, of the
+    turns that it holds for and of the others.
     """
 
     name: str
     values: Callable[[Sequence[Scored]], Valued]
     by_session: bool = False
     quantile: float | None = None
+    splits: Callable[[Scored], bool] | None = None
 
     def of(self, scored: Sequence[Scored]) -> float:
         """The figure; NaN where there is nothing to measure."""
@@ -46,12 +49,36 @@ class Measure:
         values = np.array(list(valued.values()), dtype=np.float64)
         if self.quantile is not None:
             return percentile(values, self.quantile)
+        if self.splits is not None:
+            sums = self.split_sums(scored)
+            return float(harmonic_mean(*sums, axis=-1)) if sums[1].any() and sums[3].any() else math.nan
         if values.size == 0:
             return math.nan
         if not self.by_session:
             return float(values.mean())
         sums, counts = session_sums(valued)
         return float((sums / counts).mean())
+
+    def split_sums(self, scored: Sequence[Scored]) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of each conversation: the sum of its turns' values and their number, in one split and the other."""
+        inside = {unit_of(each) for each in scored if self.splits and self.splits(each)}
+        valued = known(self.values(scored))
+        sessions = {unit[:2]: place for place, unit in enumerate(sorted(valued))}
+        rows = np.zeros((4, max(sessions.values(), default=-1) + 1))
+        for unit, value in valued.items():
+            column = 0 if unit in inside else 2
+            rows[column : column + 2, sessions[unit[:2]]] += value, 1
+        return tuple(rows[:, rows[1] + rows[3] > 0])
+
+
+def harmonic_mean(*sums_and_counts: Floats, axis: int) -> Floats:
+    """Return the harmonic mean of two means; 0 where one of them is 0 or of nothing."""
+    one, other = (
+        sums.sum(axis) / np.maximum(counts.sum(axis), 1.0)
+        for sums, counts in (sums_and_counts[:2], sums_and_counts[2:])
+    )
+    mean: Floats = 2 * one * other / np.where(one + other == 0, 1.0, one + other)
+    return mean
 
 
 def known(valued: Valued) -> Valued:
@@ -99,12 +126,18 @@ def measure(name: str, protocol: Protocol) -> Measure:
     `session_truthfulness`: the kits' conversation score, after the early stop; `early_stopped`: of the
     conversations of several turns, those that the wearer would give up. `overlap`: share of the gold's words.
     `elapsed_…`: milliseconds until the caller had the answer; failed requests have none. `calls`,
-    `prompt_tokens`, `completion_tokens`: of the model. `image_recall@k`, `crop_recall@k`, `page_recall@k`.
+    `prompt_tokens`, `completion_tokens`: of the model. `benchmark_score`: of InfoSeek, E-VQA and OK-VQA, by
+    their scorers; `harmonic_score`: InfoSeek's, of its two unseen splits. `image_recall@k`,
+    `crop_recall@k`, `page_recall@k`.
     """
     if name in _OF_VERDICTS:
         return Measure(name, partial(_of_verdicts, name, protocol), by_session=name in _BY_SESSION)
     if name in USAGE:
         return Measure(name, partial(_of_answers, lambda each: _usage(each, name)))
+    if name == "benchmark_score":
+        return Measure(name, partial(_of_answers, _benchmark))
+    if name == "harmonic_score":
+        return Measure(name, partial(_of_answers, _infoseek), splits=_is_unseen_question)
     if name == "overlap":
         return Measure(name, partial(_of_answers, lambda each: overlap(each.answer, each.record.gold)))
     if name == "elapsed_mean_ms" or name in _QUANTILES:
@@ -143,6 +176,25 @@ def _usage(scored: Scored, what: str) -> float:
 
 def _client_ms(scored: Scored) -> float:
     return scored.record.client_ms if scored.record.answer else math.nan
+
+
+def _benchmark(scored: Scored) -> float:
+    """Of E-VQA it is what the judge says of answers that match no gold exactly: BEM, if that is the judge."""
+    record, truth = scored.record, scored.record.truth
+    if truth is None or truth.scorer is None:
+        return math.nan
+    if truth.scorer is Scorer.EVQA and scored.judgement.verdict is Verdict.CORRECT:
+        return 1.0
+    return benchmark_score(record.answer.answer, truth) if record.answer else 0.0
+
+
+def _infoseek(scored: Scored) -> float:
+    truth = scored.record.truth
+    return _benchmark(scored) if truth and truth.scorer is Scorer.INFOSEEK else math.nan
+
+
+def _is_unseen_question(scored: Scored) -> bool:
+    return scored.record.query_category == "unseen_question"
 
 
 def overlap(answer: str, gold: str) -> float:
