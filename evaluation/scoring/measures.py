@@ -116,6 +116,7 @@ _OF_VERDICTS: dict[str, _Value] = {
 _BY_SESSION = ("session_truthfulness", "early_stopped")
 USAGE = ("calls", "prompt_tokens", "completion_tokens")
 _QUANTILES = {"elapsed_p50_ms": 0.50, "elapsed_p95_ms": 0.95}
+_OF_STAGES, _SIGNAL = re.compile(r"stages_ms:([\w+]+)"), re.compile(r"signal:(\w+)")
 _RECALL = re.compile(r"(image|crop|page)_recall@([1-9][0-9]?)")
 
 
@@ -128,20 +129,19 @@ def measure(name: str, protocol: Protocol) -> Measure:
     `elapsed_…`: milliseconds until the caller had the answer; failed requests have none. `calls`,
     `prompt_tokens`, `completion_tokens`: of the model. `benchmark_score`: of InfoSeek, E-VQA and OK-VQA, by
     their scorers; `harmonic_score`: InfoSeek's, of its two unseen splits. `image_recall@k`,
-    `crop_recall@k`, `page_recall@k`.
+    `crop_recall@k`, `page_recall@k`; `article_recall`: Wiki-PRF's Table 2. `stages_ms:a+b`: of stages
+    together, those that ran beside each other in full; `signal:name`: of the explanation.
     """
     if name in _OF_VERDICTS:
         return Measure(name, partial(_of_verdicts, name, protocol), by_session=name in _BY_SESSION)
-    if name in USAGE:
-        return Measure(name, partial(_of_answers, lambda each: _usage(each, name)))
-    if name == "benchmark_score":
-        return Measure(name, partial(_of_answers, _benchmark))
+    if value := _OF_ANSWERS.get(name):
+        return Measure(name, partial(_of_answers, value), quantile=_QUANTILES.get(name))
     if name == "harmonic_score":
         return Measure(name, partial(_of_answers, _infoseek), splits=_is_unseen_question)
-    if name == "overlap":
-        return Measure(name, partial(_of_answers, lambda each: overlap(each.answer, each.record.gold)))
-    if name == "elapsed_mean_ms" or name in _QUANTILES:
-        return Measure(name, partial(_of_answers, _client_ms), quantile=_QUANTILES.get(name))
+    if stages := _OF_STAGES.fullmatch(name):
+        return Measure(name, partial(_of_answers, partial(_stages_ms, stages[1].split("+"))))
+    if signal := _SIGNAL.fullmatch(name):
+        return Measure(name, partial(_of_answers, partial(_signal, signal[1])))
     if recall := _RECALL.fullmatch(name):
         k = int(recall[2])
         if recall[1] == "page":
@@ -169,13 +169,23 @@ def _is_of_several(turn: Settled) -> bool:
     return turn.scored.record.part is Part.MULTI
 
 
-def _usage(scored: Scored, what: str) -> float:
+def _usage(what: str, scored: Scored) -> float:
     answer = scored.record.answer
     return math.nan if answer is None else float(getattr(answer.model_usage, what))
 
 
 def _client_ms(scored: Scored) -> float:
     return scored.record.client_ms if scored.record.answer else math.nan
+
+
+def _stages_ms(stages: Sequence[str], scored: Scored) -> float:
+    answer = scored.record.answer
+    return math.nan if answer is None else sum(answer.timings_ms.get(stage, 0.0) for stage in stages)
+
+
+def _signal(name: str, scored: Scored) -> float:
+    answer = scored.record.answer
+    return answer.explanation.signals.get(name, math.nan) if answer and answer.explanation else math.nan
 
 
 def _benchmark(scored: Scored) -> float:
@@ -268,6 +278,15 @@ def _has_thing(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
     return any(normalised(each.title) == thing for each in results)
 
 
+def _article_recall(scored: Scored) -> float:
+    """Whether the thing is the first that the whole photo finds, or among those that tools find so."""
+    record = scored.record
+    first = results_of(record, WHOLE_PHOTO) if _names_a_thing(record) else None
+    if first is None:
+        return math.nan
+    return float(_has_thing(record, [*first[:1], *(results_of(record, CROPS) or ())]))
+
+
 def _is_told_by_pages(record: TurnRecord) -> bool:
     truth = record.truth
     if truth is None or not truth.accepted or truth.answer_type not in _TOLD_BY_A_PAGE:
@@ -284,3 +303,12 @@ def percentile(values: Sequence[float] | Floats, share: float) -> float:
     """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
     found = np.asarray(values, np.float64)
     return float(np.quantile(found, share, method="inverted_cdf")) if found.size else math.nan
+
+
+_OF_ANSWERS: dict[str, Callable[[Scored], float]] = {
+    **{name: partial(_usage, name) for name in USAGE},
+    **dict.fromkeys(("elapsed_mean_ms", *_QUANTILES), _client_ms),
+    "overlap": lambda scored: overlap(scored.answer, scored.record.gold),
+    "benchmark_score": _benchmark,
+    "article_recall": _article_recall,
+}

@@ -12,6 +12,7 @@ from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.data.model import AnswerType, Scorer, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
+from evaluation.reporting.ablation import systems_for
 from evaluation.scoring.intervals import bootstrap
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
@@ -87,12 +88,16 @@ async def test_the_benchmarks_score_is_printed_reported_and_tabled(tmp_path: Pat
         told = list(map(str, words))
         return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told, env={"COLUMNS": "120"}))
 
-    async with scripted_gateway(ScriptedPipeline(script, "wiki-prf"), experiments=True) as url:
+    pipeline = ScriptedPipeline(script, "wiki-prf")
+    names = systems_for(["wiki-prf-1"], ["wiki-prf"])[0]
+    variants = {"wiki-prf": pipeline, **dict.fromkeys(names, pipeline)}
+    async with scripted_gateway(pipeline, experiments=True, variants=variants) as url:
         run = await typed(
             "run", source, "--out", tmp_path / "run", "--gateway", url, "--pipeline", "wiki-prf"
         )
-        tables = ("--tables", "wiki-prf-8", "--gateway", url)
+        tables = ("--tables", "wiki-prf-1", "--gateway", url, "--at", f"prf-7b={url}")
         table = await typed("ablate", source, "--out", tmp_path / "out", *tables)
+        unknown = await typed("ablate", source, "--out", tmp_path / "out", *tables, "--at", f"prf-9b={url}")
     assert run.exit_code == 0, run.output
     assert "the benchmark's own score 66.7 %, harmonic mean of both splits 66.7 %" in run.output
     report = await typed("report", tmp_path / "run", "--out", tmp_path / "report")
@@ -101,3 +106,9 @@ async def test_the_benchmarks_score_is_printed_reported_and_tabled(tmp_path: Pat
     assert system["parts"][-1]["estimates"]["benchmark_score"]["value"] == pytest.approx(2 / 3)
     assert "benchmark&#39;s score" in (tmp_path / "report/report.html").read_text()
     assert table.exit_code == 0, table.output
+    page = (tmp_path / "out/ablation.md").read_text()
+    (*_, row) = [line for line in page.splitlines() if line.startswith("| VLM-PRF, Qwen2.5-VL-7B |")]
+    assert "| wiki-prf-no-refusals@prf-7b | 3 | 43.3 | 100.0 (100.0 to 100.0) of 1 | 42.7 | 50.0 " in row
+    assert "needs --at prf-internvl=URL" in page
+    assert unknown.exit_code == 2
+    assert "prf-llama" in unknown.output
