@@ -208,15 +208,15 @@ def _evqa_question(row: Row, number: int, files: Mapping[str, Any]) -> _Made:
 def _okvqa(path: Path) -> _Rows:
     asked = _json(path)
     notes = _json(path.with_name(path.name.replace("OpenEnded_", "").replace("_questions", "_annotations")))
-    topics = notes.get("question_types") if isinstance(notes.get("question_types"), dict) else {}
+    topics = notes.get("question_types")
     annotated = {each.get("question_id"): each for each in _objects(notes, "annotations")}
     photo = f"COCO_{asked.get('data_subtype', '')}_"
     for number, row in enumerate(_objects(asked, "questions")):
         note = annotated.get(row.get("question_id"), {})
-        yield f"{path.name}, question {number + 1}", partial(_okvqa_question, row, note, topics, photo)
+        yield f"{path.name}, question {number + 1}", partial(_okvqa_question, row, note, photo, topics)
 
 
-def _okvqa_question(row: Row, note: Row, topics: Mapping[str, Any], photo: str) -> _Made:
+def _okvqa_question(row: Row, note: Row, photo: str, topics: Any) -> _Made:
     if not isinstance(row.get("image_id"), int) or not isinstance(row.get("question_id"), int):
         raise BadRow("malformed_row", "image_id and question_id are not numbers.")
     name, topic = str(row["question_id"]), str(note.get("question_type", ""))
@@ -228,7 +228,7 @@ def _okvqa_question(row: Row, note: Row, topics: Mapping[str, Any], photo: str) 
         interaction_id=name,
         question=text(row, "question", if_empty="empty_question"),
         gold=Counter(accepted).most_common(1)[0][0],
-        domain=str(topics.get(topic, topic))[:100],
+        domain=str(topics.get(topic, topic) if isinstance(topics, dict) else topic)[:100],
         truth=truth,
     )
     return f"{photo}{row['image_id']:012d}", turn

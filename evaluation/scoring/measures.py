@@ -50,8 +50,9 @@ class Measure:
         if self.quantile is not None:
             return percentile(values, self.quantile)
         if self.splits is not None:
-            sums = self.split_sums(scored)
-            return float(harmonic_mean(*sums, axis=-1)) if sums[1].any() and sums[3].any() else math.nan
+            of_splits = self.split_sums(scored)
+            there = of_splits[1].any() and of_splits[3].any()
+            return float(harmonic_mean(*of_splits, axis=-1)) if there else math.nan
         if values.size == 0:
             return math.nan
         if not self.by_session:
