@@ -172,7 +172,7 @@ def _page_item(article: Article | Rejected) -> PageItem | Rejected:
 
 def _passages(article: Article, name: str, text: str) -> list[Passage]:
     paragraphs = (Block(BlockKind.PARAGRAPH, (line,)) for line in text.splitlines() if line.strip())
-    heading = [Block(BlockKind.HEADING, (name.strip(),), level=2)] if name.strip() else []
+    heading = [Block(BlockKind.HEADING, (name.strip()[:_LONGEST_TITLE],), level=2)] if name.strip() else []
     return cut_page(Page(article.url, article.title, (*heading, *paragraphs)))
 
 

@@ -69,7 +69,7 @@ def ablate(
     seed: Seed = None,
     concurrency: Concurrency = 2,
     judge: Annotated[
-        str, typer.Option(help="whose verdicts: rules, or model:NAME", metavar="JUDGE")
+        str, typer.Option(help="whose verdicts: rules, bem, or model:NAME", metavar="JUDGE")
     ] = "rules",
 ) -> None:
     """Ask every system that the tables want the questions of DATASET; write ours beside the papers' figures.

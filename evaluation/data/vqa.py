@@ -13,7 +13,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -40,7 +40,6 @@ class PhotoQuestion:
     where: str
     photo: str
     turn: AskedTurn
-    part: Part = Part.SINGLE
 
 
 def read_vqa(kind: str, path: Path) -> tuple[list[PhotoQuestion], list[Rejected]]:
@@ -63,17 +62,18 @@ def with_photos_of(
     """The questions, each a conversation of its own, and those whose photo cannot be had."""
     folder = path.parent / "images" if (path.parent / "images").is_dir() else path.parent
     photos = _photos(folder, {each.photo for each in questions})
+    inside = cache(partial(photo_inside, folder))  # several questions are about one photo
     conversations: list[Conversation] = []
     rejected: list[Rejected] = []
     for each in bar(questions, "photos"):
         try:
             if each.photo not in photos:
                 raise BadRow("missing_image", f"There is no photo {each.photo[:100]!r} in {folder.name}.")
-            photo = photo_inside(folder, photos[each.photo])
+            photo = inside(photos[each.photo])
         except BadRow as fault:
             rejected.append(Rejected(fault.kind, each.where, fault.why))
             continue
-        conversations.append(Conversation(each.turn.interaction_id, each.part, photo, (each.turn,)))
+        conversations.append(Conversation(each.turn.interaction_id, Part.SINGLE, photo, (each.turn,)))
     return conversations, rejected
 
 
