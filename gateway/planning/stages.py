@@ -28,9 +28,6 @@ class Stage(StrEnum):
     TEXT_SEARCH = "text_search"
     WEB_SEARCH = "web_search"
     RERANKER = "reranker"
-    SECOND_HOP = "second_hop"
-    SECOND_HOP_SEARCH = "second_hop_search"
-    SECOND_HOP_RERANKER = "second_hop_reranker"
     ANSWER = "answer"
     VERIFIER = "verifier"
     JUDGE = "judge"
@@ -105,9 +102,6 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.RERANKER: StageBudget(1_500, 120),
     Stage.LISTWISE_RERANK: StageBudget(3_000, 1_500),
     Stage.KNOWLEDGE_FILTER: StageBudget(5_000, 1_500),
-    Stage.SECOND_HOP: StageBudget(1_500, 300),  # reads what was found, to know what to look for next
-    Stage.SECOND_HOP_SEARCH: StageBudget(1_500, 250),
-    Stage.SECOND_HOP_RERANKER: StageBudget(1_500, 150),
     Stage.ANSWER: StageBudget(6_000, 60),
     Stage.VERIFIER: StageBudget(1_000, 40),
     Stage.JUDGE: StageBudget(3_000, 150),

@@ -68,11 +68,6 @@ class Reasoner(Protocol):
     ) -> Entity | None:
         """Return the candidate that the question is about and that is really there, or None (3.4.4)."""
 
-    async def next_hop(
-        self, query: Query, draft: Draft, context: Context, deadline: Deadline
-    ) -> tuple[str, ...]:
-        """Sub-queries that only the evidence in hand makes possible (the second hop); usually none."""
-
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
