@@ -21,15 +21,6 @@ _THINKING_TOKENS = 1_024
 _THINKING_SHARE = 8  # of a small context, no more than this part is for thoughts
 
 
-class Photos(StrEnum):
-    """The number of photos that the model takes in one request."""
-
-    UNKNOWN = "unknown"
-    NONE = "none"
-    ONE = "one"
-    SEVERAL = "several"
-
-
 class Thinking(StrEnum):
     """Whether the model writes thoughts before its reply."""
 
@@ -44,7 +35,7 @@ class Abilities:
     """The optional parts of a request that a server takes.
 
     `system`: a message of the role system; without it the system text begins the user's message.
-    Photos are sent unless `photos` is NONE.
+    `sees_photos`: false only if the model is known to take text alone.
 
     A probe finds the rest. `masked`: log probabilities are of the tokens that the schema allows, not of all.
     `context`: in tokens, 0 if unknown. A model that thinks gets `thinking_tokens` more for each reply.
@@ -56,14 +47,9 @@ class Abilities:
     seed: bool = True
     system: bool = True
     masked: bool = False
-    photos: Photos = Photos.UNKNOWN
+    sees_photos: bool = True
     context: int = 0
     thinking: Thinking = Thinking.NONE
-
-    @property
-    def sees_photos(self) -> bool:
-        """False only if the model is known to take text alone."""
-        return self.photos is not Photos.NONE
 
     @property
     def thinking_tokens(self) -> int:
@@ -78,7 +64,7 @@ class Abilities:
         of_tokens = "of the tokens that the schema allows" if self.masked else "of all tokens"
         more = f": replies get {self.thinking_tokens} more tokens for it" if self.thinking_tokens else ""
         return {
-            "photos": _PHOTOS[self.photos],
+            "photos": "seen" if self.sees_photos else TEXT_ONLY,
             "schema": _SCHEMAS[self.form],
             "system_message": "taken" if self.system else "refused, sent in the user's message",
             "token_probabilities": of_tokens if self.logprobs else "not told",
@@ -89,12 +75,6 @@ class Abilities:
 
 EVERYTHING = Abilities()
 
-_PHOTOS = {
-    Photos.UNKNOWN: "unknown",
-    Photos.NONE: TEXT_ONLY,
-    Photos.ONE: "one in a request",
-    Photos.SEVERAL: "several in a request",
-}
 _SCHEMAS = {
     SchemaForm.SCHEMA: "held",
     SchemaForm.WORDS: "not held, replies are asked for in labelled lines",
@@ -151,7 +131,7 @@ def without(
             changed: dict[str, Any] = {part: False}
             return replace(abilities, **changed)
     if with_photo and abilities.sees_photos and is_about_images(complaint):
-        return replace(abilities, photos=Photos.NONE)
+        return replace(abilities, sees_photos=False)
     is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))
     if abilities.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
         return replace(abilities, form=SchemaForm.WORDS)

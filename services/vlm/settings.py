@@ -1,17 +1,9 @@
-"""What the command and the gate read from the environment."""
+"""What the command reads from the environment."""
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.vlm.presets import PRESETS
-
-
-class GateSettings(BaseSettings):
-    """`VLLM_API_KEY`, by vLLM's own name: the key that the server was started with."""
-
-    model_config = SettingsConfigDict(env_prefix="VLLM_", frozen=True, extra="ignore")
-
-    api_key: SecretStr = SecretStr("")
 
 
 class ServeSettings(BaseSettings):
