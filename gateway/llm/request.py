@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
+from chassis.json_text import sendable
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
@@ -78,7 +79,7 @@ def to_model_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply:
         messages=[
             ModelMessage(role=role, content=_call_parts(parts)) for role, parts in _chat(prompt, abilities)
         ],
-        reply=_sendable(reply),
+        reply=sendable(reply),
         form="text" if isinstance(prompt, TextPrompt) else abilities.form.value,
         temperature=prompt.temperature,
     )
@@ -88,7 +89,7 @@ def _call_parts(parts: Parts) -> list[ModelMessagePart]:
     return [
         ModelMessagePart(type="image")
         if isinstance(part, ImagePart)
-        else ModelMessagePart(type="text", text=_sendable(part.text))
+        else ModelMessagePart(type="text", text=sendable(part.text))
         for part in parts
     ]
 
@@ -100,11 +101,6 @@ def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Parts:
     if prompt.in_lines:
         return (*prompt.user[:-1], TextPart(prompt.in_lines))
     return (*prompt.user, TextPart(described_lines(prompt.name, _class_of(prompt))))
-
-
-def _sendable(text: str) -> str:
-    """Lone surrogates, which models may write, cannot be sent."""
-    return text.encode(errors="replace").decode()
 
 
 def _class_of(prompt: Prompt[Any]) -> type[BaseModel]:

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import islice
 from math import isfinite
 
+from chassis.json_text import sendable
 from contracts.answer import EvidenceSeen, Explanation, ModelCall, Note, SearchResult
 from gateway.planning.stages import Stage
 from gateway.state import Entity, Evidence
@@ -108,5 +109,4 @@ def _result(stage: Stage, result: Entity | Evidence) -> SearchResult:
 
 
 def _sendable(text: str, most: int) -> str:
-    """Cut to `most` characters; lone surrogates, which models may write, cannot be sent."""
-    return text[:most].encode(errors="replace").decode()
+    return sendable(text[:most])
