@@ -95,7 +95,7 @@ def read_request(
 
 def answers_found(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Found, ...]:
     """Return the reply's answers. Raises `DependencyUnavailable` for a span outside its passage."""
-    return tuple(_found(answer, passages) for answer in reply.answers)
+    return tuple(_answer_of(answer, passages) for answer in reply.answers)
 
 
 def _passage(passage: ToRead) -> ReadPassage:
@@ -124,7 +124,7 @@ def _turn(turn: Turn) -> ReadTurn:
     return ReadTurn(question=turn.question[:_QUESTION_CHARS], answer=turn.answer[:_ANSWER_CHARS])
 
 
-def _found(answer: ReadAnswer, passages: Sequence[ReadPassage]) -> Found:
+def _answer_of(answer: ReadAnswer, passages: Sequence[ReadPassage]) -> Found:
     span, index = answer.span, answer.passage_index
     if not 0 <= index < len(passages) or passages[index].text[span.start : span.end] != span.text:
         raise DependencyUnavailable("reader sent a reply that breaks its contract.")

@@ -63,7 +63,7 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
         if details.sees_photos is False:
             abilities = replace(abilities, sees_photos=False)
         trial = await _trial(client, abilities, deadline)
-        form = _held(trial.taken.form, trial.reply.text)
+        form = _form_of(trial.taken.form, trial.reply.text)
         result = replace(
             trial.taken,
             form=form,
@@ -137,7 +137,7 @@ async def _keep_probing(client: VlmClient, sleep: Callable[[float], Awaitable[No
         await sleep(wait_s)
 
 
-def _held(form: SchemaForm, text: str) -> SchemaForm:
+def _form_of(form: SchemaForm, text: str) -> SchemaForm:
     """The form that bound the model: the one that the server took, or none."""
     read = read_object(text) if text.lstrip().startswith("{") else None
     if read is None or (form.has_grammar and read.value.get("kind") not in set(_Kind)):

@@ -141,7 +141,7 @@ def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | N
         timings_ms={**run.timings_ms, "first_word": first_word_ms, "total": total_ms},
         trace_id=run.trace_id,
         session_id=admitted.session.session_id,
-        explanation=run.explain.to_explanation(thresholds, calls.kept or ()),
+        explanation=run.explain.to_explanation(thresholds, calls.words or ()),
         model_usage=ModelUsage(
             calls=calls.count,
             prompt_tokens=calls.prompt_tokens,
