@@ -248,20 +248,16 @@ class ToRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An answer that the reader found: `span` is `text[start:end]` of the passage with the index `passage`.
+class Reading:
+    """An answer of the reader: `sentence` of the passage with the index `passage`, and what to say.
 
-    `sentence` holds the span; `spoken` is what to say. `probability`, calibrated: the question is answered
-    there, and the span is right.
+    `probability`, calibrated: the question is answered there, and the answer is right.
     """
 
     passage: int
-    span: str
     sentence: str
     spoken: str
     probability: float
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)

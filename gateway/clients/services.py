@@ -24,7 +24,7 @@ from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.conversion import answers_found, photo_text, read_request
-from gateway.state import Box, Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
+from gateway.state import Box, Crop, DomainGuess, Entity, PhotoText, Reading, ToRead, Turn
 from language.words import visible
 
 
@@ -295,7 +295,7 @@ class Services:
         history: Sequence[Turn],
         top_n: int,
         deadline: Deadline,
-    ) -> tuple[Found, ...]:
+    ) -> tuple[Reading, ...]:
         """Return at most `top_n` answers in different sentences of the passages, best first.
 
         `subject`: the name of the thing that "this" or "it" means. Long passages, many passages and a long

@@ -26,16 +26,13 @@ from gateway.reasoning.calls import count_calls
 class VlmEndpoint:
     """The server of a model. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
 
-    An empty `model` means the first that is listed there.
-    `refresh_s`: after that, the server's abilities are asked for again. `context`: the tokens that prompts
-    are fitted to, 0 where nobody fits them.
+    An empty `model` means the first that is listed there. `context`: the tokens that prompts are fitted to, 0
+    where nobody fits them.
     """
 
     base_url: str
     model: str
     api_key: str = field(default="", repr=False)
-    seed: int = 0
-    refresh_s: float = 3_600.0
     context: int = 0
 
     def __post_init__(self) -> None:

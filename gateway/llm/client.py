@@ -44,6 +44,8 @@ Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
 _SILENT = "The model does not answer. Look at the log of its server, and restart it."
 _MAX_ERROR_BYTES = 64 * 2**10
+_REFRESH_S = 3_600.0
+"""After that, a server's abilities are asked for again."""
 
 
 class _StaleConnection(Exception):
@@ -92,7 +94,7 @@ class VlmClient:
         self._endpoint = endpoint
         self._observe = observe
         self._guard = guard
-        self._features = ServerFeatures(endpoint.refresh_s, clock)
+        self._features = ServerFeatures(_REFRESH_S, clock)
         self.account = ServerAccount(http, endpoint)
         self.liveness = Liveness(clock)
 
@@ -264,7 +266,7 @@ class VlmClient:
             call.progress.form = None if is_text else abilities.form
             call.progress.requests += 1
             try:
-                body = request_body(call.prompt, model, abilities, self._endpoint.seed)
+                body = request_body(call.prompt, model, abilities)
                 with self.liveness.call():
                     assembly = await self._send(body, call.begin(), call.deadline, call.progress)
                 self.liveness.answered()

@@ -17,13 +17,8 @@ _TOP_LOGPROBS = 5
 """Alternatives that are reported for each token."""
 
 
-def request_body(
-    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, seed: int = 0
-) -> dict[str, JsonValue]:
-    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports.
-
-    `seed`: for prompts without one of their own.
-    """
+def request_body(prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities) -> dict[str, JsonValue]:
+    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports."""
     body: dict[str, JsonValue] = {
         "model": model,
         # A message without photos is one string: every chat template takes that, not every one takes parts.
@@ -35,7 +30,7 @@ def request_body(
     if abilities.thinking is Thinking.SWITCHED_OFF:
         body["chat_template_kwargs"] = {"enable_thinking": False}
     if abilities.seed:
-        body["seed"] = seed if prompt.seed is None else prompt.seed
+        body["seed"] = prompt.seed
     if abilities.usage:
         body["stream_options"] = {"include_usage": True}
     if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):

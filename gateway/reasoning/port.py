@@ -9,10 +9,10 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Found,
     GenerationBudget,
     PhotoText,
     Query,
+    Reading,
     Reply,
     ToRead,
     Turn,
@@ -37,7 +37,7 @@ class Read(Protocol):
         history: Sequence[Turn],
         top_n: int,
         deadline: Deadline,
-    ) -> Sequence[Found]:
+    ) -> Sequence[Reading]:
         """Return the answers in the passages, best first. Raises what calls to services raise."""
 
 
