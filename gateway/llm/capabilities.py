@@ -1,7 +1,6 @@
 """The features of a model's server: found by a probe at start, and learned from what it refuses.
 
-One memory per server. What a probe found holds until the next probe or until the server was away. What was
-learned without a probe holds for some minutes: another version may have come back.
+One memory per server. It holds until the next probe or until the server was away.
 """
 
 import re
@@ -138,15 +137,16 @@ def without(
     return None
 
 
-class ServerFeatures:
-    """The memory of one server. `confirmed`: a request in the current form has worked."""
+_REFRESH_S = 3_600.0
 
-    def __init__(self, refresh_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._refresh_s = refresh_s
-        self._clock = clock
-        self._current = EVERYTHING
-        self._updated_at: float | None = None
+
+class ServerFeatures:
+    """The memory of one server. `current`: what to ask for. `confirmed`: a request in that form has worked."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.current = EVERYTHING
         self.confirmed = False
+        self._clock = clock
         self._probed_at: float | None = None
 
     @property
@@ -157,26 +157,17 @@ class ServerFeatures:
     @property
     def masks_probabilities(self) -> bool:
         """Return whether log probabilities are, or before a probe may be, only of what a schema allows."""
-        current = self.current()
-        return current.masked if self.probed else current.form.has_grammar
+        return self.current.masked if self.probed else self.current.form.has_grammar
 
     @property
     def probe_due(self) -> bool:
         """Return whether it is time for a probe."""
-        return self._probed_at is None or self._clock() - self._probed_at > self._refresh_s
-
-    def current(self) -> Abilities:
-        """Return what to ask for now."""
-        old = self._updated_at is not None and self._clock() - self._updated_at > self._refresh_s
-        if old and not self.probed:
-            self.reset()
-        return self._current
+        return self._probed_at is None or self._clock() - self._probed_at > _REFRESH_S
 
     def set_from_probe(self, abilities: Abilities) -> bool:
         """Take over what a probe found. True if that is new."""
-        is_new = not self.probed or abilities != self._current
-        self._current, self.confirmed = abilities, True
-        self._updated_at = self._probed_at = self._clock()
+        is_new = not self.probed or abilities != self.current
+        self.current, self.confirmed, self._probed_at = abilities, True, self._clock()
         return is_new
 
     def update_from_reply(self, worked: Abilities, *, of_form: bool = True) -> bool:
@@ -184,18 +175,14 @@ class ServerFeatures:
 
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
-        worked = worked if of_form else replace(worked, form=self._current.form)
-        repeats = self.confirmed if of_form else self._updated_at is not None
-        if repeats and worked == self._current:
-            return False
-        is_new = worked != self._current
-        self._current, self._updated_at = worked, self._clock()
-        self.confirmed = self.confirmed or of_form
+        worked = worked if of_form else replace(worked, form=self.current.form)
+        is_new = worked != self.current
+        self.current, self.confirmed = worked, self.confirmed or of_form
         return is_new
 
     def reset(self) -> None:
         """Ask for everything again."""
-        self._current, self._updated_at, self.confirmed, self._probed_at = EVERYTHING, None, False, None
+        self.current, self.confirmed, self._probed_at = EVERYTHING, False, None
 
 
 _QUIET_S = 30.0

@@ -44,8 +44,6 @@ Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
 _SILENT = "The model does not answer. Look at the log of its server, and restart it."
 _MAX_ERROR_BYTES = 64 * 2**10
-_REFRESH_S = 3_600.0
-"""After that, a server's abilities are asked for again."""
 
 
 class _StaleConnection(Exception):
@@ -94,14 +92,14 @@ class VlmClient:
         self._endpoint = endpoint
         self._observe = observe
         self._guard = guard
-        self._features = ServerFeatures(_REFRESH_S, clock)
+        self._features = ServerFeatures(clock)
         self.account = ServerAccount(http, endpoint)
         self.liveness = Liveness(clock)
 
     @property
     def abilities(self) -> Abilities:
         """Return the features that the server supports, from the probe and from later replies."""
-        return self._features.current()
+        return self._features.current
 
     @property
     def sees_photos(self) -> bool:

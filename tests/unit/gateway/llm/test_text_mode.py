@@ -62,12 +62,12 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
 
 
 def test_text_replies_do_not_change_the_schema_form() -> None:
-    memory = ServerFeatures(60.0)
+    memory = ServerFeatures()
     assert not memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
     assert not memory.confirmed
     assert memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS, seed=False), of_form=False)
-    assert memory.current() == replace(EVERYTHING, seed=False)
-    assert not memory.update_from_reply(memory.current())
+    assert memory.current == replace(EVERYTHING, seed=False)
+    assert not memory.update_from_reply(memory.current)
     assert memory.confirmed
 
 
