@@ -141,7 +141,7 @@ _REFRESH_S = 3_600.0
 
 
 class ServerFeatures:
-    """The memory of one server. `current`: what to ask for. `confirmed`: a request in that form has worked."""
+    """The memory of one server. `current`: what to ask for; `confirmed`: that form of request has worked."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.current = EVERYTHING
