@@ -11,7 +11,7 @@ from starlette.responses import Response
 from chassis.errors import InvalidRequest, NotConfigured
 from chassis.http.bodies import Router
 from contracts.headers import MEMORY
-from contracts.memory import MemoryReply, Remembered
+from contracts.memory import MemoryReply, Sighting
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.serving.memory import SETTING, Memory
 from gateway.steps.memory import PATH
@@ -51,8 +51,8 @@ _OwnDep = Annotated[_Own, Depends(_own)]
 async def show(own: _OwnDep, response: Response) -> MemoryReply:
     """Return all that the memory holds, the oldest first. It is also the export."""
     response.headers.update(_HEADERS)
-    remembered = [
-        Remembered(
+    sightings = [
+        Sighting(
             id=each.id,
             at=each.at,
             place=each.place,
@@ -62,7 +62,7 @@ async def show(own: _OwnDep, response: Response) -> MemoryReply:
         )
         for each in await own.memory.all(own.id, own.tenant)
     ]
-    return MemoryReply(days=own.memory.days, remembered=remembered)
+    return MemoryReply(days=own.memory.days, sightings=sightings)
 
 
 @router.get("/{sighting_id}", response_class=Response, responses={200: {"content": {"image/jpeg": {}}}})

@@ -8,7 +8,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Evidence, Query, Sighting
 from gateway.steps.conclusion import Outcome
-from language.names import mentions
+from language.names import mentions, same_name
 from language.recollection import PastQuestion, past_question
 from language.scripts import NOISE_BELOW, plausibility
 from language.words import content_stems, visible
@@ -82,9 +82,9 @@ def _stems(seen: Sighting) -> frozenset[str]:
 def _evidence(seen: Sighting, score: float, now: datetime) -> Evidence:
     """Return a sighting in words; its print is quoted, so that it cannot pass for ours."""
     place = f", at {seen.place}," if seen.place else ""
-    what = f"{seen.name}. It read" if seen.name and seen.text else seen.name or "something that read"
-    print_ = f": “{seen.text.translate(_NO_QUOTES)}”" if seen.text else ""
-    text = f"{_when(seen.at, now)}{place} you saw {what}{print_}."
+    read = "" if same_name(seen.name, seen.text) else seen.text.translate(_NO_QUOTES)
+    what = f"{seen.name}. It read" if seen.name and read else seen.name or "something that read"
+    text = f"{_when(seen.at, now)}{place} you saw {what}{f': “{read}”' if read else ''}."
     title = seen.name or "What you saw"
     return Evidence(
         text, title, f"{PATH}/{seen.id}", CitationKind.MEMORY, score, last_modified=seen.at.astimezone(UTC)

@@ -7,7 +7,7 @@ from pydantic import Base64Bytes, Field
 from contracts.message import Message
 
 
-class Remembered(Message):
+class Sighting(Message):
     """One thing that was seen."""
 
     id: str = Field(description="For `DELETE /v1/memory/{id}`.")
@@ -22,4 +22,4 @@ class MemoryReply(Message):
     """All that a memory holds, the oldest first. It is also the export."""
 
     days: int = Field(description="How many days each is kept.")
-    remembered: list[Remembered] = Field(description="At most 200.")
+    sightings: list[Sighting] = Field(description="At most 200.")

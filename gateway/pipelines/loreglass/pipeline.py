@@ -112,9 +112,9 @@ class LoreglassPipeline:
 
         Questions about what was seen before are answered from the asker's memory, if they consent to one.
         """
-        remembered = await recollect(query, run)
-        if remembered is not None:
-            return await self._answer_from_memory(query, remembered, run)
+        memories = await recollect(query, run)
+        if memories is not None:
+            return await self._answer_from_memory(query, memories, run)
         async with prefetching() as group:
             prefetched = self._prefetch(group, query, run)
             draft = await self._draft(group, query, prefetched, run)
@@ -128,11 +128,11 @@ class LoreglassPipeline:
                 outcome = await self._look_up(query, draft, route, prefetched, run)
         return outcome
 
-    async def _answer_from_memory(self, query: Query, remembered: tuple[Evidence, ...], run: Run) -> Outcome:
-        if not remembered:
+    async def _answer_from_memory(self, query: Query, memories: tuple[Evidence, ...], run: Run) -> Outcome:
+        if not memories:
             failure = run.failures.get(Stage.MEMORY)
             return refusal(reason_of(failure) if failure else Reason.NOT_REMEMBERED, Route.RAG)
-        context, draft = Context(Route.RAG, evidence=remembered), Draft.of_question()
+        context, draft = Context(Route.RAG, evidence=memories), Draft.of_question()
         asked = replace(query, photo=None)
         reply = await answer_from(self.reasoner, self.fallback, asked, draft, context, run)
         return await self._check(asked, reply, context, None, run)
