@@ -23,13 +23,14 @@ _TEXT_CHARS, _NAME_CHARS = 300, 200
 def sighting_of(query: Query, outcome: Outcome, run: Run, place: str) -> Sighting | None:
     """Return what this question's own photo shows; None for nothing with a name or text.
 
-    A thing that only the question names was not seen.
+    A thing that only the question names was not seen, and print alone is no thing.
     """
-    entity = outcome.entity
-    named = entity is not None and (entity.title or not mentions(query.question, entity.name))
-    name = entity.name if entity is not None and named else run.identified or ""
     lines = (each.text for each in run.looked_at if each.kind is LookedAtKind.TEXT)
     text = " ".join(line for line in lines if plausibility(line, 1.0) >= NOISE_BELOW)
+    name = outcome.entity.name if outcome.entity else run.identified or ""
+    is_known = outcome.entity is None or outcome.entity.title
+    if not is_known and (mentions(query.question, name) or same_name(name, text)):
+        name = ""
     if not (name or text):
         return None
     shown = _line(name)[:_NAME_CHARS], _line(text)[:_TEXT_CHARS], _line(place)

@@ -1,4 +1,4 @@
-"""The memory of what was seen, on the page: its switch, its list, and a picture as the source of an answer."""
+"""The memory of what was seen, on the page: its switch, its list, and a picture as a source."""
 
 import base64
 import json
@@ -44,7 +44,9 @@ def test_only_what_is_seen_with_the_switch_on_is_remembered_shown_and_cited(open
         entry = wearer.page.locator("#memory-list li")
         expect(entry).to_have_count(1)
         expect(entry).to_contain_text(BOOK)
-        assert entry.locator("img").evaluate("(image) => image.decode().then(() => image.naturalHeight)") == 160
+        assert (
+            entry.locator("img").evaluate("(image) => image.decode().then(() => image.naturalHeight)") == 160
+        )
         assert all_faults(wearer.page) == []
         check(wearer)
         close(wearer)
