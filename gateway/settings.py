@@ -259,7 +259,7 @@ class GatewaySettings(AppSettings):
     tenant_stored_bytes: int = Field(
         default=256 * 2**20,
         ge=1,
-        description="Bytes of a tenant's sessions, and as many of its stored replies.",
+        description="Bytes of a tenant's sessions, as many of its stored replies, and of its memories.",
     )
     experiments: bool = Field(
         default=False, description="Whether a request may set thresholds and ask for an explanation."
