@@ -71,10 +71,7 @@ async def wire(
     clock: Clock = time.monotonic,
     wall_clock: Clock = time.time,
 ) -> AsyncIterator[Gateway]:
-    """Open everything, hand it out, close it in reverse order.
-
-    `clock`: what all deadlines are read on. `wall_clock`: seconds since 1970.
-    """
+    """Open everything, hand it out, close it in reverse order. `clock`: of deadlines; `wall_clock`: of days."""
     async with AsyncExitStack() as resources:
         enter, registry = resources.enter_async_context, metrics.registry
         http = await enter(open_http())
@@ -88,10 +85,7 @@ async def wire(
         reasoners = open_reasoners(settings, http, guards, services.read)
         thresholds = load_thresholds(settings.thresholds, settings.risk)
         tiers = open_tiers(settings, reasoners.fallback is not None, estimates, clock, meters)
-        photos = PhotoDecoders(settings.photo_decoders, meters.decoder_ended, meters.photo_decoded)
-        resources.callback(photos.close)
-        recordings = SoundDecoders(settings.audio_decoders, meters.decoder_ended)
-        resources.callback(recordings.close)
+        photos, recordings = _decoders(settings, meters, resources)
         voice = open_voice(settings, http, guards, stores, recordings, meters, clock)
 
         execution = Execution(
@@ -128,6 +122,16 @@ async def wire(
             checks=checks,
             model=reasoners.model,
         )
+
+
+def _decoders(
+    settings: GatewaySettings, meters: GatewayMetrics, resources: AsyncExitStack
+) -> tuple[PhotoDecoders, SoundDecoders]:
+    photos = PhotoDecoders(settings.photo_decoders, meters.decoder_ended, meters.photo_decoded)
+    resources.callback(photos.close)
+    recordings = SoundDecoders(settings.audio_decoders, meters.decoder_ended)
+    resources.callback(recordings.close)
+    return photos, recordings
 
 
 async def _memory(

@@ -64,7 +64,7 @@ async def check_key(redis: Redis, key: bytes) -> None:
     except (RedisError, OSError) as error:
         log.warning("memory_key_not_checked", reason=type(error).__name__)
         return
-    if former is not None and _unseal(key, former, _CHECK) is None:
+    if isinstance(former, bytes) and _unseal(key, former, _CHECK) is None:
         raise WrongSettings(
             f"{SETTING} is not the key with which the memories in this Redis are encrypted. Set the former "
             f"key. To give up these memories, delete {_CHECK} from Redis; the rest expires by itself."

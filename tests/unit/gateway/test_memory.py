@@ -24,9 +24,10 @@ from gateway.serving.sessions import new_session_id
 from gateway.settings import GatewaySettings
 from gateway.state import Context, Query, Reply
 from gateway.wiring import wire
+from loreglass_client import AsyncLoreglass
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import BOOK, FakeServices, images, print_of, text_line
-from tests.unit.gateway.platform import World, bearer, closed_port, gateway_before, keys_file
+from tests.unit.gateway.platform import PHOTO, World, bearer, closed_port, gateway_before, keys_file
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
 from tests.unit.gateway.sessions.harness import ManualClock
 
@@ -263,6 +264,13 @@ async def test_gateways_share_a_memory_by_the_same_key_only(
         async with wire(settings, Metrics("gateway")):
             pass
     await redis_client.delete(CHECK)
+
+
+async def test_the_python_client_consents_with_and_without_a_photo(world: World) -> None:
+    async with AsyncLoreglass(world.url) as client:
+        await client.ask("Who wrote this?", PHOTO, memory={"id": ID, "place": "home"})
+        answer = await client.ask(WHERE, memory={"id": ID})
+    assert answer.answer == f"Today at 06:30, at home, you saw {BOOK}."
 
 
 @pytest.mark.parametrize(

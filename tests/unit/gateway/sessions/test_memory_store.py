@@ -160,12 +160,9 @@ async def test_who_reads_the_store_learns_nothing(place: Place) -> None:
     stored = b""
     if place.redis is not None:
         async for key in place.redis.scan_iter(match=f"{place.namespace}:*"):
-            kind = await place.redis.type(key)
-            stored += key + (
-                b"".join(await place.redis.lrange(key, 0, -1))
-                if kind == b"list"
-                else await place.redis.get(key)
-            )
+            is_list = await place.redis.type(key) == b"list"
+            values = await place.redis.lrange(key, 0, -1) if is_list else [await place.redis.get(key)]
+            stored += b"".join([key, *(value for value in values if isinstance(value, bytes))])
     elif isinstance(place.store, MemoryStore):
         entries = place.store.entries._entries
         stored = b"".join(key.encode() + b"".join(each.value) for key, each in entries.items())
