@@ -51,15 +51,8 @@ def create_app(
                 yield
 
     pages = (page_router(), reference_router())
-    routers = [
-        answer.router,
-        chat.router,
-        devices.router,
-        memory.router,
-        speech.router,
-        *pages,
-        wrong_addresses,
-    ]
+    ours = [each.router for each in (answer, chat, devices, memory, speech)]
+    routers = [*ours, *pages, wrong_addresses]
 
     def model() -> Mapping[str, str]:
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started

@@ -25,7 +25,7 @@ from gateway.serving.background import background_group, background_task
 from gateway.serving.execution import Execution
 from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
-from gateway.serving.memory import SETTING, Memory, check_key, encryption_key, shrinking
+from gateway.serving.memory import SETTING, Memory, check_key, encryption_key
 from gateway.serving.metrics import GatewayMetrics
 from gateway.serving.quotas import Quotas
 from gateway.serving.redis_store import redis_note
@@ -71,7 +71,7 @@ async def wire(
     clock: Clock = time.monotonic,
     wall_clock: Clock = time.time,
 ) -> AsyncIterator[Gateway]:
-    """Open everything, hand it out, close it in reverse order. `clock`: of deadlines; `wall_clock`: of days."""
+    """Open everything, hand it out, close it in reverse order. `clock`: for deadlines; `wall_clock`: days."""
     async with AsyncExitStack() as resources:
         enter, registry = resources.enter_async_context, metrics.registry
         http = await enter(open_http())
@@ -144,7 +144,7 @@ async def _memory(
     key = encryption_key(text)
     if stores.redis is not None:
         await check_key(stores.redis, key)
-    return Memory(stores.memories, key, settings.memory_days, shrinking(photos), clock)
+    return Memory(stores.memories, key, settings.memory_days, photos, clock)
 
 
 def _keys(settings: GatewaySettings, clock: Clock) -> Keys:

@@ -6,7 +6,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from typing import Any, NotRequired, Self, TypedDict, Unpack
+from typing import Any, Self, TypedDict, Unpack
 from urllib.parse import quote, urlencode
 
 import anyio
@@ -25,23 +25,12 @@ _BYTES = "application/octet-stream"
 _OURS = "loreglass"
 
 
-class Memory(TypedDict):
-    """Consent to remember what the photo shows.
-
-    `id`: 32 random letters and digits, your own secret. `place`: where it was taken, in words.
-    `utc_offset_min`: minutes that your clock is ahead of UTC.
-    """
-
-    id: str
-    place: NotRequired[str]
-    utc_offset_min: NotRequired[int]
-
-
 class Options(TypedDict, total=False):
     """How to ask. `audio`: the question as sound, instead of words. `session_id`: continue a conversation.
     `deadline_ms`: how long to wait, retries included; the reply may take 5 s more to arrive. `pipeline`: one
     of `pipelines`. `idempotency_key`: questions with the same key are answered once; by default each call
-    makes a key of its own. `memory`: remember what is seen, and answer from it.
+    makes a key of its own. `memory`: consent to remember what is seen, and to answer from it: `id`, and
+    perhaps `place` and `utc_offset_min`.
     """
 
     audio: Source | None
@@ -50,7 +39,7 @@ class Options(TypedDict, total=False):
     pipeline: str | None
     experiment: Experiment | None
     idempotency_key: str | None
-    memory: Memory | None
+    memory: Mapping[str, str | int] | None
 
 
 class Asking:

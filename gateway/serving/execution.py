@@ -20,7 +20,7 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
-from contracts.answer import Experiment, MemoryInput, Reason, Route, Verification
+from contracts.answer import Experiment, Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, varied, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import LivePlan
@@ -260,28 +260,25 @@ class Execution:
             await self.sessions.append_turn(
                 session.session_id, turn, question.photo, question.caller.tenant, create=not session.turns
             )
-        if question.memory is not None:
-            await self._remember_sighting(question, question.memory, session.session_id, query, outcome, run)
+        await self._remember_sighting(admitted, query, outcome, run)
 
-    async def _remember_sighting(
-        self,
-        question: Question,
-        consent: MemoryInput,
-        session_id: str,
-        query: Query,
-        outcome: Outcome,
-        run: Run,
-    ) -> None:
-        """Remember what the question's photo shows, if it is anything with a name or text."""
+    async def _remember_sighting(self, admitted: Admitted, query: Query, outcome: Outcome, run: Run) -> None:
+        """Remember what the question's photo shows, by consent and if it is anything with a name or text."""
+        question, consent, session_id = (
+            admitted.question,
+            admitted.question.memory,
+            admitted.session.session_id,
+        )
+        if consent is None:
+            return
         if self.memory is None:
             run.did_less(Stage.MEMORY.value)
             return
         seen = sighting_of(query, outcome, run, consent.place) if question.photo else None
-        if seen is None or question.photo is None:
-            return
-        async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
-            tenant = question.caller.tenant
-            await self.memory.add(consent, tenant, session_id, seen, question.photo, deadline)
+        if seen is not None and question.photo is not None:
+            async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
+                tenant = question.caller.tenant
+                await self.memory.add(consent, tenant, session_id, seen, question.photo, deadline)
 
     async def _reply(self, progress: Progress, query: Query, outcome: Outcome) -> AnswerWithRemark:
         run = progress.run

@@ -5,10 +5,9 @@ session, has the keys of its things. Names in the store are keyed hashes: who re
 """
 
 import json
-import time
 from asyncio import gather
-from base64 import b64decode, urlsafe_b64decode
-from collections.abc import Awaitable, Callable, Sequence
+from base64 import b64decode
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import blake2b
@@ -39,16 +38,13 @@ _SIDES = (160, 80)
 _KEY_BYTES, _NONCE_BYTES = 32, 12
 _CHECK = "loreglass:memory-key-check"
 
-Shrink = Callable[[Photo, Deadline], Awaitable[bytes]]
-"""Makes the thumbnail of a photo; b"" if it stays too large."""
-
 log = structlog.get_logger()
 
 
 def encryption_key(text: str) -> bytes:
     """Return the key that the operator set, as base64. Raises `WrongSettings` unless it has 32 bytes."""
     try:
-        key = urlsafe_b64decode(text) if {"-", "_"} & set(text) else b64decode(text, validate=True)
+        key = b64decode(text, validate=True)
     except ValueError:
         key = b""
     if len(key) != _KEY_BYTES:
@@ -71,38 +67,25 @@ async def check_key(redis: Redis, key: bytes) -> None:
         )
 
 
-def shrinking(photos: PhotoDecoders) -> Shrink:
-    """Return a `Shrink` by the gateway's decoders."""
-
-    async def shrink(photo: Photo, deadline: Deadline) -> bytes:
-        for side in _SIDES:
-            small = await photos.clean(photo.jpeg, ImageLimits(), side, deadline)
-            if len(small.jpeg) <= MOST_THUMBNAIL_BYTES:
-                return small.jpeg
-        return b""
-
-    return shrink
-
-
 class Memory:
     """Remembers what was seen. Methods raise `DependencyUnavailable` if the store does not answer.
 
-    `clock`: seconds since 1970.
+    `photos` make thumbnails. `clock`: seconds since 1970.
     """
 
-    def __init__(self, store: Store, key: bytes, days: int, shrink: Shrink, clock: Clock = time.time) -> None:
+    def __init__(self, store: Store, key: bytes, days: int, photos: PhotoDecoders, clock: Clock) -> None:
         self.days = days
         self._store = store
         self._key = key
         self._ttl_s = days * 86_400.0
-        self._shrink = shrink
+        self._photos = photos
         self._clock = clock
 
     async def add(
         self, memory: MemoryInput, tenant: str, session_id: str, seen: Sighting, photo: Photo, due: Deadline
     ) -> None:
         """Remember something now, with the photo's thumbnail; the id and the time of `seen` are replaced."""
-        thumbnail = await self._shrink(photo, due)
+        thumbnail = await self._thumbnail(photo, due)
         at = datetime.fromtimestamp(self._clock(), UTC)
         listed = self._name("memory", tenant, memory.id)
         key = f"{listed}:{token_urlsafe(12)}"
@@ -153,6 +136,13 @@ class Memory:
     async def forget_session(self, session_id: str, tenant: str) -> None:
         """Delete what was remembered in a conversation."""
         await self._forget_list(self._name("session", tenant, session_id), tenant)
+
+    async def _thumbnail(self, photo: Photo, due: Deadline) -> bytes:
+        for side in _SIDES:
+            small = await self._photos.clean(photo.jpeg, ImageLimits(), side, due)
+            if len(small.jpeg) <= MOST_THUMBNAIL_BYTES:
+                return small.jpeg
+        return b""
 
     async def _forget_list(self, name: str, tenant: str) -> None:
         for key in await self._keys(name):
