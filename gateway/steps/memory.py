@@ -1,6 +1,6 @@
 """What of this question's photo is remembered, and what of the memory answers a question."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 
 from contracts.answer import CitationKind, LookedAtKind
@@ -60,7 +60,8 @@ def matching(past: PastQuestion, sightings: Sequence[Sighting]) -> list[tuple[Si
 
     More than half of them are needed. "What …" with a time may ask for whatever was seen then.
     """
-    newest = [each for each in reversed(sightings) if _is_meant(past, each)]
+    meant = (each for each in reversed(sightings) if _is_meant(past, each))
+    newest = list(_once_a_place(meant))
     if not past.stems:
         return [(each, 1.0) for each in newest[:_MOST]]
     shares = {each.id: len(past.stems & _stems(each)) / len(past.stems) for each in newest}
@@ -69,6 +70,15 @@ def matching(past: PastQuestion, sightings: Sequence[Sighting]) -> list[tuple[Si
         return [(each, best) for each in newest if shares[each.id] == best][:_MOST]
     anything = past.since is not None and not past.names_it
     return [(each, 0.5) for each in newest[:_MOST]] if anything else []
+
+
+def _once_a_place(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+    """Yield the first sighting of each thing or text at each place."""
+    places = set[tuple[str, str]]()
+    for seen in sightings:
+        if (place := (seen.name or seen.text, seen.place)) not in places:
+            places.add(place)
+            yield seen
 
 
 def _is_meant(past: PastQuestion, seen: Sighting) -> bool:

@@ -110,6 +110,17 @@ async def test_a_thing_is_found_again_with_time_place_and_picture(world: World, 
     assert source.url == f"/v1/memory/{seen.id}"
 
 
+async def test_each_place_is_told_once_and_the_latest_first(world: World, clock: ManualClock) -> None:
+    for memory in (STATION, STATION, NOWHERE):
+        await world.ask(memory=memory)
+        clock.now += HOUR
+    answer = await world.ask(WHERE, photo=None, memory=NOWHERE)
+    assert answer.answer == (
+        f"Today at 08:30 you saw {BOOK}. Today at 07:30, at Waterloo station, you saw {BOOK}."
+    )
+    assert len(answer.citations) == 2
+
+
 async def test_this_morning_is_the_clients_morning(
     services: FakeServices, world: World, clock: ManualClock
 ) -> None:
