@@ -18,6 +18,7 @@ PATH = "/v1/memory"
 _MOST = 3
 """Sightings that are evidence for one question."""
 _TEXT_CHARS, _NAME_CHARS = 300, 200
+_NO_QUOTES = str.maketrans("“”", "''")
 
 
 def sighting_of(query: Query, outcome: Outcome, run: Run, place: str) -> Sighting | None:
@@ -50,7 +51,8 @@ async def recollect(query: Query, run: Run) -> tuple[Evidence, ...] | None:
     evidence: tuple[Evidence, ...] = ()
     async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY):
         sightings = await recall.sightings()
-        evidence = tuple(_evidence(each, score, recall.now) for each, score in matching(past, sightings))
+        matches = matching(past, sightings)
+        evidence = tuple(_evidence(each, score, past, recall.now) for each, score in matches)
     run.explain.found(Stage.MEMORY, evidence)
     return evidence
 
@@ -90,19 +92,21 @@ def _stems(seen: Sighting) -> frozenset[str]:
     return content_stems(f"{seen.name} {seen.text} {seen.place}")
 
 
-def _evidence(seen: Sighting, score: float, now: datetime) -> Evidence:
-    """Return a sighting in words; its print is quoted, so that it cannot pass for ours."""
+def _evidence(seen: Sighting, score: float, past: PastQuestion, now: datetime) -> Evidence:
+    """Return a sighting in words, with its print if the question needs it or nothing was recognised.
+
+    Print is quoted, so that it cannot pass for ours.
+    """
     place = f", at {seen.place}," if seen.place else ""
-    read = "" if same_name(seen.name, seen.text) else seen.text.translate(_NO_QUOTES)
+    by_name = past.stems <= content_stems(f"{seen.name} {seen.place}") and not past.of_print
+    is_told = not same_name(seen.name, seen.text) and not (seen.name and by_name)
+    read = seen.text.translate(_NO_QUOTES) if is_told else ""
     what = f"{seen.name}. It read" if seen.name and read else seen.name or "something that read"
     text = f"{_when(seen.at, now)}{place} you saw {what}{f': “{read}”' if read else ''}."
     title = seen.name or "What you saw"
     return Evidence(
         text, title, f"{PATH}/{seen.id}", CitationKind.MEMORY, score, last_modified=seen.at.astimezone(UTC)
     )
-
-
-_NO_QUOTES = str.maketrans("“”", "''")
 
 
 def _when(at: datetime, now: datetime) -> str:
