@@ -83,7 +83,8 @@ class Reference:
             "<|im_end|>\n<|im_start|>assistant\n"
         )
         places = [self.processor.tokenizer.convert_tokens_to_ids(word) for word in ("yes", "no")]
-        logits = self.model.lm_head(self.last_state(prompt, jpeg))[places]
+        with torch.inference_mode():
+            logits = self.model.lm_head(self.last_state(prompt, jpeg))[places]
         return float(logits.softmax(-1)[0])
 
 

@@ -115,9 +115,8 @@ class RemoteSeeingEncoder(RemoteEncoder):
 
     def _input(self, instruction: str, text: str, picture: bytes | None = None) -> Any:
         words = [content_part(shortened(without_controls(text), self._options.max_tokens) or " ")]
-        system = {"role": "system", "content": [content_part(instruction)]}
         user = {"role": "user", "content": [content_part(picture), *words] if picture else words}
-        return [system, user]
+        return [{"role": "system", "content": [content_part(instruction)]}, user] if instruction else [user]
 
     def _body(self, inputs: Sequence[Any]) -> dict[str, Any]:
         return {
