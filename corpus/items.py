@@ -21,8 +21,9 @@ from corpus.chunking import cut_page
 from corpus.jsonl import Rejected
 from corpus.page_records import PageRecord, read_pages
 from corpus.pages import NoContent, Page
-from corpus.photo_records import PhotoRecord, read_photos
+from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
 from corpus.reading import read_page
+from corpus.record_fields import Unusable, check_file
 from corpus.sources import SourceName
 
 MUCH_LEFT_OUT = 0.5
@@ -208,9 +209,19 @@ def _page_item(record: PageRecord, ocr_url: str) -> PageItem | Rejected:
     picture = None
     if record.image:
         try:
-            picture = encode_jpeg(decode_rgb(record.image.read_bytes(), max_side=PICTURE_SIDE), quality=85)
-        except (LoreglassError, OSError) as reason:
+            picture = _picture(record.image)
+        except (Unusable, LoreglassError) as reason:
             page = replace(page, remarks=(*page.remarks, f"Its image was left out: {reason}"))
     passages = cut_page(page)
     texts, sections = [each.text for each in passages], [each.sections for each in passages]
     return page_item(record.where, page, texts, record.origin, sections, picture)
+
+
+def _picture(path: Path) -> bytes:
+    """Return a page's picture as a small JPEG. Raises `Unusable`, or what `decode_rgb` raises."""
+    check_file(path, LARGEST_PHOTO, "image")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise Unusable(f"The image cannot be read ({error.strerror}).") from error
+    return encode_jpeg(decode_rgb(content, max_side=PICTURE_SIDE), quality=85)

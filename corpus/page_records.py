@@ -11,7 +11,6 @@ from corpus.folders import FolderFile
 from corpus.formats.suffixes import PAGE_FORMATS, TEXT_FORMATS, PageFormat, largest_file
 from corpus.jsonl import Rejected, Span, is_text, json_lines
 from corpus.manifests import PAGE_SUFFIXES, PHOTO_SUFFIXES, files_of, is_page_file, listed, name_of
-from corpus.photo_records import LARGEST_PHOTO
 from corpus.record_fields import Unusable, check_file, record_fields, text_field, url_field
 from corpus.sources import SourceName, with_shared_urls
 from corpus.values import moment
@@ -69,8 +68,6 @@ def _page_record(
     if not url and present[0] == "text":
         raise Unusable('"url" is missing.')
     image = text_field(fields, "image")
-    if image:
-        check_file(folder / image, LARGEST_PHOTO, "image")
     return PageRecord(
         where=where,
         content=fields[present[0]],
