@@ -204,8 +204,8 @@ class FakeServices:
         self.image_search = FakeService(images(image_hit()))
         self.picture_texts = FakeService(images(image_hit()))
         self.takes: tuple[str, ...] = ()
-        self.searched_photo: bytes | None = None
-        self.ranked_photo: bytes | None = None
+        self.photos: list[tuple[str, bytes | None]] = []
+        """The photo of each search of pages and of each ranking, by service."""
         self.pages = FakeService(TextSearchReply(hits=[], collection="pages"))
         self.text_search = FakeService(pages(text_hit()))
         self.reranker = FakeService(prefer_pages)
@@ -269,13 +269,15 @@ class FakeServices:
         @router.post("/v1/text-search", response_model=TextSearchReply)
         @takes_json(JsonLimits(), or_form=True)
         async def search_text(request: Request) -> Any:
-            call, self.searched_photo = await read_pictured(request, TextSearchRequest, JsonLimits())
+            call, photo = await read_pictured(request, TextSearchRequest, JsonLimits())
+            self.photos.append(("text_search", photo))
             return await self.text_search.serve(call)
 
         @router.post("/v1/rerank", response_model=RerankReply)
         @takes_json(JsonLimits(), or_form=True)
         async def rerank(request: Request) -> Any:
-            call, self.ranked_photo = await read_pictured(request, RerankRequest, JsonLimits())
+            call, photo = await read_pictured(request, RerankRequest, JsonLimits())
+            self.photos.append(("reranker", photo))
             return await self.reranker.serve(call)
 
         @router.post("/v1/classify", response_model=ClassifyReply)
