@@ -16,7 +16,7 @@ from fastapi import APIRouter, FastAPI, File, Form, Request, Response, UploadFil
 from chassis.errors import Overloaded
 from chassis.http.app import create_app
 from chassis.http.bodies import takes_json
-from chassis.http.pictured import read_pictured
+from chassis.http.pictured import pictured_schema, read_pictured
 from chassis.json_text import JsonLimits
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
@@ -266,14 +266,16 @@ class FakeServices:
         ) -> Any:
             return await self.image_search.serve(([await image.read() for image in images], k))
 
-        @router.post("/v1/text-search", response_model=TextSearchReply)
+        searching, ranking = pictured_schema(TextSearchRequest), pictured_schema(RerankRequest)
+
+        @router.post("/v1/text-search", response_model=TextSearchReply, openapi_extra=searching)
         @takes_json(JsonLimits(), or_form=True)
         async def search_text(request: Request) -> Any:
             call, photo = await read_pictured(request, TextSearchRequest, JsonLimits())
             self.photos.append(("text_search", photo))
             return await self.text_search.serve(call)
 
-        @router.post("/v1/rerank", response_model=RerankReply)
+        @router.post("/v1/rerank", response_model=RerankReply, openapi_extra=ranking)
         @takes_json(JsonLimits(), or_form=True)
         async def rerank(request: Request) -> Any:
             call, photo = await read_pictured(request, RerankRequest, JsonLimits())
