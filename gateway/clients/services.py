@@ -74,6 +74,8 @@ def weightless(_service: str, _items: int) -> float:
 SEARCHES = ("image_search", "text_search")
 
 _ASK_INFO_MS, _INFO_FRESH_S = 250.0, 60.0
+_SILENCE_S = 5.0
+"""A service that does not say what it takes, such as another maker's, is asked again after so long."""
 _TEXT_CHARS = 2_000
 """Of a text to search pictures by: the contract's limit."""
 
@@ -145,10 +147,10 @@ class Services:
         until, taken = self.taken.get(name, (-math.inf, []))
         if now >= until:
             try:
-                taken = (await self.about(name, deadline.within(_ASK_INFO_MS))).takes
+                taken, fresh_s = (await self.about(name, deadline.within(_ASK_INFO_MS))).takes, _INFO_FRESH_S
             except LoreglassError:
-                return False
-            self.taken[name] = (now + _INFO_FRESH_S, taken)
+                taken, fresh_s = [], _SILENCE_S
+            self.taken[name] = (now + fresh_s, taken)
         return what in taken
 
     async def search_photos_by_text(
