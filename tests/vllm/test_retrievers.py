@@ -115,17 +115,17 @@ def test_vectors_of_photo_and_text_are_those_of_the_model(embedder: Serving, ref
     one, other = photo(1), photo(2)
     with closing(RemoteServer(embedder.url, model=embedder.model)) as server:
         encoder = RemoteSeeingEncoder(server, SEEING_INSTRUCTIONS)
-        asked = encoder.queries_about(TEXTS, one)
+        queries = encoder.queries_about(TEXTS, one)
         passages = encoder.passages_with(TEXTS, [one, None, other])
     query, passage = SEEING_INSTRUCTIONS.query, SEEING_INSTRUCTIONS.passage
     pictures = zip(TEXTS, [one, None, other], strict=True)
     apart = max(
-        difference(asked, [reference.vector(query, text, one) for text in TEXTS]),
+        difference(queries, [reference.vector(query, text, one) for text in TEXTS]),
         difference(passages, [reference.vector(passage, text, picture) for text, picture in pictures]),
     )
     print(f"\n  text_search remote with photos against transformers' Qwen3VLModel: {apart:.1e}")  # noqa: T201
     assert apart < 1e-4
-    assert difference(asked[:1], passages[:1]) > 1e-3
+    assert difference(queries[:1], passages[:1]) > 1e-3
 
 
 def test_a_page_cannot_write_control_tokens(embedder: Serving, reference: Reference) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
 from chassis.images import ImageLimits, clean_image
+from chassis.models.wanted import while_wanted
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
 from services.text_search.encoding import SeeingEncoder, TextEncoder, Vector
@@ -98,7 +99,7 @@ class HybridTextSearch:
     ) -> dict[bytes | None, bytes]:
         """Return the JPEG of each picture, of which passages of a page share one; reject what has none."""
         jpegs: dict[bytes | None, bytes] = {}
-        for passage in passages:
+        for passage in while_wanted(passages):
             if passage.picture is None or passage.id in rejected or passage.picture in jpegs:
                 continue
             try:

@@ -89,8 +89,8 @@ class SeeingNode:
         @app.post("/v1/rerank")
         async def rerank(body: RerankRequest) -> dict[str, Any]:
             self.instructions.add(body.instruction)
-            asked = self._read(body.query.content if isinstance(body.query, Content) else [_text(body.query)])
-            scores = [float(_unit(asked) @ _unit(self._read([_text(each)]))) for each in body.documents]
+            query = self._read(body.query.content if isinstance(body.query, Content) else [_text(body.query)])
+            scores = [float(_unit(query) @ _unit(self._read([_text(each)]))) for each in body.documents]
             results = [
                 {"index": place, "relevance_score": score, "document": {"text": "", "multi_modal": None}}
                 for place, score in enumerate(scores)
