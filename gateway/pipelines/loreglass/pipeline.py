@@ -292,7 +292,7 @@ class LoreglassPipeline:
         queries = self._fuse(query, draft, entity)
         pages: tuple[Evidence, ...] = ()
         if "text-search" not in self.missing:
-            pages = await evidence.find_pages(self.services, queries, run)
+            pages = await evidence.find_pages(self.services, queries, run, query.photo)
         if "reranking" in self.missing:
             ranked = evidence.in_search_order((*facts, *pages)[: run.plan.chunks])
         else:
