@@ -1,8 +1,9 @@
 """`loreglass eval ablate`: the papers' tables and figures anew, over the same questions for every system."""
 
 import json
-import re
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +12,7 @@ import typer
 
 from evaluation.commands.run import (
     Concurrency,
+    DeadlineMs,
     GatewayUrl,
     Limit,
     OnlyPart,
@@ -24,12 +26,13 @@ from evaluation.commands.run import (
 )
 from evaluation.data.model import Dataset
 from evaluation.runs.asking import Asking
-from evaluation.runs.store import Run
+from evaluation.runs.running import System
+from evaluation.runs.store import Run, RunError, load_run
 from evaluation.scoring.scored import NotJudged, judged
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
 LIST = "list"
-_FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
+PLANNER = "planner"
 
 
 def _list_tables(given: str) -> str:
@@ -61,6 +64,18 @@ def ablate(
     limit: Limit = None,
     seed: Seed = None,
     concurrency: Concurrency = 2,
+    deadline_ms: DeadlineMs = None,
+    no_cuts: Annotated[
+        bool, typer.Option("--no-cuts", help="no module is given up when a question's time gets short")
+    ] = False,
+    system: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="a table's system is the run in a folder, or that of another gateway: "
+            "task-1-gold=three-step@http://gpu:7100",
+            metavar="NAME=RUN|SYSTEM@URL",
+        ),
+    ] = None,
     judge: Annotated[
         str, typer.Option(help="whose verdicts: rules, or model:NAME", metavar="JUDGE")
     ] = "rules",
@@ -79,8 +94,48 @@ def ablate(
     opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
-        runs = anyio.run(_ask, opened, out, wanted, Asking(concurrency=concurrency), gateway, chosen)
+        asking = Asking(concurrency, deadline_ms, without=(PLANNER,) if no_cuts else ())
+        places = _places(system or [], gateway)
+        runs = anyio.run(_ask, opened, out, wanted, asking, places, chosen)
         typer.echo(write_tables(runs, opened.name, judge, wanted, out))
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where systems are: `runs` by a system's name, `others` by that of a system or pipeline."""
+
+    gateway: str | None
+    runs: Mapping[str, Path]
+    others: Mapping[str, tuple[str, System]]
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All that the command was told of."""
+        return frozenset({*self.runs, *self.others})
+
+    def gateway_of(self, name: str) -> tuple[str | None, System]:
+        """Return the gateway to ask, None for the usual one, and what to ask there."""
+        system = System.named(name)
+        if name in self.others:
+            return self.others[name]
+        if system.pipeline not in self.others:
+            return self.gateway, system
+        url, other = self.others[system.pipeline]
+        return url, System(other.pipeline, (*other.without, *system.without))
+
+
+def _places(given: list[str], gateway: str | None) -> Places:
+    runs, others = dict[str, Path](), dict[str, tuple[str, System]]()
+    for each in given:
+        name, _, where = each.partition("=")
+        pipeline, _, url = where.partition("@")
+        if name and url:
+            others[name] = url, System.named(pipeline)
+        elif name and where:
+            runs[name] = Path(where)
+        else:
+            raise typer.BadParameter(f"{each!r} is not NAME=RUN or NAME=SYSTEM@URL", param_hint="--system")
+    return Places(gateway, runs, others)
 
 
 async def _ask(
@@ -88,27 +143,44 @@ async def _ask(
     out: Path,
     tables: tuple[str, ...],
     asking: Asking,
-    gateway_url: str | None,
+    places: Places,
     choice: dict[str, int | None],
-) -> list[Run]:
+) -> dict[str, Run]:
     from evaluation.reporting.ablation import systems_for
     from evaluation.runs.running import reached
     from evaluation.runs.tally import ask_several
 
-    async with reached(*gateway_of(gateway_url)) as gateway:
-        offered = tuple(name for name in gateway.pipelines if _FOLDER_NAME.fullmatch(name))
-        names, absent = systems_for(tables, offered)
-        if absent:
-            why = "not on this gateway (papers need a language model)"
-            typer.echo(f"{why}: {', '.join(absent)}", err=True)
-        return await ask_several(opened, out / "runs", names, asking, gateway, choice)
+    names = systems_for(tables, placed=places.names)
+    if unknown := places.names - {*names, *(System.named(name).pipeline for name in names)}:
+        raise RunError(f"These tables ask no system {', '.join(sorted(unknown))}: see --tables list.")
+    runs = {name: _stored(places.runs[name], opened) for name in names if name in places.runs}
+    to_ask: dict[str | None, dict[str, System]] = defaultdict(dict)
+    for name in names:
+        if name not in runs:
+            url, system = places.gateway_of(name)
+            to_ask[url][name] = system
+    for url, systems in to_ask.items():
+        async with reached(*gateway_of(url)) as gateway:
+            here = {name: each for name, each in systems.items() if each.pipeline in gateway.pipelines}
+            if absent := [name for name in systems if name not in here]:
+                why = "not on this gateway (papers need a language model)"
+                typer.echo(f"{why}: {', '.join(absent)}", err=True)
+            runs |= await ask_several(opened, out / "runs", here, asking, gateway, choice)
+    return runs
 
 
-def write_tables(runs: Sequence[Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
+def _stored(folder: Path, dataset: Dataset) -> Run:
+    run = load_run(folder)
+    if run.header.fingerprint != dataset.fingerprint:
+        raise RunError(f"{folder} answers other questions than {dataset.name}, or another part of them.")
+    return run
+
+
+def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
     """Both files, from the verdicts that there are. Returns the page. Raises `NotJudged`."""
     from evaluation.reporting.ablation import Systems, done_without, markdown, paper_tables, table_values
 
-    scored = {run.header.name: judged(run.records, run.folder, judge)[0] for run in runs}
+    scored = {name: judged(run.records, run.folder, judge)[0] for name, run in runs.items()}
     if not any(scored.values()):
         raise NotJudged("Nothing could be asked, so there is nothing to compare.")
     systems = Systems(scored, judge, dataset)

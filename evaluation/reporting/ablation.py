@@ -6,7 +6,7 @@ them (`setting`).
 
 import math
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -86,9 +86,10 @@ class Column(_Data):
 
 
 class Row(_Data):
-    """`system`: ours, by its name in reports; else `needs`: why there is none.
+    """`system`: ours, by its name in reports; with `needs`, one that `eval ablate --system` must place.
 
-    `printed`: by column, as far as the row is printed; text where the paper prints no plain number.
+    `needs`: why there is none. `printed`: by column, as far as the row is printed; text where the paper
+    prints no plain number.
     """
 
     method: str
@@ -137,8 +138,13 @@ class PaperTable(_Data):
 
     @property
     def systems(self) -> list[str]:
-        """Ours that it wants, each once."""
+        """Ours that it wants, each once; those of `elsewhere` too."""
         return list(dict.fromkeys(row.system for each in self.section for row in each.rows if row.system))
+
+    @property
+    def elsewhere(self) -> frozenset[str]:
+        """Those that no gateway has by that name: trained systems of yours."""
+        return frozenset(row.system for each in self.section for row in each.rows if row.needs)
 
 
 @cache
@@ -152,13 +158,16 @@ def paper_tables() -> dict[str, PaperTable]:
     return tables
 
 
-def systems_for(keys: Sequence[str], offered: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Those that the tables want and whose pipelines the gateway has, each once; and those without one."""
-    wanted = dict.fromkeys(name for key in keys for name in paper_tables()[key].systems)
-    there: dict[bool, list[str]] = {True: [], False: []}
-    for name in wanted:
-        there[System.named(name).pipeline in offered].append(name)
-    return there[True], there[False]
+def systems_for(keys: Sequence[str], *, placed: Container[str] = ()) -> list[str]:
+    """Those that the tables want, each once. `placed`: those of `elsewhere`, or pipelines, to be had."""
+    tables = [paper_tables()[key] for key in keys]
+    return [
+        name
+        for name in dict.fromkeys(name for table in tables for name in table.systems)
+        if name in placed
+        or System.named(name).pipeline in placed
+        or not any(name in table.elsewhere for table in tables)
+    ]
 
 
 Figure = dict[str, float | None]

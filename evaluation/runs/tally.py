@@ -162,24 +162,23 @@ def watched(turns: int, label: str = "") -> Iterator[OnRecord]:
 async def ask_several(
     dataset: Dataset,
     folder: Path,
-    systems: Sequence[str],
+    systems: Mapping[str, System],
     asking: Asking,
     gateway: Gateway,
     choice: Mapping[str, Any],
-) -> list[Run]:
-    """Each system's run in `folder`/<its name>, complete.
+) -> dict[str, Run]:
+    """Each system's run by its name, in `folder`/<its name>, complete.
 
     What was asked before is not asked again. One at a time, so that no system waits for another's questions.
     Raises `RunStopped` and `RunError`; what has been answered until then is kept.
     """
-    runs = []
-    for name in systems:
-        system = System.named(name)
-        asked = replace(asking, pipeline=system.pipeline, without=system.without)
+    runs = {}
+    for name, system in systems.items():
+        asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
         task = Task(dataset, folder / name, asked, name, choice)
         with watched(task.turns, name) as on_record:
             made = await make_run(task, gateway, on_record=on_record)
         if made.stopped:
             raise made.stopped
-        runs.append(made.run)
+        runs[name] = made.run
     return runs

@@ -1,7 +1,9 @@
 """The ablation command, and the papers' tables that it fills in."""
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.reporting.ablation import Row, Section, paper_tables, systems_for
 from evaluation.runs.running import System
+from evaluation.runs.store import load_run
 from gateway.pipelines.baselines import pipeline as baselines
 from gateway.pipelines.loreglass import pipeline as loreglass
 from gateway.pipelines.qa_dragon import pipeline as qa_dragon
@@ -41,8 +44,10 @@ async def invoke(systems: Mapping[str, ScriptedPipeline], *arguments: str | Path
 def offered() -> dict[str, ScriptedPipeline]:
     """Pipelines by their names, and who answers for them without a module."""
     whole = ["loreglass", "qa-dragon", "llm-only", "of-somebody-else"]
-    without = systems_for(list(paper_tables()), ("loreglass", "qa-dragon"))[0]
-    systems = {name: ScriptedPipeline(script, System.named(name).pipeline) for name in (*whole, *without)}
+    pipelines = {name: System.named(name).pipeline for name in (*whole, *systems_for(list(paper_tables())))}
+    systems = {
+        name: ScriptedPipeline(script, pipeline) for name, pipeline in pipelines.items() if pipeline in whole
+    }
     return systems | {"loreglass-no-ocr": ScriptedPipeline(ignorant, "loreglass")}
 
 
@@ -87,6 +92,62 @@ async def test_a_slice_is_of_the_questions_with_that_label(tmp_path: Path) -> No
     assert "100.0 (100.0 to 100.0) of 1 |" in (tmp_path / "out" / "ablation.md").read_text()
 
 
+@asynccontextmanager
+async def trained(pipeline: str) -> AsyncIterator[str]:
+    """The URL of a gateway whose model knows everything but pages, whatever is left out."""
+    whole = ScriptedPipeline(script, pipeline)
+    async with scripted_gateway(whole, experiments=True, variants=defaultdict(lambda: whole)) as url:
+        yield url
+
+
+async def test_a_row_of_a_trained_model_is_asked_at_its_gateway_or_read_from_its_run(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO, PAGES], [])
+    at = (world, "--out", tmp_path / "out", "--tables", "qa-dragon-2")
+    async with trained("qa-dragon") as url:
+        result = await invoke(offered(), *at, "--system", f"qa-dragon-tuned=qa-dragon@{url}")
+        assert result.exit_code == 0, result.output
+        run = tmp_path / "out" / "runs" / "qa-dragon-tuned-no-text-search"
+        assert load_run(run).header.without == ["text-search"]
+        assert load_run(run).header.gateway == url
+    again = (world, "--out", tmp_path / "again", "--tables", "qa-dragon-2", "--deadline-ms", "9000")
+    result = await invoke(offered(), *again, "--system", f"qa-dragon-tuned={run}")
+    assert result.exit_code == 0, result.output
+    assert load_run(tmp_path / "again" / "runs" / "qa-dragon").header.deadline_ms == 9000
+    page = (tmp_path / "again" / "ablation.md").read_text()
+    single, multi = (line for line in page.splitlines() if line.startswith("| QA-Dragon\\* |"))
+    assert "needs fine-tuned weights" in single
+    assert "| qa-dragon-tuned | 2 | 22.39 | 50.0" in multi
+
+
+@pytest.mark.parametrize("place", ["no-such-row=qa-dragon@http://127.0.0.1:9", "qa-dragon-tuned", "={run}"])
+async def test_a_trained_system_that_no_table_asks_is_refused(tmp_path: Path, place: str) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    result = await invoke(offered(), world, "--out", tmp_path / "out", "--system", place)
+    assert result.exit_code != 0
+    assert not (tmp_path / "out").exists()
+
+
+async def test_a_stored_run_of_other_questions_fills_no_row(tmp_path: Path) -> None:
+    some, others = (write_world(tmp_path / str(n), [WHO] * n, []) for n in (1, 2))
+    at = ("--out", tmp_path / "out", "--tables", "loreglass")
+    assert (await invoke(offered(), some, *at)).exit_code == 0
+    run = tmp_path / "out" / "runs" / "loreglass"
+    result = await invoke(
+        offered(), others, *at[:1], tmp_path / "new", *at[2:], "--system", f"loreglass={run}"
+    )
+    assert result.exit_code == 1
+    assert "answers other questions" in " ".join(result.output.split())
+
+
+async def test_without_cuts_every_system_is_asked_without_the_planner(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    async with trained("loreglass") as url:
+        told = ["ablate", str(world), "--out", str(tmp_path / "out"), "--tables", "usage", "--no-cuts"]
+        result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, [*told, "--gateway", url]))
+    assert result.exit_code == 0, result.output
+    assert load_run(tmp_path / "out" / "runs" / "loreglass").header.without == ["planner"]
+
+
 async def test_the_tables_that_there_are_are_listed_with_whom_they_ask() -> None:
     result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, ["ablate", "--tables", "list"]))
     assert result.exit_code == 0
@@ -124,7 +185,7 @@ TABLES = paper_tables()
 
 
 def systems() -> list[System]:
-    return [System.named(name) for table in TABLES.values() for name in table.systems]
+    return [System.named(name) for name in systems_for(list(TABLES))]
 
 
 def row(key: str, section: str, method: str, mark: str = "") -> Row:
@@ -164,10 +225,10 @@ def test_printed_rates_add_up(key: str) -> None:
 
 
 def test_each_system_is_asked_once() -> None:
-    names, absent = systems_for(("qa-dragon-2", "qa-dragon-4", "loreglass"), ("loreglass", "qa-dragon"))
+    names = systems_for(("qa-dragon-2", "qa-dragon-4", "loreglass"))
     assert len(names) == len(set(names))
     assert {"qa-dragon", "qa-dragon-no-reranking", "loreglass", "loreglass-no-ocr"} <= set(names)
-    assert "cot" in absent
+    assert "qa-dragon-tuned" not in names  # no gateway has it by that name
 
 
 @pytest.mark.parametrize(
