@@ -47,6 +47,8 @@ class GrpoConfig(RunSettings):
     `answer_by`: exact match with an accepted answer (equation 12), or the platform's own scorer.
     `rollout_s`: the longest that one question may take, all calls together. `write_at_once`: sequences in a
     batch when the model writes. `most_questions`: the first so many of the data are learnt from.
+    `vllm_url`: of a vLLM server that writes (`training.grpo.served`); without one the trained model does, by
+    transformers.
     """
 
     data: tuple[Path, ...] = ()
@@ -65,6 +67,7 @@ class GrpoConfig(RunSettings):
     rollout_s: float = Field(default=1800, gt=0)
     write_at_once: int = Field(default=16, ge=1)
     most_questions: int | None = Field(default=None, ge=1)
+    vllm_url: str = ""
 
     @model_validator(mode="after")
     def _groups_fit(self) -> Self:
