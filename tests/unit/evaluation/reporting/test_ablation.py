@@ -154,7 +154,7 @@ async def test_the_tables_that_there_are_are_listed_with_whom_they_ask() -> None
     listed = result.output.splitlines()
     assert {line for line in listed if not line.startswith(" ")} == set(paper_tables())
     at = listed.index("blackpearl-6")
-    assert "three-step-no-reranking" in listed[at + 2]
+    assert "three-step-no-image-search-no-reranking" in listed[at + 2]
 
 
 async def test_a_table_that_there_is_not_is_refused(tmp_path: Path) -> None:
