@@ -1,5 +1,6 @@
 """A server in an environment of its own writes rollouts, with the LoRA of the step."""
 
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,23 +64,26 @@ def asks(chats: Chats, folder: Path) -> list[Ask]:
 
 
 def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path) -> None:
-    """The likeliest tokens of the server are those of the trainer's own model, at two steps."""
-    server = WritingServer(url, folder / "adapter", 4, 120)
-    written = []
-    for step in (1, 2):
-        trainer, chats = at_step(weights, step)
-        asked = asks(chats, folder / "data")
-        server.update(trainer)
-        there = server.write(asked, chats, 0.0, 1.0)
-        here = OwnWriter(trainer, chats, 0.0, 1.0, 4)(asked)
-        assert [each.ids for each in there] == [each.ids for each in here]
-        for one, other in zip(there, here, strict=True):
-            assert one.probabilities == pytest.approx(other.probabilities, abs=1e-3)
-        written.append([each.ids for each in there])
-    (own, base), (later, same) = ((each[::2], each[1::2]) for each in written)
-    assert base == same
-    assert own not in (base, later)
-    server.close()
+    """The likeliest tokens of the server are those of the trainer's own model, at two steps.
+
+    Base and adapter write one after the other: on a CPU, vLLM 0.32 gives the base's part of a mixed batch the
+    last adapter (its kernels for a CPU index by -1, those for cards skip it).
+    """
+    written: dict[tuple[int, bool], list[list[int]]] = {}
+    with closing(WritingServer(url, folder / "adapter", 4, 120)) as server:
+        for step in (1, 2):
+            trainer, chats = at_step(weights, step)
+            server.update(trainer)
+            for frozen in (False, True):
+                asked = [ask for ask in asks(chats, folder / "data") if ask.frozen is frozen]
+                there = server.write(asked, chats, 0.0, 1.0)
+                here = OwnWriter(trainer, chats, 0.0, 1.0, 4)(asked)
+                written[step, frozen] = [each.ids for each in there]
+                assert written[step, frozen] == [each.ids for each in here]
+                for one, other in zip(there, here, strict=True):
+                    assert one.probabilities == pytest.approx(other.probabilities, abs=1e-3)
+    assert written[1, True] == written[2, True]
+    assert written[1, False] not in (written[1, True], written[2, False])
 
 
 def test_server_writes_as_the_model_itself(weights: Path, tmp_path: Path) -> None:
@@ -90,11 +94,12 @@ def test_server_writes_as_the_model_itself(weights: Path, tmp_path: Path) -> Non
 
 def test_sampled_tokens_have_no_probabilities(weights: Path, tmp_path: Path) -> None:
     trainer, chats = at_step(weights, 1)
-    with fake_vllm(weights) as (_, url):
-        server = WritingServer(f"{url}/v1", tmp_path / "adapter", 4, 60)
+    with (
+        fake_vllm(weights) as (_, url),
+        closing(WritingServer(f"{url}/v1", tmp_path / "adapter", 4, 60)) as server,
+    ):
         server.update(trainer)
         own, base = server.write(asks(chats, tmp_path / "data")[:2], chats, 0.7, 0.9)
-        server.close()
     assert own.probabilities is None
     assert base.probabilities is not None
 
@@ -124,6 +129,6 @@ def test_server_that_cannot_write_is_named(weights: Path, tmp_path: Path, fault:
             server.update(trainer)
             server.write(asks(chats, tmp_path / "data"), chats, 0.0, 1.0)
 
-        with pytest.raises(ServicesDown, match="other weights" if fault == "other weights" else place):
+        named = "other weights" if fault == "other weights" else place
+        with closing(server), pytest.raises(ServicesDown, match=named):
             write()
-        server.close()
