@@ -63,11 +63,11 @@ def asks(chats: Chats, folder: Path) -> list[Ask]:
     return found
 
 
-def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path) -> None:
+def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path, within: float = 1e-3) -> None:
     """The likeliest tokens of the server are those of the trainer's own model, at two steps.
 
     Base and adapter write one after the other: on a CPU, vLLM 0.32 gives the base's part of a mixed batch the
-    last adapter (its kernels for a CPU index by -1, those for cards skip it).
+    last adapter (its kernels for a CPU index by -1, those for cards skip it). `within`: of probabilities.
     """
     written: dict[tuple[int, bool], list[list[int]]] = {}
     with closing(WritingServer(url, folder / "adapter", 4, 120)) as server:
@@ -81,7 +81,7 @@ def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path) -> N
                 written[step, frozen] = [each.ids for each in there]
                 assert written[step, frozen] == [each.ids for each in here]
                 for one, other in zip(there, here, strict=True):
-                    assert one.probabilities == pytest.approx(other.probabilities, abs=1e-3)
+                    assert one.probabilities == pytest.approx(other.probabilities, abs=within)
     assert written[1, True] == written[2, True]
     assert written[1, False] not in (written[1, True], written[2, False])
 

@@ -25,4 +25,4 @@ def test_vllm_writes_as_the_model_itself(
     weights = tiny_model(tmp_path / "tiny-vl")
     flags = ("--max-model-len", "2048", "--enable-lora", "--max-lora-rank", "8", "--enable-scale-out")
     with serving(environment, weights, *flags) as server:
-        check_writes_as_the_model_itself(server.url, weights, tmp_path)
+        check_writes_as_the_model_itself(server.url, weights, tmp_path, within=0.03)
