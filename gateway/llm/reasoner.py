@@ -100,7 +100,7 @@ class AnsweringVlm:
     """Answers from evidence as `loreglass` and `qa-dragon` do, and judges as `qa-dragon` does."""
 
     answer_prompt: ClassVar = "answer"
-    judge_prompts: ClassVar = (asking.JUDGE,)
+    judge_prompts: ClassVar[tuple[str, ...]] = (asking.JUDGE,)
 
     def __init__(self, client: Model, options: VlmOptions = DEFAULTS) -> None:
         self._client = client

@@ -112,7 +112,7 @@ def unmeasured(result: Any) -> Any:
         return result.answer, result.entity, result.tools, result.sub_queries, result.self_contained
     if isinstance(result, Reply):
         return result.answer, result.quotes
-    return result.probability > 0.5 if isinstance(result, Judgement) else result
+    return (result.probability or 0.0) > 0.5 if isinstance(result, Judgement) else result
 
 
 @pytest.mark.parametrize("reply", NO_FORM.values(), ids=NO_FORM.keys())
