@@ -110,12 +110,13 @@ def test_training_gives_the_server_each_steps_adapter(weights: Path, tmp_path: P
     services.image_search.reply = ImageSearchReply(hits=[], collection="images")
     services.text_search.reply = TextSearchReply(hits=[], collection="pages")
     with served(services) as settings, base_saying("312") as base, fake_vllm(weights) as (fake, url):
-        config = grpo_config(tmp_path / "data", weights, base=base, vllm_url=url, most_steps=2)
+        few = dict.fromkeys(("group", "batch_size", "device_batch_size", "most_steps"), 2)
+        config = grpo_config(tmp_path / "data", weights, base=base, vllm_url=url, **few)
         run = begun(tmp_path / "run", config)
         tune(config, run, settings)
         assert len(fake.loads) == 3  # before each of two steps, and after
     assert len(set(fake.loads)) == 3
-    assert [rollout["step"] for rollout in run.rollouts()] == [0] * 8 + [1] * 8
+    assert [rollout["step"] for rollout in run.rollouts()] == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("fault", ["nobody", "no such route", "other weights"])
