@@ -28,7 +28,7 @@ from evaluation.data.squad import PREFIX, SquadChoice
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE
 from evaluation.runs.asking import Asking
-from evaluation.runs.running import System, reached, write_pages
+from evaluation.runs.running import reached, write_pages
 from evaluation.runs.tally import ask_several
 from evaluation.scoring.protocols import Protocol
 
@@ -118,7 +118,7 @@ async def _ask(
     url: str, dataset: Dataset, run: Path, pipeline: str, asking: Asking, kept: dict[str, object]
 ) -> None:
     async with reached(url) as gateway:
-        await ask_several(dataset, run, {pipeline: System(pipeline)}, asking, gateway, kept)
+        await ask_several(dataset, run, [pipeline], asking, gateway, kept)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,8 @@
 """`loreglass eval ablate`: the papers' tables and figures anew, over the same questions for every system."""
 
 import json
-from collections import defaultdict
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +31,7 @@ from evaluation.scoring.scored import NotJudged, judged
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
 LIST = "list"
-PLANNER = "planner"
+_FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
 
 def _list_tables(given: str) -> str:
@@ -59,6 +58,16 @@ def ablate(
         ),
     ] = "qa-dragon-2,qa-dragon-3,qa-dragon-4,loreglass",
     gateway: GatewayUrl = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="gateway of systems that end in @NAME, which runs another model", metavar="NAME=URL"
+        ),
+    ] = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option(help="a table's system was asked before: its folder", metavar="SYSTEM=RUN"),
+    ] = None,
     part: OnlyPart = None,
     split: Split = None,
     limit: Limit = None,
@@ -68,16 +77,8 @@ def ablate(
     no_cuts: Annotated[
         bool, typer.Option("--no-cuts", help="no module is given up when a question's time gets short")
     ] = False,
-    system: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="a table's system is the run in a folder, or that of another gateway: "
-            "task-1-gold=three-step@http://gpu:7100",
-            metavar="NAME=RUN|SYSTEM@URL",
-        ),
-    ] = None,
     judge: Annotated[
-        str, typer.Option(help="whose verdicts: rules, or model:NAME", metavar="JUDGE")
+        str, typer.Option(help="whose verdicts: rules, bem, or model:NAME", metavar="JUDGE")
     ] = "rules",
 ) -> None:
     """Ask every system that the tables want the questions of DATASET; write ours beside the papers' figures.
@@ -91,51 +92,15 @@ def ablate(
     wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
     if not wanted or any(name not in paper_tables() for name in wanted):
         raise typer.BadParameter(f"choose among {', '.join(paper_tables())}", param_hint="--tables")
+    gateways = {"": gateway, **_named_gateways(at or [], wanted)}
     opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
-        asking = Asking(concurrency, deadline_ms, without=(PLANNER,) if no_cuts else ())
-        places = _places(system or [], gateway)
-        runs = anyio.run(_ask, opened, out, wanted, asking, places, chosen)
+        asking = Asking(concurrency, deadline_ms, without=("planner",) if no_cuts else ())
+        stored = _stored(run or [], wanted, opened)
+        asked = anyio.run(_ask, opened, out, wanted, asking, gateways, chosen, frozenset(stored))
+        runs = {**{each.header.name: each for each in asked}, **stored}
         typer.echo(write_tables(runs, opened.name, judge, wanted, out))
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where systems are: `runs` by a system's name, `others` by that of a system or pipeline."""
-
-    gateway: str | None
-    runs: Mapping[str, Path]
-    others: Mapping[str, tuple[str, System]]
-
-    @property
-    def names(self) -> frozenset[str]:
-        """All that the command was told of."""
-        return frozenset({*self.runs, *self.others})
-
-    def gateway_of(self, name: str) -> tuple[str | None, System]:
-        """Return the gateway to ask, None for the usual one, and what to ask there."""
-        system = System.named(name)
-        if name in self.others:
-            return self.others[name]
-        if system.pipeline not in self.others:
-            return self.gateway, system
-        url, other = self.others[system.pipeline]
-        return url, System(other.pipeline, (*other.without, *system.without))
-
-
-def _places(given: list[str], gateway: str | None) -> Places:
-    runs, others = dict[str, Path](), dict[str, tuple[str, System]]()
-    for each in given:
-        name, _, where = each.partition("=")
-        pipeline, _, url = where.partition("@")
-        if name and url:
-            others[name] = url, System.named(pipeline)
-        elif name and where:
-            runs[name] = Path(where)
-        else:
-            raise typer.BadParameter(f"{each!r} is not NAME=RUN or NAME=SYSTEM@URL", param_hint="--system")
-    return Places(gateway, runs, others)
 
 
 async def _ask(
@@ -143,37 +108,52 @@ async def _ask(
     out: Path,
     tables: tuple[str, ...],
     asking: Asking,
-    places: Places,
+    gateways: dict[str, str | None],
     choice: dict[str, int | None],
-) -> dict[str, Run]:
+    stored: frozenset[str],
+) -> list[Run]:
     from evaluation.reporting.ablation import systems_for
     from evaluation.runs.running import reached
     from evaluation.runs.tally import ask_several
 
-    names = systems_for(tables, placed=places.names)
-    if unknown := places.names - {*names, *(System.named(name).pipeline for name in names)}:
-        raise RunError(f"These tables ask no system {', '.join(sorted(unknown))}: see --tables list.")
-    runs = {name: _stored(places.runs[name], opened) for name in names if name in places.runs}
-    to_ask: dict[str | None, dict[str, System]] = defaultdict(dict)
-    for name in names:
-        if name not in runs:
-            url, system = places.gateway_of(name)
-            to_ask[url][name] = system
-    for url, systems in to_ask.items():
+    runs: list[Run] = []
+    for at, url in gateways.items():
         async with reached(*gateway_of(url)) as gateway:
-            here = {name: each for name, each in systems.items() if each.pipeline in gateway.pipelines}
-            if absent := [name for name in systems if name not in here]:
+            offered = tuple(name for name in gateway.pipelines if _FOLDER_NAME.fullmatch(name))
+            names, absent = systems_for(tables, offered, at)
+            if absent:
                 why = "not on this gateway (papers need a language model)"
                 typer.echo(f"{why}: {', '.join(absent)}", err=True)
-            runs |= await ask_several(opened, out / "runs", here, asking, gateway, choice)
+            names = [name for name in names if name not in stored]
+            runs += await ask_several(opened, out / "runs", names, asking, gateway, choice)
     return runs
 
 
-def _stored(folder: Path, dataset: Dataset) -> Run:
-    run = load_run(folder)
-    if run.header.fingerprint != dataset.fingerprint:
-        raise RunError(f"{folder} answers other questions than {dataset.name}, or another part of them.")
-    return run
+def _stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
+    """By the systems' names. Raises `RunError` for a run of other questions, or that no table wants."""
+    from evaluation.reporting.ablation import paper_tables
+
+    wanted, runs = {name for key in tables for name in paper_tables()[key].systems}, dict[str, Run]()
+    for name, _, folder in (each.partition("=") for each in given):
+        if name not in wanted:
+            raise RunError(f"These tables ask no system {name!r}: see --tables list.")
+        runs[name] = load_run(Path(folder))
+        if runs[name].header.fingerprint != dataset.fingerprint:
+            raise RunError(f"{folder} answers other questions than {dataset.name}, or another part of them.")
+    return runs
+
+
+def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, str]:
+    """By the names that rows of the tables have for them."""
+    from evaluation.reporting.ablation import paper_tables
+
+    systems = [System.named(name) for key in tables for name in paper_tables()[key].systems]
+    names = dict.fromkeys(each.at for each in systems if each.at)
+    gateways = {name.strip(): url.strip() for name, _, url in (each.partition("=") for each in given)}
+    if wrong := [name for name, url in gateways.items() if name not in names or not url]:
+        told = f"{wrong[0]!r} is none of {', '.join(names) or 'no names'}, or has no URL"
+        raise typer.BadParameter(told, param_hint="--at")
+    return gateways
 
 
 def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:

@@ -44,10 +44,8 @@ async def invoke(systems: Mapping[str, ScriptedPipeline], *arguments: str | Path
 def offered() -> dict[str, ScriptedPipeline]:
     """Pipelines by their names, and who answers for them without a module."""
     whole = ["loreglass", "qa-dragon", "llm-only", "of-somebody-else"]
-    pipelines = {name: System.named(name).pipeline for name in (*whole, *systems_for(list(paper_tables())))}
-    systems = {
-        name: ScriptedPipeline(script, pipeline) for name, pipeline in pipelines.items() if pipeline in whole
-    }
+    without = systems_for(list(paper_tables()), ("loreglass", "qa-dragon"))[0]
+    systems = {name: ScriptedPipeline(script, System.named(name).pipeline) for name in (*whole, *without)}
     return systems | {"loreglass-no-ocr": ScriptedPipeline(ignorant, "loreglass")}
 
 
@@ -104,39 +102,30 @@ async def test_a_row_of_a_trained_model_is_asked_at_its_gateway_or_read_from_its
     world = write_world(tmp_path / "world", [WHO, PAGES], [])
     at = (world, "--out", tmp_path / "out", "--tables", "qa-dragon-2")
     async with trained("qa-dragon") as url:
-        result = await invoke(offered(), *at, "--system", f"qa-dragon-tuned=qa-dragon@{url}")
+        result = await invoke(offered(), *at, "--at", f"tuned={url}")
         assert result.exit_code == 0, result.output
-        run = tmp_path / "out" / "runs" / "qa-dragon-tuned-no-text-search"
+        run = tmp_path / "out" / "runs" / "qa-dragon-no-text-search@tuned"
         assert load_run(run).header.without == ["text-search"]
         assert load_run(run).header.gateway == url
     again = (world, "--out", tmp_path / "again", "--tables", "qa-dragon-2", "--deadline-ms", "9000")
-    result = await invoke(offered(), *again, "--system", f"qa-dragon-tuned={run}")
+    result = await invoke(offered(), *again, "--run", f"qa-dragon@tuned={run}")
     assert result.exit_code == 0, result.output
     assert load_run(tmp_path / "again" / "runs" / "qa-dragon").header.deadline_ms == 9000
     page = (tmp_path / "again" / "ablation.md").read_text()
     single, multi = (line for line in page.splitlines() if line.startswith("| QA-Dragon\\* |"))
     assert "needs fine-tuned weights" in single
-    assert "| qa-dragon-tuned | 2 | 22.39 | 50.0" in multi
+    assert "| qa-dragon@tuned | 2 | 22.39 | 50.0" in multi
 
 
-@pytest.mark.parametrize("place", ["no-such-row=qa-dragon@http://127.0.0.1:9", "qa-dragon-tuned", "={run}"])
-async def test_a_trained_system_that_no_table_asks_is_refused(tmp_path: Path, place: str) -> None:
-    world = write_world(tmp_path / "world", [WHO], [])
-    result = await invoke(offered(), world, "--out", tmp_path / "out", "--system", place)
-    assert result.exit_code != 0
-    assert not (tmp_path / "out").exists()
-
-
-async def test_a_stored_run_of_other_questions_fills_no_row(tmp_path: Path) -> None:
+async def test_a_stored_run_of_other_questions_or_of_no_row_is_refused(tmp_path: Path) -> None:
     some, others = (write_world(tmp_path / str(n), [WHO] * n, []) for n in (1, 2))
-    at = ("--out", tmp_path / "out", "--tables", "loreglass")
-    assert (await invoke(offered(), some, *at)).exit_code == 0
+    assert (await invoke(offered(), some, "--out", tmp_path / "out", "--tables", "loreglass")).exit_code == 0
     run = tmp_path / "out" / "runs" / "loreglass"
-    result = await invoke(
-        offered(), others, *at[:1], tmp_path / "new", *at[2:], "--system", f"loreglass={run}"
-    )
-    assert result.exit_code == 1
-    assert "answers other questions" in " ".join(result.output.split())
+    for name, why in (("loreglass", "answers other questions"), ("qa-dragon", "ask no system")):
+        new = (others, "--out", tmp_path / "new", "--tables", "loreglass", "--run", f"{name}={run}")
+        result = await invoke(offered(), *new)
+        assert result.exit_code == 1
+        assert why in " ".join(result.output.split())
 
 
 async def test_without_cuts_every_system_is_asked_without_the_planner(tmp_path: Path) -> None:
@@ -185,7 +174,7 @@ TABLES = paper_tables()
 
 
 def systems() -> list[System]:
-    return [System.named(name) for name in systems_for(list(TABLES))]
+    return [System.named(name) for table in TABLES.values() for name in table.systems]
 
 
 def row(key: str, section: str, method: str, mark: str = "") -> Row:
@@ -225,10 +214,10 @@ def test_printed_rates_add_up(key: str) -> None:
 
 
 def test_each_system_is_asked_once() -> None:
-    names = systems_for(("qa-dragon-2", "qa-dragon-4", "loreglass"))
+    names, absent = systems_for(("qa-dragon-2", "qa-dragon-4", "loreglass"), ("loreglass", "qa-dragon"))
     assert len(names) == len(set(names))
     assert {"qa-dragon", "qa-dragon-no-reranking", "loreglass", "loreglass-no-ocr"} <= set(names)
-    assert "qa-dragon-tuned" not in names  # no gateway has it by that name
+    assert "cot" in absent
 
 
 @pytest.mark.parametrize(
