@@ -70,6 +70,8 @@ def test_notes_and_powers_are_told_apart_by_any_markup(html: str, expected: str)
         ("<caption>Mills</caption><tr><th>Who<th>High<tr><td>Elm<td>4 m", "Mills\nWho: Elm; High: 4 m"),
         ("<tr><th>Year<th>Cars<tr><td>1990<td>4<tr><th>Year<th>Bus<tr><td>1991<td>7", "Year: 1991; Bus: 7"),
         ("<tr><th>Height<td>31 m<th>Width<td>12 m", "Height: 31 m; Width: 12 m"),
+        ("<tr><th>Ports<td><ul><li>USB-C<li>jack</ul>", "Ports: USB-C, jack"),
+        ("<tr><th>Rules<td><ul><li>No dogs.<li>No fires</ul>", "Rules: No dogs. No fires"),
         ("<thead><tr><td>Year<td>Level<tbody><tr><td>high<td>low", "Year: high; Level: low"),
         ("<tr><td><h2>Orm</h2><table><tr><th>Year<th>Cars<tr><td>9<td>8</table>", "Orm\nYear: 9; Cars: 8"),
         ("<tr><th>Who<th>Cars<tr style='display:none'><td>1980<td>9<tr><td>1990<td>4", "Who: 1990; Cars: 4"),

@@ -277,6 +277,24 @@ def test_only_a_row_that_the_question_names_is_read(question: str, rows: list[st
 
 
 @pytest.mark.parametrize(
+    ("question", "facts"),
+    [
+        ("Which ports does the phone have?", ["Ports: USB-C, jack"]),
+        ("When was it released, and at what price?", ["Price: 499 crowns", "Released: May 2024"]),
+        (
+            "How heavy is it?",
+            ["Price: 499 crowns", "Sales price: 450", "Released: May 2024", "Ports: USB-C, jack"],
+        ),
+    ],
+)
+def test_only_facts_whose_labels_the_question_has_are_read(question: str, facts: list[str]) -> None:
+    text = "It is sold in shops.\nPrice: 499 crowns\nSales price: 450\nReleased: May 2024\nPorts: USB-C, jack"
+    read = with_named_rows(question, text)
+    assert [line for line in read.split("\n")[1:] if line.strip()] == facts
+    assert all(read.find(fact) == text.find(fact) for fact in facts)
+
+
+@pytest.mark.parametrize(
     "text", ["", "A; b", "Height: 30 m", "Opened: 1908; Height: 31 m", "a\r\nb; c: d\r\n"]
 )
 def test_text_without_rows_that_look_alike_stays(text: str) -> None:
