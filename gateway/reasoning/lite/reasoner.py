@@ -66,6 +66,11 @@ class LiteReasoner:
     ) -> Draft:
         """See the port: what to look up, and what the photo's own print answers."""
         question, printed, reply = parse_question(query), PhotoText(), None
+        has_name = question.about in (About.NAMED, About.SPOKEN)
+        tools = {Tool.TEXT_SEARCH}
+        if query.photo is not None and not has_name:
+            tools.add(Tool.IMAGE_SEARCH)
+            seek("")  # crops of whatever it is, while the print is read
         if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())
@@ -77,8 +82,6 @@ class LiteReasoner:
                 )
             except _UNAVAILABLE:
                 did_without(_READER)  # the searches may find more, and the answer is read once more
-        has_name = question.about in (About.NAMED, About.SPOKEN)
-        seen = frozenset[Tool]() if query.photo is None or has_name else {Tool.IMAGE_SEARCH}
         title = name.name if name is not None and question.about is About.VIEW else None
         return Draft(
             object_label=None,
@@ -87,7 +90,7 @@ class LiteReasoner:
             answer=reply.answer if reply else None,
             confidence=reply.confidence if reply else 0.0,
             self_contained=reply is not None,
-            tools=frozenset({Tool.TEXT_SEARCH, *seen}),
+            tools=frozenset(tools),
             sub_queries=search_queries(question, title),
             quotes=tuple(quote.text for quote in reply.quotes) if reply else (),
         )
