@@ -142,12 +142,13 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
         "What colour is this?",
         "What city is this in?",
         "What is this made of?",
+        "What does this cost?",
         "Which animal is on this flag?",
     ],
 )
 async def test_a_question_about_more_than_the_name_is_read(question: str) -> None:
     reader = WordReader()
-    await answered(ask(question), page("It is red."), entity=thing(BASILICA, 0.97), reader=reader)
+    await answered(ask(question), page(f"{BASILICA} is red."), entity=thing(BASILICA, 0.97), reader=reader)
     assert reader.asked
 
 
