@@ -93,7 +93,7 @@ async def test_the_engine_is_told_all_that_the_request_says() -> None:
     history = [{"question": "What is this?", "answer": "The Red Tower."}]
     assert (await send(reader, passages=passages, subject="Red Tower", history=history)).status_code == 200
     ((query, read, _),) = reader.calls
-    assert query == Query("How tall is it?", "Red Tower", (("What is this?", "The Red Tower."),))
+    assert query == Query("How tall is it?", "Red Tower")
     assert all(isinstance(passage.kind, PassageKind) for passage in read)
     assert read == [
         Passage("RED TOWER", "", PassageKind.PHOTO, ((0.1, 0.2, 0.3, 0.4),)),
