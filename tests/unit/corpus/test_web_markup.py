@@ -88,7 +88,7 @@ def test_tables_are_read_by_what_they_are(rows: str, expected: str) -> None:
     [
         ("<figure><img src=a><figcaption>It is 88 m tall.</figcaption></figure>", "It is 88 m tall."),
         ("<form><p>It is 88 m tall.</p><input><button>Send</button></form>", "It is 88 m tall."),
-        ("<div><span>Memory</span><span>8 GB</span></div>", "Memory 8 GB"),
+        ("<div><span>Memory</span><span>8 GB</span></div>", "Memory: 8 GB"),
         ("<div><label>Size</label><output>42</output></div>", "Size 42"),
         ("<div class=infobox><dl><dt>Height</dt><dd>31 m</dd></dl></div>", "Height: 31 m"),
         ("<aside><h2>Key facts</h2><p>It was built in the year 1907.</p></aside>", "Key facts\nIt was built"),
