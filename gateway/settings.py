@@ -151,7 +151,7 @@ class GatewaySettings(AppSettings):
         default=False, description="Send the photo to the domain router. Only for its engine `blip2`."
     )
     photo_to_reranker: bool = Field(
-        default=False, description="Send the photo to the reranker. Only for its engine `cascade`."
+        default=False, description="Send the photo to the reranker even if its `/info` does not ask for it."
     )
 
     reasoning: Reasoning = Field(

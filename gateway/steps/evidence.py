@@ -40,24 +40,29 @@ def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[st
 
 
 async def search_pages(
-    services: Services, queries: Sequence[str], hits: int, deadline: Deadline
+    services: Services, queries: Sequence[str], hits: int, deadline: Deadline, photo: Photo | None = None
 ) -> tuple[Evidence, ...]:
-    """Chunks of the `hits` best passages that the sub-queries find together."""
+    """Chunks of the `hits` best passages that the sub-queries, about the photo if any, find together."""
     if not queries:
         return ()
-    passages = await services.search_pages(queries[:MAX_QUERIES], hits, deadline)
+    jpeg = photo.jpeg if photo else None
+    passages = await services.search_pages(queries[:MAX_QUERIES], hits, deadline, jpeg=jpeg)
     return tuple(chunk for passage in passages for chunk in page_evidence(passage))
 
 
 async def find_pages(
-    services: Services, queries: Sequence[str], run: Run, stage: Stage = Stage.TEXT_SEARCH
+    services: Services,
+    queries: Sequence[str],
+    run: Run,
+    stage: Stage = Stage.TEXT_SEARCH,
+    photo: Photo | None = None,
 ) -> tuple[Evidence, ...]:
     """Return what pages say, of as many sub-queries and passages as the plan allows."""
     planned = queries[: run.plan.sub_queries]
     run.explain.note(stage, planned)
     passages: tuple[Evidence, ...] = ()
     async with run.optional(stage), run.stage(stage, Work(len(planned))) as deadline:
-        passages = await search_pages(services, planned, run.plan.text_hits, deadline)
+        passages = await search_pages(services, planned, run.plan.text_hits, deadline, photo)
     run.explain.found(stage, passages)
     return passages
 

@@ -4,6 +4,7 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.vlm.presets import PRESETS
+from services.vlm.retrievers import RETRIEVERS
 
 
 class GateSettings(BaseSettings):
@@ -33,8 +34,9 @@ class ServeSettings(BaseSettings):
     @field_validator("preset")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name and name not in PRESETS:
-            raise ValueError(f"there is no such preset; there are {', '.join(PRESETS)}")
+        known = PRESETS | RETRIEVERS
+        if name and name not in known:
+            raise ValueError(f"there is no such preset; there are {', '.join(known)}")
         return name
 
     def sized_for(self, preset: str) -> "ServeSettings":

@@ -56,6 +56,18 @@ def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -
 
 
 @contextmanager
+def serving_retriever(environment: VllmEnvironment, preset: Preset, *flags: str) -> Iterator[Serving]:
+    """A preset that does not chat, as it is, but for tiny weights, on the CPU."""
+    extra = ("--dtype", "float32", "--enforce-eager", *flags)
+    [port] = free_ports(1)
+    folder = environment.models / "retriever"
+    arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
+    line = [str(environment.command), "serve", *arguments]
+    with _process(environment, line, dict(preset.environment), preset.name) as process:
+        yield _up(environment, process, port, preset.name, _healthy)
+
+
+@contextmanager
 def serving_on_v0(environment: VllmEnvironment, preset: Preset, *flags: str) -> Iterator[Serving]:
     """The preset as it is, but for tiny weights, on the V0 engine of its own version."""
     extra = ("--dtype", "float32", "--disable-frontend-multiprocessing", *flags)

@@ -326,7 +326,7 @@ class LoreglassPipeline:
         search, rank = stages
         pages: tuple[Evidence, ...] = ()
         if "text-search" not in self.missing:
-            pages = await evidence.find_pages(self.services, request.queries, run, search)
+            pages = await evidence.find_pages(self.services, request.queries, run, search, request.photo)
         if "reranking" in self.missing:
             return evidence.in_search_order((*facts, *pages)[: run.plan.chunks])
         return await evidence.rank_chunks(self.services, request, (*facts, *pages), run, rank)

@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from services.vlm.__main__ import arguments, main
+from services.vlm.__main__ import SERVED, arguments, main
 from services.vlm.launch import Placement, command, container_command, printable, serve_arguments, table
 from services.vlm.presets import DEFAULT, PRESETS, Preset
 from services.vlm.settings import ServeSettings
 from services.vlm.wait import Finding, State, look, wait
 
 FP8 = "llama-3.2-11b-vision-fp8"
-EVERY = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+EVERY = pytest.mark.parametrize("preset", SERVED.values(), ids=SERVED)
 
 
 @EVERY
@@ -37,7 +37,7 @@ def test_what_is_printed_is_what_is_run(preset: Preset) -> None:
 
 
 def test_current_presets_never_fetch_an_image() -> None:
-    for preset in PRESETS.values():
+    for preset in SERVED.values():
         if preset.version != "0.10.2":
             assert preset.flags[preset.flags.index("--allowed-media-domains") + 1].endswith(".invalid")
         else:
@@ -62,7 +62,7 @@ def test_a_container_publishes_to_the_chosen_address_only() -> None:
 
 def test_the_command_line_prints_lists_and_explains(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--list"])
-    assert capsys.readouterr().out.strip() == table(list(PRESETS.values()))
+    assert capsys.readouterr().out.strip() == table(list(SERVED.values()))
     main(["qwen3-vl-8b", "--print", "--port", "8002", "--", "--seed", "7"])
     assert capsys.readouterr().out.endswith("--seed 7\n")
     main(["--explain"])
