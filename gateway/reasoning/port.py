@@ -9,13 +9,12 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Found,
     GenerationBudget,
     PhotoText,
     Query,
+    Reading,
     Reply,
     ToRead,
-    Turn,
 )
 
 ReadPhoto = Callable[[], Awaitable[PhotoText]]
@@ -34,11 +33,9 @@ class Read(Protocol):
         question: str,
         passages: Sequence[ToRead],
         subject: str | None,
-        history: Sequence[Turn],
-        top_n: int,
         deadline: Deadline,
-    ) -> Sequence[Found]:
-        """Return the answers in the passages, best first. Raises what calls to services raise."""
+    ) -> Sequence[Reading]:
+        """Return the best answer in the passages, if any. Raises what calls to services raise."""
 
 
 class Reasoner(Protocol):
@@ -67,11 +64,6 @@ class Reasoner(Protocol):
         deadline: Deadline,
     ) -> Entity | None:
         """Return the candidate that the question is about and that is really there, or None (3.4.4)."""
-
-    async def next_hop(
-        self, query: Query, draft: Draft, context: Context, deadline: Deadline
-    ) -> tuple[str, ...]:
-        """Sub-queries that only the evidence in hand makes possible (the second hop); usually none."""
 
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline

@@ -70,6 +70,8 @@ def test_notes_and_powers_are_told_apart_by_any_markup(html: str, expected: str)
         ("<caption>Mills</caption><tr><th>Who<th>High<tr><td>Elm<td>4 m", "Mills\nWho: Elm; High: 4 m"),
         ("<tr><th>Year<th>Cars<tr><td>1990<td>4<tr><th>Year<th>Bus<tr><td>1991<td>7", "Year: 1991; Bus: 7"),
         ("<tr><th>Height<td>31 m<th>Width<td>12 m", "Height: 31 m; Width: 12 m"),
+        ("<tr><th>Ports<td><ul><li>USB-C<li>jack</ul>", "Ports: USB-C, jack"),
+        ("<tr><th>Rules<td><ul><li>No dogs.<li>No fires</ul>", "Rules: No dogs. No fires"),
         ("<thead><tr><td>Year<td>Level<tbody><tr><td>high<td>low", "Year: high; Level: low"),
         ("<tr><td><h2>Orm</h2><table><tr><th>Year<th>Cars<tr><td>9<td>8</table>", "Orm\nYear: 9; Cars: 8"),
         ("<tr><th>Who<th>Cars<tr style='display:none'><td>1980<td>9<tr><td>1990<td>4", "Who: 1990; Cars: 4"),
@@ -86,7 +88,7 @@ def test_tables_are_read_by_what_they_are(rows: str, expected: str) -> None:
     [
         ("<figure><img src=a><figcaption>It is 88 m tall.</figcaption></figure>", "It is 88 m tall."),
         ("<form><p>It is 88 m tall.</p><input><button>Send</button></form>", "It is 88 m tall."),
-        ("<div><span>Memory</span><span>8 GB</span></div>", "Memory 8 GB"),
+        ("<div><span>Memory</span><span>8 GB</span></div>", "Memory: 8 GB"),
         ("<div><label>Size</label><output>42</output></div>", "Size 42"),
         ("<div class=infobox><dl><dt>Height</dt><dd>31 m</dd></dl></div>", "Height: 31 m"),
         ("<aside><h2>Key facts</h2><p>It was built in the year 1907.</p></aside>", "Key facts\nIt was built"),

@@ -247,7 +247,7 @@ def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
 
 
 def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
-    mine = GIVEN.replace("version = 7", "version = 8").replace("decisive = 0.90", "decisive = 1")
+    mine = GIVEN.replace("version = 7", "version = 8").replace("decisive = 0.75", "decisive = 1")
     thresholds = load_thresholds(written(tmp_path, mine))
     assert (thresholds.version, thresholds.decisive) == (8, 1.0)
 
@@ -255,14 +255,14 @@ def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("decisive = 0.90", "decisive = 0.90\ndecisiv = 0.90"), "decisiv: "),
-        (("decisive = 0.90", ""), "decisive: "),
-        (("decisive = 0.90", "decisive = 1.5"), "decisive: "),
-        (("decisive = 0.90", "decisive = nan"), "decisive: "),
-        (("decisive = 0.90", "decisive = -0.1"), "decisive: "),
-        (("decisive = 0.90", "decisive = true"), "decisive: "),
-        (("decisive = 0.90", 'decisive = "high"'), "decisive: "),
-        (("decisive = 0.90", "supported = 0.9"), "supported is given twice"),
+        (("decisive = 0.75", "decisive = 0.75\ndecisiv = 0.90"), "decisiv: "),
+        (("decisive = 0.75", ""), "decisive: "),
+        (("decisive = 0.75", "decisive = 1.5"), "decisive: "),
+        (("decisive = 0.75", "decisive = nan"), "decisive: "),
+        (("decisive = 0.75", "decisive = -0.1"), "decisive: "),
+        (("decisive = 0.75", "decisive = true"), "decisive: "),
+        (("decisive = 0.75", 'decisive = "high"'), "decisive: "),
+        (("decisive = 0.75", "supported = 0.9"), "supported is given twice"),
         (("version = 7", "version = 0"), "version: "),
         (("version = 7", "version = 2.5"), "version: "),
         (("version = 7", "version = "), "is not TOML"),
