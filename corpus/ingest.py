@@ -149,8 +149,8 @@ async def find_name(alias: str, source: Path, url: str, options: IngestOptions) 
     if options.name or options.replace or not around:
         return name
     async with _opened(alias, url, options) as service:
-        known = await sources_at(service, alias, list(around), options.patience)
-    return next((SourceName(known[each], each, around[each]) for each in around if each in known), name)
+        names = await sources_at(service, alias, list(around), options.patience)
+    return next((SourceName(names[each], each, around[each]) for each in around if each in names), name)
 
 
 def _names(source: Path, given: str) -> tuple[SourceName, dict[str, str]]:
@@ -287,13 +287,10 @@ async def send_photos(
         return unreadable
     fields = {"items": ImageItems(items=sent).model_dump_json()}
     path = f"/v1/collections/{version}/images"
-    rejected = await _indexed(
-        patience,
-        lambda: service.send_multipart(
-            path, files, fields, Indexed, Deadline.after_ms(CALL_MS), method="PUT"
-        ),
+    reply = await patience.call(
+        lambda: service.send_multipart(path, files, fields, Indexed, Deadline.after_ms(CALL_MS), method="PUT")
     )
-    return {**unreadable, **rejected}
+    return {**unreadable, **reply.rejected}
 
 
 async def send_pages(
@@ -305,13 +302,5 @@ async def send_pages(
     rejected: dict[str, str] = {}
     for start in range(0, len(chunks), CHUNKS_A_CALL):
         body = Chunks(chunks=chunks[start : start + CHUNKS_A_CALL])
-
-        async def put(body: Chunks = body) -> Indexed:
-            return await service.send_json("PUT", path, body, Indexed, Deadline.after_ms(CALL_MS))
-
-        rejected.update(await _indexed(patience, put))
+        rejected.update((await patience.send(service, path, body, Indexed, method="PUT")).rejected)
     return rejected
-
-
-async def _indexed(patience: Patience, put: Callable[[], Awaitable[Indexed]]) -> Mapping[str, str]:
-    return (await patience.call(put)).rejected

@@ -157,7 +157,7 @@ class Pipeline(Generic[Item]):
             version = await self._version.ensure()
             await self._index(version, fresh, await self._version.held([item.key for item in fresh]))
 
-    async def _index(self, version: str, items: Sequence[Item], known: Set[str]) -> None:
+    async def _index(self, version: str, items: Sequence[Item], before: Set[str]) -> None:
         """Send items; when a request fails for what is in it, send its halves, down to the bad record."""
         try:
             refused = await self._send(version, items)
@@ -168,14 +168,14 @@ class Pipeline(Generic[Item]):
                 self._reject(Rejected(items[0].where, error.detail))
                 return
             middle = len(items) // 2
-            await self._index(version, items[:middle], known)
-            await self._index(version, items[middle:], known)
+            await self._index(version, items[:middle], before)
+            await self._index(version, items[middle:], before)
             return
         for item in items:
             reasons = [refused[each] for each in item.point_ids if each in refused]
             if len(reasons) == len(item.point_ids):
                 self._reject(Rejected(item.where, reasons[0]))
-            elif item.key in known:
+            elif item.key in before:
                 self.tally.replaced += 1
                 self._on_record(item.where, Outcome.REPLACED, " ".join(item.remarks))
             else:

@@ -244,14 +244,14 @@ class _Run:
     def _add(self, results: Sequence[Result]) -> None:
         """Count results, and tell the version which parts are in it whole."""
         for each in results:
-            seen = self._seen.get(each.part)
-            if seen is None or each.place in seen:
+            of_part = self._seen.get(each.part)
+            if of_part is None or each.place in of_part:
                 continue
-            seen[each.place] = each
+            of_part[each.place] = each
             self.counts.add(each)
-            if len(seen) == self._parts[each.part].records:
+            if len(of_part) == self._parts[each.part].records:
                 del self._seen[each.part]
-                indexed = [one for one in seen.values() if one.outcome is not Outcome.REJECTED]
+                indexed = [one for one in of_part.values() if one.outcome is not Outcome.REJECTED]
                 name = f"{self._parts[each.part].name}-{len(indexed)}-{sum(one.points for one in indexed)}"
                 self._finished.append(name)
                 run_on_loop(self._version.finish, self._finished)

@@ -88,9 +88,9 @@ class _Workbook:
         if kind != "n":
             return text
         style = cell.get("s", "0")
-        known = style.isdecimal() and int(style) < len(self._formats)
+        has_format = style.isdecimal() and int(style) < len(self._formats)
         try:
-            return shown_number(float(text), self._formats[int(style)] if known else "", self._epoch)
+            return shown_number(float(text), self._formats[int(style)] if has_format else "", self._epoch)
         except (ValueError, OverflowError):
             return ""
 
