@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic
@@ -30,6 +31,19 @@ from corpus.versions import CALL_MS, Patience, Version, sources_at
 IMAGES = "images"
 PAGES = "pages"
 """The aliases that readers name."""
+
+
+class Index(StrEnum):
+    """An index, by its alias."""
+
+    IMAGES = IMAGES
+    PAGES = PAGES
+
+    @property
+    def service(self) -> str:
+        """Return the name of the service that stores it."""
+        return "image_search" if self is Index.IMAGES else "text_search"
+
 
 CHUNKS_A_CALL = 256
 
@@ -207,9 +221,8 @@ async def _index(
 
 @asynccontextmanager
 async def _opened(alias: str, url: str, options: IngestOptions) -> AsyncIterator[ServiceClient]:
-    name = "image_search" if alias == IMAGES else "text_search"
     async with http_client() as http:
-        yield ServiceClient(http, name, url, token=options.token or write_token(url))
+        yield ServiceClient(http, Index(alias).service, url, token=options.token or write_token(url))
 
 
 async def _open(version: Version, source: Source[Any], options: IngestOptions) -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
 from functools import partial
 from typing import Annotated, Any, TypeVar
 
@@ -17,28 +16,12 @@ from chassis.http.calls import ServiceClient, http_client
 from contracts.collections import PREVIOUS, Collection
 from contracts.documents import LONGEST_LISTING, DocumentContent, Documents
 from corpus.documents import DocumentIndex
-from corpus.ingest import IMAGES, PAGES
+from corpus.ingest import Index
 from corpus.settings import CorpusSettings, corpus_settings, write_token
 from corpus.versions import Patience, list_versions, roll_back
 
 Result = TypeVar("Result")
 Ask = Callable[[Callable[[ServiceClient], Awaitable[Any]]], Any]
-
-
-class Index(StrEnum):
-    """An index, by its alias."""
-
-    IMAGES = IMAGES
-    PAGES = PAGES
-
-    @property
-    def service(self) -> str:
-        """Return the name of the service that stores it."""
-        return "image_search" if self is Index.IMAGES else "text_search"
-
-    def url(self, settings: CorpusSettings) -> str:
-        """Return the URL of that service."""
-        return settings.image_search_url if self is Index.IMAGES else settings.text_search_url
 
 
 ImageSearchUrl = Annotated[str, typer.Option(help="The address of image_search.")]
@@ -79,7 +62,7 @@ def list_held(
         try:
             held = _call(each, settings, lambda service: list_versions(service, Patience()))
         except LoreglassError as error:
-            print_failure(error, each.url(settings), out)
+            print_failure(error, _url(each, settings), out)
             status = 1
             continue
         for row in _rows(each, held):
@@ -113,13 +96,17 @@ def print_failure(error: LoreglassError, url: str, out: Console) -> None:
         out.print("Set LOREGLASS_SERVICE_WRITE_TOKEN to the write token of the services.", soft_wrap=True)
 
 
+def _url(index: Index, settings: CorpusSettings) -> str:
+    return settings.image_search_url if index is Index.IMAGES else settings.text_search_url
+
+
 def _call(
     index: Index, settings: CorpusSettings, work: Callable[[ServiceClient], Awaitable[Result]]
 ) -> Result:
     """What `work` with the index's service comes to."""
 
     async def run() -> Result:
-        url = index.url(settings)
+        url = _url(index, settings)
         async with http_client() as http:
             return await work(ServiceClient(http, index.service, url, token=write_token(url)))
 
@@ -187,7 +174,7 @@ def _opened(index: Index, image_search_url: str, text_search_url: str) -> Iterat
     try:
         yield partial(_call, index, settings)
     except LoreglassError as error:
-        print_failure(error, index.url(settings), Console())
+        print_failure(error, _url(index, settings), Console())
         raise typer.Exit(1) from error
 
 

@@ -39,8 +39,8 @@ class Finding:
     detail: str = ""
 
     @property
-    def said(self) -> str:
-        """For a line of progress."""
+    def line(self) -> str:
+        """For a report of progress."""
         return f"{self.state.value}: {self.detail}" if self.detail else self.state.value
 
 
@@ -89,15 +89,13 @@ def wait(
 ) -> int:
     """0 when the model answers, 1 when time is over, 2 when waiting longer cannot help."""
     started = clock()
-    said: tuple[Finding, float] | None = None
+    latest: tuple[Finding, float] | None = None
     while True:
         finding = probe()
         elapsed = clock() - started
-        if said is None or said[0] != finding or elapsed - said[1] >= _SAID_AGAIN_S:
-            said = finding, elapsed
-            say(
-                f"{elapsed:5.0f} s  {finding.state.value}" + (f": {finding.detail}" if finding.detail else "")
-            )
+        if latest is None or latest[0] != finding or elapsed - latest[1] >= _SAID_AGAIN_S:
+            latest = finding, elapsed
+            say(f"{elapsed:5.0f} s  {finding.line}")
         if finding.state is State.ANSWERS:
             return _OPEN
         if finding.state is State.REFUSES:

@@ -8,9 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from PIL import Image
+
+from tests.loopback import loopback
 
 METADATA = "http://169.254.169.254/latest/meta-data/"
 
@@ -59,18 +61,11 @@ def picture_host() -> Iterator[Host]:
         def log_message(self, *_: object) -> None:
             """Nothing on standard error."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    host.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        yield host
-    finally:
-        host.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with loopback(Handler) as host.url:
+        try:
+            yield host
+        finally:
+            host.closing.set()
 
 
 def _reply(

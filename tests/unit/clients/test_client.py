@@ -55,16 +55,6 @@ async def collect(client: AsyncLoreglass, question: str) -> list[Event]:
         return [event async for event in events]
 
 
-async def test_follow_up_does_not_send_the_photo_again() -> None:
-    async with connected() as (client, pipeline):
-        first = await client.ask("what is this?", photo())
-        second = await client.ask("and who made it?", session_id=first.session_id)
-    assert (first.answer, second.answer) == ("turn 1", "turn 2")
-    assert second.session_id == first.session_id
-    assert [ask.photo_is_new for ask in pipeline.asked] == [True, False]
-    assert pipeline.asked[1].photo == pipeline.asked[0].photo
-
-
 async def test_deleted_session_is_gone() -> None:
     async with connected() as (client, _):
         answer = await client.ask("what is this?", photo())
