@@ -29,6 +29,7 @@ from gateway.clients.services import PhotoRecipients, Services
 from gateway.settings import GatewaySettings
 from gateway.state import ToRead
 from tests.live import live, served
+from tests.unit.chassis.pictures import encoded
 
 pytestmark = pytest.mark.anyio
 
@@ -36,9 +37,7 @@ PATIENCE_MS = 30_000
 
 
 def _jpeg() -> bytes:
-    held = io.BytesIO()
-    Image.new("RGB", (320, 240), (90, 120, 150)).save(held, "JPEG")
-    return held.getvalue()
+    return encoded(Image.new("RGB", (320, 240), (90, 120, 150)), "JPEG")
 
 
 PHOTO = _jpeg()

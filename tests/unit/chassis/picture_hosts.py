@@ -1,6 +1,5 @@
 """A host of pictures that misbehaves in every way we know of, on a real loopback socket."""
 
-import io
 import struct
 import threading
 import zlib
@@ -13,15 +12,14 @@ from http.server import BaseHTTPRequestHandler
 from PIL import Image
 
 from tests.loopback import loopback
+from tests.unit.chassis.pictures import encoded
 
 METADATA = "http://169.254.169.254/latest/meta-data/"
 
 
 def picture(colour: str = "teal", form: str = "JPEG", side: int = 32) -> bytes:
     """A small picture of one colour."""
-    buffer = io.BytesIO()
-    Image.new("RGB", (side, side), colour).save(buffer, form)
-    return buffer.getvalue()
+    return encoded(Image.new("RGB", (side, side), colour), form)
 
 
 def bomb(side: int = 100_000) -> bytes:
