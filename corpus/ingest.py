@@ -23,7 +23,7 @@ from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.jsonl import Rejected
 from corpus.manifests import count_records, files_of, has_files, is_page_file, manifest_digest, name_of
 from corpus.photo_records import count_photos, read_photos
-from corpus.pipeline import Batching, OnRecord, Pipeline, Progress, Remark
+from corpus.pipeline import Batching, OnRecord, Outcome, Pipeline, Progress, Remark, Tally
 from corpus.settings import write_token
 from corpus.sources import SourceName, places_around
 from corpus.versions import CALL_MS, Patience, Version, sources_at
@@ -93,6 +93,20 @@ class IngestReport:
     removed: int = 0
     not_named: int = 0
     remarks: tuple[Remark, ...] = ()
+
+    @classmethod
+    def of(cls, tally: Tally, version: str | None, removed: int = 0) -> "IngestReport":
+        """Return what an ingestion came to."""
+        return cls(
+            added=tally.counts[Outcome.ADDED],
+            replaced=tally.counts[Outcome.REPLACED],
+            unchanged=tally.counts[Outcome.UNCHANGED],
+            rejected=tuple(tally.rejected),
+            version=version,
+            removed=removed,
+            not_named=tally.counts[Outcome.REJECTED] - len(tally.rejected),
+            remarks=tuple(tally.remarks),
+        )
 
     @property
     def indexed(self) -> int:
@@ -253,21 +267,13 @@ async def _finish(
     """Publish, unless there is nothing to see: an index is never replaced by an empty one."""
     tally = pipeline.tally
     published, removed = False, 0
-    if tally.added or tally.replaced or tally.unchanged:
+    if tally.written or tally.counts[Outcome.UNCHANGED]:
         if sync:
             removed = await _remove_others(version, source, pipeline.addresses)
         published = await version.publish()
     else:
         await version.abandon()
-    return IngestReport(
-        added=tally.added,
-        replaced=tally.replaced,
-        unchanged=tally.unchanged,
-        rejected=tuple(tally.rejected),
-        version=version.name if published else None,
-        removed=removed,
-        remarks=tuple(tally.remarks),
-    )
+    return IngestReport.of(tally, version.name if published else None, removed)
 
 
 async def _remove_others(version: Version, source: Source[Any], addresses: Set[str]) -> int:
