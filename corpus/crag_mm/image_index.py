@@ -19,7 +19,7 @@ from corpus.photo_records import PhotoRecord
 from corpus.values import web_url
 
 COLLECTION = "image_embeddings"
-_AT_ONCE = 16
+PICTURES_AT_ONCE = 16
 """Rows whose pictures are fetched together; an interrupted import waits for as many."""
 _LONGEST_ENTITY = 1024
 
@@ -63,9 +63,9 @@ def image_source(folder: Path, pictures: Pictures) -> Source[PhotoItem]:
 def _rows(collection: ChromaCollection, pictures: Pictures | None) -> Iterator[PhotoRecord | Rejected]:
     """Without `pictures` each is named only by its URL: that is enough to count."""
     records = collection.records()
-    while batch := [_shown(record) for record in islice(records, _AT_ONCE)]:
+    while batch := [_shown(record) for record in islice(records, PICTURES_AT_ONCE)]:
         urls = [each.url for each in batch if isinstance(each, _Shown)]
-        found = _found(urls, pictures) if pictures else {url: Path() for url in urls}
+        found = find_pictures(urls, pictures) if pictures else {url: Path() for url in urls}
         for each in batch:
             if isinstance(each, Rejected):
                 yield each
@@ -83,7 +83,8 @@ def _photos(shown: _Shown, picture: Path | str) -> Iterator[PhotoRecord | Reject
             yield PhotoRecord(shown.where, picture, entity, attributes, url=url, origin=origin)
 
 
-def _found(urls: list[str], pictures: Pictures) -> Mapping[str, Path | str]:
+def find_pictures(urls: list[str], pictures: Pictures) -> Mapping[str, Path | str]:
+    """Return each picture's file, or a sentence on why there is none. Raises `OSError`."""
     found: dict[str, Path | str] = {}
     for url in urls:
         held = _local(url, pictures.local) or pictures.cache.held(url)
