@@ -183,12 +183,11 @@ def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
     return text_prompt("rewrite", query, options, REWRITE_TOKENS)
 
 
-def notes(draft: Draft, entity: Entity | None = None) -> str:
+def notes(draft: Draft) -> str:
     """Return what the first look found. The model wrote it, and may have copied it from the photo."""
-    verified = entity.name if entity is not None else None
     lines = [
         f"Kind of thing: {draft.object_label}" if draft.object_label else "",
-        f"Identified as: {verified}" if verified else f"Name, not verified: {draft.entity or 'none yet'}",
+        f"Name, not verified: {draft.entity or 'none yet'}",
         draft.reasoning,
         f"Draft answer: {draft.answer}" if draft.answer else "No draft answer.",
     ]

@@ -180,12 +180,6 @@ class VlmReasoner(AnsweringVlm):
         """By rule: the first look has already named the thing where it could."""
         return select_entity(query, draft, candidates, photo_text)
 
-    async def next_hop(
-        self, query: Query, draft: Draft, context: Context, deadline: Deadline
-    ) -> tuple[str, ...]:
-        """None: the first look split the question, and another call is not worth its time."""
-        return ()
-
 
 async def with_print(draft: Draft, read_photo: ReadPhoto, deadline: Deadline) -> Draft:
     """Cite the printed lines that an answer read from the photo repeats, if OCR has them in time."""

@@ -23,12 +23,10 @@ const STAGES = {
   caption: "Described the photo",
   text_search: "Searched the pages",
   web_search: "Searched the web",
+  memory: "Used the memory of what you saw",
   reranker: "Picked the best passages",
   listwise_rerank: "Picked the best passages",
   knowledge_filter: "Left out what does not help",
-  second_hop: "Looked for a further lead",
-  second_hop_search: "Followed the lead",
-  second_hop_reranker: "Picked the best of it",
   answer: "Wrote the answer",
   pocket_answer: "Wrote the answer",
   verifier: "Checked it against the sources",
@@ -49,8 +47,8 @@ const DEGRADED = {
   domain_router: "working out the topic",
   text_search: "searching the pages",
   web_search: "searching the web",
+  memory: "the memory of what you saw",
   reranker: "sorting what was found",
-  second_hop: "following a further lead",
   verifier: "checking against the sources",
   judge: "the second check",
   session: "remembering this turn",
@@ -95,6 +93,7 @@ export const SOURCE_KINDS = {
   image: "From your index",
   page: "From a page",
   web: "From the web",
+  memory: "What you saw before",
 };
 
 const ADVICE = {

@@ -37,7 +37,8 @@ MAX_FORM_FIELDS = 16
 MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FILES = ("image", "audio")
-_FIELDS = ("question", "session_id", "deadline_ms", "pipeline", "experiment")
+_OBJECTS = ("experiment", "memory")
+_FIELDS = ("question", "session_id", "deadline_ms", "pipeline", *_OBJECTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ async def to_question(
         caller=caller,
         experiment=experiment,
         sound=sound,
+        memory=fields.memory,
     )
 
 
@@ -134,11 +136,12 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     # A browser's form sends empty text for missing fields. An empty question stays one, and is refused.
     empty = {name for name in _FIELDS if name != "question" and form.get(name) == ""}
     fields: dict[str, Any] = {name: form[name] for name in _FIELDS if name in form and name not in empty}
-    if isinstance(text := fields.get("experiment"), str):
-        try:
-            fields["experiment"] = read_json(text, JSON_LIMITS)
-        except MalformedRequest as error:
-            raise InvalidRequest("experiment: must be a JSON object.") from error
+    for name in _OBJECTS:
+        if isinstance(text := fields.get(name), str):
+            try:
+                fields[name] = read_json(text, JSON_LIMITS)
+            except MalformedRequest as error:
+                raise InvalidRequest(f"{name}: must be a JSON object.") from error
     return fields
 
 
@@ -182,10 +185,8 @@ def question_text(text: str, settings: GatewaySettings) -> str:
 def checked_deadline_ms(requested: int | None, settings: GatewaySettings) -> int:
     """Return the deadline, by default the operator's. Raises `InvalidRequest`."""
     deadline_ms = settings.answer_deadline_ms if requested is None else requested
-    if not settings.min_deadline_ms <= deadline_ms <= settings.max_deadline_ms:
-        raise InvalidRequest(
-            f"deadline_ms: must be from {settings.min_deadline_ms} to {settings.max_deadline_ms}."
-        )
+    if not 1 <= deadline_ms <= settings.max_deadline_ms:
+        raise InvalidRequest(f"deadline_ms: must be from 1 to {settings.max_deadline_ms}.")
     return deadline_ms
 
 
@@ -202,11 +203,10 @@ async def photo_of(
     Returns None if the deadline passed first: the answer then reports the timeout. Raises `Overloaded`, or
     what else `PhotoDecoders.clean` raises.
     """
-    limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
         try:
             async with slots.admitted(caller.tenant, caller.priority, deadline):
-                clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
+                clean = await photos.clean(data, ImageLimits(), settings.photo_max_side, deadline)
         except DeadlineExceeded:
             return None
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
@@ -219,7 +219,7 @@ async def sound_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Dead
     not come, or what `SoundDecoders.clean` raises.
     """
     gateway.voice.require_transcriber()
-    limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)
+    limits = AudioLimits(max_s=gateway.settings.audio_max_s)
     with span("sound"):
         async with gateway.voice.slots.admitted(caller.tenant, caller.priority, deadline):
             return await gateway.voice.decoders.clean(data, limits, deadline)

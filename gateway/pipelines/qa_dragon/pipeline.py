@@ -242,7 +242,7 @@ class QaDragonPipeline:
         else:
             ranked = await evidence.rank_chunks(self.services, request, chunks, run)
         best_only = replace(self.retrieval, leading_facts=0, leading_chunks=0)
-        return evidence.assemble([ranked], text, self.thresholds, best_only, run.explain)
+        return evidence.assemble(ranked, text, self.thresholds, best_only, run.explain)
 
     async def _conclude(
         self, query: Query, draft: Draft, context: Context, domain: Domain | None, run: Run

@@ -80,7 +80,7 @@ class ThreeStepPipeline:
     near_images: int = 10
     samples: int = 3
     chunks: int = 30
-    kept: int = 10
+    list_length: int = 10
     name: str = "three-step"
     stage_graph: StageGraph = STAGE_GRAPH
     missing: frozenset[str] = frozenset()
@@ -135,7 +135,7 @@ class ThreeStepPipeline:
         if not listed:
             return listed
         scores = await self._rank(query, listed, run)
-        best = sorted(scores, key=lambda place: -scores[place])[: self.kept]
+        best = sorted(scores, key=lambda place: -scores[place])[: self.list_length]
         ranked = [replace(group.results[place], score=scores[place]) for place in best]
         return shortened(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
 
@@ -146,7 +146,7 @@ class ThreeStepPipeline:
         size = Work(extra_prompt_tokens=evidence.prompt_tokens(listed, LIST_CHARS))
         order = tuple(range(len(listed)))
         async with run.optional(Stage.LISTWISE_RERANK), run.stage(Stage.LISTWISE_RERANK, size) as deadline:
-            order = await self.reasoner.rank(query, listed, self.kept, deadline)
+            order = await self.reasoner.rank(query, listed, self.list_length, deadline)
         run.explain.note(Stage.LISTWISE_RERANK, (str(place + 1) for place in order))
         ranked = evidence.in_search_order([listed[place] for place in order])
         return {place: item.score for place, item in zip(order, ranked, strict=True)}
