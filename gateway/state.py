@@ -321,6 +321,17 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """A model judge's reply: `probability` that the answer is right, None for no opinion.
+
+    `token_probabilities`: of all that the judge wrote, if its server reports them.
+    """
+
+    probability: float | None
+    token_probabilities: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The result of verification: `refusal` names the check that refused, None when the answer stands.
 

@@ -64,7 +64,7 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
         *("answer", "answer_alone", "answer_from_search", "answer_with_reasons"),
         *("answer_briefly", "answer_from_knowledge", "answer_in_short"),
     ),
-    Stage.JUDGE: ("judge",),
+    Stage.JUDGE: ("judge", "judge_with_reason"),
 }
 """What a stage asks a vision-language model, by prompt; a stage that is not here asks none."""
 
