@@ -5,7 +5,7 @@ import pytest
 from corpus.encoding import decode_page
 from corpus.extraction import read_document
 from corpus.formats.suffixes import PageFormat
-from corpus.pages import NoContent, Page
+from corpus.pages import Page
 
 PROSE = "".join(
     f"<p>The valley has many mills, and the county counts them each spring; in the {place} they grind.</p>"
@@ -150,25 +150,6 @@ def test_a_page_of_scripts_is_read_by_its_description() -> None:
     )
     shown = text(read("<div id=root></div><script>run()</script>", head))
     assert shown.splitlines() == ["It has a 1.2 m mirror.", "name: Falk", "founding date: 1936"]
-
-
-@pytest.mark.parametrize(
-    ("title", "body"),
-    [
-        ("Seite nicht gefunden", "<p>Die Seite existiert nicht.</p>"),
-        ("Error 404 (Not Found)!!1", "<p>That’s an error.</p>"),
-        ("Museum", "<h1>Whoops! We couldn't find that page</h1><p>Try the home page.</p>"),
-        ("Just a second...", "<p>Checking if the site connection is secure.</p>"),
-        ("Museum", "<p>Please enable cookies.</p><h1>Sorry, you have been blocked</h1><p>Why?</p>"),
-        ("Museum", "<p>Your browser does not support JavaScript!</p>"),
-        ("502 Bad Gateway", "<h1>502 Bad Gateway</h1><p>nginx</p>"),
-        ("301 Moved Permanently", "<p>The document has moved <a href=/x>here</a>.</p>"),
-        ("Redirecting", "<p>If you are not redirected automatically, follow this link.</p>"),
-    ],
-)
-def test_a_page_that_is_none_is_refused_by_name(title: str, body: str) -> None:
-    with pytest.raises(NoContent, match="Save the page from a browser"):
-        read(body, f"<title>{title}</title>")
 
 
 @pytest.mark.parametrize("title", ["Access denied (novel)", "Just a Moment (album)", "Found", "Gone"])

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from gateway.pipelines.port import PAPER_PIPELINES, thresholds_of, with_threshol
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.thresholds import PACKAGED, Risk, Thresholds, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
-from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused
+from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused, standing_gateway
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.wired import wired_gateway
 
@@ -26,16 +25,11 @@ pytestmark = pytest.mark.anyio
 NEVER = json.dumps({"thresholds": {"answer_confidence": 1.0}})
 
 
-@asynccontextmanager
-async def measured_gateway() -> AsyncIterator[World]:
-    async with gateway_before(FakeServices(), experiments=True) as made:
-        yield made
-
-
 @pytest.fixture(scope="module")
 def standing_measured() -> Iterator[World]:
     """A gateway that allows experiments, shared by these tests."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(measured_gateway()) as made:
+    gateway = standing_gateway(experiments=True)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(gateway) as made:
         yield made
 
 
