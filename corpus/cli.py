@@ -1,4 +1,4 @@
-"""`loreglass index`: `images`, `pages` and `crag-…` build an index; `corpus/lifecycle.py` looks after it."""
+"""`loreglass index`: `images` and `pages` build an index; `corpus/lifecycle.py` looks after it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,7 +11,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from chassis.errors import CollectionConflict, LoreglassError, NotSupported, Unauthorized
-from chassis.picture_cache import PictureCache
 from corpus.cluster.command import (
     Address,
     Embed,
@@ -24,15 +23,11 @@ from corpus.cluster.command import (
     Streams,
     on_ray,
 )
-from corpus.crag_mm.image_index import Pictures, image_source
-from corpus.crag_mm.web_index import page_source
 from corpus.ingest import (
     IMAGES,
     PAGES,
     IngestOptions,
     IngestReport,
-    index_pages,
-    index_photos,
     ingest_pages,
     ingest_photos,
 )
@@ -40,8 +35,6 @@ from corpus.jsonl import ManifestError
 from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
 from corpus.settings import corpus_settings
 
-PICTURES = Path("var/pictures")
-"""Where the pictures of CRAG-MM's image index are kept unless told otherwise."""
 MOST_SHOWN = 50
 """Rejected records that are printed; the count is always whole."""
 
@@ -157,43 +150,6 @@ def _chosen(engine: Engine, local: Ingest, context: typer.Context, alias: str) -
     except LoreglassError as error:
         Console().print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
         raise typer.Exit(1) from error
-
-
-@app.command("crag-images")
-def crag_images(
-    folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published image index")],
-    replace: Replace = False,
-    photos: Annotated[
-        Path | None,
-        typer.Option(help="Folder with its pictures, named as in their URLs.", exists=True, file_okay=False),
-    ] = None,
-    cache: Annotated[Path, typer.Option(help="Where fetched pictures are kept.")] = PICTURES,
-    fetch: Annotated[bool, typer.Option(help="Fetch the pictures that are not here.")] = True,
-    image_search_url: ImageSearchUrl = "",
-) -> None:
-    """Index the photos of CRAG-MM's image index; run it again to go on."""
-    url = corpus_settings(image_search_url=image_search_url).image_search_url
-    pictures = Pictures(PictureCache(cache), photos, fetch)
-
-    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_photos(image_source(source, pictures), url, options)
-
-    raise typer.Exit(index(ingest, "images", folder, url, replace=replace))
-
-
-@app.command("crag-pages")
-def crag_pages(
-    folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published web index")],
-    replace: Replace = False,
-    text_search_url: TextSearchUrl = "",
-) -> None:
-    """Index the pages of CRAG-MM's web index; run it again to go on."""
-    url = corpus_settings(text_search_url=text_search_url).text_search_url
-
-    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_pages(page_source(source), url, options)
-
-    raise typer.Exit(index(ingest, "pages", folder, url, replace=replace))
 
 
 def index(

@@ -34,13 +34,13 @@ async def read_text(services: Services, query: Query, run: Run) -> PhotoText:
 
 
 async def search_whole_photo(services: Services, query: Query, count: int, run: Run) -> tuple[Entity, ...]:
-    """Candidates for what the whole photo shows."""
+    """Candidates for what the whole photo shows, each once. Explained are all hits: an index may have more."""
     entities: tuple[Entity, ...] = ()
     async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH) as deadline:
         if query.photo is not None:
             entities = await services.search_photos([query.photo.jpeg], count, deadline)
     run.explain.found(Stage.IMAGE_SEARCH, entities)
-    return entities
+    return tuple({entity.name: entity for entity in reversed(entities)}.values())[::-1]
 
 
 async def classify_domain(
