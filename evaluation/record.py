@@ -58,6 +58,7 @@ class TurnRecord(_Kept):
     query_category: str = ""
     dynamism: str = ""
     image_quality: str = ""
+    image_kind: str = ""
     truth: Truth | None = None
     answer: Answer | None = None
     trace: Trace | None = None

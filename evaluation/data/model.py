@@ -68,7 +68,8 @@ def is_answerable(truth: Truth | None) -> bool:
 class AskedTurn:
     """One question with its labels. `gold`: the truth as a sentence; `truth`: in parts, where it is known so.
 
-    Labels (`domain`, `query_category`, `dynamism`, `image_quality`) are CRAG-MM's words, empty where unknown.
+    Labels (`domain`, `query_category`, `dynamism`, `image_quality`) are CRAG-MM's words, empty where unknown;
+    `image_kind` is `egocentric` or `normal` by its official rule: an egocentric photo has no address.
     """
 
     interaction_id: str
@@ -78,6 +79,7 @@ class AskedTurn:
     query_category: str = ""
     dynamism: str = ""
     image_quality: str = ""
+    image_kind: str = ""
     truth: Truth | None = None
 
     @property

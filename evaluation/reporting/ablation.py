@@ -32,7 +32,7 @@ _LABELS = {
     "prompt_tokens": "Prompt tokens",
     "completion_tokens": "Completion tokens",
 }
-_CUTS = frozenset({"route", "dynamism", "domain", "query_category", "image_quality"})
+_CUTS = frozenset({"route", "dynamism", "domain", "query_category", "image_quality", "image_kind"})
 
 
 class _Data(BaseModel):

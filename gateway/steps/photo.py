@@ -40,7 +40,10 @@ async def search_whole_photo(services: Services, query: Query, count: int, run: 
         if query.photo is not None:
             entities = await services.search_photos([query.photo.jpeg], count, deadline)
     run.explain.found(Stage.IMAGE_SEARCH, entities)
-    return tuple({entity.name: entity for entity in reversed(entities)}.values())[::-1]
+    likeliest: dict[str, Entity] = {}
+    for entity in entities:
+        likeliest.setdefault(entity.name, entity)
+    return tuple(likeliest.values())
 
 
 async def classify_domain(
