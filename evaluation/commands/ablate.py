@@ -11,6 +11,7 @@ import typer
 
 from evaluation.commands.run import (
     Concurrency,
+    Diagnostics,
     GatewayUrl,
     Limit,
     OnlyPart,
@@ -61,6 +62,7 @@ def ablate(
     limit: Limit = None,
     seed: Seed = None,
     concurrency: Concurrency = 2,
+    diagnostics: Diagnostics = "",
     judge: Annotated[
         str, typer.Option(help="whose verdicts: rules, or model:NAME", metavar="JUDGE")
     ] = "rules",
@@ -76,7 +78,7 @@ def ablate(
     wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
     if not wanted or any(name not in paper_tables() for name in wanted):
         raise typer.BadParameter(f"choose among {', '.join(paper_tables())}", param_hint="--tables")
-    opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed)
+    opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
         runs = anyio.run(_ask, opened, out, wanted, Asking(concurrency=concurrency), gateway, chosen)

@@ -59,6 +59,21 @@ class Truth(BaseModel):
     photographed: str = ""
 
 
+class Target(BaseModel):
+    """The object that a question is about, by CRAG-MM-Diagnostics.
+
+    `box`: left, top, right and bottom as shares of the photo's width and height. `question`: with the
+    object's name in place of the photo. `reference`: how the question refers to the object.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    box: tuple[float, float, float, float] | None = None
+    question: str = ""
+    reference: str = ""
+
+
 def is_answerable(truth: Truth | None) -> bool:
     """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
     return truth is None or truth.answer_type is not AnswerType.UNANSWERABLE
@@ -81,6 +96,7 @@ class AskedTurn:
     image_quality: str = ""
     image_kind: str = ""
     truth: Truth | None = None
+    target: Target | None = None
 
     @property
     def answerable(self) -> bool:

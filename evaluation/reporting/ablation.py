@@ -32,7 +32,9 @@ _LABELS = {
     "prompt_tokens": "Prompt tokens",
     "completion_tokens": "Completion tokens",
 }
-_CUTS = frozenset({"route", "dynamism", "domain", "query_category", "image_quality", "image_kind"})
+_CUTS = frozenset(
+    {"route", "dynamism", "domain", "query_category", "image_quality", "image_kind", "reference"}
+)
 
 
 class _Data(BaseModel):
