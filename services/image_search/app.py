@@ -69,7 +69,7 @@ def _open_crag_mm(settings: ImageSearchSettings, resources: EngineResources) -> 
     from services.image_search.engines.crag_mm import COLLECTION, CragMmImageSearch
 
     encoder, forward, texts = _clip(settings, resources)
-    index = ChromaIndex(settings.data_dir, COLLECTION, encoder.size)
+    index = ChromaIndex(settings.index_dir, COLLECTION, encoder.size)
     return CragMmImageSearch(index, encoder, _dense_options(settings), forward, texts)
 
 

@@ -28,8 +28,7 @@ class ImageSearchSettings(IndexSettings):
     engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, `clip`, `remote` or `crag-mm`.")
     workers: int = Field(default=2, ge=1, description="Calls that run at once in the `builtin` engine.")
     data_dir: Path = Field(
-        default=Path("var/image_search"),
-        description="Folder of the store and of local features. `crag-mm`: a copy of the image index.",
+        default=Path("var/image_search"), description="Folder of the embedded store and of local features."
     )
     thumbnails: bool = Field(
         default=False, description="Keep a thumbnail of each indexed photo, for the operator's page."

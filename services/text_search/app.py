@@ -78,7 +78,7 @@ def _open_crag_mm(settings: TextSearchSettings, resources: EngineResources) -> "
     as_published = {"pooling": Pooling.MEAN, "query_instruction": "", "passage_instruction": ""}
     encoder = open_encoder(settings.model_copy(update=as_published), resources)
     contents = PageContents(settings.pages_dir) if settings.pages_dir else None
-    return CragMmTextSearch(ChromaIndex(settings.data_dir, COLLECTION, encoder.size), encoder, contents)
+    return CragMmTextSearch(ChromaIndex(settings.index_dir, COLLECTION, encoder.size), encoder, contents)
 
 
 _WITHOUT_INDEX: Mapping[Engine, Callable[[TextSearchSettings, EngineResources], "_Reader"]] = {

@@ -37,10 +37,7 @@ class TextSearchSettings(IndexSettings):
     workers: int = Field(
         default=2, ge=1, description="Calls that run at once in the `bm25` and `builtin` engines."
     )
-    data_dir: Path = Field(
-        default=Path("var/text_search"),
-        description="Folder of the embedded store. `crag-mm`: a copy of the published web index.",
-    )
+    data_dir: Path = Field(default=Path("var/text_search"), description="Folder of the embedded store.")
     pages_dir: Path | None = Field(
         default=None, description="`crag-mm`: a copy of the published store of pages, if there is one."
     )

@@ -66,7 +66,7 @@ async def test_web_index_is_searched_by_its_own_vectors(tmp_path: Path) -> None:
         key = hashlib.sha256(urls[1].encode()).hexdigest()
         stored.put(key.encode(), json.dumps({"page_result": "<p>The whole page.</p>"}).encode())
     settings = TextSearchSettings(
-        engine="crag-mm", model=str(weights), data_dir=tmp_path / "web", pages_dir=tmp_path / "pages"
+        engine="crag-mm", model=str(weights), index_dir=tmp_path / "web", pages_dir=tmp_path / "pages"
     )
     async with live(text_app(settings)) as client:
         asked = [
@@ -94,7 +94,7 @@ async def test_image_index_is_searched_by_its_own_vectors(clip: "TinyClip", tmp_
     write_index(
         tmp_path, "image_embeddings", vectors, [str(place) for place in range(len(photos))], described
     )
-    settings = ImageSearchSettings(engine="crag-mm", model=str(clip.folder), data_dir=tmp_path)
+    settings = ImageSearchSettings(engine="crag-mm", model=str(clip.folder), index_dir=tmp_path)
     async with live(image_app(settings)) as client:
         reply = await search(client, jpeg(photos[2]), k="3")
         by_text = await client.post("/v1/image-search/text", json={"texts": ["a tower"], "k": 1})
