@@ -34,7 +34,7 @@ async def read_text(services: Services, query: Query, run: Run) -> PhotoText:
 
 
 async def search_whole_photo(services: Services, query: Query, count: int, run: Run) -> tuple[Entity, ...]:
-    """Candidates for what the whole photo shows, each once. Explained are all hits: an index may have more."""
+    """Candidates for what the whole photo shows, each once; explained are all hits."""
     entities: tuple[Entity, ...] = ()
     async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH) as deadline:
         if query.photo is not None:
