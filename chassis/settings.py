@@ -125,7 +125,7 @@ class ServiceToken(BaseSettings):
 
     def read_token(self) -> str:
         """Empty where none is set. Raises `WrongSettings`."""
-        return _secret("LOREGLASS_SERVICE_TOKEN", self.token, self.token_file)
+        return read_secret("LOREGLASS_SERVICE_TOKEN", self.token, self.token_file)
 
 
 class WriteToken(BaseSettings):
@@ -141,7 +141,7 @@ class WriteToken(BaseSettings):
 
     def write_secret(self) -> str:
         """Empty where none is set. Raises `WrongSettings`."""
-        return _secret("LOREGLASS_SERVICE_WRITE_TOKEN", self.write_token, self.write_token_file)
+        return read_secret("LOREGLASS_SERVICE_WRITE_TOKEN", self.write_token, self.write_token_file)
 
 
 class ServiceAccess(ServiceToken, WriteToken):
@@ -162,7 +162,8 @@ class ServiceAccess(ServiceToken, WriteToken):
         return Access(read, write, hosts)
 
 
-def _secret(name: str, value: SecretStr, file: Path | None) -> str:
+def read_secret(name: str, value: SecretStr, file: Path | None) -> str:
+    """Return a secret of a setting or a file; empty where none is set. Raises `WrongSettings`."""
     text = value.get_secret_value()
     if file is not None:
         try:

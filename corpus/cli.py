@@ -1,4 +1,4 @@
-"""`loreglass index`: `images` and `pages` build an index; `corpus/lifecycle.py` looks after it."""
+"""`loreglass index`: `images`, `pages` and `wiki-…` build an index; `corpus/lifecycle.py` looks after it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +11,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from chassis.errors import CollectionConflict, LoreglassError, NotSupported, Unauthorized
+from chassis.picture_cache import PictureCache
+from corpus.articles import article_pages, article_pictures
 from corpus.cluster.command import (
     Address,
     Embed,
@@ -28,13 +30,18 @@ from corpus.ingest import (
     PAGES,
     IngestOptions,
     IngestReport,
+    index_pages,
+    index_photos,
     ingest_pages,
     ingest_photos,
 )
 from corpus.jsonl import ManifestError
 from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
+from corpus.linked_pictures import Pictures
 from corpus.settings import corpus_settings
 
+PICTURES = Path("var/pictures")
+"""Where the pictures of published indexes are kept unless told otherwise."""
 MOST_SHOWN = 50
 """Rejected records that are printed; the count is always whole."""
 
@@ -150,6 +157,50 @@ def _chosen(engine: Engine, local: Ingest, context: typer.Context, alias: str) -
     except LoreglassError as error:
         Console().print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
         raise typer.Exit(1) from error
+
+
+Photos = Annotated[
+    Path | None,
+    typer.Option(help="Folder with its pictures, named as in their URLs.", exists=True, file_okay=False),
+]
+Cache = Annotated[Path, typer.Option(help="Where fetched pictures are kept.")]
+Fetch = Annotated[bool, typer.Option(help="Fetch the pictures that are not here.")]
+
+
+KnowledgeBase = Annotated[
+    Path,
+    typer.Argument(help="E-VQA's encyclopedic_kb_wiki.json, or EchoSight's knowledge base", dir_okay=False),
+]
+
+
+@app.command("wiki-images")
+def wiki_images(
+    file: KnowledgeBase,
+    replace: Replace = False,
+    photos: Photos = None,
+    cache: Cache = PICTURES,
+    fetch: Fetch = True,
+    image_search_url: ImageSearchUrl = "",
+) -> None:
+    """Index the pictures of a knowledge base of articles; run it again to go on."""
+    url = corpus_settings(image_search_url=image_search_url).image_search_url
+    pictures = Pictures(PictureCache(cache), photos, fetch)
+
+    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
+        return await index_photos(article_pictures(source, pictures), url, options)
+
+    raise typer.Exit(index(ingest, "images", file, url, replace=replace))
+
+
+@app.command("wiki-pages")
+def wiki_pages(file: KnowledgeBase, replace: Replace = False, text_search_url: TextSearchUrl = "") -> None:
+    """Index the articles of a knowledge base, section by section; run it again to go on."""
+    url = corpus_settings(text_search_url=text_search_url).text_search_url
+
+    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
+        return await index_pages(article_pages(source), url, options)
+
+    raise typer.Exit(index(ingest, "pages", file, url, replace=replace))
 
 
 def index(

@@ -122,7 +122,7 @@ async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOp
         files=partial(_files, manifest, name),
         covers=partial(_covers, manifest, name),
     )
-    return await _index(IMAGES, source, image_search_url, options, send_photos, PHOTO_BATCHES)
+    return await index_photos(source, image_search_url, options)
 
 
 async def ingest_pages(source: Path, text_search_url: str, options: IngestOptions) -> IngestReport:
@@ -137,7 +137,7 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
         files=partial(_files, source, name),
         covers=partial(_covers, source, name),
     )
-    return await _index(PAGES, pages, text_search_url, options, send_pages, PAGE_BATCHES)
+    return await index_pages(pages, text_search_url, options)
 
 
 async def find_name(alias: str, source: Path, url: str, options: IngestOptions) -> SourceName:
@@ -174,6 +174,18 @@ def _covers(source: Path, name: SourceName, address: str) -> bool:
     if source.is_dir():
         return address.startswith(name.origin("").address)
     return not has_files(source) or address == name.origin(source.name).address
+
+
+async def index_photos(
+    source: Source[PhotoItem], image_search_url: str, options: IngestOptions
+) -> IngestReport:
+    """Index photos from anywhere. Raises `LoreglassError`, and what the source raises."""
+    return await _index(IMAGES, source, image_search_url, options, send_photos, PHOTO_BATCHES)
+
+
+async def index_pages(source: Source[PageItem], text_search_url: str, options: IngestOptions) -> IngestReport:
+    """Index pages from anywhere. Raises as `index_photos` does."""
+    return await _index(PAGES, source, text_search_url, options, send_pages, PAGE_BATCHES)
 
 
 async def _index(

@@ -22,7 +22,7 @@ from chassis.errors import ERROR_TABLE, LoreglassError
 from chassis.settings import AppSettings, ServiceAccess
 from clients.cli import app as command
 from clients.settings import ClientSettings
-from contracts import answer
+from contracts import answer, memory
 from contracts.errors import Problem
 from corpus.settings import CorpusSettings
 from deploy.inventory import APPS
@@ -37,6 +37,7 @@ _MODELS: tuple[type[BaseModel], ...] = (
     answer.AnswerRequest,
     answer.ImageInput,
     answer.AudioInput,
+    answer.MemoryInput,
     answer.Experiment,
     answer.Answer,
     answer.Citation,
@@ -46,6 +47,8 @@ _MODELS: tuple[type[BaseModel], ...] = (
     answer.Trace,
     answer.StageTrace,
     answer.PlanTrace,
+    memory.MemoryReply,
+    memory.Sighting,
     Problem,
 )
 _TYPES = {

@@ -39,6 +39,7 @@ REASONS = {
     Reason.LANGUAGE: "The question is not in English, and there is no language model.",
     Reason.NEEDS_PHOTO: "The question is about something in view, and there is no photo.",
     Reason.NOT_HEARD: "The recording has no words.",
+    Reason.NOT_REMEMBERED: "The memory holds nothing like it.",
 }
 
 _FIX = "Fix the request."

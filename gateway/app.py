@@ -16,7 +16,7 @@ from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
-from gateway.routes import answer, chat, devices, speech
+from gateway.routes import answer, chat, devices, memory, speech
 from gateway.routes.dependencies import caller_of
 from gateway.routes.openai_shape import wrong_addresses
 from gateway.routes.page import page_router, reference_router
@@ -51,7 +51,8 @@ def create_app(
                 yield
 
     pages = (page_router(), reference_router())
-    routers = [answer.router, chat.router, devices.router, speech.router, *pages, wrong_addresses]
+    ours = [each.router for each in (answer, chat, devices, memory, speech)]
+    routers = [*ours, *pages, wrong_addresses]
 
     def model() -> Mapping[str, str]:
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started

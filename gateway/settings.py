@@ -259,7 +259,7 @@ class GatewaySettings(AppSettings):
     tenant_stored_bytes: int = Field(
         default=256 * 2**20,
         ge=1,
-        description="Bytes of a tenant's sessions, and as many of its stored replies.",
+        description="Bytes of a tenant's sessions, as many of its stored replies, and of its memories.",
     )
     experiments: bool = Field(
         default=False, description="Whether a request may set thresholds and ask for an explanation."
@@ -287,6 +287,14 @@ class GatewaySettings(AppSettings):
     session_limit: int = Field(default=1000, ge=1, description="Sessions in memory; the oldest are dropped.")
     session_bytes: int = Field(
         default=512 * 2**20, ge=12 * 2**20, description="Bytes of photos in memory, in all sessions."
+    )
+    memory_key: SecretStr = Field(
+        default=SecretStr(""),
+        description="Switches the memory of what was seen on, and encrypts it: 32 bytes in base64.",
+    )
+    memory_key_file: Path | None = Field(default=None, description="A file that holds the key instead.")
+    memory_days: int = Field(
+        default=30, ge=1, le=366, description="How long a thing that was seen is remembered, in days."
     )
     redis_url: str = Field(default="redis://127.0.0.1:6379/0", description="Address of Redis.")
     gateways: int = Field(

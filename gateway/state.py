@@ -1,6 +1,7 @@
 """The frozen values that stages hand to each other; no request shares them with another."""
 
 import re
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -100,10 +101,34 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
+class Sighting:
+    """Something that was seen: a thing, print, or both, and the place if the client gave one.
+
+    `at`: aware. `thumbnail`: a small JPEG; empty if there is none.
+    """
+
+    id: str
+    at: datetime
+    name: str
+    text: str
+    place: str
+    thumbnail: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """The asker's own memory. `now`: their local time; `sightings`: loads them, oldest first."""
+
+    now: datetime
+    sightings: Callable[[], Awaitable[tuple[Sighting, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
 class Query:
     """One question with everything that came with it. `photo_is_new` is false when the session lent it.
 
-    `instructions`: how the caller wants answers worded; only a model heeds them.
+    `instructions`: how the caller wants answers worded; only a model heeds them. `recall`: None unless the
+    asker consents to a memory.
     """
 
     question: str
@@ -111,6 +136,7 @@ class Query:
     photo_is_new: bool = True
     history: tuple[Turn, ...] = ()
     instructions: str = ""
+    recall: Recall | None = None
 
     @property
     def remembered(self) -> Entity | None:

@@ -13,6 +13,7 @@ from chassis.http.health import Note
 from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.scope import scope_of
+from chassis.settings import read_secret
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.catalogue import every_pipeline
@@ -24,6 +25,7 @@ from gateway.serving.background import background_group, background_task
 from gateway.serving.execution import Execution
 from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
+from gateway.serving.memory import SETTING, Memory, check_key, encryption_key
 from gateway.serving.metrics import GatewayMetrics
 from gateway.serving.quotas import Quotas
 from gateway.serving.redis_store import redis_note
@@ -67,8 +69,9 @@ async def wire(
     open_http: Callable[[], AbstractAsyncContextManager[HttpClient]] = http_client,
     open_reasoners: OpenReasoners = open_reasoners,
     clock: Clock = time.monotonic,
+    wall_clock: Clock = time.time,
 ) -> AsyncIterator[Gateway]:
-    """Open everything, hand it out, close it in reverse order. `clock`: what all deadlines are read on."""
+    """Open everything, hand it out, close it in reverse order. `clock`: for deadlines; `wall_clock`: days."""
     async with AsyncExitStack() as resources:
         enter, registry = resources.enter_async_context, metrics.registry
         http = await enter(open_http())
@@ -82,10 +85,7 @@ async def wire(
         reasoners = open_reasoners(settings, http, guards, services.read)
         thresholds = load_thresholds(settings.thresholds, settings.risk)
         tiers = open_tiers(settings, reasoners.fallback is not None, estimates, clock, meters)
-        photos = PhotoDecoders(settings.photo_decoders, meters.decoder_ended, meters.photo_decoded)
-        resources.callback(photos.close)
-        recordings = SoundDecoders(settings.audio_decoders, meters.decoder_ended)
-        resources.callback(recordings.close)
+        photos, recordings = _decoders(settings, meters, resources)
         voice = open_voice(settings, http, guards, stores, recordings, meters, clock)
 
         execution = Execution(
@@ -98,6 +98,7 @@ async def wire(
             voice=voice,
             scope_of=partial(scope_of, stores.signing_secret),
             unverified=settings.unverified,
+            memory=await _memory(settings, stores, photos, wall_clock),
         )
         checks = _checks(settings, services, reasoners, stores, photos, voice, tiers[0])
         if settings.placement is not None:
@@ -121,6 +122,29 @@ async def wire(
             checks=checks,
             model=reasoners.model,
         )
+
+
+def _decoders(
+    settings: GatewaySettings, meters: GatewayMetrics, resources: AsyncExitStack
+) -> tuple[PhotoDecoders, SoundDecoders]:
+    photos = PhotoDecoders(settings.photo_decoders, meters.decoder_ended, meters.photo_decoded)
+    resources.callback(photos.close)
+    recordings = SoundDecoders(settings.audio_decoders, meters.decoder_ended)
+    resources.callback(recordings.close)
+    return photos, recordings
+
+
+async def _memory(
+    settings: GatewaySettings, stores: Stores, photos: PhotoDecoders, clock: Clock
+) -> Memory | None:
+    """Return the memory of what was seen; None without the operator's key. Raises `WrongSettings`."""
+    text = read_secret(SETTING, settings.memory_key, settings.memory_key_file)
+    if not text:
+        return None
+    key = encryption_key(text)
+    if stores.redis is not None:
+        await check_key(stores.redis, key)
+    return Memory(stores.memories, key, settings.memory_days, photos, clock)
 
 
 def _keys(settings: GatewaySettings, clock: Clock) -> Keys:

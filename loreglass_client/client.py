@@ -29,7 +29,8 @@ class Options(TypedDict, total=False):
     """How to ask. `audio`: the question as sound, instead of words. `session_id`: continue a conversation.
     `deadline_ms`: how long to wait, retries included; the reply may take 5 s more to arrive. `pipeline`: one
     of `pipelines`. `idempotency_key`: questions with the same key are answered once; by default each call
-    makes a key of its own.
+    makes a key of its own. `memory`: consent to remember what is seen, and to answer from it: `id`, and
+    perhaps `place` and `utc_offset_min`.
     """
 
     audio: Source | None
@@ -38,6 +39,7 @@ class Options(TypedDict, total=False):
     pipeline: str | None
     experiment: Experiment | None
     idempotency_key: str | None
+    memory: Mapping[str, str | int] | None
 
 
 class Asking:

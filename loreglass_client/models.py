@@ -39,6 +39,7 @@ class Reason(Word):
     LANGUAGE = "language"
     NEEDS_PHOTO = "needs_photo"
     NOT_HEARD = "not_heard"
+    NOT_REMEMBERED = "not_remembered"
 
 
 class Route(Word):
@@ -58,12 +59,15 @@ class Verification(Word):
 
 
 class CitationKind(Word):
-    """The source of a snippet: the photo itself, the index of images or of pages, or the open web."""
+    """The source of a snippet: the photo itself, the index of images or of pages, the open web, or the
+    asker's memory.
+    """
 
     PHOTO = "photo"
     IMAGE = "image"
     PAGE = "page"
     WEB = "web"
+    MEMORY = "memory"
 
 
 class LookedAtKind(Word):

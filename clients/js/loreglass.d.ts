@@ -6,7 +6,7 @@ export type Source = Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer>;
 /** An answer may have reasons that this version does not know. */
 export type Reason =
   | "answered" | "model_unsure" | "unsupported" | "no_evidence" | "timed_out" | "overloaded" | "unavailable"
-  | "nothing_indexed" | "language" | "needs_photo" | "not_heard" | (string & {});
+  | "nothing_indexed" | "language" | "needs_photo" | "not_heard" | "not_remembered" | (string & {});
 
 /** Where a part of an answer is from; `snippet` is verbatim. */
 export interface Citation {
@@ -16,7 +16,7 @@ export interface Citation {
   score: number;
   /** Of the page, if that is known. */
   last_modified: string | null;
-  kind: "photo" | "image" | "page" | "web" | (string & {});
+  kind: "photo" | "image" | "page" | "web" | "memory" | (string & {});
 }
 
 /** A region of the photo, in 0..1 of its width and height. */
@@ -71,6 +71,8 @@ export interface AskOptions {
   /** How long to wait, retries included; the reply may take 5 s more to arrive. */
   deadlineMs?: number | null;
   pipeline?: string | null;
+  /** Remember what the photo shows. `id`: 32 random letters and digits, your own secret. */
+  memory?: { id: string; place?: string; utc_offset_min?: number } | null;
   /** Questions with the same key are answered once; by default each call makes its own. */
   idempotencyKey?: string;
   /** Stops waiting; the call throws the signal's reason. */

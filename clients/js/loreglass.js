@@ -87,14 +87,14 @@ export class Loreglass {
   }
 
   #answer(accept, question, photo, options) {
-    const { audio, sessionId, deadlineMs, pipeline, idempotencyKey = randomKey(), signal } = options;
-    const fields = given({ question, session_id: sessionId, deadline_ms: deadlineMs, pipeline });
+    const { audio, sessionId, deadlineMs, pipeline, memory, idempotencyKey = randomKey(), signal } = options;
+    const fields = given({ question, session_id: sessionId, deadline_ms: deadlineMs, pipeline, memory });
     const headers = { Accept: accept, "Idempotency-Key": idempotencyKey };
     const files = Object.entries(given({ image: photo, audio }));
     let body = JSON.stringify(fields);
     if (files.length) {
       body = new FormData();
-      for (const [name, value] of Object.entries(fields)) body.append(name, String(value));
+      for (const [name, value] of Object.entries(fields)) body.append(name, name === "memory" ? JSON.stringify(value) : value);
       for (const [name, bytes] of files) body.append(name, bytes instanceof Blob ? bytes : new Blob([bytes]), name);
     } else {
       headers["Content-Type"] = "application/json";

@@ -25,6 +25,7 @@ from evaluation.commands.run import (
 )
 from evaluation.data.model import Dataset
 from evaluation.runs.asking import Asking
+from evaluation.runs.running import System
 from evaluation.runs.store import Run
 from evaluation.scoring.scored import NotJudged, judged
 
@@ -57,6 +58,12 @@ def ablate(
         ),
     ] = "qa-dragon-2,qa-dragon-3,qa-dragon-4,loreglass",
     gateway: GatewayUrl = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="gateway of systems that end in @NAME, which runs another model", metavar="NAME=URL"
+        ),
+    ] = None,
     part: OnlyPart = None,
     split: Split = None,
     limit: Limit = None,
@@ -64,7 +71,7 @@ def ablate(
     concurrency: Concurrency = 2,
     diagnostics: Diagnostics = "",
     judge: Annotated[
-        str, typer.Option(help="whose verdicts: rules, or model:NAME", metavar="JUDGE")
+        str, typer.Option(help="whose verdicts: rules, bem, or model:NAME", metavar="JUDGE")
     ] = "rules",
 ) -> None:
     """Ask every system that the tables want the questions of DATASET; write ours beside the papers' figures.
@@ -78,10 +85,11 @@ def ablate(
     wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
     if not wanted or any(name not in paper_tables() for name in wanted):
         raise typer.BadParameter(f"choose among {', '.join(paper_tables())}", param_hint="--tables")
+    gateways = {"": gateway, **_named_gateways(at or [], wanted)}
     opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
-        runs = anyio.run(_ask, opened, out, wanted, Asking(concurrency=concurrency), gateway, chosen)
+        runs = anyio.run(_ask, opened, out, wanted, Asking(concurrency=concurrency), gateways, chosen)
         typer.echo(write_tables(runs, opened.name, judge, wanted, out))
 
 
@@ -90,20 +98,36 @@ async def _ask(
     out: Path,
     tables: tuple[str, ...],
     asking: Asking,
-    gateway_url: str | None,
+    gateways: dict[str, str | None],
     choice: dict[str, int | None],
 ) -> list[Run]:
     from evaluation.reporting.ablation import systems_for
     from evaluation.runs.running import reached
     from evaluation.runs.tally import ask_several
 
-    async with reached(*gateway_of(gateway_url)) as gateway:
-        offered = tuple(name for name in gateway.pipelines if _FOLDER_NAME.fullmatch(name))
-        names, absent = systems_for(tables, offered)
-        if absent:
-            why = "not on this gateway (papers need a language model)"
-            typer.echo(f"{why}: {', '.join(absent)}", err=True)
-        return await ask_several(opened, out / "runs", names, asking, gateway, choice)
+    runs: list[Run] = []
+    for at, url in gateways.items():
+        async with reached(*gateway_of(url)) as gateway:
+            offered = tuple(name for name in gateway.pipelines if _FOLDER_NAME.fullmatch(name))
+            names, absent = systems_for(tables, offered, at)
+            if absent:
+                why = "not on this gateway (papers need a language model)"
+                typer.echo(f"{why}: {', '.join(absent)}", err=True)
+            runs += await ask_several(opened, out / "runs", names, asking, gateway, choice)
+    return runs
+
+
+def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, str]:
+    """By the names that rows of the tables have for them."""
+    from evaluation.reporting.ablation import paper_tables
+
+    systems = [System.named(name) for key in tables for name in paper_tables()[key].systems]
+    names = dict.fromkeys(each.at for each in systems if each.at)
+    gateways = {name.strip(): url.strip() for name, _, url in (each.partition("=") for each in given)}
+    if wrong := [name for name, url in gateways.items() if name not in names or not url]:
+        told = f"{wrong[0]!r} is none of {', '.join(names) or 'no names'}, or has no URL"
+        raise typer.BadParameter(told, param_hint="--at")
+    return gateways
 
 
 def write_tables(runs: Sequence[Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import anyio
+import anyio.to_thread
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from evaluation.commands.run import require, stops_politely
 from evaluation.data.model import Rejected
+from evaluation.judging.bem import BemJudge, open_bem
 from evaluation.judging.model_judge import ModelJudge, undisputed, version_of
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut, one_line, open_cut
@@ -46,7 +48,9 @@ Tokenizer = Annotated[
     typer.Option(help="tokenizer.json of Llama-3.2-1B-Instruct, to cut answers as the benchmark does"),
 ]
 BaseUrl = Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL")]
-ModelName = Annotated[str, typer.Option("--model", help="its name there; else LOREGLASS_JUDGE_MODEL")]
+ModelName = Annotated[
+    str, typer.Option("--model", help="its name there; else LOREGLASS_JUDGE_MODEL; of bem: a folder with it")
+]
 _MOST_REJECTED = 10
 _MOST_SHOWN = 300
 
@@ -75,9 +79,12 @@ def judge_run(
 
 @asynccontextmanager
 async def open_judge(choice: Choice, base_url: str, model: str) -> AsyncIterator[Judge]:
-    """The rules, or the model that is named here or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
+    """The rules, BEM, or the model that is named here or by `LOREGLASS_JUDGE_*`. Raises `JudgeError`."""
     if choice is Choice.RULES:
         yield RuleJudge()
+        return
+    if choice is Choice.BEM:
+        yield BemJudge(await anyio.to_thread.run_sync(open_bem, model))
         return
     given = JudgeSettings()
     key = given.key.get_secret_value()

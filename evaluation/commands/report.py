@@ -17,7 +17,7 @@ def report(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="folders of runs", show_default=False)],
     out: Annotated[Path, typer.Option(help="where the report goes", file_okay=False)],
     judge: Annotated[
-        str, typer.Option(help="whose verdicts: rules, human, or model:NAME", metavar="JUDGE")
+        str, typer.Option(help="whose verdicts: rules, bem, human, or model:NAME", metavar="JUDGE")
     ] = "rules",
     protocol: Annotated[Protocol, typer.Option(help="which published rules")] = Protocol.KDD_CUP_2025,
     baseline: Annotated[

@@ -19,7 +19,8 @@ from evaluation.runs.asking import Asking, RunStopped
 from evaluation.runs.running import Task, make_run, reached, write_pages
 
 _SOURCE = (
-    "a folder like samples, one of photos and questions, one of CRAG-MM's files, a hub id, or squad:FILE"
+    "a folder like samples, one of photos and questions, one of CRAG-MM's files, a hub id, or"
+    " squad:, infoseek:, evqa: or okvqa:FILE"
 )
 
 Source = Annotated[str, typer.Argument(metavar="DATASET", help=_SOURCE, show_default=False)]

@@ -39,10 +39,19 @@ class AnswerType(StrEnum):
     UNANSWERABLE = "unanswerable"
 
 
+class Scorer(StrEnum):
+    """The benchmark whose released scorer decides (`judging.benchmarks`)."""
+
+    INFOSEEK = "infoseek"
+    EVQA = "evqa"
+    OKVQA = "okvqa"
+
+
 class Truth(BaseModel):
     """What is true of one question. `contrast`: wrong candidates that a right answer may also mention;
     `must_not`: what no right answer asserts; `needs`: where the answer can be found; `photographed`: the name
-    that image search should find by the photo, empty where nobody says or the index does not have it.
+    that image search should find by the photo, empty where nobody says or the index does not have it;
+    `scorer`: instead of our rules; `range`: lowest and highest number that InfoSeek's scorer takes.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -57,6 +66,8 @@ class Truth(BaseModel):
     entity: str = ""
     needs: str = ""
     photographed: str = ""
+    scorer: Scorer | None = None
+    range: tuple[float, float] | None = None
 
 
 class Target(BaseModel):
@@ -83,8 +94,8 @@ def is_answerable(truth: Truth | None) -> bool:
 class AskedTurn:
     """One question with its labels. `gold`: the truth as a sentence; `truth`: in parts, where it is known so.
 
-    Labels (`domain`, `query_category`, `dynamism`, `image_quality`) are CRAG-MM's words, empty where unknown;
-    `image_kind` is `egocentric` or `normal` by its official rule: an egocentric photo has no address.
+    Labels (`domain`, `query_category`, `dynamism`, `image_quality`) are CRAG-MM's words or those of the data
+    set, empty where unknown; `image_kind` is `egocentric` or `normal` by CRAG-MM's official rule.
     """
 
     interaction_id: str

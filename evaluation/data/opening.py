@@ -1,4 +1,4 @@
-"""Open any data set: a folder like `samples`, one of your own, CRAG-MM's files or hub id, SQuAD's files."""
+"""Open any data set: a folder like `samples`, one of your own, CRAG-MM's files or hub id, files of others."""
 
 import hashlib
 import json
@@ -16,6 +16,7 @@ from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
 from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
 from evaluation.data.tables import Table, UnreadableFile, split_of, table_files
+from evaluation.data.vqa import READERS, read_vqa, with_photos_of
 from evaluation.data.world import TRUTH, Sampled, load_world, sample
 
 CACHE = Path("var/datasets")
@@ -50,8 +51,8 @@ def open_dataset(
     """Everything that can be asked of `source`, and every row that cannot. Blocking.
 
     `source`: a folder like `samples`; a folder with photos and `questions.jsonl`; a Parquet file of CRAG-MM's
-    rows, or a folder of them; a hub id, `owner/name` or `owner/name@revision`; or
-    `squad:FILE`, of which `squad` says more.
+    rows, or a folder of them; a hub id, `owner/name` or `owner/name@revision`; `squad:FILE`, of which `squad`
+    says more; or `infoseek:FILE`, `evqa:FILE`, `okvqa:FILE`.
     `limit` bounds the conversations of each part: the first ones, or with a seed a random choice; only their
     photos are fetched, by `fetcher`. `split`: `validation` where there are several and none is named.
     Raises `DatasetError` where there is nothing to ask.
@@ -86,6 +87,9 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
         return _of_squad(Path(source.removeprefix(PREFIX)).expanduser(), choice, split)
     if choice.squad != EVERYTHING:
         raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
+    kind, _, file = source.partition(":")
+    if kind in READERS:
+        return _of_vqa(kind, Path(file).expanduser(), choice, split)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -107,6 +111,14 @@ def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
         raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
     dataset = read_squad(path, choice.squad, choice.limit, choice.seed)
     return replace(dataset, fingerprint=fingerprint(dataset.conversations))
+
+
+def _of_vqa(kind: str, path: Path, choice: _Choice, split: str | None) -> Dataset:
+    if split or choice.part is Part.MULTI:
+        raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+    questions, rejected = read_vqa(kind, path)
+    conversations, without = with_photos_of(choice.of(questions, ()), path)
+    return _dataset(f"{kind}/{path.stem}", conversations, [*rejected, *without])
 
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:

@@ -72,7 +72,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """Under which its verdicts are kept: `rules`, `model:<model>`, `human`."""
+        """Under which its verdicts are kept: `rules`, `model:<model>`, `human`, `bem`."""
         ...
 
     async def judge(self, case: Case) -> Judgement:
@@ -86,6 +86,7 @@ class Choice(StrEnum):
     RULES = "rules"
     MODEL = "model"
     HUMAN = "human"
+    BEM = "bem"
 
 
 FOLDER = "verdicts"
@@ -137,7 +138,8 @@ def key_of(case: Case, judge: str, version: str = "") -> str:
     """Names one question to one judge: the same answer to the same question is the same everywhere."""
     asked = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
     if case.truth is not None:
-        asked.append(case.truth.model_dump_json(exclude={"interaction_id"}))
+        unset = {name for name in ("scorer", "range") if getattr(case.truth, name) is None}
+        asked.append(case.truth.model_dump_json(exclude={"interaction_id", *unset}))  # older runs' keys hold
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
@@ -264,7 +266,7 @@ def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
     return {name: names.count(name) for name in dict.fromkeys(sorted(names))}
 
 
-HUMAN = "human"
+HUMAN, BEM = "human", "bem"
 
 _LABELS = {
     "perfect": Verdict.CORRECT,

@@ -26,7 +26,9 @@ from evaluation.scoring.scored import Scored, degradations
 NOT_PRINTED = "–"
 _FOLDER = Path(__file__).with_name("papers")
 _LABELS = {
+    "benchmark_score": "Score",
     "elapsed_s": "Elapse",
+    "harmonic_score": "Harmonic",
     "early_stopped": "Early stop",
     "session_truthfulness": "Truthfulness",
     "prompt_tokens": "Prompt tokens",
@@ -44,12 +46,13 @@ class _Data(BaseModel):
 class Column(_Data):
     """`measure`: ours, none where the paper's column has no like. `where`: of turns with these labels only.
 
-    `scale`: of the measure's own value, the paper's unit: percent, seconds.
+    Several labels of one kind are given as a list. `scale`: of the measure's own value, the paper's unit:
+    percent, seconds.
     """
 
     name: str
     measure: str = ""
-    where: dict[str, str] = {}
+    where: dict[str, str | tuple[str, ...]] = {}
     scale: float = 1.0
 
     @model_validator(mode="before")
@@ -82,13 +85,15 @@ class Column(_Data):
     def _holds(self, record: TurnRecord) -> bool:
         route = record.answer.route.value if record.answer else None
         return all(
-            (route if name == "route" else getattr(record, name)) == label
+            (route if name == "route" else getattr(record, name))
+            in (label if isinstance(label, tuple) else (label,))
             for name, label in self.where.items()
         )
 
 
 class Row(_Data):
-    """`system`: ours, by its name in reports; else `needs`: why there is none.
+    """`system`: ours, by its name in reports (`@` and a gateway's name after it: asked there, if the command
+    says where that is); else, or if it was not asked, `needs`: why there is none.
 
     `printed`: by column, as far as the row is printed; text where the paper prints no plain number.
     """
@@ -154,12 +159,15 @@ def paper_tables() -> dict[str, PaperTable]:
     return tables
 
 
-def systems_for(keys: Sequence[str], offered: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Those that the tables want and whose pipelines the gateway has, each once; and those without one."""
+def systems_for(keys: Sequence[str], offered: Sequence[str], at: str = "") -> tuple[list[str], list[str]]:
+    """Those that the tables want of the gateway of that name and whose pipelines it has, each once; and those
+    without one.
+    """
     wanted = dict.fromkeys(name for key in keys for name in paper_tables()[key].systems)
     there: dict[bool, list[str]] = {True: [], False: []}
     for name in wanted:
-        there[System.named(name).pipeline in offered].append(name)
+        if (system := System.named(name)).at == at:
+            there[system.pipeline in offered].append(name)
     return there[True], there[False]
 
 
@@ -300,7 +308,9 @@ def _said(row: Mapping[str, Any], systems: Systems) -> str:
     system = row["system"]
     if system and not row["n"] and system in systems.scored:
         return f"{system}: no such questions"
-    return system if row["n"] else row["needs"] or ("not on this gateway" if system else NOT_PRINTED)
+    at = System.named(system).at
+    absent = f"needs --at {at}=URL" if at else "not on this gateway" if system else NOT_PRINTED
+    return system if row["n"] else row["needs"] or absent
 
 
 def _cells(section: Section, row: Mapping[str, Any]) -> Iterator[str]:

@@ -35,6 +35,8 @@ READINGS: dict[str, Reading] = {
     "acceptable": Reading("acceptable", Unit.SHARE, 0),
     "missing": Reading("missing", Unit.SHARE, 0),
     "hallucination": Reading("hallucination", Unit.SHARE, -1),
+    "benchmark_score": Reading("benchmark's score", Unit.SHARE, 1),
+    "harmonic_score": Reading("of splits, harmonic", Unit.SHARE, 1),
     "overlap": Reading("overlap", Unit.SHARE, 1),
     "elapsed_mean_ms": Reading("elapsed, mean", Unit.MILLISECONDS, -1),
     "elapsed_p50_ms": Reading("elapsed, p50", Unit.MILLISECONDS, -1),

@@ -194,13 +194,17 @@ _LEFT_OUT = "-no-"
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A pipeline as it is asked. `without`: the modules that each question is answered without."""
+    """A pipeline as it is asked. `without`: the modules that each question is answered without; `at`: the
+    name of the gateway, empty for the one that is asked anyhow.
+    """
 
     pipeline: str
     without: tuple[str, ...] = ()
+    at: str = ""
 
     @classmethod
     def named(cls, name: str) -> "System":
-        """By its name in reports: `qa-dragon-no-reranking` is `qa-dragon` without `reranking`."""
-        pipeline, *without = name.split(_LEFT_OUT)
-        return cls(pipeline, tuple(without))
+        """By its name in reports: `cot-no-x@tuned` is `cot` without `x` at the gateway `tuned`."""
+        plain, _, at = name.partition("@")
+        pipeline, *without = plain.split(_LEFT_OUT)
+        return cls(pipeline, tuple(without), at)

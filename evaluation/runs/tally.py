@@ -14,13 +14,13 @@ from rich.markup import escape
 from rich.table import Table
 from tqdm import tqdm
 
-from evaluation.data.model import Dataset, Part
+from evaluation.data.model import Dataset, Part, Scorer
 from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
 from evaluation.runs.store import Run
-from evaluation.scoring.measures import scores_of
+from evaluation.scoring.measures import measure, scores_of
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, case_of, judged
 from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
@@ -36,6 +36,7 @@ def print_made(made: Made, console: Console) -> None:
         print_spans(run.header.name, span_scores(spans), console)
     else:
         console.print(_table(run.header.name, scored))
+        _print_benchmark(scored, console)
     console.print("judged by rules; `eval judge` asks a model, `eval report` shows more", style="dim")
     _count(console, "rows that could not be asked", run.header.rejected)
     _count(console, "failed requests", run.failures)
@@ -65,6 +66,16 @@ def _table(name: str, scored: Sequence[Scored]) -> Table:
             scores = _cells(scores_of(of_part, protocol))
             table.add_row(part.value, protocol.value, str(len(of_part)), *scores)
     return table
+
+
+def _print_benchmark(scored: Sequence[Scored], console: Console) -> None:
+    """The score of InfoSeek, E-VQA or OK-VQA, where the questions are theirs."""
+    names = {"benchmark_score": "the benchmark's own score", "harmonic_score": "harmonic mean of both splits"}
+    found = {told: measure(name, Protocol.KDD_CUP_2025).of(scored) for name, told in names.items()}
+    if shares := [f"{told} {_percent(share)}" for told, share in found.items() if not math.isnan(share)]:
+        exact = any(each.record.truth and each.record.truth.scorer is Scorer.EVQA for each in scored)
+        hint = "; exact match alone, `eval judge --judge bem` adds BEM" if exact else ""
+        console.print(", ".join(shares) + hint, highlight=False, markup=False, soft_wrap=True)
 
 
 def _cells(scores: Mapping[str, float]) -> list[str]:

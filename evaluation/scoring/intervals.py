@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.scoring.measures import Floats, Measure, Valued, known, session_sums
+from evaluation.scoring.measures import Floats, Measure, Valued, harmonic_mean, known, session_sums
 from evaluation.scoring.scored import Scored
 
 RESAMPLES = 2000
@@ -48,6 +48,9 @@ def bootstrap(scored: Sequence[Scored], measure: Measure) -> Interval:
     valued = known(measure.values(scored))
     if not valued:
         return UNKNOWN
+    if measure.splits is not None:
+        samples = measure.split_sums(scored)
+        return _interval(samples, harmonic_mean, len(samples[0]))
     if measure.quantile is not None:
         return _quantile_interval(valued, measure.quantile)
     sums, counts = session_sums(valued)

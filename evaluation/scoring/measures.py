@@ -14,7 +14,8 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.data.model import AnswerType, Part
+from evaluation.data.model import AnswerType, Part, Scorer
+from evaluation.judging.benchmarks import benchmark_score
 from evaluation.judging.text import canonical, normalised, parted, says
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
@@ -33,13 +34,15 @@ class Measure:
     """`values`: of each turn, NaN where it has none and is left out; their mean is the figure.
 
     `by_session`: the mean over conversations of their mean instead. `quantile`: the smallest value that
-    at least this share of all do not exceed instead.
+    at least this share of all do not exceed instead. `splits`: instead the harmonic mean of two means, of the
+    turns that it holds for and of the others.
     """
 
     name: str
     values: Callable[[Sequence[Scored]], Valued]
     by_session: bool = False
     quantile: float | None = None
+    splits: Callable[[Scored], bool] | None = None
 
     def of(self, scored: Sequence[Scored]) -> float:
         """The figure; NaN where there is nothing to measure."""
@@ -47,12 +50,37 @@ class Measure:
         values = np.array(list(valued.values()), dtype=np.float64)
         if self.quantile is not None:
             return percentile(values, self.quantile)
+        if self.splits is not None:
+            of_splits = self.split_sums(scored)
+            there = of_splits[1].any() and of_splits[3].any()
+            return float(harmonic_mean(*of_splits, axis=-1)) if there else math.nan
         if values.size == 0:
             return math.nan
         if not self.by_session:
             return float(values.mean())
         sums, counts = session_sums(valued)
         return float((sums / counts).mean())
+
+    def split_sums(self, scored: Sequence[Scored]) -> tuple[Floats, Floats, Floats, Floats]:
+        """Of each conversation: the sum of its turns' values and their number, in one split and the other."""
+        inside = {unit_of(each) for each in scored if self.splits and self.splits(each)}
+        valued = known(self.values(scored))
+        sessions = {unit[:2]: place for place, unit in enumerate(sorted(valued))}
+        rows = np.zeros((4, max(sessions.values(), default=-1) + 1))
+        for unit, value in valued.items():
+            column = 0 if unit in inside else 2
+            rows[column : column + 2, sessions[unit[:2]]] += value, 1
+        return tuple(rows[:, rows[1] + rows[3] > 0])
+
+
+def harmonic_mean(*sums_and_counts: Floats, axis: int) -> Floats:
+    """Return the harmonic mean of two means; 0 where one of them is 0 or of nothing."""
+    one, other = (
+        sums.sum(axis) / np.maximum(counts.sum(axis), 1.0)
+        for sums, counts in (sums_and_counts[:2], sums_and_counts[2:])
+    )
+    mean: Floats = 2 * one * other / np.where(one + other == 0, 1.0, one + other)
+    return mean
 
 
 def known(valued: Valued) -> Valued:
@@ -90,6 +118,7 @@ _OF_VERDICTS: dict[str, _Value] = {
 _BY_SESSION = ("session_truthfulness", "early_stopped")
 USAGE = ("calls", "prompt_tokens", "completion_tokens")
 _QUANTILES = {"elapsed_p50_ms": 0.50, "elapsed_p95_ms": 0.95}
+_OF_STAGES, _SIGNAL = re.compile(r"stages_ms:([\w+]+)"), re.compile(r"signal:(\w+)")
 _RECALL = re.compile(r"(box|image|crop|page)_recall@([1-9][0-9]?)")
 
 
@@ -100,22 +129,23 @@ def measure(name: str, protocol: Protocol) -> Measure:
     `session_truthfulness`: the kits' conversation score, after the early stop; `early_stopped`: of the
     conversations of several turns, those that the wearer would give up. `overlap`: share of the gold's words.
     `elapsed_…`: milliseconds until the caller had the answer; failed requests have none. `calls`,
-    `prompt_tokens`, `completion_tokens`: of the model. `image_recall@k`, `crop_recall@k`, `page_recall@k`.
+    `prompt_tokens`, `completion_tokens`: of the model. `benchmark_score`: of InfoSeek, E-VQA and OK-VQA, by
+    their scorers; `harmonic_score`: InfoSeek's, of its two unseen splits. `image_recall@k`,
+    `crop_recall@k`, `page_recall@k`; `article_recall`: Wiki-PRF's Table 2. `stages_ms:a+b`: of stages
+    together, those that ran beside each other in full; `signal:name`: of the explanation.
     By CRAG-MM-Diagnostics: `box_recall@k`, of the crops; `identified`, by the answer's entity;
     `query_overlap`, of the search query with the question that stands without the photo.
     """
     if name in _OF_VERDICTS:
         return Measure(name, partial(_of_verdicts, name, protocol), by_session=name in _BY_SESSION)
-    if name in USAGE:
-        return Measure(name, partial(_of_answers, lambda each: _usage(each, name)))
-    if name == "overlap":
-        return Measure(name, partial(_of_answers, lambda each: overlap(each.answer, each.record.gold)))
-    if name == "query_overlap":
-        return Measure(name, partial(_of_answers, _query_overlap))
-    if name == "identified":
-        return Measure(name, partial(_of_answers, _identified))
-    if name == "elapsed_mean_ms" or name in _QUANTILES:
-        return Measure(name, partial(_of_answers, _client_ms), quantile=_QUANTILES.get(name))
+    if value := _OF_ANSWERS.get(name):
+        return Measure(name, partial(_of_answers, value), quantile=_QUANTILES.get(name))
+    if name == "harmonic_score":
+        return Measure(name, partial(_of_answers, _infoseek), splits=_is_unseen_question)
+    if stages := _OF_STAGES.fullmatch(name):
+        return Measure(name, partial(_of_answers, partial(_stages_ms, stages[1].split("+"))))
+    if signal := _SIGNAL.fullmatch(name):
+        return Measure(name, partial(_of_answers, partial(_signal, signal[1])))
     if recall := _RECALL.fullmatch(name):
         k = int(recall[2])
         if recall[1] == "box":
@@ -145,13 +175,42 @@ def _is_of_several(turn: Settled) -> bool:
     return turn.scored.record.part is Part.MULTI
 
 
-def _usage(scored: Scored, what: str) -> float:
+def _usage(what: str, scored: Scored) -> float:
     answer = scored.record.answer
     return math.nan if answer is None else float(getattr(answer.model_usage, what))
 
 
 def _client_ms(scored: Scored) -> float:
     return scored.record.client_ms if scored.record.answer else math.nan
+
+
+def _stages_ms(stages: Sequence[str], scored: Scored) -> float:
+    answer = scored.record.answer
+    return math.nan if answer is None else sum(answer.timings_ms.get(stage, 0.0) for stage in stages)
+
+
+def _signal(name: str, scored: Scored) -> float:
+    answer = scored.record.answer
+    return answer.explanation.signals.get(name, math.nan) if answer and answer.explanation else math.nan
+
+
+def _benchmark(scored: Scored) -> float:
+    """Of E-VQA it is what the judge says of answers that match no gold exactly: BEM, if that is the judge."""
+    record, truth = scored.record, scored.record.truth
+    if truth is None or truth.scorer is None:
+        return math.nan
+    if truth.scorer is Scorer.EVQA and scored.judgement.verdict is Verdict.CORRECT:
+        return 1.0
+    return benchmark_score(record.answer.answer, truth) if record.answer else 0.0
+
+
+def _infoseek(scored: Scored) -> float:
+    truth = scored.record.truth
+    return _benchmark(scored) if truth and truth.scorer is Scorer.INFOSEEK else math.nan
+
+
+def _is_unseen_question(scored: Scored) -> bool:
+    return scored.record.query_category == "unseen_question"
 
 
 def overlap(answer: str, gold: str) -> float:
@@ -272,6 +331,15 @@ def _shared(one: Sequence[float], other: Sequence[float]) -> float:
     return across * down / (sum(areas) - across * down)
 
 
+def _article_recall(scored: Scored) -> float:
+    """Whether the thing is the first that the whole photo finds, or among those that tools find so."""
+    record = scored.record
+    first = results_of(record, WHOLE_PHOTO) if _names_a_thing(record) else None
+    if first is None:
+        return math.nan
+    return float(_has_thing(record, [*first[:1], *(results_of(record, CROPS) or ())]))
+
+
 def _is_told_by_pages(record: TurnRecord) -> bool:
     truth = record.truth
     if truth is None or not truth.accepted or truth.answer_type not in _TOLD_BY_A_PAGE:
@@ -288,3 +356,14 @@ def percentile(values: Sequence[float] | Floats, share: float) -> float:
     """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
     found = np.asarray(values, np.float64)
     return float(np.quantile(found, share, method="inverted_cdf")) if found.size else math.nan
+
+
+_OF_ANSWERS: dict[str, Callable[[Scored], float]] = {
+    **{name: partial(_usage, name) for name in USAGE},
+    **dict.fromkeys(("elapsed_mean_ms", *_QUANTILES), _client_ms),
+    "overlap": lambda scored: overlap(scored.answer, scored.record.gold),
+    "benchmark_score": _benchmark,
+    "article_recall": _article_recall,
+    "identified": _identified,
+    "query_overlap": _query_overlap,
+}

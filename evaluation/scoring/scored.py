@@ -9,7 +9,16 @@ from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.model_judge import MODEL, version_of
 from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
 from evaluation.judging.text import APPROXIMATE, Cut
-from evaluation.judging.verdicts import HUMAN, Case, Judgement, Verdict, key_of, verdict_file, verdicts_on
+from evaluation.judging.verdicts import (
+    BEM,
+    HUMAN,
+    Case,
+    Judgement,
+    Verdict,
+    key_of,
+    verdict_file,
+    verdicts_on,
+)
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
 
@@ -29,9 +38,7 @@ class Scored:
     @property
     def answer(self) -> str:
         """What counts of the answer; empty where there is none."""
-        if self.said is not None:
-            return self.said
-        return APPROXIMATE(self.record.answer.answer) if self.record.answer else ""
+        return said_in(self.record, APPROXIMATE) if self.said is None else self.said
 
     def verdict(self, protocol: Protocol) -> Verdict:
         """What the protocol makes of it by itself, before any early stop.
@@ -73,6 +80,14 @@ def repeats(said: str, gold: str) -> bool:
     return said.strip().lower() == gold.strip().lower()
 
 
+def said_in(record: TurnRecord, cut: Cut) -> str:
+    """Return what is judged of the answer: all of it by scorers of other benchmarks, which do not cut."""
+    if record.answer is None:
+        return ""
+    whole = record.truth is not None and record.truth.scorer is not None
+    return record.answer.answer if whole else cut(record.answer.answer)
+
+
 def case_of(record: TurnRecord, cut: Cut = APPROXIMATE) -> Case:
     """What a judge is shown of a record: the answer is cut already."""
     answer = record.answer
@@ -80,7 +95,7 @@ def case_of(record: TurnRecord, cut: Cut = APPROXIMATE) -> Case:
         interaction_id=record.interaction_id,
         question=record.question,
         gold=record.gold,
-        answer=cut(answer.answer) if answer else "",
+        answer=said_in(record, cut),
         truth=record.truth,
         abstained=answer is not None and answer.abstained,
         failed=answer is None,
@@ -99,7 +114,7 @@ def scored_with(
         Scored(
             record,
             judgements[record.interaction_id],
-            cut(record.answer.answer) if record.answer else "",
+            said_in(record, cut),
             by_hand,
         )
         for record in records
@@ -175,6 +190,8 @@ def judged(
 def _how(judge: str) -> str:
     if judge == HUMAN:
         return "--judge human --labels FILE"
+    if judge == BEM:
+        return "--judge bem"
     return f"--judge model --model {judge.removeprefix(MODEL)}"
 
 

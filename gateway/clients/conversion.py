@@ -75,6 +75,7 @@ _CHARS = 200_000
 _KIND = {
     CitationKind.PAGE: PassageKind.PAGE,
     CitationKind.WEB: PassageKind.PAGE,
+    CitationKind.MEMORY: PassageKind.PAGE,
     CitationKind.IMAGE: PassageKind.ATTRIBUTE,
     CitationKind.PHOTO: PassageKind.PHOTO,
 }

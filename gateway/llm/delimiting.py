@@ -69,6 +69,7 @@ _KINDS = {
     CitationKind.IMAGE: "record",
     CitationKind.PAGE: "page",
     CitationKind.WEB: "page of the open web",
+    CitationKind.MEMORY: "what the user saw before",
 }
 
 

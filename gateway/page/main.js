@@ -9,6 +9,7 @@ import { isPhoto, setUpFiles } from "./files.js";
 import { setUpHold } from "./hold.js";
 import { History } from "./history.js";
 import { join } from "./join.js";
+import { Memory } from "./memory.js";
 import { Microphone } from "./microphone.js";
 import { Outbox } from "./outbox.js";
 import { nothingIndexed, sampleQuestions } from "./sample.js";
@@ -35,6 +36,7 @@ const stage = new Stage({ onChange: stageChanged });
 const voice = new Voice({ onChange: showVoice, onWord: () => performance.mark("first-word") });
 const countdown = new Countdown((id, left) => views.get(id)?.timeLeft(left));
 const microphone = new Microphone({ onLevel: showLevel, onFull: () => hold.stop() });
+const memory = new Memory();
 const outbox = new Outbox(store, {
   apiKey,
   conversation,
@@ -372,7 +374,8 @@ async function newConversation() {
   announce("A new conversation.");
   if (!session) return;
   const headers = apiKey() ? { Authorization: `Bearer ${apiKey()}` } : {};
-  await fetch(`/sessions/${session}`, { method: "DELETE", headers }).catch(() => {}); // it expires by itself
+  const path = `/sessions/${session}?keep_memory=true`;
+  await fetch(path, { method: "DELETE", headers }).catch(() => {}); // it expires by itself
 }
 
 /** What is set up on the other side; without a network, what it was last time. */
@@ -386,6 +389,7 @@ async function askSetup() {
     return;
   }
   byId("operator").hidden = !setup.operator;
+  memory.setUp(setup.memory_days);
   notice(setup.empty && nothingIndexed(indexed), setup.sees_photos === false && textOnly());
   showHold();
 }

@@ -1,6 +1,7 @@
 // Sends the waiting turns, one after the other and each until it is answered. A key goes with each, under which the
 // gateway answers once: whatever was lost on the way may be sent again.
 
+import { consent } from "./memory.js";
 import { ask, NetworkFailed, Refused } from "./wire.js";
 import { freshId } from "./store.js";
 
@@ -162,6 +163,8 @@ function formOf(turn) {
   if (turn.question) form.append("question", turn.question);
   if (turn.audio) form.append("audio", turn.audio, "question.wav");
   if (turn.sent.session) form.append("session_id", turn.sent.session);
+  const memory = consent();
+  if (memory) form.append("memory", JSON.stringify(memory));
   if (turn.sent.photo) form.append("image", turn.photo, "photo.jpg");
   return form;
 }

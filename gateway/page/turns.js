@@ -1,6 +1,7 @@
 // One turn of the conversation as it is seen: asked, on its way, answered with sources, refused, or failed.
 
 import { byId, h, icon } from "./dom.js";
+import { thumbnail } from "./memory.js";
 import { nothingIndexed } from "./sample.js";
 import * as words from "./words.js";
 
@@ -174,7 +175,7 @@ function closest({ closest: passage }) {
 
 function source({ title, url, snippet, kind }) {
   const page = webAddress(url);
-  const name = { photo: "camera", image: "glass", page: "page" }[kind] ?? "page";
+  const name = { photo: "camera", image: "glass", page: "page", memory: "clock" }[kind] ?? "page";
   const link = page && { href: page.href, target: "_blank", rel: "noopener noreferrer" };
   return h(
     "details",
@@ -185,6 +186,7 @@ function source({ title, url, snippet, kind }) {
       icon(name),
       h("span", {}, h("b", {}, title || "Untitled"), h("small", {}, words.SOURCE_KINDS[kind] ?? "")),
     ),
+    kind === "memory" && thumbnail(url),
     h("blockquote", {}, snippet),
     page && h("p", {}, h("a", link, `Open ${page.host}`, icon("out"))),
   );

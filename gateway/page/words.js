@@ -23,6 +23,7 @@ const STAGES = {
   caption: "Described the photo",
   text_search: "Searched the pages",
   web_search: "Searched the web",
+  memory: "Used the memory of what you saw",
   reranker: "Picked the best passages",
   listwise_rerank: "Picked the best passages",
   knowledge_filter: "Left out what does not help",
@@ -49,6 +50,7 @@ const DEGRADED = {
   domain_router: "working out the topic",
   text_search: "searching the pages",
   web_search: "searching the web",
+  memory: "the memory of what you saw",
   reranker: "sorting what was found",
   second_hop: "following a further lead",
   verifier: "checking against the sources",
@@ -95,6 +97,7 @@ export const SOURCE_KINDS = {
   image: "From your index",
   page: "From a page",
   web: "From the web",
+  memory: "What you saw before",
 };
 
 const ADVICE = {

@@ -27,6 +27,7 @@ class Stage(StrEnum):
     QUERY_ENHANCEMENT = "query_enhancement"
     TEXT_SEARCH = "text_search"
     WEB_SEARCH = "web_search"
+    MEMORY = "memory"
     RERANKER = "reranker"
     SECOND_HOP = "second_hop"
     SECOND_HOP_SEARCH = "second_hop_search"
@@ -102,6 +103,7 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.CAPTION: StageBudget(3_000, 3_000),
     Stage.TEXT_SEARCH: StageBudget(1_500, 150),
     Stage.WEB_SEARCH: StageBudget(4_000, 1_500),  # what it finds is ranked, read and checked
+    Stage.MEMORY: StageBudget(500, 60),
     Stage.RERANKER: StageBudget(1_500, 120),
     Stage.LISTWISE_RERANK: StageBudget(3_000, 1_500),
     Stage.KNOWLEDGE_FILTER: StageBudget(5_000, 1_500),

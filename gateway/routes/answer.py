@@ -16,6 +16,7 @@ from contracts.answer import (
     AnswerRequest,
     Experiment,
     IdentifiedEvent,
+    MemoryInput,
     StageEvent,
     TokenEvent,
     Trace,
@@ -39,6 +40,7 @@ def _body_schema() -> dict[str, Any]:
         "image": {"type": "string", "format": "binary"},
         "audio": {"type": "string", "format": "binary"},
         "experiment": {**inlined_schema(Experiment), "description": "As JSON text."},
+        "memory": {**inlined_schema(MemoryInput), "description": "As JSON text."},
     }
     in_form = {**in_json, "properties": {**in_json["properties"], **in_parts}}
     content = {"multipart/form-data": {"schema": in_form}, "application/json": {"schema": in_json}}
@@ -114,8 +116,12 @@ async def answer(request: Request) -> Response:
 
 
 @router.delete("/sessions/{session_id}", status_code=status.HTTP_204_NO_CONTENT)
-async def delete_session(session_id: str, gateway: GatewayDep, caller: CallerDep) -> None:
-    """Delete a conversation and its photo."""
+async def delete_session(
+    session_id: str, gateway: GatewayDep, caller: CallerDep, keep_memory: bool = False
+) -> None:
+    """Delete a conversation and its photo, and what was remembered in it unless `keep_memory`."""
+    if gateway.execution.memory is not None and not keep_memory:
+        await gateway.execution.memory.forget_session(session_id, caller.tenant)
     await gateway.execution.sessions.delete(session_id, caller.tenant)
 
 

@@ -37,7 +37,8 @@ MAX_FORM_FIELDS = 16
 MAX_FORM_FILES = 2
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _FILES = ("image", "audio")
-_FIELDS = ("question", "session_id", "deadline_ms", "pipeline", "experiment")
+_OBJECTS = ("experiment", "memory")
+_FIELDS = ("question", "session_id", "deadline_ms", "pipeline", *_OBJECTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,7 @@ async def to_question(
         caller=caller,
         experiment=experiment,
         sound=sound,
+        memory=fields.memory,
     )
 
 
@@ -134,11 +136,12 @@ def _text_fields(form: FormData) -> dict[str, Any]:
     # A browser's form sends empty text for missing fields. An empty question stays one, and is refused.
     empty = {name for name in _FIELDS if name != "question" and form.get(name) == ""}
     fields: dict[str, Any] = {name: form[name] for name in _FIELDS if name in form and name not in empty}
-    if isinstance(text := fields.get("experiment"), str):
-        try:
-            fields["experiment"] = read_json(text, JSON_LIMITS)
-        except MalformedRequest as error:
-            raise InvalidRequest("experiment: must be a JSON object.") from error
+    for name in _OBJECTS:
+        if isinstance(text := fields.get(name), str):
+            try:
+                fields[name] = read_json(text, JSON_LIMITS)
+            except MalformedRequest as error:
+                raise InvalidRequest(f"{name}: must be a JSON object.") from error
     return fields
 
 

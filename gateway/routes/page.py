@@ -128,6 +128,7 @@ def page_router() -> APIRouter:
             "empty": await _is_empty(gateway),
             "deadline_ms": gateway.settings.answer_deadline_ms,
             "operator": _is_served(request, "/operator"),
+            "memory_days": gateway.execution.memory.days if gateway.execution.memory else None,
             "sees_photos": gateway.model().get("photos") != TEXT_ONLY,
         }
         headers = {**HEADERS, "Cache-Control": "no-store"}

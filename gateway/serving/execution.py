@@ -27,6 +27,7 @@ from gateway.planning.live_plan import LivePlan
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.calls import calls_counted
+from gateway.serving.memory import Memory
 from gateway.serving.metrics import OnEnd
 from gateway.serving.question import (
     SPOKEN_CHARS,
@@ -51,6 +52,7 @@ from gateway.steps.conclusion import (
     with_caution,
     withheld,
 )
+from gateway.steps.memory import sighting_of
 from gateway.thresholds import Thresholds
 
 LEAST_SHARE = 0.5
@@ -67,7 +69,8 @@ class Execution:
     `tiers`: a question that one refuses tries the next, which does less (degrade before shed). `on_end` is
     called once for each question, however it ended. `holds_anything`: whether the searches have an index;
     without it no refusal says that there is none. `vary`: makes the pipeline that an experiment wants.
-    `scope_of`: the scope of a tenant in which services work for it.
+    `scope_of`: the scope of a tenant in which services work for it. `memory`: None where the operator has not
+    switched it on.
     """
 
     def __init__(
@@ -82,10 +85,12 @@ class Execution:
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,
+        memory: Memory | None = None,
     ) -> None:
         self.pipelines = pipelines
         self.sessions = sessions
         self.traces = traces
+        self.memory = memory
         self._tiers = tiers
         self._on_end = on_end
         self._holds_anything = holds_anything
@@ -165,7 +170,10 @@ class Execution:
 
         Raises the last tier's `Overloaded` if all are full.
         """
-        query = admitted.question.to_query(admitted.session)
+        question, query = admitted.question, admitted.question.to_query(admitted.session)
+        if question.memory is not None and self.memory is not None:
+            recall = self.memory.recall(question.memory, question.caller.tenant)
+            query = replace(query, recall=recall)
         tiers = self._tiers[:1] if admitted.pipeline.stage_graph.needs_model else self._tiers
         for tier in tiers:
             try:
@@ -252,6 +260,25 @@ class Execution:
             await self.sessions.append_turn(
                 session.session_id, turn, question.photo, question.caller.tenant, create=not session.turns
             )
+        await self._remember_sighting(admitted, query, outcome, run)
+
+    async def _remember_sighting(self, admitted: Admitted, query: Query, outcome: Outcome, run: Run) -> None:
+        """Remember what the question's photo shows, by consent and if it is anything with a name or text."""
+        question, consent, session_id = (
+            admitted.question,
+            admitted.question.memory,
+            admitted.session.session_id,
+        )
+        if consent is None:
+            return
+        if self.memory is None:
+            run.did_less(Stage.MEMORY.value)
+            return
+        seen = sighting_of(query, outcome, run, consent.place) if question.photo else None
+        if seen is not None and question.photo is not None:
+            async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
+                tenant = question.caller.tenant
+                await self.memory.add(consent, tenant, session_id, seen, question.photo, deadline)
 
     async def _reply(self, progress: Progress, query: Query, outcome: Outcome) -> AnswerWithRemark:
         run = progress.run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from contracts.answer import Answer, Experiment, LookedAt, LookedAtKind, ModelUsage, Trace
+from contracts.answer import Answer, Experiment, LookedAt, LookedAtKind, MemoryInput, ModelUsage, Trace
 from contracts.errors import Problem
 from gateway.llm.cleaning import spoken
 from gateway.pipelines.port import Pipeline, thresholds_of
@@ -46,7 +46,7 @@ class Question:
     is not remembered. `sound`: a recording, whose words are the question, or come behind it.
     `instructions`: how the caller wants answers worded. `unread`: names of fields that came with the question
     and are ignored, for `degraded`. `experiment`: one that the operator allows. `opens_session`: if there is
-    no session of this id, the question begins one.
+    no session of this id, the question begins one. `memory`: consent to remember what the photo shows.
     """
 
     text: str
@@ -61,6 +61,7 @@ class Question:
     experiment: Experiment | None = None
     opens_session: bool = False
     sound: Sound | None = None
+    memory: MemoryInput | None = None
 
     @property
     def digest(self) -> str:

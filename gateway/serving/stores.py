@@ -17,12 +17,13 @@ from gateway.serving.traces import TTL_S, Traces
 from gateway.settings import GatewaySettings, SessionBackend
 from gateway.store import MemoryStore, Store
 
-_SOUND_BYTES = 32 * 2**20
+_SOUND_BYTES, _MEMORY_BYTES = 32 * 2**20, 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Stores:
     """`answers`: for clients that ask again, with the texts of spoken answers. `sounds`: of this gateway.
+    `memories`: of what was seen.
 
     `redis`: None without one. `signing_secret`: the same at all gateways that share a Redis.
     """
@@ -30,6 +31,7 @@ class Stores:
     sessions: Sessions
     answers: Store
     sounds: Store
+    memories: Store
     traces: Traces
     rates: Rates
     signing_secret: bytes
@@ -46,9 +48,9 @@ async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> As
         sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions, clock)
         answers = MemoryStore(allowance_of=keys.answers, clock=clock)
         traces = Traces(settings.trace_limit, allowance_of=keys.traces)
-        yield Stores(
-            Sessions(sessions, limits), answers, sounds, traces, Rates(), own_secret or token_bytes(32)
-        )
+        memories = MemoryStore(_MEMORY_BYTES, allowance_of=keys.answers, clock=clock)
+        secret = own_secret or token_bytes(32)
+        yield Stores(Sessions(sessions, limits), answers, sounds, memories, traces, Rates(), secret)
         return
     async with aclosing(connect(settings.redis_url)) as redis:
         shared = RedisStore(redis, "trace", TTL_S, keys.traces)
@@ -58,6 +60,7 @@ async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> As
                 Sessions(RedisStore(redis, "session", ttl_s, keys.sessions), limits),
                 RedisStore(redis, "answer", ttl_s, keys.answers),
                 sounds,
+                RedisStore(redis, "memory", 86_400.0 * settings.memory_days, keys.answers),
                 traces,
                 Rates(redis, settings.gateways, clock),
                 own_secret or await shared_secret(redis),

@@ -50,7 +50,8 @@ ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 class Quota:
     """The most requests of one tenant, and the most of its newest entries that are stored.
 
-    `stored_bytes`: of its conversations, and again of the answers and sounds that it may ask for once more.
+    `stored_bytes`: of its conversations, again of the answers and sounds that it may ask for once more, and
+    again of what is remembered for it.
     """
 
     requests_per_minute: float = inf
@@ -189,7 +190,7 @@ class Keys:
         return Allowance(self.quota(tenant).traces)
 
     def answers(self, tenant: str) -> Allowance:
-        """Of answers and sounds that it may ask for once more."""
+        """Of answers and sounds that it may ask for once more, and of what is remembered for it."""
         return Allowance(size=self.quota(tenant).stored_bytes)
 
     def look_again_at_once(self) -> None:

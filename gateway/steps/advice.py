@@ -15,6 +15,7 @@ _OF_REASON = {
     Reason.LANGUAGE: "Ask it in English.",
     Reason.NEEDS_PHOTO: "Look at it and ask again.",
     Reason.NOT_HEARD: "Say it again, a little louder.",
+    Reason.NOT_REMEMBERED: "I remember what you asked about with the memory on.",
 }
 _COME_CLOSER = "Come closer, so that it fills the view, and ask again."
 _CLOSER_TO_READ = "Come closer to the print and hold still: it is too small for me to read."

@@ -38,6 +38,7 @@ REFUSALS: dict[Reason, str] = {
     Reason.LANGUAGE: "I don't know. I can only read English questions so far.",
     Reason.NEEDS_PHOTO: "I don't know. I need a photo to see what you mean.",
     Reason.NOT_HEARD: "I did not hear a question.",
+    Reason.NOT_REMEMBERED: "I don't know. I do not remember seeing it.",
 }
 
 _OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAILABLE})

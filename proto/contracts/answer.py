@@ -27,6 +27,7 @@ class Reason(StrEnum):
     LANGUAGE = "language"
     NEEDS_PHOTO = "needs_photo"
     NOT_HEARD = "not_heard"
+    NOT_REMEMBERED = "not_remembered"
 
 
 class Route(StrEnum):
@@ -48,12 +49,15 @@ class Verification(StrEnum):
 
 
 class CitationKind(StrEnum):
-    """Where a snippet comes from: the photo itself, the index of images or of pages, or the open web."""
+    """Where a snippet comes from: the photo itself, the index of images or of pages, the open web, or the
+    asker's memory of what was seen before.
+    """
 
     PHOTO = "photo"
     IMAGE = "image"
     PAGE = "page"
     WEB = "web"
+    MEMORY = "memory"
 
 
 class ImageInput(Request):
@@ -70,6 +74,25 @@ class AudioInput(Request):
 
     base64: Base64Bytes = Field(
         description="The recording: WAV, MP3, M4A, AAC, Ogg, WebM or FLAC, at most 10 MiB and 60 s."
+    )
+
+
+class MemoryInput(Request):
+    """Consent to remember what this question's photo shows, and to answer from what was remembered."""
+
+    id: str = Field(
+        pattern=r"^[A-Za-z0-9_-]{32}$",
+        description="Names the memory: 32 random letters, digits, `-` or `_` that the client makes once and "
+        "keeps secret. Who knows it can read and delete the memory.",
+    )
+    place: str = Field(
+        default="", max_length=200, description="Where the photo was taken, in words: `Waterloo station`."
+    )
+    utc_offset_min: int = Field(
+        default=0,
+        ge=-1440,
+        le=1440,
+        description='Minutes that the client\'s clock is ahead of UTC, to understand "this morning".',
     )
 
 
@@ -115,6 +138,11 @@ class AnswerRequest(Request):
         default=None, description="For measurements; refused unless the operator allows experiments."
     )
     audio: AudioInput | None = Field(default=None, description="The question as a recording.")
+    memory: MemoryInput | None = Field(
+        default=None,
+        description="Remember what the photo shows. Without it nothing is remembered. If `degraded` has "
+        "`memory`, this gateway has no memory or it did not answer.",
+    )
 
 
 class Citation(Message):

@@ -15,5 +15,8 @@ CACHE_SCOPE = "X-Cache-Scope"
 IDEMPOTENCY_KEY = "Idempotency-Key"
 """1 to 128 visible ASCII characters: a request sent again under its key gets the first one's answer."""
 
+MEMORY = "Loreglass-Memory"
+"""The id of a memory, for `/v1/memory`."""
+
 REPLAYED = "Idempotent-Replayed"
 """`true` on a reply that was kept under its key."""

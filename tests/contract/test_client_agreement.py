@@ -34,7 +34,7 @@ OURS = {
     and value.__module__ == models.__name__
 }
 BASES = {"Body", "Word"}
-ASKED_WITH = {"AnswerRequest", "ImageInput", "AudioInput"}
+ASKED_WITH = {"AnswerRequest", "ImageInput", "AudioInput", "MemoryInput"}
 """Requests, which the client spells as arguments."""
 OTHERS = {"Info", "Message", "Request", "Domain", "StrEnum"}
 """What services tell each other, the contracts' own bases, and words that the client leaves as they are."""

@@ -68,7 +68,11 @@ def grpo_config(data: Path, weights: Path, **varied: Any) -> GrpoConfig:
 @contextmanager
 def base_saying(answer: str, traits: ServerTraits | None = None) -> Iterator[dict[str, str]]:
     """A frozen base on a server of its own: the config that names it."""
-    script = {"describe_photo": says("A blue book."), "answer_from_knowledge": says(answer)}
+    script = {
+        "describe_photo": says("A blue book."),
+        "answer_from_knowledge": says(answer),
+        "answer_in_short": says("312"),
+    }
     with (
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(vlm_server(script, traits)) as server,

@@ -110,6 +110,17 @@ def test_rollout_follows_the_pipeline_and_masks_foreign_tokens(
     assert not trajectory.failed
 
 
+def test_answers_are_short_where_the_settings_ask_for_it(
+    weights: Path, services: FakeServices, tmp_path: Path
+) -> None:
+    (asked,) = questions(tmp_path / "data", 1)
+    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
+    with served(services) as settings, base_saying("It has 312 pages.") as base:
+        config = grpo_config(tmp_path / "data", weights, base=base, short_answers=True)
+        (trajectory,) = rolled(config, settings, chats, Scripted(chats, PLAN, KNOWLEDGE), [asked])
+    assert trajectory.answer == "312"
+
+
 @pytest.mark.parametrize("build", [tiny_qwen25_vl, tiny_qwen3_vl])
 def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, tmp_path: Path) -> None:
     (asked,) = questions(tmp_path / "data", 1)

@@ -109,7 +109,7 @@ class Tasks:
         call = _required(turn, "filter_knowledge")[-1]
         if knowledge_in_form(call.reply) is None:
             raise NothingToLearn("the knowledge was not in form")
-        answered = turn.calls("answer_from_knowledge")
+        answered = turn.calls("answer_from_knowledge") or turn.calls("answer_in_short")
         said = answer_of(Written(answered[-1].reply, None, "complete")) if answered else None
         if said is None or not await self._is_right(turn, said):
             raise NothingToLearn("the answer was not right")

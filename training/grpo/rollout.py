@@ -32,7 +32,8 @@ from training.grpo.settings import ForcedPlan
 from training.grpo.writing import Ask, Continuation, Together, Writer
 from training.samples import Message, Piece, QuestionSample
 
-PLAN, FILTER, ANSWER = "plan_tools", "filter_knowledge", "answer_from_knowledge"
+PLAN, FILTER = "plan_tools", "filter_knowledge"
+ANSWERS = ("answer_from_knowledge", "answer_in_short")
 _OWN = frozenset({Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER})
 _HERE = "[the reply]"
 """Stands in a rendered chat where the model's own tokens are."""
@@ -86,12 +87,16 @@ class Trajectory(RolledOut):
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What rollouts are made with. `base`: who captions and answers; None: the model without its LoRA."""
+    """What rollouts are made with. `base`: who captions and answers; None: the model without its LoRA.
+
+    `missing`: modules that the pipeline leaves out.
+    """
 
     services: Services
     thresholds: Thresholds
     options: VlmOptions
     base: Model | None = None
+    missing: frozenset[str] = frozenset()
 
 
 class Roller:
@@ -143,7 +148,10 @@ class Roller:
         trajectory = Trajectory(prompt=tuple(ids), forced=forced)
         member = Member(self._chats, asked, place, together, trajectory, self._forced.text, platform.base)
         pipeline = WikiPrfPipeline(
-            platform.services, WikiPrfVlmReasoner(member, platform.options), platform.thresholds
+            platform.services,
+            WikiPrfVlmReasoner(member, platform.options),
+            platform.thresholds,
+            missing=platform.missing,
         )
         run = Run(f"rollout-{place}", Deadline.after_ms(self._rollout_s * 1000))
         try:
@@ -192,7 +200,7 @@ class Member:
             self.trajectory.knowledge = await self._filter(prompt)
             return _written(self.trajectory.knowledge)
         written = await (self._frozen(prompt) if self.base is None else self.base.write(prompt, deadline))
-        if prompt.name == ANSWER:
+        if prompt.name in ANSWERS:
             self.measured = written.tokens is not None
         return written
 

@@ -44,7 +44,8 @@ class GrpoConfig(RunSettings):
     """Without KL, with a clipped ratio (equation 10). `batch_size`: completions a step, over all cards.
 
     `data`: folders that `loreglass train data --task question` wrote. `adapter`: a LoRA to go on from.
-    `answer_by`: exact match with an accepted answer (equation 12), or the platform's own scorer.
+    `answer_by`: exact match with an accepted answer (equation 12), or the scorer of `eval`, which is the
+    released one for InfoSeek, E-VQA and OK-VQA. `short_answers`: names, numbers and phrases, as those want.
     `rollout_s`: the longest that one question may take, all calls together. `write_at_once`: sequences in a
     batch when the model writes. `most_questions`: the first so many of the data are learnt from.
     """
@@ -61,6 +62,7 @@ class GrpoConfig(RunSettings):
     kl: float = Field(default=0.0, ge=0)
     rewards: RewardWeights = RewardWeights()
     answer_by: Literal["exact_match", "scorer"] = "exact_match"
+    short_answers: bool = False
     forced_plan: ForcedPlan = ForcedPlan()
     rollout_s: float = Field(default=1800, gt=0)
     write_at_once: int = Field(default=16, ge=1)

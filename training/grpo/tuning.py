@@ -132,7 +132,8 @@ async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncI
         if config.base.url:
             key = settings.vlm_key.get_secret_value()
             base = VlmClient(http, VlmEndpoint(config.base.url, config.base.model, key))
-        yield Platform(services, load_thresholds(), model_options(settings), base)
+        missing = frozenset({"refusals"}) if config.short_answers else frozenset[str]()
+        yield Platform(services, load_thresholds(), model_options(settings), base, missing)
 
 
 def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Asked], list[Asked]]:

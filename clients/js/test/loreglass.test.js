@@ -54,6 +54,15 @@ test("a question in words goes as JSON with key and deadline", () =>
     assert.ok(Number(headers["x-deadline-ms"]) <= 7000);
   }, { key: "lg_key" }));
 
+test("consent to a memory goes along as an object, in a form as JSON", () =>
+  served([ok(), ok()], async (client, requests) => {
+    const memory = { id: "m".repeat(32), place: "home" };
+    await client.ask("Where did I see it?", null, { memory });
+    await client.ask("What is it?", new Blob(["photo!"]), { memory });
+    assert.deepEqual(JSON.parse(requests[0].body).memory, memory);
+    assert.ok(requests[1].body.includes(JSON.stringify(memory)));
+  }));
+
 test("a photo goes as a form, from every kind of bytes", () =>
   served([ok(), ok(), ok()], async (client, requests) => {
     const bytes = new TextEncoder().encode("photo!");

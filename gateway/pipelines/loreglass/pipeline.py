@@ -27,12 +27,14 @@ from gateway.state import (
     Reply,
     Tool,
     Verdict,
+    reason_of,
 )
 from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_from, draft_unseen, read_instead
-from gateway.steps.conclusion import Outcome, conclude, direct_answer
+from gateway.steps.conclusion import Outcome, conclude, direct_answer, refusal
 from gateway.steps.evidence import SearchRequest
 from gateway.steps.identify import identify, named_by, search_crops
+from gateway.steps.memory import recollect
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
 from gateway.thresholds import RetrievalLimits, Thresholds
@@ -106,7 +108,13 @@ class LoreglassPipeline:
     modules: ClassVar[frozenset[str]] = MODULES
 
     async def answer(self, query: Query, run: Run) -> Outcome:
-        """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks."""
+        """Look and draft; choose a route; then identify, search, rank, answer and verify as it asks.
+
+        Questions about what was seen before are answered from the asker's memory, if they consent to one.
+        """
+        memories = await recollect(query, run)
+        if memories is not None:
+            return await self._answer_from_memory(query, memories, run)
         async with prefetching() as group:
             prefetched = self._prefetch(group, query, run)
             draft = await self._draft(group, query, prefetched, run)
@@ -119,6 +127,15 @@ class LoreglassPipeline:
             else:
                 outcome = await self._look_up(query, draft, route, prefetched, run)
         return outcome
+
+    async def _answer_from_memory(self, query: Query, memories: tuple[Evidence, ...], run: Run) -> Outcome:
+        if not memories:
+            failure = run.failures.get(Stage.MEMORY)
+            return refusal(reason_of(failure) if failure else Reason.NOT_REMEMBERED, Route.RAG)
+        context, draft = Context(Route.RAG, evidence=memories), Draft.of_question()
+        asked = replace(query, photo=None)
+        reply = await answer_from(self.reasoner, self.fallback, asked, draft, context, run)
+        return await self._check(asked, reply, context, None, run)
 
     async def _draft(self, group: TaskGroup, query: Query, prefetched: Prefetched, run: Run) -> Draft:
         """Return the first look at the photo (3.1); without a photo, what to search pages for.

@@ -38,14 +38,17 @@ TOOLS = {
     "flipping": PhotoTool.FLIP,
 }
 ARTICLES_PAST = {"articles-past-1": 1, "articles-past-3": 3}
-MODULES = frozenset({"processing", "filtering", "refusals", "sections-past-1", *TOOLS, *ARTICLES_PAST})
+MODULES = frozenset(
+    {"retrieval", "processing", "filtering", "refusals", "sections-past-1", *TOOLS, *ARTICLES_PAST}
+)
 """Modules that an experiment may leave out: the paper's ablations that need no training.
 
-Without `processing`: no plan, no tools, the whole photo's article alone; `filtering`: the answer is made from
-all that was retrieved; `captioning`, `grounding`, `flipping`: the plan's calls of that tool are not made (all
-of Table 8); `articles-past-3`: a tool retrieves three articles (Tables 10, 14 and 15); `sections-past-1`: the
-best section of a tool's articles is kept (Tables 14 and 15). Without `refusals` the answer is a name, a
-number or a short phrase, whatever is known: exact match and BEM count no sentence and no refusal.
+Without `retrieval`: the model answers from the photo alone (the bases of Tables 1 and 4); `processing`: no
+plan, no tools, the whole photo's article alone; `filtering`: the answer is made from all that was retrieved;
+`captioning`, `grounding`, `flipping`: the plan's calls of that tool are not made (all of Table 8);
+`articles-past-3`: a tool retrieves three articles (Tables 10, 14 and 15); `sections-past-1`: the best section
+of a tool's articles is kept (Tables 14 and 15). Without `refusals` the answer is a name, a number or a short
+phrase, whatever is known: exact match and BEM count no sentence and no refusal.
 """
 
 STAGE_GRAPH = StageGraph(
@@ -91,6 +94,8 @@ class WikiPrfPipeline:
 
     async def answer(self, query: Query, run: Run) -> Outcome:
         """The whole photo's search beside the plan; then the tools in the plan's order, filter and answer."""
+        if "retrieval" in self.missing:
+            return await self._answer(query, None, Context(Route.DIRECT), run)
         async with prefetching() as group:
             begun = begin_image_search(group, self.services, query, run, photo_tools.MOST_ARTICLES)
             plan = await self._plan(query, run) if query.photo else ToolPlan()
@@ -107,11 +112,15 @@ class WikiPrfPipeline:
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
-            short = "refusals" in self.missing
-            answer = partial(self.reasoner.answer, query, knowledge, context, short=short)
-            reads = context.evidence if knowledge is None else ()
-            shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
-            return await answer_as_said(answer, query, context, shown, run)
+            return await self._answer(query, knowledge, context, run)
+
+    async def _answer(self, query: Query, knowledge: str | None, context: Context, run: Run) -> Outcome:
+        """Eq. 9. Without knowledge the evidence itself is shown."""
+        short = "refusals" in self.missing
+        answer = partial(self.reasoner.answer, query, knowledge, context, short=short)
+        reads = context.evidence if knowledge is None else ()
+        shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
+        return await answer_as_said(answer, query, context, shown, run)
 
     async def _plan(self, query: Query, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
@@ -125,7 +134,10 @@ class WikiPrfPipeline:
         other_form = [] if plan.in_form else ["not in the paper's form"]
         run.explain.note(Stage.TOOL_PLAN, (*calls, *dropped, *other_form))
         unused = {tool for name, tool in TOOLS.items() if name in self.missing}
-        return replace(plan, calls=tuple(call for call in plan.calls if call.tool not in unused))
+        used = tuple(call for call in plan.calls if call.tool not in unused)
+        for name, tool in TOOLS.items():
+            run.explain.signal(f"calls_of_{name}", sum(call.tool is tool for call in used))
+        return replace(plan, calls=used)
 
     async def _sections_of(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Return the sections that the question itself finds: the tools all need a photo."""

@@ -112,6 +112,8 @@ class LiteReasoner:
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """See the port: what the reader finds in the evidence, with the sentence that says so."""
+        if context.evidence and context.evidence[0].kind is CitationKind.MEMORY:
+            return _what_was_seen(context.evidence)
         if not is_english(query.question):
             return Reply(None, 0.0, reason=Reason.LANGUAGE)
         if needs_photo(query):
@@ -167,3 +169,9 @@ def _answer_directly(
     parts = (sentence.text for sentence in sentences(evidence[index].text))
     quote = next((text for text in parts if mentions(text, thing.name)), evidence[index].text)
     return Reply(f"{thing.name}.", thing.probability, (Quote(index, quote),), quoted=True)
+
+
+def _what_was_seen(evidence: Sequence[Evidence]) -> Reply:
+    """Return the remembered sightings, each of which says what, when and where."""
+    quotes = tuple(Quote(place, item.text) for place, item in enumerate(evidence))
+    return Reply(" ".join(item.text for item in evidence), None, quotes, quoted=True)

@@ -1,5 +1,6 @@
 """A gateway on a real socket in front of fake services, and questions to it."""
 
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ import httpx
 from chassis.errors import DependencyUnavailable
 from chassis.http.serving import BoundApp, listen, running
 from chassis.keys import ApiKey
+from chassis.resilience.deadlines import Clock
 from clients.keys import entry
 from contracts.answer import Answer
 from gateway.app import TellStart, create_app
@@ -113,6 +115,7 @@ async def gateway_before(
     fallback: bool = False,
     pocket: bool = False,
     tell_start: TellStart = tell_nothing,
+    wall_clock: Clock = time.time,
     **settings: Any,
 ) -> AsyncIterator[World]:
     """A gateway in front of `services`; those in `down` are looked for where the mapping says.
@@ -134,7 +137,7 @@ async def gateway_before(
         behind = LiteReasoner(read) if fallback else None
         return Reasoners(thinking, behind, PaperModel(AwayModel(), VlmOptions()))
 
-    app = create_app(chosen, partial(wire, open_reasoners=reasoners), tell_start)
+    app = create_app(chosen, partial(wire, open_reasoners=reasoners, wall_clock=wall_clock), tell_start)
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with (
         running([behind, bound]),

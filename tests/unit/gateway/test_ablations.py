@@ -99,9 +99,19 @@ SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
         },
     ),
     "wiki-prf": (
-        lambda **more: ask_wiki_prf(services=with_crop(), **more),
+        lambda **more: ask_wiki_prf(ScriptedWikiPrf(lambda _: Reply("312", 0.9)), with_crop(), **more),
         wiki_prf.MODULES,
         {
+            "retrieval": {
+                "image_search",
+                "tool_plan",
+                "caption",
+                "cropper",
+                "crop_search",
+                "text_search",
+                "reranker",
+                "knowledge_filter",
+            },
             "processing": {"tool_plan", "caption", "cropper", "crop_search", "reranker"},
             "filtering": {"knowledge_filter"},
             "captioning": {"caption"},

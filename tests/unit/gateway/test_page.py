@@ -104,7 +104,7 @@ async def test_page_and_setup_need_no_key(services: FakeServices, tmp_path: Path
         services.collections.mood = Mood.CRASHES
         unknown = (await world.client.get("/page/setup.json")).json()
     own = {"voice": False, "empty": False, "deadline_ms": 7_000, "operator": False, "sees_photos": True}
-    assert full == own
+    assert full == {**own, "memory_days": None}
     assert (empty["empty"], unknown["empty"]) == (True, False)
 
 

@@ -138,3 +138,28 @@ def test_calls_and_tokens_are_means_over_answers() -> None:
     ]
     names = ("calls", "prompt_tokens", "completion_tokens")
     assert [measure(name, Protocol.KDD_CUP_2025).of(answers) for name in names] == [3.5, 500, 20]
+
+
+def test_article_recall_counts_the_first_thing_of_the_photo_and_all_of_the_tools() -> None:
+    first, second = thing("Tin Lantern"), thing("Salt Road")
+    by_tool = thing("The Salt Road!", "crop_search")
+    rows = [
+        scored(0, [second, first], truth()),
+        scored(1, [first, second], truth()),
+        scored(2, [first, by_tool], truth()),
+        scored(3, [first], truth(photographed="")),
+        scored(4, None, truth()),
+    ]
+    assert measure("article_recall", Protocol.KDD_CUP_2025).of(rows) == pytest.approx(2 / 3)
+
+
+def test_stages_and_signals_are_measured_by_name() -> None:
+    told = answered(
+        "x", timings_ms={"caption": 4.0, "answer": 2.0}, explanation={"signals": {"calls_of_flipping": 2}}
+    )
+    rows = [Scored(turn_of("a", told), Judgement(Verdict.CORRECT, ""))]
+    values = {
+        name: measure(name, Protocol.KDD_CUP_2025).of(rows)
+        for name in ("stages_ms:caption+answer+cropper", "signal:calls_of_flipping")
+    }
+    assert list(values.values()) == [6.0, 2.0]

@@ -24,6 +24,8 @@ def test_pieces_are_numbered_from_one_in_order() -> None:
 def test_print_in_the_photo_is_labelled_apart_from_pages() -> None:
     shown = evidence_blocks([Evidence("OPEN", "The photo", "", CitationKind.PHOTO)], WIDE)
     assert "piece 1, print in the photo>>>" in shown.text
+    shown = evidence_blocks([Evidence("OPEN", "A door", "", CitationKind.MEMORY)], WIDE)
+    assert "piece 1, what the user saw before: A door>>>" in shown.text
 
 
 def test_prompt_says_that_no_evidence_was_found() -> None:

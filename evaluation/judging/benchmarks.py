@@ -1,0 +1,156 @@
+"""Scores of InfoSeek, E-VQA and OK-VQA, equal to those of their released scorers, oddities included.
+
+InfoSeek: `infoseek_eval.py` of edchengg/infoseek_eval. A text is right if it equals a gold by SQuAD's
+normalisation; a number if it lies in the gold's range, a range if it lies in it or their overlap is half of
+their union. Of the numbers in an answer the first two count.
+E-VQA: `evaluation_utils.py` of google-research/encyclopedic_vqa. The exact match alone; what fails it goes to
+BEM (`judging.bem`). A list is right if half of all that either names is in both.
+OK-VQA: `vqaEval.py` of GT-Vision-Lab/VQA. A third for each of up to three people who said the same, as the
+mean over leaving out one of the ten.
+"""
+
+import re
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from evaluation.data.model import AnswerType, Scorer, Truth
+from evaluation.judging.text import normalised
+
+_MOST_READ = 20_000
+"""Characters of an answer."""
+
+
+def benchmark_score(answer: str, truth: Truth) -> float:
+    """Return 0 to 1 by the scorer of the truth's benchmark, which it must have."""
+    assert truth.scorer is not None
+    return _SCORES[truth.scorer](answer[:_MOST_READ], truth)
+
+
+def _infoseek(answer: str, truth: Truth) -> float:
+    if truth.range is None:
+        return float(normalised(answer) in map(normalised, truth.accepted))
+    numbers = _numbers(answer)
+    if len(numbers) == 1:
+        return float(truth.range[0] <= numbers[0] <= truth.range[1])
+    return float(_overlaps(numbers or (0.0, 0.0), truth.range))
+
+
+_NUMBER = re.compile(r"[-+]?\.?\d+(?:,\d{3})*\.?\d*(?:[eE][-+]?\d+)?")
+
+
+def _numbers(answer: str) -> Sequence[float]:
+    """The first two numbers if they are in order, else the first; none where there is no number."""
+    parted = "".join(
+        " - " if char == "-" and place and answer[place - 1].isdigit() else char
+        for place, char in enumerate(answer)
+    )
+    found = [_number(each) for each in _NUMBER.findall(parted)][:2]
+    return found if found == sorted(found) else found[:1]
+
+
+def _number(text: str) -> float:
+    """A point before the first digit goes (".5" is 5), as does all after a second one."""
+    plain = text.replace(",", "").strip(".")
+    try:
+        return float(plain.split(".")[0] if plain.count(".") > 1 else plain)
+    except ValueError:  # "-.5.": the released scorer ends here
+        return 0.0
+
+
+def _overlaps(said: Sequence[float], gold: Sequence[float]) -> bool:
+    if all(gold[0] <= each <= gold[1] for each in said):
+        return True
+    shared = max(0.0, min(max(said), max(gold)) - max(min(said), min(gold)))
+    union = (max(said) - min(said) + 1e-12) + (max(gold) - min(gold) + 1e-12) - shared
+    return union != 0 and shared / union >= 0.5 - 1e-12
+
+
+def _evqa(answer: str, truth: Truth) -> float:
+    same = _same_list if truth.answer_type is AnswerType.SET else _same_answer
+    return float(any(same(gold, answer) for gold in truth.accepted))
+
+
+def _same_answer(gold: str, answer: str) -> bool:
+    return bool(plain := _plain(gold)) and plain == _plain(answer)
+
+
+def _same_list(gold: str, answer: str) -> bool:
+    wanted = set(filter(None, map(_plain, gold.split(LIST))))
+    named = set(filter(None, map(_plain, answer.replace(" and ", ",").replace(" & ", ",").split(","))))
+    return bool(wanted) and len(wanted & named) / len(wanted | named) >= 0.5
+
+
+LIST = "&&"
+"""Between the members of one of E-VQA's lists."""
+_NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_DIGITS = {"none": "0"} | {word: str(number) for number, word in enumerate(_NUMBER_WORDS)}
+_WORDS = _DIGITS | {"entailment": "yes", "true": "yes", "contradiction": "no", "false": "no"}
+_MARKS = str.maketrans("", "", string.punctuation + "‘’´")
+_SPAN = "<extra_id_0> "  # before the answers of T5
+_ARTICLES = re.compile(r"\b(?:the answer is|a|an|the)\b")
+
+
+def _plain(text: str) -> str:
+    lower = text.lower().replace("\n", " ").replace("\t", " ").strip()
+    if lower.startswith(_SPAN):
+        lower = lower.replace(_SPAN, "")
+    words = _ARTICLES.sub(" ", lower.translate(_MARKS)).split()
+    return " ".join(_WORDS.get(word, word) for word in words)
+
+
+def _okvqa(answer: str, truth: Truth) -> float:
+    said, golds = _stripped(answer), list(map(_stripped, truth.accepted))
+    if len(set(golds)) > 1:
+        said, golds = _spoken(said), list(map(_spoken, golds))
+    same = golds.count(said)
+    return sum(min(1.0, (same - (gold == said)) / 3) for gold in golds) / len(golds) if golds else 0.0
+
+
+def _stripped(text: str) -> str:
+    return text.replace("\n", " ").replace("\t", " ").strip()
+
+
+_PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
+_POINT = re.compile(r"\.(?!\d)")
+_MOST_POINTS = 32
+_DIGIT_COMMA = re.compile(r"\d,\d")
+_STEMS = {
+    "n't": "ai are ca could did does do had has have is might must need ought sha should was were wo would",
+    "n't've": "could had might should would",
+    "'ve": "could might must not should they we what where who would you",
+    "'d've": "he it she somebody someone something there they we who y'all you",
+    "'d": "he how it someone something there they where who you",
+    "'ll": "how it somebody someone something they what who why y'all you",
+    "'re": "there they what why you",
+    "'s": "he how somebody someone that there what when where who why",
+    "": "'ow's'at 'twas ma'am o'clock y'all",
+}
+
+
+def _misspelt() -> Iterator[tuple[str, str]]:
+    """Each contraction with one of its apostrophes left out, and as it is written."""
+    for ending, stems in _STEMS.items():
+        for word in (stem + ending for stem in stems.split()):
+            for place, char in enumerate(word):
+                if char == "'":
+                    yield word[:place] + word[place + 1 :], word
+    yield "somebody'd", "somebodyd"  # so the released table has it
+
+
+_CONTRACTIONS = dict(_misspelt())
+
+
+def _spoken(text: str) -> str:
+    plain, digits = text, _DIGIT_COMMA.search(text) is not None
+    for mark in _PUNCTUATION:
+        beside_space = f"{mark} " in text or f" {mark}" in text
+        plain = plain.replace(mark, "" if digits or beside_space else " ")
+    words = (_DIGITS.get(word, word) for word in _POINT.sub("", plain, count=_MOST_POINTS).lower().split())
+    return " ".join(_CONTRACTIONS.get(word, word) for word in words if word not in ("a", "an", "the"))
+
+
+_SCORES: Mapping[Scorer, Callable[[str, Truth], float]] = {
+    Scorer.INFOSEEK: _infoseek,
+    Scorer.EVQA: _evqa,
+    Scorer.OKVQA: _okvqa,
+}

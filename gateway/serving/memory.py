@@ -1,0 +1,188 @@
+"""Memories of what was seen, for clients that consent: encrypted, each thing for a set time.
+
+Each thing is an entry of the store, so that it expires by itself. A list for each memory, and one for each
+session, has the keys of its things. Names in the store are keyed hashes: who reads the store learns no id.
+"""
+
+import json
+from asyncio import gather
+from base64 import b64decode
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from hashlib import blake2b
+from secrets import token_bytes, token_urlsafe
+
+import structlog
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from redis.asyncio import Redis
+from redis.exceptions import RedisError
+
+from chassis.errors import NotFound
+from chassis.images import ImageLimits, PhotoDecoders
+from chassis.resilience.deadlines import Clock, Deadline
+from chassis.startup import WrongSettings
+from contracts.answer import MemoryInput
+from gateway.state import Photo, Recall, Sighting
+from gateway.store import ListChange, Store
+
+SETTING = "LOREGLASS_GATEWAY_MEMORY_KEY"
+MOST = 200
+"""Things of one memory; further ones push out the oldest."""
+MOST_THUMBNAIL_BYTES = 20 * 2**10
+_AT_ONCE = 8
+"""Things that several requests may add to one memory at the same time, and still each old one is deleted."""
+_SIDES = (160, 80)
+"""Of a thumbnail, in pixels; the smaller where the larger has too many bytes."""
+_KEY_BYTES, _NONCE_BYTES = 32, 12
+_CHECK = "loreglass:memory-key-check"
+
+log = structlog.get_logger()
+
+
+def encryption_key(text: str) -> bytes:
+    """Return the key that the operator set, as base64. Raises `WrongSettings` unless it has 32 bytes."""
+    try:
+        key = b64decode(text, validate=True)
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise WrongSettings(f"{SETTING}: 32 bytes in base64. Make them with: openssl rand -base64 32")
+    return key
+
+
+async def check_key(redis: Redis, key: bytes) -> None:
+    """Raise `WrongSettings` if what this Redis holds was encrypted with another key."""
+    sealed = _seal(key, b"", _CHECK)
+    try:
+        former = await redis.set(_CHECK, sealed, nx=True, get=True)
+    except (RedisError, OSError) as error:
+        log.warning("memory_key_not_checked", reason=type(error).__name__)
+        return
+    if isinstance(former, bytes) and _unseal(key, former, _CHECK) is None:
+        raise WrongSettings(
+            f"{SETTING} is not the key with which the memories in this Redis are encrypted. Set the former "
+            f"key. To give up these memories, delete {_CHECK} from Redis; the rest expires by itself."
+        )
+
+
+class Memory:
+    """Remembers what was seen. Methods raise `DependencyUnavailable` if the store does not answer.
+
+    `photos` make thumbnails. `clock`: seconds since 1970.
+    """
+
+    def __init__(self, store: Store, key: bytes, days: int, photos: PhotoDecoders, clock: Clock) -> None:
+        self.days = days
+        self._store = store
+        self._key = key
+        self._ttl_s = days * 86_400.0
+        self._photos = photos
+        self._clock = clock
+
+    async def add(
+        self, memory: MemoryInput, tenant: str, session_id: str, seen: Sighting, photo: Photo, due: Deadline
+    ) -> None:
+        """Remember something now, with the photo's thumbnail; the id and the time of `seen` are replaced."""
+        thumbnail = await self._thumbnail(photo, due)
+        at = datetime.fromtimestamp(self._clock(), UTC)
+        listed = self._name("memory", tenant, memory.id)
+        key = f"{listed}:{token_urlsafe(12)}"
+        for old in (await self._keys(listed))[: -MOST + 1]:
+            await self._store.delete(old, tenant)
+        # The lists first: what is not in them could not be deleted.
+        for name in (listed, self._name("session", tenant, session_id)):
+            change = ListChange(MOST + _AT_ONCE, create=True)
+            await self._store.append(name, key.encode(), self._ttl_s, tenant, change)
+        value = _seal(self._key, _encode(replace(seen, at=at, thumbnail=thumbnail)), key)
+        await self._store.put(key, value, self._ttl_s, tenant)
+
+    async def all(self, memory_id: str, tenant: str) -> tuple[Sighting, ...]:
+        """Return what it holds, oldest first."""
+        keys = (await self._keys(self._name("memory", tenant, memory_id)))[-MOST:]
+        values = await gather(*map(self._store.get, keys))
+        after = self._clock() - self._ttl_s
+        sightings = (self._decode(key, value) for key, value in zip(keys, values, strict=True) if value)
+        return tuple(each for each in sightings if each is not None and each.at.timestamp() > after)
+
+    async def one(self, memory_id: str, tenant: str, sighting_id: str) -> Sighting:
+        """Raises `NotFound`."""
+        key = f"{self._name('memory', tenant, memory_id)}:{sighting_id}"
+        value = await self._store.get(key)
+        sighting = self._decode(key, value) if value else None
+        if sighting is None:
+            raise NotFound("The memory holds nothing with this id.")
+        return sighting
+
+    def recall(self, memory: MemoryInput, tenant: str) -> Recall:
+        """Return the memory for a question."""
+        zone = timezone(timedelta(minutes=memory.utc_offset_min))
+
+        async def sightings() -> tuple[Sighting, ...]:
+            seen = await self.all(memory.id, tenant)
+            return tuple(replace(each, at=each.at.astimezone(zone)) for each in seen)
+
+        return Recall(datetime.fromtimestamp(self._clock(), zone), sightings)
+
+    async def forget(self, memory_id: str, tenant: str, sighting_id: str | None = None) -> None:
+        """Delete one thing or everything. No error if there is none."""
+        listed = self._name("memory", tenant, memory_id)
+        if sighting_id is None:
+            await self._forget_list(listed, tenant)
+        else:
+            await self._store.delete(f"{listed}:{sighting_id}", tenant)
+
+    async def forget_session(self, session_id: str, tenant: str) -> None:
+        """Delete what was remembered in a conversation."""
+        await self._forget_list(self._name("session", tenant, session_id), tenant)
+
+    async def _thumbnail(self, photo: Photo, due: Deadline) -> bytes:
+        for side in _SIDES:
+            small = await self._photos.clean(photo.jpeg, ImageLimits(), side, due)
+            if len(small.jpeg) <= MOST_THUMBNAIL_BYTES:
+                return small.jpeg
+        return b""
+
+    async def _forget_list(self, name: str, tenant: str) -> None:
+        for key in await self._keys(name):
+            await self._store.delete(key, tenant)
+        await self._store.delete(name, tenant)
+
+    async def _keys(self, name: str) -> Sequence[str]:
+        return [key.decode() for key in (await self._store.items(name))[1:]]
+
+    def _name(self, *parts: str) -> str:
+        return blake2b("\0".join(parts).encode(), key=self._key, digest_size=24).hexdigest()
+
+    def _decode(self, key: str, value: bytes) -> Sighting | None:
+        plain = _unseal(self._key, value, key)
+        try:
+            return None if plain is None else _decode(key.rpartition(":")[2], plain)
+        except (ValueError, TypeError, LookupError):  # of another version
+            return None
+
+
+def _seal(key: bytes, plain: bytes, name: str) -> bytes:
+    """Encrypt for one name: under another one the value cannot be read."""
+    nonce = token_bytes(_NONCE_BYTES)
+    return nonce + AESGCM(key).encrypt(nonce, plain, name.encode())
+
+
+def _unseal(key: bytes, value: bytes, name: str) -> bytes | None:
+    try:
+        return AESGCM(key).decrypt(value[:_NONCE_BYTES], value[_NONCE_BYTES:], name.encode())
+    except (InvalidTag, ValueError):
+        return None
+
+
+def _encode(seen: Sighting) -> bytes:
+    facts = {"at": seen.at.timestamp(), "name": seen.name, "text": seen.text, "place": seen.place}
+    return json.dumps(facts).encode() + b"\n" + seen.thumbnail
+
+
+def _decode(sighting_id: str, plain: bytes) -> Sighting:
+    facts, _, thumbnail = plain.partition(b"\n")
+    fields = json.loads(facts)
+    at = datetime.fromtimestamp(fields.pop("at"), UTC)
+    return Sighting(id=sighting_id, at=at, thumbnail=thumbnail, **fields)
