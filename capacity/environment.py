@@ -30,7 +30,8 @@ def plan_of(proposal: Proposal) -> PlacementPlan:
     for name in file.services:
         card, ms = proposal.layout.services[name], latencies.service(name)
         share = ServiceShare(card, proposal.memory_mib(name), ms.fixed_ms, ms.item_ms)
-        shares[name] = ServiceShare(None) if card is None else share
+        # The model of a preset is on the card, its service is not.
+        shares[name] = ServiceShare(None) if card is None or file.services[name].preset else share
     return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm_sequences)
 
 
@@ -78,6 +79,12 @@ def _vlm(proposal: Proposal) -> Values:
 def _service(proposal: Proposal, name: str) -> Values:
     service, card = proposal.file.services[name], proposal.layout.services[name]
     values: Values = {"engine": service.engine}
+    if service.preset:
+        return values | {
+            "remote_shape": "vllm",
+            "remote_model": service.preset,
+            "callers": service.concurrency,
+        }
     if name not in WITHOUT_MODEL:
         values["device"] = "cpu" if card is None else f"cuda:{card}"
     if card is not None:
@@ -87,6 +94,19 @@ def _service(proposal: Proposal, name: str) -> Values:
     at_once = "workers" if name in WITHOUT_MODEL or service.engine in ON_CPU else "callers"
     values[at_once] = service.concurrency
     return values
+
+
+def _retrievers(proposal: Proposal) -> dict[str, Variables]:
+    """Return the variables of `python -m services.vlm` for each service that has a preset."""
+    return {
+        f"{name}_model": {
+            "LOREGLASS_VLM_PRESET": service.preset,
+            "LOREGLASS_VLM_MEMORY_SHARE": _text(service_share(proposal.file, name)),
+            "LOREGLASS_VLM_GPU": str(proposal.layout.services[name]),
+        }
+        for name, service in proposal.file.services.items()
+        if service.preset
+    }
 
 
 def _text(value: object) -> str:
@@ -101,7 +121,8 @@ def files(proposal: Proposal, source: str, options: Sequence[str]) -> dict[Path,
     head = f"# From {source}, by `{command}` in its folder: change that one, not this, and write again.\n"
     name = proposal.file.node.name
     processes = environment(proposal)
-    written = {Path(name) / f"{process}.env": head + _lines(each) for process, each in processes.items()}
+    own = processes | _retrievers(proposal)  # their variables have the same names as the model server's
+    written = {Path(name) / f"{process}.env": head + _lines(each) for process, each in own.items()}
     parts = [f"\n# {process}\n{_lines(each)}" for process, each in processes.items()]
     return {Path(f"{name}.env"): head + "".join(parts), **written}
 

@@ -24,6 +24,7 @@ from services.speech.presets import HEARS, SPEAKS
 from services.speech.presets import PRESETS as SPEECH_PRESETS
 from services.speech.presets import Preset as SpeechPreset
 from services.vlm.presets import PRESETS, Preset
+from services.vlm.retrievers import EMBEDDING, RERANKER, RETRIEVERS
 
 DEFAULT_FILE = Path(__file__).parents[1] / "deploy/placement/l40s.yaml"
 BUILTIN, BM25 = "builtin", "bm25"
@@ -44,6 +45,8 @@ POCKET = "pocket"
 ON_CPU = (POCKET, BUILTIN, BM25)
 """Engines that never use a card."""
 SERVICES = tuple(ENGINES)
+SEEING: Mapping[str, Preset] = MappingProxyType({"text_search": EMBEDDING, "reranker": RERANKER})
+"""Services whose `remote` engine may have a preset of `services/vlm/retrievers.py`."""
 WITHOUT_MODEL = ("verifier", "ocr")
 """Services that use neither a card nor batches, whatever their engine."""
 AUTO, CPU = "auto", "cpu"
@@ -101,11 +104,12 @@ class Node(_Entry):
 class Service(_Entry):
     """A model service. `concurrency`: calls at once; `batch`: items in one forward pass.
 
-    `share` of the card replaces the share that follows from weights and workspace. All replicas are on one
-    card.
+    `preset`: what vLLM serves on the card for its engine `remote`; its memory is the preset's. `share` of the
+    card replaces the share that follows from weights and workspace. All replicas are on one card.
     """
 
     engine: str
+    preset: str = ""
     gpu: Gpu = AUTO
     weights_gb: Amount = 0.0
     workspace_gb: Amount = 0.0
@@ -122,14 +126,16 @@ class Service(_Entry):
     @property
     def own_gb(self) -> float:
         """Weights and workspace of one replica."""
-        return self.weights_gb + self.workspace_gb
+        return RETRIEVERS[self.preset].memory_gb if self.preset else self.weights_gb + self.workspace_gb
 
     @model_validator(mode="after")
     def _check_memory(self) -> Self:
-        if self.on_card and self.weights_gb == 0:
-            raise ValueError("a service on a card needs weights_gb")
+        if self.preset and self.preset not in RETRIEVERS:
+            raise ValueError(f"unknown preset {self.preset!r}; use one of {', '.join(RETRIEVERS)}")
+        if self.on_card and (self.weights_gb == 0) != bool(self.preset):
+            raise ValueError("a service on a card needs weights_gb, or a preset without it")
         if not self.on_card and (self.own_gb or self.share):
-            raise ValueError("a service on the CPU cannot have weights_gb, workspace_gb or share")
+            raise ValueError("a service on the CPU cannot have weights_gb, workspace_gb, preset or share")
         return self
 
 
@@ -218,6 +224,8 @@ class PlacementFile(_Entry):
             given = (each.share or 1) * self.node.memory_gb
             if each.engine not in (POCKET, *ENGINES[name]):
                 fault = f"engine is {each.engine!r}; use {' or '.join(ENGINES[name])}"
+            elif each.preset and (each.engine != "remote" or SEEING.get(name) != RETRIEVERS[each.preset]):
+                fault = f"preset is {each.preset!r}; it is for another service or engine"
             elif name in WITHOUT_MODEL and each.batch is not None:
                 fault = "batch must be left out: it has no batches"
             elif each.on_card and (name in WITHOUT_MODEL or each.engine in ON_CPU):

@@ -20,6 +20,11 @@ _OPENING, _CLOSING, _BETWEEN = b"[{", b"]}", b",:"
 _NO_MARK = bytes(set(range(256)) - {*_OPENING, *_CLOSING, *_BETWEEN})
 
 
+def sendable(text: str) -> str:
+    """Return the text without lone surrogates, which models and callers may write and nobody can send."""
+    return text.encode(errors="replace").decode()
+
+
 @dataclass(frozen=True, slots=True)
 class JsonLimits:
     """`max_items`: the commas, colons and opening brackets outside of strings, one for each name, value and

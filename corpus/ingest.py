@@ -32,6 +32,8 @@ PAGES = "pages"
 """The aliases that readers name."""
 
 CHUNKS_A_CALL = 256
+_PICTURES_A_CALL = 16 * 2**20
+"""Bytes of the passages' pictures in one call."""
 
 PHOTO_BATCHES = Batching[PhotoItem](weight=lambda item: item.size, most_weight=32 * 2**20, most_items=8)
 PAGE_BATCHES = Batching[PageItem](
@@ -303,8 +305,10 @@ async def send_pages(
     chunks = [chunk for item in items for chunk in item.chunks]
     path = f"/v1/collections/{version}/chunks"
     rejected: dict[str, str] = {}
-    for start in range(0, len(chunks), CHUNKS_A_CALL):
-        body = Chunks(chunks=chunks[start : start + CHUNKS_A_CALL])
+    largest = max(len(chunk.image or b"") for chunk in chunks)
+    step = min(CHUNKS_A_CALL, _PICTURES_A_CALL // (largest + 1))
+    for start in range(0, len(chunks), step):
+        body = Chunks(chunks=chunks[start : start + step])
 
         async def put(body: Chunks = body) -> Indexed:
             return await service.send_json("PUT", path, body, Indexed, Deadline.after_ms(CALL_MS))

@@ -1,15 +1,18 @@
 """Records made ready to send: cleaned and cut, with ids made from address and content."""
 
+import base64
 import hashlib
 import json
 import unicodedata
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
+from chassis.errors import LoreglassError
+from chassis.pixels import decode_rgb, encode_jpeg
 from chassis.vectors.origin import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
@@ -18,12 +21,15 @@ from corpus.chunking import cut_page
 from corpus.jsonl import Rejected
 from corpus.page_records import PageRecord, read_pages
 from corpus.pages import NoContent, Page
-from corpus.photo_records import PhotoRecord, read_photos
+from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
 from corpus.reading import read_page
+from corpus.record_fields import Unusable, check_file
 from corpus.sources import SourceName
 
 MUCH_LEFT_OUT = 0.5
 """The share of a page's text, left out as boilerplate, from which the report names it."""
+PICTURE_SIDE = 512
+"""Pixels of the longest side of a page's picture: a model reads it once with each passage."""
 CONTENT_IDS = uuid.UUID("6c1c6bd2-2f3b-5a6f-9d55-0f7c2f6b7a11")
 """Namespace of the ids below (UUID version 5, RFC 9562)."""
 
@@ -105,19 +111,22 @@ def page_item(
     texts: Sequence[str],
     origin: Origin | None = None,
     sections: Sequence[Sequence[str]] = (),
+    picture: bytes | None = None,
 ) -> PageItem:
     """A page whose passages are these texts, without the characters that only hide things.
 
     Its address is its URL, unless it has an `origin` with another one. `sections`: of each passage, the lines
-    that name sections.
+    that name sections. `picture`: a JPEG that the page shows, which goes with each passage.
     """
     origin = origin or Origin("")
     address = origin.address or page.url
     title, texts = visible(page.title), [visible(text) for text in texts]
     modified = page.last_modified.isoformat() if page.last_modified else ""
     # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
-    content = json.dumps([address, page.url, title, modified, texts])
+    shown = [hashlib.sha256(picture).hexdigest()] if picture else []
+    content = json.dumps([address, page.url, title, modified, texts, *shown])
     page_digest = hashlib.sha256(content.encode()).hexdigest()
+    encoded = base64.b64encode(picture) if picture else None
     boilerplate = f"{page.left_out:.0%} of its text was left out as menus, notices and the like."
     return PageItem(
         where=where,
@@ -134,6 +143,7 @@ def page_item(
                 address=address,
                 source=origin.source,
                 origin=origin.place,
+                image=encoded,
             )
             for position, (text, named) in enumerate(zip_longest(texts, sections, fillvalue=()))
         ),
@@ -191,6 +201,22 @@ def _page_item(record: PageRecord, ocr_url: str) -> PageItem | Rejected:
         page = read_page(record, ocr_url)
     except NoContent as reason:
         return Rejected(record.where, str(reason))
+    picture = None
+    if record.image:
+        try:
+            picture = _picture(record.image)
+        except (Unusable, LoreglassError) as reason:
+            page = replace(page, remarks=(*page.remarks, f"Its image was left out: {reason}"))
     passages = cut_page(page)
     texts, sections = [each.text for each in passages], [each.sections for each in passages]
-    return page_item(record.where, page, texts, record.origin, sections)
+    return page_item(record.where, page, texts, record.origin, sections, picture)
+
+
+def _picture(path: Path) -> bytes:
+    """Return a page's picture as a small JPEG. Raises `Unusable`, or what `decode_rgb` raises."""
+    check_file(path, LARGEST_PHOTO, "image")
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise Unusable(f"The image cannot be read ({error.strerror}).") from error
+    return encode_jpeg(decode_rgb(content, max_side=PICTURE_SIDE), quality=85)

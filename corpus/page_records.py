@@ -21,7 +21,7 @@ class PageRecord:
     """One page before extraction.
 
     `url` is empty where the page itself must say it; `fallback_url` is used when it does not. `origin`: its
-    address as a document; its URL if that is empty.
+    address as a document; its URL if that is empty. `image`: a picture that the page shows.
     """
 
     where: str
@@ -32,6 +32,7 @@ class PageRecord:
     last_modified: datetime | None = None
     fallback_url: str = ""
     origin: Origin | None = None
+    image: Path | None = None
 
 
 def read_pages(
@@ -39,7 +40,8 @@ def read_pages(
 ) -> Iterator[PageRecord | Rejected]:
     """Pages of a JSONL file, or a `span` of it, of one page file, or of a folder of page files.
 
-    Lines are `{"url", "html" | "text", "title"?, "last_modified"?}`. Raises `ManifestError`.
+    Lines are `{"url", "html" | "text", "title"?, "last_modified"?, "image"?}`; images are files relative to
+    the manifest. Raises `ManifestError`.
     """
     name = name or name_of(source)
     if source.is_dir() or is_page_file(source):
@@ -47,12 +49,14 @@ def read_pages(
     else:
         for where, record in json_lines(source, span):
             try:
-                yield _page_record(where, record, name)
+                yield _page_record(where, record, name, source.parent)
             except Unusable as reason:
                 yield Rejected(where, str(reason))
 
 
-def _page_record(where: str, record: Mapping[str, Any] | Rejected, name: SourceName) -> PageRecord:
+def _page_record(
+    where: str, record: Mapping[str, Any] | Rejected, name: SourceName, folder: Path
+) -> PageRecord:
     fields = record_fields(record)
     present = [key for key in ("html", "text") if isinstance(fields.get(key), str) and fields[key].strip()]
     if not present:
@@ -63,6 +67,7 @@ def _page_record(where: str, record: Mapping[str, Any] | Rejected, name: SourceN
     url = url_field(fields)
     if not url and present[0] == "text":
         raise Unusable('"url" is missing.')
+    image = text_field(fields, "image")
     return PageRecord(
         where=where,
         content=fields[present[0]],
@@ -71,6 +76,7 @@ def _page_record(where: str, record: Mapping[str, Any] | Rejected, name: SourceN
         title=text_field(fields, "title"),
         last_modified=moment(modified) if modified else None,
         origin=name.origin_of_url(url),
+        image=folder / image if image else None,
     )
 
 

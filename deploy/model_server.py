@@ -13,7 +13,7 @@ from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
 from gateway.llm.call import Trial, VlmEndpoint
-from gateway.llm.capabilities import EVERYTHING, TEXT_ONLY_NOTE, Abilities, Photos
+from gateway.llm.capabilities import EVERYTHING, TEXT_ONLY_NOTE, Abilities
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import (
     ContextTooLong,
@@ -196,7 +196,7 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
     time to the first token after a photo (after a short text where photos are not seen): what a call costs
     whatever is asked belongs to it.
     """
-    taken = EVERYTHING if model.sees_photos is not False else replace(EVERYTHING, photos=Photos.NONE)
+    taken = EVERYTHING if model.sees_photos is not False else replace(EVERYTHING, sees_photos=False)
 
     async def call(words: int, writes: int = 1, *parts: ImagePart) -> Trial:
         nonlocal taken
@@ -218,7 +218,7 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
             try:
                 seen = await call(_SHORT, 1, ImagePart(_photo()))
             except (RequestRefused, ServerFailed, ContextTooLong, DeadlineExceeded):  # text works
-                taken = replace(taken, photos=Photos.NONE)
+                taken = replace(taken, sees_photos=False)
     except RequestRefused as refusal:
         raise CannotStart(_refused(model.id, refusal)) from refusal
     except LoreglassError as error:

@@ -96,9 +96,7 @@ def model_options(settings: GatewaySettings) -> "VlmOptions":
     from gateway.llm.prompt import VlmOptions, Window
 
     return VlmOptions(
-        evidence=Budget(total=settings.vlm_evidence_chars, piece=settings.vlm_passage_chars),
-        history_turns=settings.vlm_history_turns,
-        history_chars=settings.vlm_history_chars,
+        evidence=Budget(total=settings.vlm_evidence_chars, piece=1_500),
         window=Window(settings.vlm_context, settings.vlm_photo_tokens),
     )
 

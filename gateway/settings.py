@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import httpx
 from pydantic import (
@@ -85,6 +85,10 @@ class StageModel:
 _StageModels = dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$")], StageModel]
 
 
+def _service(name: str, port: int) -> Any:
+    return Field(default=f"http://127.0.0.1:{port}", description=f"Address of the {name} service.")
+
+
 class GatewaySettings(AppSettings):
     """Where the services are, and the limits of what callers may ask."""
 
@@ -121,28 +125,14 @@ class GatewaySettings(AppSettings):
         default=False, description="Whether the client's `traceparent` decides which traces are kept."
     )
 
-    ocr_url: HttpAddress = Field(default="http://127.0.0.1:7107", description="Address of the ocr service.")
-    cropper_url: HttpAddress = Field(
-        default="http://127.0.0.1:7102", description="Address of the cropper service."
-    )
-    image_search_url: HttpAddress = Field(
-        default="http://127.0.0.1:7103", description="Address of the image search service."
-    )
-    text_search_url: HttpAddress = Field(
-        default="http://127.0.0.1:7104", description="Address of the text search service."
-    )
-    reranker_url: HttpAddress = Field(
-        default="http://127.0.0.1:7105", description="Address of the reranker service."
-    )
-    domain_router_url: HttpAddress = Field(
-        default="http://127.0.0.1:7101", description="Address of the domain router service."
-    )
-    verifier_url: HttpAddress = Field(
-        default="http://127.0.0.1:7106", description="Address of the verifier service."
-    )
-    reader_url: HttpAddress = Field(
-        default="http://127.0.0.1:7108", description="Address of the reader service."
-    )
+    ocr_url: HttpAddress = _service("ocr", 7107)
+    cropper_url: HttpAddress = _service("cropper", 7102)
+    image_search_url: HttpAddress = _service("image search", 7103)
+    text_search_url: HttpAddress = _service("text search", 7104)
+    reranker_url: HttpAddress = _service("reranker", 7105)
+    domain_router_url: HttpAddress = _service("domain router", 7101)
+    verifier_url: HttpAddress = _service("verifier", 7106)
+    reader_url: HttpAddress = _service("reader", 7108)
     web_search_url: HttpAddressOrNone = Field(
         default="",
         description="A text search service with `engine=web`, if the index has no answer. Empty: none.",
@@ -151,7 +141,7 @@ class GatewaySettings(AppSettings):
         default=False, description="Send the photo to the domain router. Only for its engine `blip2`."
     )
     photo_to_reranker: bool = Field(
-        default=False, description="Send the photo to the reranker. Only for its engine `cascade`."
+        default=False, description="Send the photo to the reranker even if its `/info` does not ask for it."
     )
 
     reasoning: Reasoning = Field(
@@ -183,13 +173,6 @@ class GatewaySettings(AppSettings):
     vlm_evidence_chars: int = Field(
         default=2_000, ge=500, description="Characters of evidence in a prompt, in all."
     )
-    vlm_passage_chars: int = Field(
-        default=1_500, ge=100, description="Characters of one passage in a prompt."
-    )
-    vlm_history_turns: int = Field(default=4, ge=0, description="Earlier turns in a prompt.")
-    vlm_history_chars: int = Field(
-        default=1_600, ge=0, description="Characters of the earlier turns, in all."
-    )
 
     stt_url: HttpAddressOrNone = Field(
         default="",
@@ -211,12 +194,8 @@ class GatewaySettings(AppSettings):
         description="Sound format of `GET /speech/{id}`: `mp3`, `opus`, `aac`, `flac` or `wav`.",
     )
     tts_at_once: int = Field(default=4, ge=1, description="Texts spoken at once.")
-    audio_max_bytes: int = Field(default=10 * 2**20, ge=1, description="Largest recording in bytes.")
     audio_max_s: float = Field(default=60.0, gt=0, description="Longest recording in seconds.")
     audio_decoders: int = Field(default=2, ge=1, description="Recordings decoded at once.")
-    speech_max_chars: int = Field(
-        default=4_096, ge=1, description="Longest text that is spoken, in characters."
-    )
     speech_secret: SecretStr = Field(
         default=SecretStr(""),
         description="Signs the addresses of spoken answers. Empty: random, shared by gateways in Redis.",
@@ -225,13 +204,11 @@ class GatewaySettings(AppSettings):
     answer_deadline_ms: int = Field(
         default=USUAL_DEADLINE_MS, description="Deadline of a question that names none, in milliseconds."
     )
-    min_deadline_ms: int = Field(default=1, description="Smallest `deadline_ms` of a request.")
     max_deadline_ms: int = Field(default=60_000, description="Largest `deadline_ms` of a request.")
     max_question_chars: int = Field(default=2_000, description="Longest question in characters.")
     photo_max_side: int = Field(
         default=1920, ge=1, description="Longest side of a photo in pixels. Larger photos are scaled down."
     )
-    photo_max_bytes: int = Field(default=30 * 2**20, description="Largest photo in bytes.")
     photo_decoders: int = Field(default=2, ge=1, description="Photos decoded at once. Each may take 896 MiB.")
     max_in_flight: int = Field(default=8, ge=1, description="Questions in progress at once.")
     max_waiting: int = Field(default=32, ge=0, description="Questions that wait. Further ones get 503.")

@@ -274,20 +274,16 @@ class ToRead:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """An answer that the reader found: `span` is `text[start:end]` of the passage with the index `passage`.
+class Reading:
+    """An answer of the reader: `sentence` of the passage with the index `passage`, and what to say.
 
-    `sentence` holds the span; `spoken` is what to say. `probability`, calibrated: the question is answered
-    there, and the span is right.
+    `probability`, calibrated: the question is answered there, and the answer is right.
     """
 
     passage: int
-    span: str
     sentence: str
     spoken: str
     probability: float
-    start: int
-    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,6 +318,17 @@ class Reply:
     def says_something(self) -> bool:
         """Return whether there is an answer at all; a blank one is none."""
         return bool(self.answer and self.answer.strip())
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A model judge's reply: `probability` that the answer is right, None for no opinion.
+
+    `token_probabilities`: of all that the judge wrote, if its server reports them.
+    """
+
+    probability: float | None
+    token_probabilities: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ class Thresholds:
     `answer_confidence`: below it the reasoner's answer is "I don't know".
     `supported`, `judged`: below it the verifier, or the model judge, refuses an answer.
     `token_min`, `token_mean`: the white-box verifier's thresholds (QA-Dragon, section 4.3).
+    `judge_token_min`, `judge_token_mean`: the same for the tokens of the model judge; 0 in older files.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -59,6 +60,8 @@ class Thresholds:
     judged: Share
     token_min: Share
     token_mean: Share
+    judge_token_min: Share = 0.0
+    judge_token_mean: Share = 0.0
 
     @property
     def relevant(self) -> float:

@@ -68,6 +68,14 @@ class Label(StrEnum):
     JUDGED = "judged"
 
 
+class Wrong(StrEnum):
+    """The label where the base model was wrong or refused: see `Label`; `drop`: no sample."""
+
+    REFUSAL = "refusal"
+    GOLD = "gold"
+    DROP = "drop"
+
+
 class Row(BaseModel):
     """Frozen. What a newer version adds is not read."""
 

@@ -84,7 +84,7 @@ class EngineResources:
         self, forward: Callable[[Sequence[Item]], Sequence[Result]], limits: BatchLimits, name: str
     ) -> MicroBatcher[Item, Result]:
         """`forward`, shared by the calls that wait at the same time."""
-        observe = self.metrics.batch_items.labels(self.metrics.service, name).observe
+        observe = self.metrics.batch_observer(name)
         batcher = MicroBatcher(forward, limits, f"{self.metrics.service}-{name}", observe)
         self._opened.callback(batcher.close)
         self.metrics.watch_batches(name, batcher)

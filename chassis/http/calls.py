@@ -24,6 +24,7 @@ from chassis.http.pool import connection_pool
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
+from chassis.resilience.retries import seconds_of
 from chassis.scope import current_scope
 from chassis.telemetry.spans import Attribute, span, trace_headers
 from contracts import headers
@@ -186,6 +187,5 @@ class ServiceClient:
                 problem = Problem.model_validate_json(content)
             except ValidationError:
                 return DependencyUnavailable(f"{self._name} sent an unreadable error.")
-            retry_after = response.headers.get("retry-after", "")
-            return error_from_problem(problem, float(retry_after) if retry_after.isdecimal() else None)
+            return error_from_problem(problem, seconds_of(response.headers.get("retry-after")))
         return DependencyUnavailable(f"{self._name} answered with status {response.status}.")

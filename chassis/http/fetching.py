@@ -8,6 +8,8 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 import anyio
 import httpx
 
+from chassis.resilience.retries import seconds_of
+
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BUSY = frozenset({429, 503})
 _NAT64 = IPv6Network("64:ff9b::/96")
@@ -111,7 +113,8 @@ class PublicFetcher:
         for step in range(self.limits.max_redirects + 1):
             response = await self._send(client, url)
             try:
-                wait_s = _asked_to_wait(response) if step < self.limits.max_redirects else None
+                busy = response.status_code in _BUSY and step < self.limits.max_redirects
+                wait_s = seconds_of(response.headers.get("Retry-After")) if busy else None
                 if response.status_code in _REDIRECTS:
                     url = _parsed(str(url.join(response.headers.get("Location", ""))))
                 elif wait_s is None:
@@ -156,12 +159,6 @@ class PublicFetcher:
             else:
                 return bytes(body)
         raise FetchFailed(f"It is larger than {most // 2**20} MiB.")
-
-
-def _asked_to_wait(response: httpx.Response) -> int | None:
-    """Seconds after which a busy host wants to be asked again, where it says so."""
-    retry_after = response.headers.get("Retry-After", "")
-    return int(retry_after[:6]) if response.status_code in _BUSY and retry_after.isdecimal() else None
 
 
 def _parsed(text: str) -> httpx.URL:

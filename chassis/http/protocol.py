@@ -60,7 +60,7 @@ class BoundedProtocol(HttpToolsProtocol):
         self._segment = self._run = self._head_bytes = self._trailers = self._body_bytes = self._unsent = 0
         self._waited_s = self._unread_s = 0.0
         self._replies_to: Any = None
-        self._held: bytes | None = None
+        self._first_piece: bytes | None = None
 
     # What the event loop says
 
@@ -272,15 +272,15 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def _write_soon(self, data: bytes) -> None:
         """A head and the body that follows at once are one write: each by itself would wake the caller."""
-        if self._held is not None:
-            first, self._held = self._held, None
+        if self._first_piece is not None:
+            first, self._first_piece = self._first_piece, None
             self.transport.writelines((first, data))
             return
-        self._held = data
+        self._first_piece = data
         self.loop.call_soon(self._write_held)
 
     def _write_held(self) -> None:
-        waiting, self._held = self._held, None
+        waiting, self._first_piece = self._first_piece, None
         if waiting is not None and not self.transport.is_closing():
             self.transport.write(waiting)
 

@@ -9,6 +9,7 @@ import httpx
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.models.wanted import current_call
 from chassis.resilience.deadlines import Deadline
+from chassis.resilience.retries import seconds_of
 from chassis.telemetry.spans import trace_headers
 
 START_MS = 30_000
@@ -17,7 +18,6 @@ START_MS = 30_000
 MAX_REPLY_BYTES = 256 * 2**20
 _CONNECT_S = 2.0
 _BUSY = {429, 503}
-_LONGEST_WAIT_S = 3600.0
 
 
 class RemoteServer:
@@ -80,11 +80,8 @@ class RemoteServer:
 
     def _refusal(self, response: httpx.Response) -> Overloaded | DependencyUnavailable | DeadlineExceeded:
         if response.status_code in _BUSY:
-            after = response.headers.get("retry-after", "")
-            return Overloaded(
-                f"The server behind {self._name} is too busy.",
-                retry_after_s=min(float(after), _LONGEST_WAIT_S) if after.isdecimal() else None,
-            )
+            wait_s = seconds_of(response.headers.get("retry-after"))
+            return Overloaded(f"The server behind {self._name} is too busy.", retry_after_s=wait_s)
         return DependencyUnavailable(
             f"The server behind {self._name} answered with status {response.status_code}."
         )

@@ -75,14 +75,14 @@ class UploadBudget:
         self._total = max(total_bytes, largest_bytes)
         shares = {"address": share_per_address, "tenant": share_per_tenant}
         self._most = {kind: max(int(self._total * share), largest_bytes) for kind, share in shares.items()}
-        self._held = 0
+        self._bytes = 0
         self._by_owner: Counter[Owner] = Counter()
         self._uploads: dict[Upload, None] = {}
 
     @property
     def held_bytes(self) -> int:
         """Bytes that are held or reserved."""
-        return self._held
+        return self._bytes
 
     def open(self, address: str, size: int, give_up: Callable[[], None], tenant: str = "") -> Upload:
         """A place for a body of `size` bytes, 0 where that is not known. Raises `Overloaded`.
@@ -106,10 +106,10 @@ class UploadBudget:
         for owner in upload.owners:
             while self._by_owner[owner] + size > self._most[owner[0]]:
                 self._make_room(upload, owner)
-        while self._held + size > self._total:
+        while self._bytes + size > self._total:
             self._make_room(upload, None)
         upload.reserved += size
-        self._held += size
+        self._bytes += size
         for owner in upload.owners:
             self._by_owner[owner] += size
 
@@ -130,7 +130,7 @@ class UploadBudget:
         if upload not in self._uploads:
             return
         del self._uploads[upload]
-        self._held -= upload.reserved
+        self._bytes -= upload.reserved
         for owner in upload.owners:
             self._by_owner[owner] -= upload.reserved
             if not self._by_owner[owner]:

@@ -1,6 +1,10 @@
-"""How often a call may be made a second time."""
+"""How often a call may be made a second time, and when."""
 
 import random
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+_LONGEST_WAIT_S = 3_600.0
 
 
 class RetryBudget:
@@ -29,3 +33,18 @@ class RetryBudget:
     def pause_s(self) -> float:
         """Seconds to wait before repeating: 10 to 50 ms, so that those who failed together part ways."""
         return random.uniform(0.010, 0.050)
+
+
+def seconds_of(retry_after: str | None, otherwise: float | None = None) -> float | None:
+    """Return `Retry-After` (RFC 9110, 10.2.3: seconds or a date) in seconds, an hour at most.
+
+    `otherwise`: where there is none to read.
+    """
+    text = (retry_after or "").strip()
+    if text.isdecimal():
+        return min(float(text[:6]), _LONGEST_WAIT_S)
+    try:
+        wait = parsedate_to_datetime(text).astimezone(UTC) - datetime.now(UTC)
+    except (ValueError, OverflowError):
+        return otherwise
+    return min(max(0.0, wait.total_seconds()), _LONGEST_WAIT_S)

@@ -1,8 +1,8 @@
 """Prometheus metrics of one app; each app has a registry of its own, so that several fit in one process."""
 
-from collections.abc import Callable, Iterator
-from functools import cache
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, partial
+from typing import Any, Protocol
 
 from prometheus_client import (
     CollectorRegistry,
@@ -45,6 +45,26 @@ def exemplar() -> dict[str, str] | None:
     return {"trace_id": trace_id} if trace_id else None
 
 
+counter: Callable[..., partial[Any]] = partial(partial, Counter)
+gauge: Callable[..., partial[Any]] = partial(partial, Gauge)
+histogram: Callable[..., partial[Any]] = partial(partial, Histogram)
+
+
+class Series:
+    """The series of a table of metrics. A row: `counter(name, help text, labels)`, or another kind's."""
+
+    def __init__(self, registry: CollectorRegistry, table: Sequence[partial[Any]]) -> None:
+        metrics = {row.args[0]: row(registry=registry) for row in table}
+        # Cached: to find a series by its labels costs more than to count with it.
+        self._find: Callable[..., Any] = cache(
+            lambda name, *labels: metrics[name].labels(*labels) if labels else metrics[name]
+        )
+
+    def __call__(self, name: str, *labels: str) -> Any:
+        """Return the series of a metric with these labels; it is shown from now on."""
+        return self._find(name, *labels)
+
+
 class Queue(Protocol):
     """Work before an engine; read from a scrape's thread."""
 
@@ -62,6 +82,46 @@ class Pool(Queue, Protocol):
     def running(self) -> int: ...
 
 
+_SERVICE = ("service",)
+_BY_ROUTE = ("service", "route", "method")
+_BY_FORWARD = ("service", "forward")
+_BY_DEVICE = ("service", "device")
+_METRICS = (
+    counter("loreglass_requests_total", "Requests by route template and status.", (*_BY_ROUTE, "status")),
+    histogram(
+        "loreglass_request_seconds",
+        "Duration of requests, from the first byte read to the last byte sent.",
+        _BY_ROUTE,
+        buckets=LATENCY_BUCKETS_S,
+    ),
+    gauge("loreglass_requests_in_flight", "Requests in progress.", _SERVICE),
+    counter(
+        "loreglass_deadline_exceeded_total", "Requests that ended at their deadline.", ("service", "route")
+    ),
+    gauge("loreglass_connections", "Open connections.", _SERVICE),
+    gauge("loreglass_upload_bytes", "Bytes of request bodies in memory, or announced.", _SERVICE),
+    counter(
+        "loreglass_connections_refused_total",
+        "Connections and requests refused before they were read, by reason.",
+        ("service", "reason"),
+    ),
+    histogram(
+        "loreglass_batch_items", "Items in a forward pass of a model.", _BY_FORWARD, buckets=BATCH_BUCKETS
+    ),
+    gauge("loreglass_batch_waiting_items", "Items waiting for a forward pass.", _BY_FORWARD),
+    gauge("loreglass_batch_oldest_wait_seconds", "Age of the oldest waiting item.", _BY_FORWARD),
+    gauge("loreglass_engine_waiting", "Calls waiting for the engine.", _SERVICE),
+    gauge("loreglass_engine_running", "Calls in progress in the engine.", _SERVICE),
+    gauge("loreglass_engine_oldest_wait_seconds", "Age of the oldest waiting call.", _SERVICE),
+    counter("loreglass_engine_refused_total", "Calls refused because the queue was full.", _SERVICE),
+    gauge("loreglass_accelerator_memory_peak_bytes", "Peak GPU memory of the model.", _BY_DEVICE),
+    gauge("loreglass_accelerator_memory_share_bytes", "GPU memory that this service may use.", _BY_DEVICE),
+    counter("loreglass_cache_lookups_total", "Cache lookups by outcome.", ("service", "cache", "outcome")),
+    counter("loreglass_ingested_total", "Items written to the index.", ("service", "kind")),
+)
+"""One row a metric: name, help text, labels."""
+
+
 class Metrics:
     """RED by route template, what is before the engine, and what an app adds of its own."""
 
@@ -70,88 +130,9 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self.service = service
-        self._of_requests()
-        self._of_engines()
-        self._of_stores()
+        self._series = Series(self.registry, _METRICS)
+        self._working = self._series("loreglass_requests_in_flight", service)
         ProcessCollector(registry=self.registry)
-
-    def _of_requests(self) -> None:
-        by_route = ("service", "route", "method")
-        self.requests = self.counter(
-            "loreglass_requests_total", "Requests by route template and status.", (*by_route, "status")
-        )
-        self.seconds = Histogram(
-            "loreglass_request_seconds",
-            "Duration of requests, from the first byte read to the last byte sent.",
-            by_route,
-            buckets=LATENCY_BUCKETS_S,
-            registry=self.registry,
-        )
-        self.in_flight = self.gauge("loreglass_requests_in_flight", "Requests in progress.")
-        self.deadline_exceeded = self.counter(
-            "loreglass_deadline_exceeded_total",
-            "Requests that ended at their deadline.",
-            ("service", "route"),
-        )
-        self._connections = self.gauge("loreglass_connections", "Open connections.")
-        self._held = self.gauge("loreglass_upload_bytes", "Bytes of request bodies in memory, or announced.")
-        self._wire_refused = self.counter(
-            "loreglass_connections_refused_total",
-            "Connections and requests refused before they were read, by reason.",
-            ("service", "reason"),
-        )
-        self._working = self.in_flight.labels(self.service)
-        self._requests: dict[tuple[str, str, int], Counter] = {}
-        self._seconds: dict[tuple[str, str], Histogram] = {}
-
-    def _of_engines(self) -> None:
-        self.batch_items = Histogram(
-            "loreglass_batch_items",
-            "Items in a forward pass of a model.",
-            ("service", "forward"),
-            buckets=BATCH_BUCKETS,
-            registry=self.registry,
-        )
-        by_forward = ("service", "forward")
-        self._batch_waiting = self.gauge(
-            "loreglass_batch_waiting_items", "Items waiting for a forward pass.", by_forward
-        )
-        self._batch_oldest = self.gauge(
-            "loreglass_batch_oldest_wait_seconds", "Age of the oldest waiting item.", by_forward
-        )
-        self._waiting = self.gauge("loreglass_engine_waiting", "Calls waiting for the engine.")
-        self._running = self.gauge("loreglass_engine_running", "Calls in progress in the engine.")
-        self._oldest = self.gauge("loreglass_engine_oldest_wait_seconds", "Age of the oldest waiting call.")
-        self._refused = self.counter(
-            "loreglass_engine_refused_total", "Calls refused because the queue was full.", ("service",)
-        )
-        by_device = ("service", "device")
-        self.memory_peak = self.gauge(
-            "loreglass_accelerator_memory_peak_bytes",
-            "Peak GPU memory of the model.",
-            by_device,
-        )
-        self.memory_share = self.gauge(
-            "loreglass_accelerator_memory_share_bytes", "GPU memory that this service may use.", by_device
-        )
-
-    def _of_stores(self) -> None:
-        self._cache_lookups = self.counter(
-            "loreglass_cache_lookups_total",
-            "Cache lookups by outcome.",
-            ("service", "cache", "outcome"),
-        )
-        self._ingested = self.counter(
-            "loreglass_ingested_total", "Items written to the index.", ("service", "kind")
-        )
-
-    def counter(self, name: str, text: str, labels: tuple[str, ...]) -> Counter:
-        """A counter in this app's registry."""
-        return Counter(name, text, labels, registry=self.registry)
-
-    def gauge(self, name: str, text: str, labels: tuple[str, ...] = ("service",)) -> Gauge:
-        """A gauge in this app's registry."""
-        return Gauge(name, text, labels, registry=self.registry)
 
     def begin(self) -> None:
         """A request came."""
@@ -160,64 +141,67 @@ class Metrics:
     def observe(self, route: str, method: str, status: int, seconds: float, problem: str = "") -> None:
         """Count one finished request; `problem` is the kind of error that it ended with."""
         self._working.dec()
-        method = known_method(method)
-        self._counted(route, method, status).inc()
-        self._timed(route, method).observe(seconds, exemplar())
+        labels = (self.service, route, known_method(method))
+        self._series("loreglass_requests_total", *labels, str(status)).inc()
+        self._series("loreglass_request_seconds", *labels).observe(seconds, exemplar())
         if problem == ErrorKind.DEADLINE_EXCEEDED:
-            self.deadline_exceeded.labels(self.service, route).inc()
-
-    def _counted(self, route: str, method: str, status: int) -> Counter:
-        """Kept: finding a child by its labels costs more than counting."""
-        key = route, method, status
-        if key not in self._requests:
-            self._requests[key] = self.requests.labels(self.service, route, method, str(status))
-        return self._requests[key]
-
-    def _timed(self, route: str, method: str) -> Histogram:
-        key = route, method
-        if key not in self._seconds:
-            self._seconds[key] = self.seconds.labels(self.service, route, method)
-        return self._seconds[key]
+            self._series("loreglass_deadline_exceeded_total", self.service, route).inc()
 
     def watch(self, accelerator: Accelerator) -> None:
         """Report the memory of a GPU at each scrape; nothing for the CPU."""
         if accelerator.memory_bytes:
-            self.memory_share.labels(self.service, accelerator.device).set(accelerator.memory_bytes)
-            peak = self.memory_peak.labels(self.service, accelerator.device)
+            labels = (self.service, accelerator.device)
+            self._series("loreglass_accelerator_memory_share_bytes", *labels).set(accelerator.memory_bytes)
+            peak = self._series("loreglass_accelerator_memory_peak_bytes", *labels)
             peak.set_function(accelerator.peak_memory_bytes)
 
     def watch_pool(self, pool: Pool) -> None:
         """Report at each scrape what waits for the engine and what it works on."""
-        self._waiting.labels(self.service).set_function(lambda: pool.waiting)
-        self._running.labels(self.service).set_function(lambda: pool.running)
-        self._oldest.labels(self.service).set_function(lambda: pool.oldest_wait_s)
+        self._watch("loreglass_engine_waiting", lambda: pool.waiting)
+        self._watch("loreglass_engine_running", lambda: pool.running)
+        self._watch("loreglass_engine_oldest_wait_seconds", lambda: pool.oldest_wait_s)
+
+    def batch_observer(self, forward: str) -> Callable[[float], None]:
+        """Return a function that counts a forward pass with so many items."""
+        observe: Callable[[float], None] = self._series(
+            "loreglass_batch_items", self.service, forward
+        ).observe
+        return observe
 
     def watch_batches(self, forward: str, batches: Queue) -> None:
         """Report at each scrape what waits for a model's forward passes."""
-        self._batch_waiting.labels(self.service, forward).set_function(lambda: batches.waiting)
-        self._batch_oldest.labels(self.service, forward).set_function(lambda: batches.oldest_wait_s)
+        self._watch("loreglass_batch_waiting_items", lambda: batches.waiting, forward)
+        self._watch("loreglass_batch_oldest_wait_seconds", lambda: batches.oldest_wait_s, forward)
 
     def watch_wire(self, connections: Callable[[], float], held_bytes: Callable[[], float]) -> None:
         """Report at each scrape what callers have open, and what of them is held."""
-        self._connections.labels(self.service).set_function(connections)
-        self._held.labels(self.service).set_function(held_bytes)
+        self._watch("loreglass_connections", connections)
+        self._watch("loreglass_upload_bytes", held_bytes)
+
+    def _watch(self, name: str, read: Callable[[], float], *labels: str) -> None:
+        self._series(name, self.service, *labels).set_function(read)
 
     def wire_refused(self) -> Callable[[str], None]:
         """Return a function that counts connections and requests refused before they are read, by reason."""
-        return lambda reason: self._wire_refused.labels(self.service, reason).inc()
+        return lambda reason: self._count("loreglass_connections_refused_total", reason)
 
     def refused(self) -> Callable[[], None]:
         """Return a function that counts a call for which the engine's queue is full."""
-        return self._refused.labels(self.service).inc
+        self._count("loreglass_engine_refused_total", by=0)
+        return lambda: self._count("loreglass_engine_refused_total")
 
     def lookups(self, cache: str) -> Callable[[bool], None]:
         """Return a function that counts the hits and misses of a cache."""
-        hits, misses = (self._cache_lookups.labels(self.service, cache, each) for each in ("hit", "miss"))
-        return lambda is_hit: (hits if is_hit else misses).inc()
+        for outcome in ("hit", "miss"):
+            self._count("loreglass_cache_lookups_total", cache, outcome, by=0)
+        return lambda is_hit: self._count("loreglass_cache_lookups_total", cache, "hit" if is_hit else "miss")
 
     def ingested(self, kind: str, count: int) -> None:
         """Count what was written to the index."""
-        self._ingested.labels(self.service, kind).inc(count)
+        self._count("loreglass_ingested_total", kind, by=count)
+
+    def _count(self, name: str, *labels: str, by: int = 1) -> None:
+        self._series(name, self.service, *labels).inc(by)
 
     def describe(self, about: Callable[[], Info]) -> None:
         """Report at each scrape what the app is and runs on."""
@@ -268,50 +252,33 @@ def accepts_openmetrics(accept: str) -> bool:
     return False
 
 
+_BY_DEPENDENCY = ("dependency",)
+_GUARDS = (
+    gauge("loreglass_breaker_open", "1 while the circuit breaker of a dependency is open.", _BY_DEPENDENCY),
+    gauge("loreglass_concurrency_limit", "Concurrent calls that a dependency may have.", _BY_DEPENDENCY),
+    counter("loreglass_retries_total", "Calls that were retried.", _BY_DEPENDENCY),
+    counter("loreglass_calls_total", "Calls to a dependency by outcome.", ("dependency", "outcome")),
+)
+
+
 class GuardMetrics:
     """Metrics of the guards before an app's dependencies."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        by_dependency = ("dependency",)
-        self._open = Gauge(
-            "loreglass_breaker_open",
-            "1 while the circuit breaker of a dependency is open.",
-            by_dependency,
-            registry=registry,
-        )
-        self._limit = Gauge(
-            "loreglass_concurrency_limit",
-            "Concurrent calls that a dependency may have.",
-            by_dependency,
-            registry=registry,
-        )
-        self._retries = Counter(
-            "loreglass_retries_total", "Calls that were retried.", by_dependency, registry=registry
-        )
-        self._calls = Counter(
-            "loreglass_calls_total",
-            "Calls to a dependency by outcome.",
-            ("dependency", "outcome"),
-            registry=registry,
-        )
-        # What a series is looked up by costs more than counting in it: they are looked up once.
-        self._series = cache(
-            lambda name: (self._open.labels(name), self._limit.labels(name), self._retries.labels(name))
-        )
-        self._ended = cache(lambda name, outcome: self._calls.labels(name, outcome.value))
+        self._series = Series(registry, _GUARDS)
 
     def start(self, dependency: str, limit: float) -> None:
         """The values before the first call, so that a dependency without calls has its series."""
-        is_open, at_once, _ = self._series(dependency)
-        is_open.set(0)
-        at_once.set(limit)
+        self._series("loreglass_breaker_open", dependency).set(0)
+        self._series("loreglass_concurrency_limit", dependency).set(limit)
+        self._series("loreglass_retries_total", dependency)
 
     def observe(self, event: GuardEvent) -> None:
         """Count one call."""
-        self._ended(event.dependency, event.outcome).inc()
-        is_open, at_once, retries = self._series(event.dependency)
-        is_open.set(event.breaker is not BreakerState.CLOSED)
+        name = event.dependency
+        self._series("loreglass_calls_total", name, event.outcome.value).inc()
+        self._series("loreglass_breaker_open", name).set(event.breaker is not BreakerState.CLOSED)
         if event.attempts > 1:
-            retries.inc(event.attempts - 1)
+            self._series("loreglass_retries_total", name).inc(event.attempts - 1)
         if event.limit:
-            at_once.set(event.limit)
+            self._series("loreglass_concurrency_limit", name).set(event.limit)

@@ -78,7 +78,7 @@ class Listings:
 
     def __init__(self) -> None:
         self._reading = threading.Lock()
-        self._known: tuple[str, int, Sequence[Document]] = ("", 0, ())
+        self._listing: tuple[str, int, Sequence[Document]] = ("", 0, ())
 
     def page(
         self, store: VectorStore, name: str, source: str, letters: str, offset: int, limit: int
@@ -106,14 +106,14 @@ class Listings:
     def _whole(self, store: VectorStore, name: str) -> tuple[str, int, Sequence[Document]]:
         version = next((each for each in store.collections() if name in (each.name, *each.aliases)), None)
         with self._reading:
-            if version is not None and self._known[:2] == (version.name, version.points):
-                return self._known
+            if version is not None and self._listing[:2] == (version.name, version.points):
+                return self._listing
             documents = _read(store, name)
             if version is None:
                 return name, len(documents), documents
             whole = (version.name, version.points, documents)
             if is_published(version):
-                self._known = whole
+                self._listing = whole
             return whole
 
 

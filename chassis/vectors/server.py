@@ -268,21 +268,11 @@ class ServerStore:
         *,
         exact: bool = False,
     ) -> list[ScoredPoint]:
-        if exact:
-            return scored(
-                self._call(
-                    self._patient.query_points,
-                    _readable(name),
-                    query=server_vector(query),
-                    using=vector,
-                    search_params=models.SearchParams(exact=True),
-                    limit=limit,
-                    with_payload=True,
-                    timeout=PATIENT_S,
-                )
-            )
-        params = self._params_for(query)
-        return self._query(name, limit, query=server_vector(query), using=vector, search_params=params)
+        params = models.SearchParams(exact=True) if exact else self._params_for(query)
+        patience: dict[str, Any] = {"client": self._patient, "timeout": PATIENT_S} if exact else {}
+        return self._query(
+            name, limit, query=server_vector(query), using=vector, search_params=params, **patience
+        )
 
     def search_fused(
         self,
@@ -338,10 +328,11 @@ class ServerStore:
     def _params_for(self, query: Sequence[float] | SparseVector) -> models.SearchParams | None:
         return None if isinstance(query, SparseVector) else self._params
 
-    def _query(self, name: str, limit: int, **query: Any) -> list[ScoredPoint]:
-        return scored(
-            self._call(self._client.query_points, _readable(name), limit=limit, with_payload=True, **query)
-        )
+    def _query(
+        self, name: str, limit: int, client: QdrantClient | None = None, **query: Any
+    ) -> list[ScoredPoint]:
+        search = (client or self._client).query_points
+        return scored(self._call(search, _readable(name), limit=limit, with_payload=True, **query))
 
     def _pages(
         self,

@@ -2,8 +2,8 @@
 
 The rule is the gateway's (`gateway.steps.verification` and `.conclusion` document it and say what they
 record; a test holds the two against each other). It is exact for `answer_confidence`, `supported`,
-`judged`, `token_min`, `token_mean`, and for `direct_confidence`, `direct_from` where every question went the
-whole way (`direct_from=1`), with four reservations:
+`judged`, `token_min`, `token_mean`, `judge_token_min`, `judge_token_mean`, and for `direct_confidence`,
+`direct_from` where every question went the whole way (`direct_from=1`), with four reservations:
 
 - Of a draft that was given at once nothing more is known; it is taken to be given again.
 - A later turn has the earlier ones as its history, and might go another way had those gone another.
@@ -38,7 +38,7 @@ class Cutoffs:
 
     `direct_confidence`, `direct_from`: when the draft is given at once. `answer_confidence`: the reasoner's
     own doubt. `token_min`, `token_mean`: its tokens' (QA-Dragon, 3.7.2). `supported`: the verifier's.
-    `judged`: the model judge's.
+    `judged`: the model judge's. `judge_token_min`, `judge_token_mean`: its tokens', 0 in older runs.
     """
 
     direct_confidence: float
@@ -48,10 +48,13 @@ class Cutoffs:
     judged: float
     token_min: float
     token_mean: float
+    judge_token_min: float = 0.0
+    judge_token_mean: float = 0.0
 
     @classmethod
     def among(cls, thresholds: Mapping[str, float]) -> "Cutoffs":
         """Those of a whole set. Raises `CalibrationError` when one is missing."""
+        thresholds = {**dict.fromkeys(OF_JUDGE, 0.0), **thresholds}
         missing = [name for name in REPLAYED if name not in thresholds]
         if missing:
             raise CalibrationError(
@@ -75,6 +78,7 @@ class Cutoffs:
 
 REPLAYED = tuple(field.name for field in fields(Cutoffs))
 ROUTER = ("direct_confidence", "direct_from")
+OF_JUDGE = ("judge_token_min", "judge_token_mean")
 ANSWER = tuple(name for name in REPLAYED if name not in ROUTER)
 
 Floats = npt.NDArray[np.float64]
@@ -83,7 +87,7 @@ Ints = npt.NDArray[np.int64]
 
 MEASURED = (
     "draft_confidence", "p_direct", "answer_confidence", "token_min", "token_mean", "token_grammar",
-    "support", "evidence_support", "judged",
+    "support", "evidence_support", "judged", "judge_token_min", "judge_token_mean",
 )  # fmt: skip
 """The gateway's signals that thresholds are held against, or that say what they are."""
 
@@ -94,7 +98,7 @@ class Signals:
 
     `session`: a number a conversation, `turn`: the place in it. `proposed`, `draft`: the points of the
     answer in hand at the end and of the provisional one (1, 0.5, 0, -1); NaN where there is none. From
-    `draft_confidence` to `judged`: the gateway's signals. `citable`: the answer's sources stand, or
+    `draft_confidence` to `judge_token_mean`: the gateway's signals. `citable`: the answer's sources stand, or
     need not. `went_direct`: the draft was given, so that nothing is known of the whole way. `given`: what
     really happened. `in_force`: the thresholds of the run.
     """
@@ -113,6 +117,8 @@ class Signals:
     support: Floats
     evidence_support: Floats
     judged: Floats
+    judge_token_min: Floats
+    judge_token_mean: Floats
     citable: Bools
     went_direct: Bools
     given: Bools
@@ -232,6 +238,8 @@ def _stands(signals: Signals, cutoffs: Cutoffs) -> Bools:
     """Whose proposed answer is given at the end of the whole way."""
     refused = signals.answer_confidence < cutoffs.answer_confidence
     refused |= (signals.token_min < cutoffs.token_min) | (signals.token_mean < cutoffs.token_mean)
+    refused |= signals.judge_token_min < cutoffs.judge_token_min
+    refused |= signals.judge_token_mean < cutoffs.judge_token_mean
     refused |= (support_under(signals, cutoffs) < cutoffs.supported) | (signals.judged < cutoffs.judged)
     given: Bools = ~np.isnan(signals.proposed) & signals.citable & ~refused
     return given

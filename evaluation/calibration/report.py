@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evaluation.calibration.promise import Base, Given, Promise
-from evaluation.calibration.replay import CalibrationError, Signals, basis_of, unmeasured_of
+from evaluation.calibration.replay import OF_JUDGE, CalibrationError, Signals, basis_of, unmeasured_of
 from evaluation.judging.text import one_line
 from evaluation.scoring.intervals import Interval
 
@@ -124,7 +124,7 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "search_router": ("direct_confidence", "direct_from", "verify_from"),
     "image_search": ("same_thing", "decisive"),
     "evidence": ("tau_coarse", "tau_fine"),
-    "answer": ("answer_confidence", "supported", "judged", "token_min", "token_mean"),
+    "answer": ("answer_confidence", "supported", "judged", "token_min", "token_mean", *OF_JUDGE),
 }
 _FURTHER = "further"
 _WIDTH = 112

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +11,7 @@ import typer
 
 from evaluation.commands.run import (
     Concurrency,
+    DeadlineMs,
     Diagnostics,
     GatewayUrl,
     Limit,
@@ -26,7 +27,7 @@ from evaluation.commands.run import (
 from evaluation.data.model import Dataset
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import System
-from evaluation.runs.store import Run
+from evaluation.runs.store import Run, RunError, load_run
 from evaluation.scoring.scored import NotJudged, judged
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
@@ -64,11 +65,19 @@ def ablate(
             help="gateway of systems that end in @NAME, which runs another model", metavar="NAME=URL"
         ),
     ] = None,
+    run: Annotated[
+        list[str] | None,
+        typer.Option(help="a table's system was asked before: its folder", metavar="SYSTEM=RUN"),
+    ] = None,
     part: OnlyPart = None,
     split: Split = None,
     limit: Limit = None,
     seed: Seed = None,
     concurrency: Concurrency = 2,
+    deadline_ms: DeadlineMs = None,
+    no_cuts: Annotated[
+        bool, typer.Option("--no-cuts", help="no module is given up when a question's time gets short")
+    ] = False,
     diagnostics: Diagnostics = "",
     judge: Annotated[
         str, typer.Option(help="whose verdicts: rules, bem, or model:NAME", metavar="JUDGE")
@@ -89,7 +98,10 @@ def ablate(
     opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
-        runs = anyio.run(_ask, opened, out, wanted, Asking(concurrency=concurrency), gateways, chosen)
+        asking = Asking(concurrency, deadline_ms, without=("planner",) if no_cuts else ())
+        stored = _stored(run or [], wanted, opened)
+        asked = anyio.run(_ask, opened, out, wanted, asking, gateways, chosen, frozenset(stored))
+        runs = {**{each.header.name: each for each in asked}, **stored}
         typer.echo(write_tables(runs, opened.name, judge, wanted, out))
 
 
@@ -100,6 +112,7 @@ async def _ask(
     asking: Asking,
     gateways: dict[str, str | None],
     choice: dict[str, int | None],
+    stored: frozenset[str],
 ) -> list[Run]:
     from evaluation.reporting.ablation import systems_for
     from evaluation.runs.running import reached
@@ -113,7 +126,22 @@ async def _ask(
             if absent:
                 why = "not on this gateway (papers need a language model)"
                 typer.echo(f"{why}: {', '.join(absent)}", err=True)
+            names = [name for name in names if name not in stored]
             runs += await ask_several(opened, out / "runs", names, asking, gateway, choice)
+    return runs
+
+
+def _stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
+    """By the systems' names. Raises `RunError` for a run of other questions, or that no table wants."""
+    from evaluation.reporting.ablation import paper_tables
+
+    wanted, runs = {name for key in tables for name in paper_tables()[key].systems}, dict[str, Run]()
+    for name, _, folder in (each.partition("=") for each in given):
+        if name not in wanted:
+            raise RunError(f"These tables ask no system {name!r}: see --tables list.")
+        runs[name] = load_run(Path(folder))
+        if runs[name].header.fingerprint != dataset.fingerprint:
+            raise RunError(f"{folder} answers other questions than {dataset.name}, or another part of them.")
     return runs
 
 
@@ -130,11 +158,11 @@ def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, st
     return gateways
 
 
-def write_tables(runs: Sequence[Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
+def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
     """Both files, from the verdicts that there are. Returns the page. Raises `NotJudged`."""
     from evaluation.reporting.ablation import Systems, done_without, markdown, paper_tables, table_values
 
-    scored = {run.header.name: judged(run.records, run.folder, judge)[0] for run in runs}
+    scored = {name: judged(run.records, run.folder, judge)[0] for name, run in runs.items()}
     if not any(scored.values()):
         raise NotJudged("Nothing could be asked, so there is nothing to compare.")
     systems = Systems(scored, judge, dataset)

@@ -44,6 +44,7 @@ NoIndex = Annotated[bool, typer.Option("--no-index", help="squad: its paragraphs
 TextSearchUrl = Annotated[
     str, typer.Option(help="squad: who takes the paragraphs; else LOREGLASS_TEXT_SEARCH_URL")
 ]
+DeadlineMs = Annotated[int | None, typer.Option(min=1, help="for each question")]
 Diagnostics = Annotated[
     str,
     typer.Option(
@@ -66,7 +67,7 @@ def run(
     limit: Limit = None,
     seed: Seed = None,
     concurrency: Concurrency = 2,
-    deadline_ms: Annotated[int | None, typer.Option(min=1, help="for each question")] = None,
+    deadline_ms: DeadlineMs = None,
     threshold: Annotated[
         list[str] | None, typer.Option(help="another cut-off, for every question", metavar="NAME=VALUE")
     ] = None,

@@ -186,7 +186,7 @@ async def ask_several(
     runs = []
     for name in systems:
         system = System.named(name)
-        asked = replace(asking, pipeline=system.pipeline, without=system.without)
+        asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
         task = Task(dataset, folder / name, asked, name, choice)
         with watched(task.turns, name) as on_record:
             made = await make_run(task, gateway, on_record=on_record)

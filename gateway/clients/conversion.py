@@ -10,7 +10,7 @@ from contracts.geometry import Point
 from contracts.ocr import OcrReply
 from contracts.ocr import TextLine as ReadLine
 from contracts.reader import PassageKind, ReadAnswer, ReadPassage, ReadReply, ReadRequest, ReadTurn
-from gateway.state import Box, Found, PhotoText, TextLine, ToRead, Turn
+from gateway.state import Box, PhotoText, Reading, TextLine, ToRead, Turn
 from language.words import visible
 
 _ORDERED_WITHIN = math.radians(8)
@@ -94,9 +94,9 @@ def read_request(
     )
 
 
-def answers_found(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Found, ...]:
+def answers_found(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Reading, ...]:
     """Return the reply's answers. Raises `DependencyUnavailable` for a span outside its passage."""
-    return tuple(_found(answer, passages) for answer in reply.answers)
+    return tuple(_answer_of(answer, passages) for answer in reply.answers)
 
 
 def _passage(passage: ToRead) -> ReadPassage:
@@ -125,16 +125,8 @@ def _turn(turn: Turn) -> ReadTurn:
     return ReadTurn(question=turn.question[:_QUESTION_CHARS], answer=turn.answer[:_ANSWER_CHARS])
 
 
-def _found(answer: ReadAnswer, passages: Sequence[ReadPassage]) -> Found:
+def _answer_of(answer: ReadAnswer, passages: Sequence[ReadPassage]) -> Reading:
     span, index = answer.span, answer.passage_index
     if not 0 <= index < len(passages) or passages[index].text[span.start : span.end] != span.text:
         raise DependencyUnavailable("reader sent a reply that breaks its contract.")
-    return Found(
-        passage=index,
-        span=span.text,
-        sentence=answer.sentence.text,
-        spoken=answer.spoken,
-        probability=answer.probability,
-        start=span.start,
-        end=span.end,
-    )
+    return Reading(index, answer.sentence.text, answer.spoken, answer.probability)

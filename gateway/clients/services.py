@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import TypeVar
 
 from chassis.errors import CollectionNotFound, LoreglassError
 from chassis.http.calls import ServiceClient
@@ -17,6 +18,7 @@ from contracts.collections import Collections
 from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply
 from contracts.image_search import ImageHit, ImageSearchReply, ImageTextSearchRequest
+from contracts.message import Message, Request
 from contracts.ocr import OcrReply
 from contracts.operations import Health, Info
 from contracts.reader import ReadReply
@@ -24,7 +26,7 @@ from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.conversion import answers_found, photo_text, read_request
-from gateway.state import Box, Crop, DomainGuess, Entity, Found, PhotoText, ToRead, Turn
+from gateway.state import Box, Crop, DomainGuess, Entity, PhotoText, Reading, ToRead, Turn
 from language.words import visible
 
 
@@ -59,6 +61,7 @@ class WhiteBox:
 
 _NO_WHITE_BOX = WhiteBox()
 
+Value = TypeVar("Value", bound=Message)
 Weigh = Callable[[str, int], float]
 """Service and items of a call -> the milliseconds that its GPU is expected to work."""
 
@@ -71,16 +74,10 @@ def weightless(_service: str, _items: int) -> float:
 SEARCHES = ("image_search", "text_search")
 
 _ASK_INFO_MS, _INFO_FRESH_S = 250.0, 60.0
+_SILENCE_S = 5.0
+"""A service that does not say what it takes, such as another maker's, is asked again after so long."""
 _TEXT_CHARS = 2_000
 """Of a text to search pictures by: the contract's limit."""
-
-
-@dataclass(slots=True)
-class _TakesTexts:
-    """A cached flag: image search takes texts. Until a time on the deadlines' clock."""
-
-    value: bool = False
-    until: float = -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +95,8 @@ class Services:
     web_search: ServiceClient | None = None
     photo_to: PhotoRecipients = PhotoRecipients()
     weigh: Weigh = weightless
-    takes_texts_cache: _TakesTexts = field(default_factory=_TakesTexts, init=False)
+    taken: dict[str, tuple[float, list[str]]] = field(default_factory=dict, init=False)
+    """Caches what services take, by name, with a time on the deadlines' clock up to which that holds."""
 
     @classmethod
     def names(cls) -> list[str]:
@@ -143,23 +141,24 @@ class Services:
             return ()
         return _entities(reply, places)
 
-    async def takes_texts(self, deadline: Deadline) -> bool:
-        """Return whether image search takes texts, by its cached `/info`; False if it does not answer."""
-        now, cache = deadline.clock(), self.takes_texts_cache
-        if now >= cache.until:
+    async def takes(self, name: str, what: str, deadline: Deadline) -> bool:
+        """Return whether a service takes `image` or `text`, by its cached `/info`; False if it is silent."""
+        now = deadline.clock()
+        until, taken = self.taken.get(name, (-math.inf, []))
+        if now >= until:
             try:
-                info = await self.about("image_search", deadline.within(_ASK_INFO_MS))
+                taken, fresh_s = (await self.about(name, deadline.within(_ASK_INFO_MS))).takes, _INFO_FRESH_S
             except LoreglassError:
-                return False
-            cache.value, cache.until = "text" in info.takes, now + _INFO_FRESH_S
-        return cache.value
+                taken, fresh_s = [], _SILENCE_S
+            self.taken[name] = (now + fresh_s, taken)
+        return what in taken
 
     async def search_photos_by_text(
         self, texts: Sequence[str], count: int, deadline: Deadline
     ) -> tuple[Entity, ...]:
         """Return entities that look like the texts, each once, most similar first; empty if none are indexed.
 
-        Raises `NotSupported` unless `takes_texts`.
+        Raises `NotSupported` unless it `takes` texts.
         """
         body = ImageTextSearchRequest(texts=[text[:_TEXT_CHARS] for text in texts], k=count)
         weight_ms = self.weigh("image_search", len(texts))
@@ -198,14 +197,22 @@ class Services:
         )
 
     async def search_pages(
-        self, queries: Sequence[str], count: int, deadline: Deadline, depth: int | None = None
+        self,
+        queries: Sequence[str],
+        count: int,
+        deadline: Deadline,
+        depth: int | None = None,
+        jpeg: bytes | None = None,
     ) -> tuple[Passage, ...]:
         """Return passages of `count` pages for all sub-queries, best first; empty if none are indexed.
 
-        `depth`: read only so many of the best passages of each sub-query.
+        `depth`: read only so many of the best passages of each sub-query. `jpeg`: the photo that they are
+        about; it is sent to an engine that sees photos.
         """
         body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
-        return await self._pages("/v1/text-search", body, deadline, self.weigh("text_search", len(queries)))
+        photo = jpeg if jpeg and await self.takes("text_search", "image", deadline) else None
+        weight_ms = self.weigh("text_search", len(queries))
+        return await self._pages("/v1/text-search", body, deadline, weight_ms, photo)
 
     async def read_pages(
         self, addresses: Sequence[str], count: int, deadline: Deadline
@@ -220,11 +227,10 @@ class Services:
         body: TextSearchRequest | ReadPagesRequest,
         deadline: Deadline,
         weight_ms: float = 0.0,
+        jpeg: bytes | None = None,
     ) -> tuple[Passage, ...]:
         try:
-            reply = await self.text_search.send_json(
-                "POST", path, body, TextSearchReply, deadline, weight_ms=weight_ms
-            )
+            reply = await _send(self.text_search, path, body, jpeg, TextSearchReply, deadline, weight_ms)
         except CollectionNotFound:
             return ()
         return _passages(reply)
@@ -253,15 +259,9 @@ class Services:
         """
         body = RerankRequest(query=query, documents=list(texts), entity=entity, fine_top_n=fine)
         weight_ms = self.weigh("reranker", len(texts))
-        if jpeg and self.photo_to.reranker:
-            fields: dict[str, str | list[str]] = {"request": body.model_dump_json(exclude_none=True)}
-            reply = await self.reranker.send_multipart(
-                "/v1/rerank", [_file("image", jpeg)], fields, RerankReply, deadline, weight_ms=weight_ms
-            )
-        else:
-            reply = await self.reranker.send_json(
-                "POST", "/v1/rerank", body, RerankReply, deadline, weight_ms=weight_ms
-            )
+        sees = jpeg and (self.photo_to.reranker or await self.takes("reranker", "image", deadline))
+        photo = jpeg if sees else None
+        reply = await _send(self.reranker, "/v1/rerank", body, photo, RerankReply, deadline, weight_ms)
         scores = {result.index: result.relevance_score for result in reply.results}
         return tuple(scores.get(index, 0.0) for index in range(len(texts)))
 
@@ -295,7 +295,7 @@ class Services:
         history: Sequence[Turn],
         top_n: int,
         deadline: Deadline,
-    ) -> tuple[Found, ...]:
+    ) -> tuple[Reading, ...]:
         """Return at most `top_n` answers in different sentences of the passages, best first.
 
         `subject`: the name of the thing that "this" or "it" means. Long passages, many passages and a long
@@ -330,6 +330,23 @@ class Services:
         """Return a service's `/info`."""
         client: ServiceClient = getattr(self, name)
         return await client.get("/info", Info, deadline)
+
+
+async def _send(
+    client: ServiceClient,
+    path: str,
+    body: Request,
+    jpeg: bytes | None,
+    reply: type[Value],
+    deadline: Deadline,
+    weight_ms: float,
+) -> Value:
+    """Send a request as JSON; with a photo as a form that holds both."""
+    if jpeg is None:
+        return await client.send_json("POST", path, body, reply, deadline, weight_ms=weight_ms)
+    fields: dict[str, str | list[str]] = {"request": body.model_dump_json(exclude_none=True)}
+    photo = [_file("image", jpeg)]
+    return await client.send_multipart(path, photo, fields, reply, deadline, weight_ms=weight_ms)
 
 
 def _file(field: str, jpeg: bytes) -> FilePart:

@@ -85,7 +85,8 @@ def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
     left, tokens = options.history_chars, options.history_tokens
     for turn in reversed(history[-options.history_turns :] if options.history_turns else ()):
         answer = _REFUSED if turn.abstained else _line(turn.answer)
-        text = within_tokens(f"Wearer: {_line(turn.question)}\nYou: {answer}"[:left], tokens)
+        said = f"\nYou: {answer}" if answer else ""
+        text = within_tokens(f"Wearer: {_line(turn.question)}{said}"[:left], tokens)
         left -= len(text)
         tokens -= tokens_at_most(text) + 1  # and a line feed
         if not text:
@@ -134,7 +135,9 @@ def replied(prompt: TextPrompt, reply: str) -> Earlier:
 
 Spell = Callable[[Structured], str]
 
-UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS, JUDGE_TOKENS = 256, 96, 64, 4
+JUDGE, REASONED_JUDGE = "judge", "qa_dragon/judge_with_reason"
+UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS = 256, 96, 64
+JUDGE_TOKENS = {JUDGE: 4, REASONED_JUDGE: 96}
 """The longest replies: a stage's time is mostly its reply's length."""
 
 
@@ -163,19 +166,20 @@ def answer(
     return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
 
 
-def judge(query: Query, answer_prompt: TextPrompt, answered: str, options: VlmOptions) -> TextPrompt:
-    """Return the prompt that asks the model to check an answer (QA-Dragon, 3.7.2).
+def judge(
+    query: Query, answer_prompt: TextPrompt, answered: str, options: VlmOptions, name: str = JUDGE
+) -> TextPrompt:
+    """Return the prompt `name` that asks the model to check an answer (QA-Dragon, 3.7.2).
 
     It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
     """
-    return text_prompt(
-        "judge", query, options, JUDGE_TOKENS, earlier=replied(answer_prompt, harmless(answered))
-    )
+    earlier = replied(answer_prompt, harmless(answered))
+    return text_prompt(name, query, options, JUDGE_TOKENS[name], earlier=earlier)
 
 
-def judge_tokens() -> int:
+def judge_tokens(name: str) -> int:
     """Return an upper bound on the tokens that the judge adds to the call that answered and its reply."""
-    return TURN_TOKENS + ours(prompt_text("judge").text) + JUDGE_TOKENS
+    return TURN_TOKENS + ours(prompt_text(name).text) + JUDGE_TOKENS[name]
 
 
 def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
@@ -183,12 +187,11 @@ def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
     return text_prompt("rewrite", query, options, REWRITE_TOKENS)
 
 
-def notes(draft: Draft, entity: Entity | None = None) -> str:
+def notes(draft: Draft) -> str:
     """Return what the first look found. The model wrote it, and may have copied it from the photo."""
-    verified = entity.name if entity is not None else None
     lines = [
         f"Kind of thing: {draft.object_label}" if draft.object_label else "",
-        f"Identified as: {verified}" if verified else f"Name, not verified: {draft.entity or 'none yet'}",
+        f"Name, not verified: {draft.entity or 'none yet'}",
         draft.reasoning,
         f"Draft answer: {draft.answer}" if draft.answer else "No draft answer.",
     ]

@@ -201,9 +201,9 @@ class TextAssembly(Assembling[Written]):
     def _watch_for_end(self, added: str) -> None:
         if not self.ends_with:
             return
-        seen = self._tail + added
-        self.is_complete = self.ends_with in seen
-        self._tail = seen[-len(self.ends_with) :]
+        end = self._tail + added
+        self.is_complete = self.ends_with in end
+        self._tail = end[-len(self.ends_with) :]
 
     def completion(self) -> Written:
         """Return what was written. Raises `VlmReplyUnusable` if that is nothing."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from opentelemetry.trace import Span, SpanKind
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
 
 from chassis.http.client import server_attributes
-from chassis.telemetry.metrics import exemplar
+from chassis.telemetry.metrics import Series, counter, exemplar, histogram
 from chassis.telemetry.spans import span
 from gateway.llm.capabilities import Abilities
 from gateway.llm.completion import Completion, Usage, Written
@@ -26,16 +26,13 @@ from gateway.reasoning.calls import count_calls
 class VlmEndpoint:
     """The server of a model. `base_url` with or without `/v1`; `model` as `GET /v1/models` names it.
 
-    An empty `model` means the first that is listed there.
-    `refresh_s`: after that, the server's abilities are asked for again. `context`: the tokens that prompts
-    are fitted to, 0 where nobody fits them.
+    An empty `model` means the first that is listed there. `context`: the tokens that prompts are fitted to, 0
+    where nobody fits them.
     """
 
     base_url: str
     model: str
     api_key: str = field(default="", repr=False)
-    seed: int = 0
-    refresh_s: float = 3_600.0
     context: int = 0
 
     def __post_init__(self) -> None:
@@ -147,61 +144,53 @@ def tell_cost(call: Span, usage: Usage | None, first_token_s: float | None) -> N
 _SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
 
 
+_BY_PROMPT = ("model", "prompt")
+_METRICS = (
+    counter("loreglass_vlm_calls_total", "Calls to the model.", (*_BY_PROMPT, "outcome")),
+    histogram("loreglass_vlm_call_seconds", "Whole calls.", _BY_PROMPT, buckets=_SECONDS),
+    histogram(
+        "loreglass_vlm_first_token_seconds",
+        "Time from the request to the first token.",
+        _BY_PROMPT,
+        buckets=_SECONDS,
+    ),
+    counter(
+        "loreglass_vlm_tokens_total",
+        "Tokens as the server counts them: prompt, cached (of the prompt) and completion.",
+        (*_BY_PROMPT, "kind"),
+    ),
+    counter(
+        "loreglass_vlm_forms_total",
+        "Calls with structured output, by how the schema was enforced.",
+        ("model", "form"),
+    ),
+    counter(
+        "loreglass_vlm_repeated_requests_total",
+        "Retried requests of a call: the server refused a part, or the connection was stale.",
+        ("model",),
+    ),
+)
+
+
 class VlmMetrics:
     """Counts and times; `observe`, with a model's name, is its client's observer."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._calls = Counter(
-            "loreglass_vlm_calls_total",
-            "Calls to the model.",
-            ("model", "prompt", "outcome"),
-            registry=registry,
-        )
-        self._seconds = Histogram(
-            "loreglass_vlm_call_seconds",
-            "Whole calls.",
-            ("model", "prompt"),
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._first_token = Histogram(
-            "loreglass_vlm_first_token_seconds",
-            "Time from the request to the first token.",
-            ("model", "prompt"),
-            buckets=_SECONDS,
-            registry=registry,
-        )
-        self._tokens = Counter(
-            "loreglass_vlm_tokens_total",
-            "Tokens as the server counts them: prompt, cached (of the prompt) and completion.",
-            ("model", "prompt", "kind"),
-            registry=registry,
-        )
-        self._forms = Counter(
-            "loreglass_vlm_forms_total",
-            "Calls with structured output, by how the schema was enforced.",
-            ("model", "form"),
-            registry=registry,
-        )
-        self._repeats = Counter(
-            "loreglass_vlm_repeated_requests_total",
-            "Retried requests of a call: the server refused a part, or the connection was stale.",
-            ("model",),
-            registry=registry,
-        )
+        self._series = Series(registry, _METRICS)
 
     def observe(self, model: str, call: VlmCall) -> None:
         """Count one call that is over, for the model and for the question that it belongs to."""
-        usage = call.usage or Usage(0, 0)
+        usage, series = call.usage or Usage(0, 0), self._series
         count_calls(call.requests, usage.prompt_tokens, usage.completion_tokens)
-        self._calls.labels(model, call.prompt, call.outcome).inc()
-        self._seconds.labels(model, call.prompt).observe(call.seconds, exemplar())
+        series("loreglass_vlm_calls_total", model, call.prompt, call.outcome).inc()
+        series("loreglass_vlm_call_seconds", model, call.prompt).observe(call.seconds, exemplar())
         if call.first_token_s is not None:
-            self._first_token.labels(model, call.prompt).observe(call.first_token_s, exemplar())
+            first_token = series("loreglass_vlm_first_token_seconds", model, call.prompt)
+            first_token.observe(call.first_token_s, exemplar())
         if call.form is not None:
-            self._forms.labels(model, call.form.value).inc()
-        self._repeats.labels(model).inc(max(0, call.requests - 1))
+            series("loreglass_vlm_forms_total", model, call.form.value).inc()
+        series("loreglass_vlm_repeated_requests_total", model).inc(max(0, call.requests - 1))
         if call.usage is not None:
-            self._tokens.labels(model, call.prompt, "prompt").inc(call.usage.prompt_tokens)
-            self._tokens.labels(model, call.prompt, "cached").inc(call.usage.cached_tokens or 0)
-            self._tokens.labels(model, call.prompt, "completion").inc(call.usage.completion_tokens)
+            counts = (usage.prompt_tokens, usage.cached_tokens or 0, usage.completion_tokens)
+            for kind, count in zip(("prompt", "cached", "completion"), counts, strict=True):
+                series("loreglass_vlm_tokens_total", model, call.prompt, kind).inc(count)

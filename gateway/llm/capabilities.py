@@ -1,7 +1,6 @@
 """The features of a model's server: found by a probe at start, and learned from what it refuses.
 
-One memory per server. What a probe found holds until the next probe or until the server was away. What was
-learned without a probe holds for some minutes: another version may have come back.
+One memory per server. It holds until the next probe or until the server was away.
 """
 
 import re
@@ -21,15 +20,6 @@ _THINKING_TOKENS = 1_024
 _THINKING_SHARE = 8  # of a small context, no more than this part is for thoughts
 
 
-class Photos(StrEnum):
-    """The number of photos that the model takes in one request."""
-
-    UNKNOWN = "unknown"
-    NONE = "none"
-    ONE = "one"
-    SEVERAL = "several"
-
-
 class Thinking(StrEnum):
     """Whether the model writes thoughts before its reply."""
 
@@ -44,7 +34,7 @@ class Abilities:
     """The optional parts of a request that a server takes.
 
     `system`: a message of the role system; without it the system text begins the user's message.
-    Photos are sent unless `photos` is NONE.
+    `sees_photos`: false only if the model is known to take text alone.
 
     A probe finds the rest. `masked`: log probabilities are of the tokens that the schema allows, not of all.
     `context`: in tokens, 0 if unknown. A model that thinks gets `thinking_tokens` more for each reply.
@@ -56,14 +46,9 @@ class Abilities:
     seed: bool = True
     system: bool = True
     masked: bool = False
-    photos: Photos = Photos.UNKNOWN
+    sees_photos: bool = True
     context: int = 0
     thinking: Thinking = Thinking.NONE
-
-    @property
-    def sees_photos(self) -> bool:
-        """False only if the model is known to take text alone."""
-        return self.photos is not Photos.NONE
 
     @property
     def thinking_tokens(self) -> int:
@@ -78,7 +63,7 @@ class Abilities:
         of_tokens = "of the tokens that the schema allows" if self.masked else "of all tokens"
         more = f": replies get {self.thinking_tokens} more tokens for it" if self.thinking_tokens else ""
         return {
-            "photos": _PHOTOS[self.photos],
+            "photos": "seen" if self.sees_photos else TEXT_ONLY,
             "schema": _SCHEMAS[self.form],
             "system_message": "taken" if self.system else "refused, sent in the user's message",
             "token_probabilities": of_tokens if self.logprobs else "not told",
@@ -89,12 +74,6 @@ class Abilities:
 
 EVERYTHING = Abilities()
 
-_PHOTOS = {
-    Photos.UNKNOWN: "unknown",
-    Photos.NONE: TEXT_ONLY,
-    Photos.ONE: "one in a request",
-    Photos.SEVERAL: "several in a request",
-}
 _SCHEMAS = {
     SchemaForm.SCHEMA: "held",
     SchemaForm.WORDS: "not held, replies are asked for in labelled lines",
@@ -151,22 +130,23 @@ def without(
             changed: dict[str, Any] = {part: False}
             return replace(abilities, **changed)
     if with_photo and abilities.sees_photos and is_about_images(complaint):
-        return replace(abilities, photos=Photos.NONE)
+        return replace(abilities, sees_photos=False)
     is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))
     if abilities.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
         return replace(abilities, form=SchemaForm.WORDS)
     return None
 
 
-class ServerFeatures:
-    """The memory of one server. `confirmed`: a request in the current form has worked."""
+_REFRESH_S = 3_600.0
 
-    def __init__(self, refresh_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._refresh_s = refresh_s
-        self._clock = clock
-        self._current = EVERYTHING
-        self._updated_at: float | None = None
+
+class ServerFeatures:
+    """The memory of one server. `current`: what to ask for; `confirmed`: that form of request has worked."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.current = EVERYTHING
         self.confirmed = False
+        self._clock = clock
         self._probed_at: float | None = None
 
     @property
@@ -177,26 +157,17 @@ class ServerFeatures:
     @property
     def masks_probabilities(self) -> bool:
         """Return whether log probabilities are, or before a probe may be, only of what a schema allows."""
-        current = self.current()
-        return current.masked if self.probed else current.form.has_grammar
+        return self.current.masked if self.probed else self.current.form.has_grammar
 
     @property
     def probe_due(self) -> bool:
         """Return whether it is time for a probe."""
-        return self._probed_at is None or self._clock() - self._probed_at > self._refresh_s
-
-    def current(self) -> Abilities:
-        """Return what to ask for now."""
-        old = self._updated_at is not None and self._clock() - self._updated_at > self._refresh_s
-        if old and not self.probed:
-            self.reset()
-        return self._current
+        return self._probed_at is None or self._clock() - self._probed_at > _REFRESH_S
 
     def set_from_probe(self, abilities: Abilities) -> bool:
         """Take over what a probe found. True if that is new."""
-        is_new = not self.probed or abilities != self._current
-        self._current, self.confirmed = abilities, True
-        self._updated_at = self._probed_at = self._clock()
+        is_new = not self.probed or abilities != self.current
+        self.current, self.confirmed, self._probed_at = abilities, True, self._clock()
         return is_new
 
     def update_from_reply(self, worked: Abilities, *, of_form: bool = True) -> bool:
@@ -204,18 +175,14 @@ class ServerFeatures:
 
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
-        worked = worked if of_form else replace(worked, form=self._current.form)
-        repeats = self.confirmed if of_form else self._updated_at is not None
-        if repeats and worked == self._current:
-            return False
-        is_new = worked != self._current
-        self._current, self._updated_at = worked, self._clock()
-        self.confirmed = self.confirmed or of_form
+        worked = worked if of_form else replace(worked, form=self.current.form)
+        is_new = worked != self.current
+        self.current, self.confirmed = worked, self.confirmed or of_form
         return is_new
 
     def reset(self) -> None:
         """Ask for everything again."""
-        self._current, self._updated_at, self.confirmed, self._probed_at = EVERYTHING, None, False, None
+        self.current, self.confirmed, self._probed_at = EVERYTHING, False, None
 
 
 _QUIET_S = 30.0

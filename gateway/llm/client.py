@@ -92,14 +92,14 @@ class VlmClient:
         self._endpoint = endpoint
         self._observe = observe
         self._guard = guard
-        self._features = ServerFeatures(endpoint.refresh_s, clock)
+        self._features = ServerFeatures(clock)
         self.account = ServerAccount(http, endpoint)
         self.liveness = Liveness(clock)
 
     @property
     def abilities(self) -> Abilities:
         """Return the features that the server supports, from the probe and from later replies."""
-        return self._features.current()
+        return self._features.current
 
     @property
     def sees_photos(self) -> bool:
@@ -156,30 +156,29 @@ class VlmClient:
         `DependencyUnavailable`. What cannot be read is an error and is not asked for again; only a call
         that found the server away may be repeated, by the guard.
         """
-        deadline.require()
-        progress = Progress(prompt.name, time.monotonic())
-        return await self._call(
-            _Call(prompt, lambda: Assembly(prompt.schema, hear=prompt.hear), deadline, progress)
-        )
+        return await self._call(prompt, lambda: Assembly(prompt.schema, hear=prompt.hear), deadline)
 
     async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
         """Return the text that `prompt` asks for. Raises what `complete` does; an empty text is unusable."""
-        deadline.require()
-        progress = Progress(prompt.name, time.monotonic())
-        ending = prompt.ends_with
-        return await self._call(_Call(prompt, lambda: TextAssembly(ends_with=ending), deadline, progress))
+        return await self._call(prompt, lambda: TextAssembly(ends_with=prompt.ends_with), deadline)
 
-    async def _call(self, call: _Call[Reply]) -> Reply:
+    async def _call(
+        self,
+        prompt: Prompt[Any] | TextPrompt,
+        begin: Callable[[], Assembling[Reply]],
+        deadline: Deadline,
+    ) -> Reply:
         """Make a call within its deadline, and tell metrics how it ended."""
-        outcome = "cancelled"
-        completion: Reply | None = None
+        deadline.require()
+        call = _Call(prompt, begin, deadline, Progress(prompt.name, time.monotonic()))
+        outcome, completion = "cancelled", None
         try:
-            with anyio.fail_after(call.deadline.remaining_s()):
+            with anyio.fail_after(deadline.remaining_s()):
                 result = await self._call_guarded(call)
             if isinstance(result, LoreglassError):
                 raise result
-            completion = result
-            outcome = "ok"
+            outcome, completion = "ok", result
+            return result
         except TimeoutError as error:
             outcome = DeadlineExceeded.kind.value
             raise DeadlineExceeded(TOO_SLOW) from error
@@ -188,7 +187,6 @@ class VlmClient:
             raise
         finally:
             self._observe(call.progress.ended(outcome, completion))
-        return completion
 
     async def _call_guarded(self, call: _Call[Reply]) -> Reply | LoreglassError:
         try:
@@ -266,7 +264,7 @@ class VlmClient:
             call.progress.form = None if is_text else abilities.form
             call.progress.requests += 1
             try:
-                body = request_body(call.prompt, model, abilities, self._endpoint.seed)
+                body = request_body(call.prompt, model, abilities)
                 with self.liveness.call():
                     assembly = await self._send(body, call.begin(), call.deadline, call.progress)
                 self.liveness.answered()

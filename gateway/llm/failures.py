@@ -4,12 +4,11 @@ Callers read the details: these name no server, key or model. Our log has the re
 """
 
 import re
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 
 import structlog
 
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
+from chassis.resilience.retries import seconds_of
 from gateway.llm.capabilities import is_about_images
 from gateway.llm.wire import ErrorWire
 
@@ -30,7 +29,6 @@ _CONTEXT_WORDS = (
 _QUOTED_REQUEST = re.compile(r"""['"]input['"]\s*:""")
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_LOGGED = 80
-_LONGEST_WAIT_S = 3_600.0
 
 
 class VlmReplyUnusable(DependencyUnavailable):
@@ -93,11 +91,11 @@ def failure(
         log.error("vlm.key_refused", status=status, advice="set the key that the server was started with")
         return VlmKeyRefused(_UNAVAILABLE)
     if status == 429:
-        return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after))
+        return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after, otherwise=1.0))
     if is_about_images(_complaint(error)):  # told with any status: 400, 404, 415, 422, 500
         return RequestRefused(error, status)
     if status == 503:
-        return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after))
+        return Overloaded(_BUSY, retry_after_s=seconds_of(retry_after, otherwise=1.0))
     if status in (400, 413, 415, 422):
         if is_about_context(error):
             return ContextTooLong("Question and evidence are longer than the model can read at once.")
@@ -130,19 +128,6 @@ def is_about_context(error: ErrorWire) -> bool:
     """Return whether the prompt was too long: vLLM and OpenAI say so in words and in a code."""
     message = f"{error.code or ''} {error.message}".lower()
     return any(words in message for words in _CONTEXT_WORDS)
-
-
-def seconds_of(retry_after: str | None) -> float:
-    """`Retry-After` (RFC 9110, 10.2.3: seconds or a date) in seconds; 1 when there is none to read."""
-    if retry_after is None:
-        return 1.0
-    if retry_after.strip().isdecimal():
-        return min(float(retry_after), _LONGEST_WAIT_S)
-    try:
-        wait = parsedate_to_datetime(retry_after).astimezone(UTC) - datetime.now(UTC)
-    except (ValueError, OverflowError):
-        return 1.0
-    return min(max(0.0, wait.total_seconds()), _LONGEST_WAIT_S)
 
 
 def _loggable(error: ErrorWire) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Finds out what a model's server can do: a list of its models and two short calls, beside all questions.
+"""Finds out what a model's server can do: a list of its models and a short call or two, beside all questions.
 
 A server may take a part of a request and ignore it: vLLM 0.10.2 answers 200 to a schema and drops it if a
 model runs on its V0 engine (`LLMEngine._build_logits_processors`). So the prompt asks in words for one thing
@@ -21,7 +21,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.tracing import TRACE_ID
 from gateway.llm.asking import system_text
 from gateway.llm.call import Trial
-from gateway.llm.capabilities import EVERYTHING, Abilities, Photos, Thinking
+from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking
 from gateway.llm.client import VlmClient
 from gateway.llm.completion import Written
 from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
@@ -61,9 +61,9 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
     try:
         details = await client.account.details(deadline)
         if details.sees_photos is False:
-            abilities = replace(abilities, photos=Photos.NONE)
+            abilities = replace(abilities, sees_photos=False)
         trial = await _trial(client, abilities, deadline)
-        form = _held(trial.taken.form, trial.reply.text)
+        form = _form_of(trial.taken.form, trial.reply.text)
         result = replace(
             trial.taken,
             form=form,
@@ -71,7 +71,6 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
             masked=form.has_grammar and _is_masked(trial.reply),
             context=details.context,
         )
-        result = replace(result, photos=await _photos(client, result, deadline))
     except RequestRefused as refusal:
         raise refused_for_good(refusal) from refusal
     client.set_abilities(result)
@@ -85,7 +84,7 @@ async def _trial(client: VlmClient, abilities: Abilities, deadline: Deadline) ->
     except (RequestRefused, ServerFailed, ContextTooLong):
         if not abilities.sees_photos:
             raise
-        trial = await client.trial(_object_prompt(), replace(abilities, photos=Photos.NONE), deadline)
+        trial = await client.trial(_object_prompt(), replace(abilities, sees_photos=False), deadline)
     if not trial.thinks:
         return trial
     taken = trial.taken
@@ -138,7 +137,7 @@ async def _keep_probing(client: VlmClient, sleep: Callable[[float], Awaitable[No
         await sleep(wait_s)
 
 
-def _held(form: SchemaForm, text: str) -> SchemaForm:
+def _form_of(form: SchemaForm, text: str) -> SchemaForm:
     """The form that bound the model: the one that the server took, or none."""
     read = read_object(text) if text.lstrip().startswith("{") else None
     if read is None or (form.has_grammar and read.value.get("kind") not in set(_Kind)):
@@ -150,20 +149,6 @@ def _is_masked(reply: Written) -> bool:
     """Return whether the forced word is reported as probable; the model would have written another."""
     probabilities = [token.probability for token in reply.tokens or ()]
     return bool(probabilities) and sum(probabilities) / len(probabilities) > 0.5
-
-
-async def _photos(client: VlmClient, abilities: Abilities, deadline: Deadline) -> Photos:
-    """Return how many photos one request may have; the first was taken or refused before."""
-    if not abilities.sees_photos:
-        return Photos.NONE
-    two = TextPrompt("probe", system_text(), (_photo(), _photo(), TextPart(TASK)), 1)
-    try:
-        trial = await client.trial(two, abilities, deadline)
-    except (RequestRefused, ContextTooLong):
-        return Photos.ONE
-    except ServerFailed:  # some servers fall over: the rest of what was found stands
-        return Photos.UNKNOWN
-    return Photos.SEVERAL if trial.taken.sees_photos else Photos.ONE
 
 
 def _photo() -> ImagePart:

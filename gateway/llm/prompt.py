@@ -40,7 +40,7 @@ class Prompt(Generic[Schema]):
     """One call. `schema` is both what the server is told to write and what its reply is parsed by.
 
     `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
-    `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart (None: the endpoint's).
+    `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart.
     `text_tokens`: what its texts take at most (`gateway.llm.delimiting`), without a photo.
     `hear` is given the reply so far, each time a field of it is complete and another follows; a list of
     labelled lines may still grow.
@@ -53,7 +53,7 @@ class Prompt(Generic[Schema]):
     schema: type[Schema]
     max_tokens: int
     temperature: float = 0.0
-    seed: int | None = None
+    seed: int = 0
     text_tokens: int = 0
     hear: Callable[[Schema], None] | None = None
     in_lines: str = ""
@@ -84,7 +84,7 @@ class TextPrompt:
     ends_with: str = ""
     measured: bool = False
     temperature: float = 0.0
-    seed: int | None = None
+    seed: int = 0
     text_tokens: int = 0
     earlier: Earlier | None = None
 

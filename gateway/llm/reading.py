@@ -16,7 +16,7 @@ from gateway.llm.prompt import (
 from gateway.llm.reply_forms import read_object
 from gateway.llm.schemas import Answerability, ChainOfThought, Look, Understanding
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Context, Draft, Evidence, PhotoText, Query, Quote, Reply, Tool
+from gateway.state import Context, Draft, Evidence, Judgement, PhotoText, Query, Quote, Reply, Tool
 from language.sentences import sentences
 from language.words import content_stems
 
@@ -74,6 +74,7 @@ def _share(answer: str, sentence: str) -> float:
 YES, NO = 0.9, 0.1
 """Probabilities of a verdict without token probabilities: a judge is never certain."""
 _WORD = re.compile(r"[A-Za-z]+")
+_LAST_WORD = re.compile(r"\b(?:yes|no)\W*\Z", re.IGNORECASE)
 _CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
 
 
@@ -127,24 +128,31 @@ def _probabilities(written: Written) -> tuple[float, ...] | None:
     return tuple(token.probability for token, (start, end) in spelled if end > start) or None
 
 
-def probability_of_yes(written: Written) -> float | None:
-    """Return P(yes) / (P(yes) + P(no)) at the first word of a reply to a yes-or-no question.
+def judgement_of(written: Written, after_reason: bool = False) -> Judgement:
+    """Return P(yes) / (P(yes) + P(no)) at the first word, or `after_reason` at the last one.
 
     Without token probabilities `YES` or `NO` by the word itself; None if it is neither.
     """
+    text, tokens, measured = without_thoughts(written.text), written.tokens or (), _probabilities(written)
+    if after_reason:
+        last = _LAST_WORD.search(text)
+        if last is None:
+            return Judgement(None, measured)
+        text = last.group()
+        tokens = tuple(token for token in tokens[::-1] if _yes_or_no(token.text) is not None)
     shares = {True: 0.0, False: 0.0}
-    first = next((token for token in written.tokens or () if _WORD.search(token.text)), None)
-    if first is not None:
-        others = (other for other in first.alternatives if other.text != first.text)
-        choices = [(first.text, first.probability), *((other.text, other.probability) for other in others)]
-        for text, probability in choices:
-            meaning = _yes_or_no(text)
+    word = next((token for token in tokens if _WORD.search(token.text)), None)
+    if word is not None:
+        others = (other for other in word.alternatives if other.text != word.text)
+        choices = [(word.text, word.probability), *((other.text, other.probability) for other in others)]
+        for choice, probability in choices:
+            meaning = _yes_or_no(choice)
             if meaning is not None:
                 shares[meaning] += probability
     if total := sum(shares.values()):
-        return shares[True] / total
-    meaning = _yes_or_no(without_thoughts(written.text))
-    return None if meaning is None else (YES if meaning else NO)
+        return Judgement(shares[True] / total, measured)
+    meaning = _yes_or_no(text)
+    return Judgement(None if meaning is None else (YES if meaning else NO), measured)
 
 
 def _yes_or_no(text: str) -> bool | None:

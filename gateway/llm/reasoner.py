@@ -20,16 +20,26 @@ from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, Schema, TextPrompt, VlmOptions, prompt_text
 from gateway.llm.reading import (
     declined_draft,
+    judgement_of,
     no_answer,
     printed_quotes,
-    probability_of_yes,
     reply_of_text,
     understood,
 )
 from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
 from gateway.reasoning.port import ReadPhoto, Seek
-from gateway.state import Context, Draft, Entity, Evidence, GenerationBudget, PhotoText, Query, Reply
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    Evidence,
+    GenerationBudget,
+    Judgement,
+    PhotoText,
+    Query,
+    Reply,
+)
 
 
 class Model(Protocol):
@@ -90,6 +100,7 @@ class AnsweringVlm:
     """Answers from evidence as `loreglass` and `qa-dragon` do, and judges as `qa-dragon` does."""
 
     answer_prompt: ClassVar = "answer"
+    judge_prompts: ClassVar[tuple[str, ...]] = (asking.JUDGE,)
 
     def __init__(self, client: Model, options: VlmOptions = DEFAULTS) -> None:
         self._client = client
@@ -113,14 +124,23 @@ class AnsweringVlm:
         return reply or no_answer(context)
 
     async def judge(
-        self, query: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> float | None:
-        """One call that goes on from the answer's: the probability that it is right (3.7.2)."""
+        self,
+        query: Query,
+        reply: Reply,
+        context: Context,
+        generation: GenerationBudget,
+        deadline: Deadline,
+        name: str = asking.JUDGE,
+    ) -> Judgement:
+        """One call that goes on from the answer's: the probability that it is right (3.7.2).
+
+        `name`: which of `judge_prompts` asks.
+        """
         if reply.answer is None or not reply.says_something:
-            return 0.0
+            return Judgement(0.0)
         answer_prompt, _ = self._answer_prompt(query, context, generation)
-        prompt = asking.judge(query, answer_prompt, reply.answer, self._options)
-        return probability_of_yes(await self._client.write(prompt, deadline))
+        prompt = asking.judge(query, answer_prompt, reply.answer, self._options, name)
+        return judgement_of(await self._client.write(prompt, deadline), name != asking.JUDGE)
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
         """One call: a follow-up question in words that need no conversation."""
@@ -141,7 +161,7 @@ class AnsweringVlm:
         def shown_within(tokens: int) -> EvidenceBlocks:
             return evidence_blocks(context.evidence, budget.within(tokens - judge_tokens))
 
-        judge_tokens = asking.judge_tokens()
+        judge_tokens = max(map(asking.judge_tokens, self.judge_prompts))
         return self._options.window.fitted(prompt_with, shown_within)
 
 
@@ -179,12 +199,6 @@ class VlmReasoner(AnsweringVlm):
     ) -> Entity | None:
         """By rule: the first look has already named the thing where it could."""
         return select_entity(query, draft, candidates, photo_text)
-
-    async def next_hop(
-        self, query: Query, draft: Draft, context: Context, deadline: Deadline
-    ) -> tuple[str, ...]:
-        """None: the first look split the question, and another call is not worth its time."""
-        return ()
 
 
 async def with_print(draft: Draft, read_photo: ReadPhoto, deadline: Deadline) -> Draft:

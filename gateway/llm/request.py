@@ -4,6 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 
+from chassis.json_text import sendable
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
@@ -16,13 +17,8 @@ _TOP_LOGPROBS = 5
 """Alternatives that are reported for each token."""
 
 
-def request_body(
-    prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities, seed: int = 0
-) -> dict[str, JsonValue]:
-    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports.
-
-    `seed`: for prompts without one of their own.
-    """
+def request_body(prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities) -> dict[str, JsonValue]:
+    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports."""
     body: dict[str, JsonValue] = {
         "model": model,
         # A message without photos is one string: every chat template takes that, not every one takes parts.
@@ -34,7 +30,7 @@ def request_body(
     if abilities.thinking is Thinking.SWITCHED_OFF:
         body["chat_template_kwargs"] = {"enable_thinking": False}
     if abilities.seed:
-        body["seed"] = seed if prompt.seed is None else prompt.seed
+        body["seed"] = prompt.seed
     if abilities.usage:
         body["stream_options"] = {"include_usage": True}
     if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
@@ -78,7 +74,7 @@ def to_model_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply:
         messages=[
             ModelMessage(role=role, content=_call_parts(parts)) for role, parts in _chat(prompt, abilities)
         ],
-        reply=_sendable(reply),
+        reply=sendable(reply),
         form="text" if isinstance(prompt, TextPrompt) else abilities.form.value,
         temperature=prompt.temperature,
     )
@@ -88,7 +84,7 @@ def _call_parts(parts: Parts) -> list[ModelMessagePart]:
     return [
         ModelMessagePart(type="image")
         if isinstance(part, ImagePart)
-        else ModelMessagePart(type="text", text=_sendable(part.text))
+        else ModelMessagePart(type="text", text=sendable(part.text))
         for part in parts
     ]
 
@@ -100,11 +96,6 @@ def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Parts:
     if prompt.in_lines:
         return (*prompt.user[:-1], TextPart(prompt.in_lines))
     return (*prompt.user, TextPart(described_lines(prompt.name, _class_of(prompt))))
-
-
-def _sendable(text: str) -> str:
-    """Lone surrogates, which models may write, cannot be sent."""
-    return text.encode(errors="replace").decode()
 
 
 def _class_of(prompt: Prompt[Any]) -> type[BaseModel]:

@@ -10,6 +10,7 @@ from pydantic import field_validator
 
 from chassis.errors import DeadlineExceeded
 from chassis.http.client import ExchangeError, HttpClient, Response
+from chassis.json_text import sendable
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import trace_headers
 from contracts import headers
@@ -129,11 +130,7 @@ class ServerAccount:
     def failure_at(self, url: str, response: Response, content: bytes) -> Exception:
         """Return the error of a reply."""
         location = response.headers.get("location")
-        target = (
-            None
-            if location is None
-            else urljoin(url, location[:_MAX_ADDRESS].encode(errors="replace").decode())
-        )
+        target = None if location is None else urljoin(url, sendable(location[:_MAX_ADDRESS]))
         retry_after = response.headers.get("retry-after")
         return failure(response.status, read_error(content), retry_after, self._endpoint.model, target)
 

@@ -185,11 +185,11 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
 
 async def _lines(chunks: AsyncIterable[bytes]) -> AsyncGenerator[str, None]:
     pending = b""
-    seen = 0
+    size = 0
     async for chunk in chunks:
-        seen += len(chunk)
+        size += len(chunk)
         *whole, pending = (pending + chunk).split(b"\n")
-        if seen > _MAX_STREAM_BYTES or len(pending) > _MAX_LINE_BYTES:
+        if size > _MAX_STREAM_BYTES or len(pending) > _MAX_LINE_BYTES:
             raise BrokenStream("it is longer than any reply")
         for line in whole:
             try:

@@ -21,10 +21,10 @@ export class Conversation {
 
   /** A turn was answered. One that the gateway could not keep, or from before "New conversation", changes nothing. */
   answered({ sent, photoId }, answer) {
-    const known = this.known();
-    if (answer.degraded.includes("session") || sent.generation !== known.generation) return;
-    const newest = sent.photo ? photoId : sent.session && known.photoId;
-    this.keep({ session: answer.session_id, photoId: newest, generation: known.generation });
+    const current = this.known();
+    if (answer.degraded.includes("session") || sent.generation !== current.generation) return;
+    const newest = sent.photo ? photoId : sent.session && current.photoId;
+    this.keep({ session: answer.session_id, photoId: newest, generation: current.generation });
   }
 
   forget() {

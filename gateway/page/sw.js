@@ -1,4 +1,4 @@
-// The page without a network: its own files are kept, whole and of one version, and nothing else is.
+// The page without a network: its own files are cached, whole and of one version, and nothing else is.
 // Before this the gateway writes `const VERSION = "…"; const FILES = ["/", …];`, so that a change of any file is one.
 
 self.addEventListener("install", (event) => {
@@ -14,7 +14,7 @@ self.addEventListener("activate", (event) => {
   event.waitUntil(
     caches
       .keys()
-      .then((kept) => Promise.all(kept.filter((name) => name !== VERSION).map((name) => caches.delete(name))))
+      .then((cached) => Promise.all(cached.filter((name) => name !== VERSION).map((name) => caches.delete(name))))
       .then(() => self.clients.claim()),
   );
 });
@@ -25,10 +25,10 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(reply(event, pathname));
 });
 
-/** The operator's view, which is never kept, imports scripts of the page: those come from where it came from. */
+/** The operator's view, which is never cached, imports scripts of the page: those come from where it came from. */
 async function reply({ request, clientId }, pathname) {
   const client = clientId && (await self.clients.get(clientId));
-  const kept = await (await caches.open(VERSION)).match(pathname);
-  if (client && new URL(client.url).pathname.startsWith("/operator")) return fetch(request).catch(() => kept);
-  return kept ?? fetch(request);
+  const cached = await (await caches.open(VERSION)).match(pathname);
+  if (client && new URL(client.url).pathname.startsWith("/operator")) return fetch(request).catch(() => cached);
+  return cached ?? fetch(request);
 }

@@ -63,13 +63,13 @@ export class TurnView {
 
   /** A stage ended. Returns what that was, in words. */
   stage({ stage, state, ms }) {
-    const told = words.stageWords(stage);
-    if (!told || state === "cancelled" || (stage === "admission" && ms < 100)) return "";
+    const lines = words.stageWords(stage);
+    if (!lines || state === "cancelled" || (stage === "admission" && ms < 100)) return "";
     const aside = state === "done" ? words.seconds(ms) : state === "skipped" ? "left out" : "did not work";
     this.stages.append(
-      h("li", { "data-state": state }, icon(state === "done" ? "check" : "dash"), told, h("span", {}, aside)),
+      h("li", { "data-state": state }, icon(state === "done" ? "check" : "dash"), lines, h("span", {}, aside)),
     );
-    return told;
+    return lines;
   }
 
   timeLeft(ms) {
@@ -101,9 +101,9 @@ export class TurnView {
   }
 
   refusal(answer) {
-    const told = [closest(answer), h("p", { class: "advice" }, icon("lamp"), words.adviceWords(answer))];
-    if (answer.reason === "nothing_indexed") told.push(nothingIndexed(this.act.indexed));
-    return told;
+    const lines = [closest(answer), h("p", { class: "advice" }, icon("lamp"), words.adviceWords(answer))];
+    if (answer.reason === "nothing_indexed") lines.push(nothingIndexed(this.act.indexed));
+    return lines;
   }
 
   failed() {
@@ -152,9 +152,9 @@ export class TurnView {
 }
 
 function sureness({ confidence }) {
-  const { words: told, dots } = words.sureness(confidence);
+  const { words: lines, dots } = words.sureness(confidence);
   const dot = (place) => h("span", { class: place < dots ? "dot full" : "dot" });
-  return h("p", { class: "sure" }, dots > 0 && h("span", { class: "dots" }, [0, 1, 2].map(dot)), told);
+  return h("p", { class: "sure" }, dots > 0 && h("span", { class: "dots" }, [0, 1, 2].map(dot)), lines);
 }
 
 const note = (text) => text && h("p", { class: "degraded" }, icon("warning"), text);

@@ -20,6 +20,10 @@ PAPER_PIPELINES = frozenset(
 """Pipelines that are offered only with a language model: nothing stands in for it."""
 
 
+PLANNER = "planner"
+"""A module of every pipeline. Without it nothing is given up for want of time; the deadline still ends it."""
+
+
 class Pipeline(Protocol):
     """Answers one question inside `run.deadline`; keeps nothing between calls. A frozen dataclass.
 
@@ -61,9 +65,8 @@ def varied(pipeline: Pipeline, experiment: Experiment | None) -> Pipeline:
             pipeline = with_thresholds(pipeline, in_force.with_overrides(experiment.thresholds))
         except ValueError as error:
             raise InvalidRequest(f"experiment.thresholds: {error}.") from error
-    if experiment is not None and experiment.without:
-        pipeline = _without(pipeline, frozenset(experiment.without))
-    return pipeline
+    missing = frozenset(experiment.without if experiment is not None else ()) - {PLANNER}
+    return _without(pipeline, missing) if missing else pipeline
 
 
 def _without(pipeline: Pipeline, missing: frozenset[str]) -> Pipeline:
@@ -72,7 +75,7 @@ def _without(pipeline: Pipeline, missing: frozenset[str]) -> Pipeline:
         raise InvalidRequest("experiment.without: this pipeline has no modules that can be left out.")
     unknown = sorted(missing - modules)
     if unknown:
-        names = ", ".join(sorted(modules))
+        names = ", ".join(sorted(modules | {PLANNER}))
         raise InvalidRequest(
             f"experiment.without: there is no module {unknown[0][:40]!r}; there are: {names}."
         )

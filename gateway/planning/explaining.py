@@ -8,6 +8,7 @@ from dataclasses import asdict
 from itertools import islice
 from math import isfinite
 
+from chassis.json_text import sendable
 from contracts.answer import EvidenceSeen, Explanation, ModelCall, Note, SearchResult
 from gateway.planning.stages import Stage
 from gateway.state import Entity, Evidence
@@ -29,7 +30,7 @@ class Explaining:
         self._signals: dict[str, float] = {}
         self._evidence: list[EvidenceSeen] = []
         self._notes: list[Note] = []
-        self._found: list[SearchResult] = []
+        self._results: list[SearchResult] = []
 
     def signal(self, name: str, value: float | None) -> None:
         """A number that thresholds are held against; None was not measured, and NaN is no number."""
@@ -56,13 +57,13 @@ class Explaining:
     def evidence(self, items: Sequence[Evidence]) -> None:
         """Set the evidence of the answer, best first; it replaces earlier evidence."""
         if self.asked_for:
-            self._evidence = [_seen(item) for item in items[:MAX_EVIDENCE]]
+            self._evidence = [_shown(item) for item in items[:MAX_EVIDENCE]]
 
     def found(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
         """Add the results of a search, best first."""
         if self.asked_for:
-            room = MAX_FOUND - len(self._found)
-            self._found += [_result(stage, result) for result in islice(results, room)]
+            room = MAX_FOUND - len(self._results)
+            self._results += [_result(stage, result) for result in islice(results, room)]
 
     def to_explanation(
         self, thresholds: Thresholds | None, model_calls: Sequence[ModelCall] = ()
@@ -77,7 +78,7 @@ class Explaining:
             signals=dict(self._signals),
             evidence=list(self._evidence),
             notes=list(self._notes),
-            found=list(self._found),
+            found=list(self._results),
             thresholds={name: value for name, value in given.items() if name != VERSION},
             model_calls=list(model_calls),
         )
@@ -87,7 +88,7 @@ SILENT = Explaining(asked_for=False)
 """For everybody who did not ask; it keeps nothing, so all may share it."""
 
 
-def _seen(item: Evidence) -> EvidenceSeen:
+def _shown(item: Evidence) -> EvidenceSeen:
     return EvidenceSeen(
         text=_sendable(item.text, EVIDENCE_CHARS),
         title=_sendable(item.title, NOTE_CHARS),
@@ -108,5 +109,4 @@ def _result(stage: Stage, result: Entity | Evidence) -> SearchResult:
 
 
 def _sendable(text: str, most: int) -> str:
-    """Cut to `most` characters; lone surrogates, which models may write, cannot be sent."""
-    return text[:most].encode(errors="replace").decode()
+    return sendable(text[:most])

@@ -18,9 +18,9 @@ class Plan:
     `crops`: 0 also spares finding what to crop. `sub_queries`: at 1 the question is not split.
     `text_hits`: passages that a search brings. `chunks`: scored by the reranker; `fine_chunks`: how many of
     them its costly second model reads. `evidence_chars`, `answer_tokens`: what the answering model reads and
-    writes. `second_hop`: search for what only the evidence in hand names. `judge`: the model judge of the
-    verifier. `model_draft`, `model_steps`: False leaves the draft, or the steps between draft and answer, to
-    the fallback. `model`: False leaves all that follows the draft to it.
+    writes. `judge`: the model judge of the verifier. `model_draft`, `model_steps`: False leaves the draft, or
+    the steps between draft and answer, to the fallback. `model`: False leaves all that follows the draft to
+    it.
     """
 
     speculate: bool = True
@@ -32,7 +32,6 @@ class Plan:
     rerank: bool = True
     evidence_chars: int = 2_000
     answer_tokens: int = 288
-    second_hop: bool = True
     judge: bool = True
     model_draft: bool = True
     model_steps: bool = True
@@ -96,8 +95,8 @@ class Cut:
         return replace(plan, **lower)
 
 
-_SEARCHES = frozenset({Stage.TEXT_SEARCH, Stage.SECOND_HOP_SEARCH})
-_RERANKERS = frozenset({Stage.RERANKER, Stage.SECOND_HOP_RERANKER})
+_SEARCH_AND_RERANKER = frozenset({Stage.TEXT_SEARCH, Stage.RERANKER})
+_RERANKER = frozenset({Stage.RERANKER})
 _CROPPING = frozenset({Stage.OBJECT_LIST, Stage.CROPPER})
 _SPLITTING = frozenset({Stage.QUERY_SPLIT, Stage.TEXT_SEARCH})
 _ANSWER = frozenset({Stage.ANSWER})
@@ -105,15 +104,14 @@ _ANSWER = frozenset({Stage.ANSWER})
 LADDER: tuple[Cut, ...] = (
     Cut("fewer_crops", frozenset({Stage.CROPPER}), (("crops", 2),)),
     Cut("fewer_queries", frozenset({Stage.TEXT_SEARCH}), (("sub_queries", 4),)),
-    Cut("no_second_hop", frozenset({Stage.SECOND_HOP}), (("second_hop", False),)),
-    Cut("fewer_chunks", _SEARCHES | _RERANKERS, (("chunks", 30), ("fine_chunks", 16), ("text_hits", 5))),
+    Cut("fewer_chunks", _SEARCH_AND_RERANKER, (("chunks", 30), ("fine_chunks", 16), ("text_hits", 5))),
     Cut("less_evidence", _ANSWER, (("evidence_chars", 1_200),)),
     Cut("shorter_answer", _ANSWER, (("answer_tokens", 128),)),
-    Cut("no_fine_rerank", _RERANKERS, (("fine_chunks", 0),)),
+    Cut("no_fine_rerank", _RERANKER, (("fine_chunks", 0),)),
     Cut("no_judge", frozenset({Stage.JUDGE}), (("judge", False),)),
     Cut("one_query", _SPLITTING, (("sub_queries", 1),)),
     Cut("no_crops", _CROPPING, (("crops", 0),)),
-    Cut("no_rerank", _RERANKERS, (("rerank", False), ("chunks", 12))),
+    Cut("no_rerank", _RERANKER, (("rerank", False), ("chunks", 12))),
     Cut("pocket_draft", frozenset({Stage.DRAFT}), (("model_draft", False),)),
     Cut("pocket_steps", frozenset(), (("model_steps", False),)),
     Cut("pocket_answer", _ANSWER, (("model", False),)),
@@ -132,7 +130,6 @@ COARSE_SHARE = 20 / 145
 """Of the reranker's time for a chunk, what its first model takes (the L40S table: 20 and 125 ms for 100)."""
 
 _CROP_STAGES = frozenset({Stage.OBJECT_LIST, Stage.OBJECT_SELECTION, Stage.CROPPER, Stage.CROP_SEARCH})
-_SECOND_HOP = frozenset({Stage.SECOND_HOP, Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER})
 
 Step = tuple[Stage, ...]
 """Stages that run side by side: together they take as long as the slowest."""
@@ -187,10 +184,8 @@ class StageGraph:
 
     def includes(self, stage: Stage, plan: Plan) -> bool:
         """Return whether a plan leaves the stage switched on."""
-        if stage in _RERANKERS and not plan.rerank:
+        if stage is Stage.RERANKER and not plan.rerank:
             return False
-        if stage in _SECOND_HOP:
-            return plan.second_hop
         if stage in _CROP_STAGES:
             return plan.crops > 0
         if stage is Stage.QUERY_SPLIT:
@@ -209,7 +204,7 @@ class StageGraph:
             return Work(items=plan.crops)
         if stage is Stage.TEXT_SEARCH:
             return Work(items=plan.sub_queries)
-        if stage in _RERANKERS:
+        if stage is Stage.RERANKER:
             return Work(items=rerank_items(plan.chunks, plan.fine_chunks))
         if stage is Stage.ANSWER:
             return Work(

@@ -3,8 +3,7 @@
 import asyncio
 from asyncio import TaskGroup
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from types import TracebackType
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import anyio
@@ -132,17 +131,63 @@ class Run:
             if self._on_event is not ignore_events:
                 await self._tell(Stage.ADMISSION, DONE, 0.0)
 
-    def stage(self, stage: Stage, size: Work = ONE) -> AbstractAsyncContextManager[Deadline]:
+    @asynccontextmanager
+    async def stage(
+        self, stage: Stage, size: Work = ONE, fallback_ms: float = 0.0
+    ) -> AsyncIterator[Deadline]:
         """Time, trace and bound the body, which is given the stage's own deadline.
 
         `size`: how much work it is, for the estimate of its time; what is not likely to end in time is not
-        begun. Raises the body's `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
+        begun. `fallback_ms`: kept for a fallback, beside what the stage's budget keeps. Raises the body's
+        `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
         """
-        return _Staged(self, stage, size)
+        began, by_model, waited = self.elapsed_ms(), self.by_model(stage), Waited()
+        budget, left_ms = STAGE_BUDGETS[stage], self.deadline.remaining_ms()
+        reserve_ms = min(budget.reserve + fallback_ms, left_ms * MOST_RESERVED)
+        deadline = self.deadline.within(budget.cap * self.pace, reserve_ms)
+        state, detail = CANCELLED, ""
+        attributes = {_ITEMS: size.items, _BY_MODEL: by_model and self.planning.has_model(stage)}
+        with span(f"stage {stage.value}", attributes) as work:
+            try:
+                deadline.require()
+                if not self.planning.fits(stage, size, left_ms - reserve_ms, by_model=by_model):
+                    raise DeadlineExceeded(f"The stage {stage.value} would not finish in time.")
+                self.note_cuts(stage)
+                token = WAITED.set(waited)
+                try:
+                    async with asyncio.timeout(deadline.remaining_s()):
+                        yield deadline
+                finally:
+                    WAITED.reset(token)
+                own_ms = self.elapsed_ms() - began - waited.ms
+                self.planning.observe(stage, size, own_ms, by_model=by_model)
+                state = DONE
+            except Exception as error:
+                raised = self._failure(stage, error)
+                state, detail = FAILED, raised.kind.value
+                if raised is error:
+                    raise
+                raise raised from error
+            finally:
+                work.set_attribute(_STATE, state)
+                await self.record(stage, state, began, detail)
 
-    def optional(self, stage: Stage) -> AbstractAsyncContextManager[None]:
+    def _failure(self, stage: Stage, error: Exception) -> LoreglassError:
+        """Return what is raised for an error of a stage."""
+        if isinstance(error, LoreglassError):
+            return error
+        if isinstance(error, TimeoutError):
+            return DeadlineExceeded(f"The stage {stage.value} did not finish in time.")
+        log.error("stage_fault", stage=stage.value, trace_id=self.trace_id, exc_info=error)
+        return Internal()
+
+    @asynccontextmanager
+    async def optional(self, stage: Stage) -> AsyncIterator[None]:
         """Around a stage that the answer can do without: its failure ends here, named in `degraded`."""
-        return _Forgiven(self, stage)
+        try:
+            yield
+        except LoreglassError as error:
+            self.failed(stage, error)
 
     @asynccontextmanager
     async def required(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
@@ -171,7 +216,7 @@ class Run:
                 return await model(deadline)
         if self.plan.by_model(stage):
             try:
-                async with _Staged(self, stage, size, self.planning.fallback_ms(stage)) as deadline:
+                async with self.stage(stage, size, self.planning.fallback_ms(stage)) as deadline:
                     return await model(deadline)
             except MODEL_UNAVAILABLE as error:
                 self.failed(stage, error)
@@ -268,112 +313,6 @@ class Run:
     async def _tell(self, stage: Stage, state: str, ms: float) -> None:
         left_ms = round(self.deadline.remaining_ms(), 2)
         await self._on_event(StageEvent(stage=stage.value, state=state, ms=ms, left_ms=left_ms))
-
-
-class _Forgiven:
-    """Around a stage whose failure ends here, named in `degraded`.
-
-    A class, as `_Staged` is: there are several for each question, and generators cost more.
-    """
-
-    __slots__ = ("_run", "_stage")
-
-    def __init__(self, run: Run, stage: Stage) -> None:
-        self._run = run
-        self._stage = stage
-
-    async def __aenter__(self) -> None:
-        return None
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        if not isinstance(error, LoreglassError):
-            return False
-        self._run.failed(self._stage, error)
-        return True
-
-
-class _Staged:
-    """See `Run.stage`. `reserve_ms`: kept for a fallback, beside what the stage's budget keeps."""
-
-    __slots__ = (
-        *("_began", "_by_model", "_reserve_ms", "_run", "_size", "_span", "_stage", "_timeout", "_token"),
-        *("_waited", "_work"),
-    )
-
-    def __init__(self, run: Run, stage: Stage, size: Work, reserve_ms: float = 0.0) -> None:
-        self._run = run
-        self._stage = stage
-        self._size = size
-        self._by_model = run.by_model(stage)
-        self._reserve_ms = reserve_ms
-        self._waited = Waited()
-
-    async def __aenter__(self) -> Deadline:
-        run, stage = self._run, self._stage
-        budget, left_ms = STAGE_BUDGETS[stage], run.deadline.remaining_ms()
-        reserve_ms = min(budget.reserve + self._reserve_ms, left_ms * MOST_RESERVED)
-        deadline = run.deadline.within(budget.cap * run.pace, reserve_ms)
-        self._began = run.elapsed_ms()
-        by_model = self._by_model and run.planning.has_model(stage)
-        self._work = span(f"stage {stage.value}", {_ITEMS: self._size.items, _BY_MODEL: by_model})
-        self._span = self._work.__enter__()
-        try:
-            deadline.require()
-            if not run.planning.fits(stage, self._size, left_ms - reserve_ms, by_model=self._by_model):
-                raise DeadlineExceeded(f"The stage {stage.value} would not finish in time.")
-            run.note_cuts(stage)
-        except Exception as error:
-            raised = self._failure(error)
-            await self._end(FAILED, raised)
-            if raised is error:
-                raise
-            raise raised from error
-        self._token = WAITED.set(self._waited)
-        self._timeout = asyncio.timeout(deadline.remaining_s())
-        await self._timeout.__aenter__()
-        return deadline
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> bool:
-        try:
-            await self._timeout.__aexit__(kind, error, trace)
-        except TimeoutError as late:
-            error = late
-        WAITED.reset(self._token)
-        if error is None:
-            own_ms = self._run.elapsed_ms() - self._began - self._waited.ms
-            self._run.planning.observe(self._stage, self._size, own_ms, by_model=self._by_model)
-            await self._end(DONE)
-        elif isinstance(error, Exception):
-            raised = self._failure(error)
-            await self._end(FAILED, raised)
-            if raised is not error:
-                raise raised from error
-        else:
-            await self._end(CANCELLED, error)
-        return False
-
-    def _failure(self, error: BaseException) -> LoreglassError:
-        """Return what is raised for it."""
-        if isinstance(error, LoreglassError):
-            return error
-        if isinstance(error, TimeoutError):
-            return DeadlineExceeded(f"The stage {self._stage.value} did not finish in time.")
-        log.error("stage_fault", stage=self._stage.value, trace_id=self._run.trace_id, exc_info=error)
-        return Internal()
-
-    async def _end(self, state: str, raised: BaseException | None = None) -> None:
-        detail = raised.kind.value if isinstance(raised, LoreglassError) else ""
-        self._span.set_attribute(_STATE, state)
-        try:
-            await self._run.record(self._stage, state, self._began, detail)
-        finally:
-            self._work.__exit__(
-                type(raised) if raised else None, raised, raised.__traceback__ if raised else None
-            )
 
 
 def in_shares(place: Box) -> Box:

@@ -29,9 +29,6 @@ class Stage(StrEnum):
     WEB_SEARCH = "web_search"
     MEMORY = "memory"
     RERANKER = "reranker"
-    SECOND_HOP = "second_hop"
-    SECOND_HOP_SEARCH = "second_hop_search"
-    SECOND_HOP_RERANKER = "second_hop_reranker"
     ANSWER = "answer"
     VERIFIER = "verifier"
     JUDGE = "judge"
@@ -67,7 +64,7 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
         *("answer", "answer_alone", "answer_from_search", "answer_with_reasons"),
         *("answer_briefly", "answer_from_knowledge", "answer_in_short"),
     ),
-    Stage.JUDGE: ("judge",),
+    Stage.JUDGE: ("judge", "judge_with_reason"),
 }
 """What a stage asks a vision-language model, by prompt; a stage that is not here asks none."""
 
@@ -107,9 +104,6 @@ STAGE_BUDGETS: dict[Stage, StageBudget] = {
     Stage.RERANKER: StageBudget(1_500, 120),
     Stage.LISTWISE_RERANK: StageBudget(3_000, 1_500),
     Stage.KNOWLEDGE_FILTER: StageBudget(5_000, 1_500),
-    Stage.SECOND_HOP: StageBudget(1_500, 300),  # reads what was found, to know what to look for next
-    Stage.SECOND_HOP_SEARCH: StageBudget(1_500, 250),
-    Stage.SECOND_HOP_RERANKER: StageBudget(1_500, 150),
     Stage.ANSWER: StageBudget(6_000, 60),
     Stage.VERIFIER: StageBudget(1_000, 40),
     Stage.JUDGE: StageBudget(3_000, 150),

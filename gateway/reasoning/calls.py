@@ -15,7 +15,7 @@ class ModelCalls:
     """Requests that one question sent to the model, those made again and those cut short included.
 
     Tokens: of the calls whose reply came whole. `without`: services that a reasoner asked in
-    vain, and answered all the same. `kept`: what was asked and written, where somebody wants to know; else
+    vain, and answered all the same. `words`: what was asked and written, where somebody wants to know; else
     None.
     """
 
@@ -23,7 +23,7 @@ class ModelCalls:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     without: dict[str, None] = field(default_factory=dict)
-    kept: list[ModelCall] | None = None
+    words: list[ModelCall] | None = None
 
 
 _COUNTED: ContextVar[ModelCalls | None] = ContextVar("model_calls", default=None)
@@ -35,7 +35,7 @@ def calls_counted(*, keep: bool = False) -> Iterator[ModelCalls]:
 
     `keep`: words too, of the first `MOST_KEPT` calls.
     """
-    calls = ModelCalls(kept=[] if keep else None)
+    calls = ModelCalls(words=[] if keep else None)
     token = _COUNTED.set(calls)
     try:
         yield calls
@@ -55,8 +55,8 @@ def count_calls(requests: int, prompt_tokens: int = 0, completion_tokens: int = 
 def keep_call(describe: Callable[[], ModelCall]) -> None:
     """Keep a call that got a reply, if somebody asked for them: only then is `describe` called."""
     calls = _COUNTED.get()
-    if calls is not None and calls.kept is not None and len(calls.kept) < MOST_KEPT:
-        calls.kept.append(describe())
+    if calls is not None and calls.words is not None and len(calls.words) < MOST_KEPT:
+        calls.words.append(describe())
 
 
 def did_without(service: str) -> None:

@@ -9,10 +9,10 @@ from gateway.state import (
     Context,
     Draft,
     Entity,
-    Found,
     GenerationBudget,
     PhotoText,
     Query,
+    Reading,
     Reply,
     ToRead,
     Turn,
@@ -37,7 +37,7 @@ class Read(Protocol):
         history: Sequence[Turn],
         top_n: int,
         deadline: Deadline,
-    ) -> Sequence[Found]:
+    ) -> Sequence[Reading]:
         """Return the answers in the passages, best first. Raises what calls to services raise."""
 
 
@@ -67,11 +67,6 @@ class Reasoner(Protocol):
         deadline: Deadline,
     ) -> Entity | None:
         """Return the candidate that the question is about and that is really there, or None (3.4.4)."""
-
-    async def next_hop(
-        self, query: Query, draft: Draft, context: Context, deadline: Deadline
-    ) -> tuple[str, ...]:
-        """Sub-queries that only the evidence in hand makes possible (the second hop); usually none."""
 
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline

@@ -122,11 +122,11 @@ def _is_symbol_answer(text: str) -> bool:
 def _plain(text: str) -> str:
     """Without hidden characters, markup and what stands in quotation marks: titles are not statements."""
     straight = unicodedata.normalize("NFKC", visible(text[:_LONGEST])).replace("…", "...")
-    unquoted = _QUOTED.sub(lambda quote: " " + _kept(quote.group(), straight) + " ", straight)
+    unquoted = _QUOTED.sub(lambda quote: " " + _content_of(quote.group(), straight) + " ", straight)
     return _SPACE.sub(" ", _MARKUP.sub("", unquoted.translate(_APOSTROPHES))).strip()
 
 
-def _kept(quote: str, text: str) -> str:
+def _content_of(quote: str, text: str) -> str:
     """A reply that is one quotation is what it says; a quotation inside a sentence is only mentioned."""
     return quote[1:-1] if quote == text.strip().rstrip(".!") else "@"
 

@@ -185,10 +185,8 @@ def question_text(text: str, settings: GatewaySettings) -> str:
 def checked_deadline_ms(requested: int | None, settings: GatewaySettings) -> int:
     """Return the deadline, by default the operator's. Raises `InvalidRequest`."""
     deadline_ms = settings.answer_deadline_ms if requested is None else requested
-    if not settings.min_deadline_ms <= deadline_ms <= settings.max_deadline_ms:
-        raise InvalidRequest(
-            f"deadline_ms: must be from {settings.min_deadline_ms} to {settings.max_deadline_ms}."
-        )
+    if not 1 <= deadline_ms <= settings.max_deadline_ms:
+        raise InvalidRequest(f"deadline_ms: must be from 1 to {settings.max_deadline_ms}.")
     return deadline_ms
 
 
@@ -205,11 +203,10 @@ async def photo_of(
     Returns None if the deadline passed first: the answer then reports the timeout. Raises `Overloaded`, or
     what else `PhotoDecoders.clean` raises.
     """
-    limits = ImageLimits(max_bytes=settings.photo_max_bytes)
     with span("photo"):
         try:
             async with slots.admitted(caller.tenant, caller.priority, deadline):
-                clean = await photos.clean(data, limits, settings.photo_max_side, deadline)
+                clean = await photos.clean(data, ImageLimits(), settings.photo_max_side, deadline)
         except DeadlineExceeded:
             return None
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)
@@ -222,7 +219,7 @@ async def sound_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Dead
     not come, or what `SoundDecoders.clean` raises.
     """
     gateway.voice.require_transcriber()
-    limits = AudioLimits(gateway.settings.audio_max_bytes, gateway.settings.audio_max_s)
+    limits = AudioLimits(max_s=gateway.settings.audio_max_s)
     with span("sound"):
         async with gateway.voice.slots.admitted(caller.tenant, caller.priority, deadline):
             return await gateway.voice.decoders.clean(data, limits, deadline)

@@ -100,9 +100,8 @@ async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) 
     caller = await caller_of(request, gateway)
     gateway.voice.require_synthesizer()
     speech = await read_body(request, lambda body: validated(SpeechRequest, read_json(body)))
-    most = gateway.settings.speech_max_chars
-    if len(speech.input) > most:
-        raise InvalidRequest(f"input: longer than {most} characters.")
+    if len(speech.input) > gateway.voice.most_chars:
+        raise InvalidRequest(f"input: longer than {gateway.voice.most_chars} characters.")
     if not speech.input.strip():
         raise InvalidRequest("input: must not be empty.")
     voice = speech.voice if isinstance(speech.voice, str) else speech.voice.id

@@ -250,12 +250,12 @@ class _Pace:
 
     def __init__(self) -> None:
         self.mean_s = 0.0
-        self._seen = 0
+        self._count = 0
 
     def observe(self, held_s: float) -> None:
         """A place was given back."""
-        self._seen = min(_MEMORY, self._seen + 1)
-        self.mean_s += (held_s - self.mean_s) / self._seen
+        self._count = min(_MEMORY, self._count + 1)
+        self.mean_s += (held_s - self.mean_s) / self._count
 
 
 class FairQueue:
@@ -272,7 +272,7 @@ class FairQueue:
         self._lines: dict[Priority, dict[str, list[Entry]]] = {priority: {} for priority in Priority}
         self._virtual_time = 0
         self._next_start = dict.fromkeys(Priority, 0)
-        self._held: Counter[Claim] = Counter()
+        self._places: Counter[Claim] = Counter()
         self._turn = 0
         self._last_turn: dict[Claim, int] = {}
 
@@ -317,22 +317,22 @@ class FairQueue:
         """`claim` gets a place that nobody waits for."""
         self._turn += 1
         self._last_turn[claim] = self._turn
-        self._held[claim] += 1
+        self._places[claim] += 1
 
     def release(self, claim: Claim) -> None:
         """`claim` gives a place back."""
-        self._held[claim] -= 1
-        if not self._held[claim]:
-            del self._held[claim]
+        self._places[claim] -= 1
+        if not self._places[claim]:
+            del self._places[claim]
             self._forget_if_gone(claim)
 
     def places_until(self, entry: Entry) -> float:
         """Return the number of places that must come free until `entry` has one, if nobody else comes."""
         line = self._lines[entry.priority].get(entry.tenant, [])
         nth = bisect_left(line, entry) + 1
-        held = self._held[entry.claim]
+        held = self._places[entry.claim]
         others = sum(
-            min(len(line), max(0, nth + held - self._held[entry.priority, tenant]))
+            min(len(line), max(0, nth + held - self._places[entry.priority, tenant]))
             for tenant, line in self._lines[entry.priority].items()
             if tenant != entry.tenant
         )
@@ -363,12 +363,12 @@ class FairQueue:
         return sum(map(len, self._lines[priority].values()))
 
     def _precedence(self, entry: Entry) -> tuple[int, int, Entry]:
-        return self._held[entry.claim], self._last_turn[entry.claim], entry
+        return self._places[entry.claim], self._last_turn[entry.claim], entry
 
     def _forget_if_gone(self, claim: Claim) -> None:
         """Remember nothing of those who neither wait nor hold a place."""
         priority, tenant = claim
-        if claim not in self._held and tenant not in self._lines[priority]:
+        if claim not in self._places and tenant not in self._lines[priority]:
             del self._last_turn[claim]
 
 

@@ -23,7 +23,7 @@ from chassis.scope import scoped
 from contracts.answer import Experiment, Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, varied, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
-from gateway.planning.live_plan import LivePlan
+from gateway.planning.live_plan import FixedPlan, LivePlan
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
 from gateway.reasoning.calls import calls_counted
@@ -174,7 +174,8 @@ class Execution:
         if question.memory is not None and self.memory is not None:
             recall = self.memory.recall(question.memory, question.caller.tenant)
             query = replace(query, recall=recall)
-        tiers = self._tiers[:1] if admitted.pipeline.stage_graph.needs_model else self._tiers
+        only_full = admitted.pipeline.stage_graph.needs_model or not question.is_planned
+        tiers = self._tiers[:1] if only_full else self._tiers
         for tier in tiers:
             try:
                 outcome = await self._run_when_admitted(tier, admitted, query, run)
@@ -194,7 +195,10 @@ class Execution:
             least_ms = min(smallest_ms, LEAST_SHARE * run.deadline.remaining_ms())
         try:
             async with admission.admitted(caller.tenant, caller.priority, run.deadline, least_ms):
-                run.planning = LivePlan(tier.planner, graph, admission)
+                if admitted.question.is_planned:
+                    run.planning = LivePlan(tier.planner, graph, admission)
+                else:
+                    run.planning = FixedPlan(tier.planner.full)
                 await run.begin(waited=waits)
                 return await self._run_pipeline(admitted, query, run)
         except DeadlineExceeded:

@@ -3,17 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache, partial
 from itertools import product
-from typing import Any
 
 import structlog
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry
 
 from chassis.decoding.pool import Ending
 from chassis.errors import PROBLEM_TYPE_PREFIX
 from chassis.resilience.deadlines import Clock
-from chassis.telemetry.metrics import exemplar
+from chassis.telemetry.metrics import Series, counter, exemplar, gauge, histogram
 from contracts.answer import Reason, Route, Trace
 from contracts.domain_router import Domain
 from gateway.planning.estimates import Estimates
@@ -41,9 +39,6 @@ _STAGE_S = (
 _MODEL_CALLS = (0, 1, 2, 3, 4, 6, 8, 10, 12, 16)
 _DECODE_S = (0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 5)
 
-counter: Callable[..., partial[Any]] = partial(partial, Counter)
-gauge: Callable[..., partial[Any]] = partial(partial, Gauge)
-histogram: Callable[..., partial[Any]] = partial(partial, Histogram)
 _METRICS = (
     counter(
         "loreglass_questions_total",
@@ -187,11 +182,7 @@ class GatewayMetrics:
     """
 
     def __init__(self, registry: CollectorRegistry, pipeline: str, estimates: Estimates) -> None:
-        metrics = {row.args[0]: row(registry=registry) for row in _METRICS}
-        # Cached: to find a series by its labels costs more than to count with it.
-        self._series: Callable[..., Any] = cache(
-            lambda name, *labels: metrics[name].labels(*labels) if labels else metrics[name]
-        )
+        self._series = Series(registry, _METRICS)
         self._estimates = estimates
         self._pipelines: set[str] = set()
         self._stages: set[str] = set()

@@ -10,7 +10,7 @@ from pydantic import Field
 from contracts.answer import Answer, Experiment, LookedAt, LookedAtKind, MemoryInput, ModelUsage, Trace
 from contracts.errors import Problem
 from gateway.llm.cleaning import spoken
-from gateway.pipelines.port import Pipeline, thresholds_of
+from gateway.pipelines.port import PLANNER, Pipeline, thresholds_of
 from gateway.planning.run import Run, in_shares
 from gateway.reasoning.calls import ModelCalls
 from gateway.reasoning.pieces import readable_excerpt
@@ -71,6 +71,11 @@ class Question:
         sound = self.sound.digest if self.sound else None
         parts = (self.text, sound, photo, self.session_id, self.pipeline, experiment)
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def is_planned(self) -> bool:
+        """Return whether something may be given up for want of time."""
+        return self.experiment is None or PLANNER not in self.experiment.without
 
     def to_query(self, session: Session) -> Query:
         """Return what a pipeline is to answer: the question with what the conversation knows."""
@@ -142,7 +147,7 @@ def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | N
         timings_ms={**run.timings_ms, "first_word": first_word_ms, "total": total_ms},
         trace_id=run.trace_id,
         session_id=admitted.session.session_id,
-        explanation=run.explain.to_explanation(thresholds, calls.kept or ()),
+        explanation=run.explain.to_explanation(thresholds, calls.words or ()),
         model_usage=ModelUsage(
             calls=calls.count,
             prompt_tokens=calls.prompt_tokens,

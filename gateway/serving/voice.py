@@ -132,7 +132,6 @@ def open_voice(
         synthesizer=synthesizer,
         signed_urls=addresses,  # valid as long as an answer, which holds the URL, is stored for repeats
         sound_cache=SoundCache(stores.sounds, ttl_s),
-        most_chars=settings.speech_max_chars,
     )
 
 

@@ -23,6 +23,7 @@ from chassis.http.health import Note
 from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
+from chassis.resilience.retries import seconds_of
 from chassis.telemetry.spans import span, trace_headers
 from gateway.speech.audio import Sound
 
@@ -30,7 +31,6 @@ T = TypeVar("T")
 
 _BUSY = (429, 503)
 _OF_THE_REQUEST = (400, 413, 415, 422)
-_LONGEST_WAIT_S = 3_600.0
 _MOST_REPLY_BYTES = 256 * 2**10
 _MOST_TRANSCRIPT_CHARS = 16_384
 """Many times what anybody says in a minute."""
@@ -156,8 +156,7 @@ class SpeechServer:
     def _failure(self, response: Response) -> LoreglassError:
         name, status = self.endpoint.name, response.status
         if status in _BUSY:
-            after = response.headers.get("retry-after", "")
-            wait_s = min(float(after), _LONGEST_WAIT_S) if after.isdecimal() else 1.0
+            wait_s = seconds_of(response.headers.get("retry-after"), otherwise=1.0)
             return Overloaded(f"The server behind {name} is too busy.", retry_after_s=wait_s)
         if status in _OF_THE_REQUEST:
             log.error("speech.request_refused", server=name, status=status)

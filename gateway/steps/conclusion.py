@@ -176,8 +176,7 @@ def conclude(
     if not reply.says_something:
         return refused(_why_unknown(reply, context, failures))
     citations = tuple(checked_citations(reply, context.evidence))
-    verification = verdict.verification if verdict else Verification.NONE
-    accepted = verdict is not None and verification is not Verification.UNVERIFIED
+    accepted = verdict is not None and verdict.verification is not Verification.UNVERIFIED
     citable = bool(citations) or (verdict_suffices and accepted)
     explain.signal("citable", float(citable))
     if reply.confidence is not None and reply.confidence < thresholds.answer_confidence:
@@ -186,25 +185,30 @@ def conclude(
         return refused(Reason.UNSUPPORTED, verdict.refusal)
     if not citable:
         return refused(Reason.UNSUPPORTED, NOT_CITED)
+    return _answer_of(reply, context, domain, citations, verdict)
+
+
+def _answer_of(
+    reply: Reply,
+    context: Context,
+    domain: Domain | None,
+    citations: tuple[Citation, ...],
+    verdict: Verdict | None = None,
+) -> Outcome:
+    """Return the reply as the answer; its confidence is the product of what was measured, if anything was."""
+    probabilities = (reply.confidence, verdict.probability if verdict else None)
+    measured = [each for each in probabilities if each is not None]
     return Outcome(
         reply.answer or "",
         Reason.ANSWERED,
-        _confidence(reply, verdict),
-        route,
+        prod(measured) if measured else None,
+        context.route,
         domain,
-        entity,
+        context.entity,
         citations,
-        verification=verification,
+        verification=verdict.verification if verdict else Verification.NONE,
         remark=reply.remark,
     )
-
-
-def _confidence(reply: Reply, verdict: Verdict | None) -> float | None:
-    """Return the product of what was measured; None if nothing was."""
-    measured = [
-        each for each in (reply.confidence, verdict.probability if verdict else None) if each is not None
-    ]
-    return prod(measured) if measured else None
 
 
 def checked_citations(reply: Reply, evidence: Sequence[Evidence]) -> Iterator[Citation]:
@@ -284,28 +288,13 @@ def answered(
     A reply that says it does not know is a refusal. Cited is what the answer is traced to, perhaps nothing.
     Signal: `answer_confidence`, which nothing is held against here.
     """
-    route, entity = context.route, context.entity
     explain.evidence(context.evidence)
     explain.proposed(reply.answer)
-    if not reply.says_something or is_refusal(reply.answer):
-        closest = closest_of(question, context.evidence, reply.quotes)
-        return refusal(_why_not_answered(reply, context, failures), route, domain, entity, closest=closest)
-    explain.signal("answer_confidence", reply.confidence)
-    citations = tuple(checked_citations(reply, context.evidence))
-    return Outcome(
-        reply.answer or "",
-        Reason.ANSWERED,
-        _confidence(reply, None),
-        route,
-        domain,
-        entity,
-        citations,
-        remark=reply.remark,
-    )
-
-
-def _why_not_answered(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
-    """Return the reason; where nothing was searched, having found nothing is none."""
+    if reply.says_something and not is_refusal(reply.answer):
+        explain.signal("answer_confidence", reply.confidence)
+        return _answer_of(reply, context, domain, tuple(checked_citations(reply, context.evidence)))
     reason = _why_unknown(reply, context, failures)
-    unsearched = context.route is Route.DIRECT and reason is Reason.NO_EVIDENCE
-    return Reason.MODEL_UNSURE if unsearched else reason
+    if context.route is Route.DIRECT and reason is Reason.NO_EVIDENCE:
+        reason = Reason.MODEL_UNSURE  # nothing was searched
+    closest = closest_of(question, context.evidence, reply.quotes)
+    return refusal(reason, context.route, domain, context.entity, closest=closest)

@@ -20,9 +20,6 @@ ENTITY_SLOT = "{entity}"
 MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 
-FIRST_HOP = (Stage.TEXT_SEARCH, Stage.RERANKER)
-SECOND_HOP = (Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER)
-
 _ENDLESS_WORD = re.compile(r"(\S{200})\S+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
 
@@ -40,25 +37,26 @@ def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[st
 
 
 async def search_pages(
-    services: Services, queries: Sequence[str], hits: int, deadline: Deadline
+    services: Services, queries: Sequence[str], hits: int, deadline: Deadline, photo: Photo | None = None
 ) -> tuple[Evidence, ...]:
-    """Chunks of the `hits` best passages that the sub-queries find together."""
+    """Chunks of the `hits` best passages that the sub-queries, about the photo if any, find together."""
     if not queries:
         return ()
-    passages = await services.search_pages(queries[:MAX_QUERIES], hits, deadline)
+    jpeg = photo.jpeg if photo else None
+    passages = await services.search_pages(queries[:MAX_QUERIES], hits, deadline, jpeg=jpeg)
     return tuple(chunk for passage in passages for chunk in page_evidence(passage))
 
 
 async def find_pages(
-    services: Services, queries: Sequence[str], run: Run, stage: Stage = Stage.TEXT_SEARCH
+    services: Services, queries: Sequence[str], run: Run, photo: Photo | None = None
 ) -> tuple[Evidence, ...]:
     """Return what pages say, of as many sub-queries and passages as the plan allows."""
     planned = queries[: run.plan.sub_queries]
-    run.explain.note(stage, planned)
+    run.explain.note(Stage.TEXT_SEARCH, planned)
     passages: tuple[Evidence, ...] = ()
-    async with run.optional(stage), run.stage(stage, Work(len(planned))) as deadline:
-        passages = await search_pages(services, planned, run.plan.text_hits, deadline)
-    run.explain.found(stage, passages)
+    async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, Work(len(planned))) as deadline:
+        passages = await search_pages(services, planned, run.plan.text_hits, deadline, photo)
+    run.explain.found(Stage.TEXT_SEARCH, passages)
     return passages
 
 
@@ -170,21 +168,17 @@ class SearchRequest:
 
 
 async def rank_chunks(
-    services: Services,
-    request: SearchRequest,
-    chunks: Sequence[Evidence],
-    run: Run,
-    stage: Stage = Stage.RERANKER,
+    services: Services, request: SearchRequest, chunks: Sequence[Evidence], run: Run
 ) -> tuple[Evidence, ...]:
     """Return the first chunks, as many as the plan allows, with the reranker's scores or in search order."""
     plan = run.plan
     planned = tuple(chunks[: plan.chunks])
     if not plan.rerank:
-        await run.skip(stage)
+        await run.skip(Stage.RERANKER)
         return in_search_order(planned)
     size = Work(rerank_items(len(planned), plan.fine_chunks) if planned else 0)
     ranked = in_search_order(planned)
-    async with run.optional(stage), run.stage(stage, size) as deadline:
+    async with run.optional(Stage.RERANKER), run.stage(Stage.RERANKER, size) as deadline:
         ranked = await rerank(services, request, planned, plan.fine_chunks, deadline)
     return ranked
 
@@ -208,27 +202,25 @@ def in_search_order(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
 
 
 def assemble(
-    searches: Sequence[Sequence[Evidence]],
+    ranked: Sequence[Evidence],
     photo_text: PhotoText,
     thresholds: Thresholds,
     retrieval: RetrievalLimits,
     explain: Explaining = SILENT,
 ) -> tuple[Evidence, ...]:
-    """The best chunks of all searches, most relevant first, without repeats; then the photo's words (eq. 4).
+    """Return the best chunks, most relevant first, without repeats; then the photo's words (eq. 4).
 
-    Each search's own first chunks are kept whatever the reranker made of them: search and reranker
+    The search's own first chunks are kept whatever the reranker made of them: search and reranker
     seldom miss the same paraphrase. Signal: `evidence_top`, the best relevance, kept or not.
     """
-    scores = [item.score for search in searches for item in search]
-    explain.signal("evidence_top", max(scores, default=None))
-    relevant = [item for search in searches for item in search if item.score >= thresholds.relevant]
+    explain.signal("evidence_top", max((item.score for item in ranked), default=None))
+    relevant = [item for item in ranked if item.score >= thresholds.relevant]
     best = sorted(relevant, key=lambda item: -item.score)[: retrieval.chunks_to_keep]
-    leading = [item for search in searches for item in _leading(search, retrieval)]
-    unique = {item.text: item for item in (*leading, *reversed(best))}
+    unique = {item.text: item for item in (*_leading(ranked, retrieval), *reversed(best))}
     return (*sorted(unique.values(), key=lambda item: -item.score), *photo_evidence(photo_text))
 
 
-def _leading(search: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
-    facts = [item for item in search if item.kind is CitationKind.IMAGE]
-    pages = [item for item in search if item.is_page]
+def _leading(ranked: Sequence[Evidence], retrieval: RetrievalLimits) -> list[Evidence]:
+    facts = [item for item in ranked if item.kind is CitationKind.IMAGE]
+    pages = [item for item in ranked if item.is_page]
     return [*facts[: retrieval.leading_facts], *pages[: retrieval.leading_chunks]]

@@ -80,11 +80,11 @@ def _own_words(draft: Draft) -> str:
     return answer
 
 
-class _Kept(BaseModel):
+class _Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Rows(_Kept):
+class Rows(_Frozen):
     """One file of drafts that the curve was fitted on. `systems`: pipelines, versions."""
 
     file: str
@@ -96,7 +96,7 @@ class Rows(_Kept):
     judges: list[str]
 
 
-class HeldOut(_Kept):
+class HeldOut(_Frozen):
     """Of conversations that the curve had not seen, in shares. Of the drafts' own confidence: `own_…`.
 
     `aurc`: area under risk and coverage; `calibration_error`: expected, in ten bins.
@@ -108,7 +108,7 @@ class HeldOut(_Kept):
     own_calibration_error: float
 
 
-class RouterArtefact(_Kept):
+class RouterArtefact(_Frozen):
     """`coefficients` by feature; of `constant` ones nothing could be learnt, and they weigh nothing.
 
     `format` rises when a feature is measured in another way, or the file changes its shape.

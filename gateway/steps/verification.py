@@ -11,11 +11,12 @@ that should be asked fails. Where the plan leaves the judge out for want of time
 What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
 and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
 server held the reply to a schema: its probabilities may then be among allowed tokens only; 0: over the whole
-vocabulary), `judged`, `support` (the verifier's probability), `evidence_support` (the part of it that comes
-from the evidence). With thresholds T, an answer is refused if
+vocabulary), `judged`, `judge_token_min` and `judge_token_mean` (over all tokens that the judge wrote, which
+the released code takes in place of the answer's), `support` (the verifier's probability), `evidence_support`
+(the part of it that comes from the evidence). With thresholds T, an answer is refused if
 
 1. `token_min` < T.token_min, or `token_mean` < T.token_mean;
-2. `judged` < T.judged;
+2. `judged` < T.judged, `judge_token_min` < T.judge_token_min, or `judge_token_mean` < T.judge_token_mean;
 3. p < T.supported. p is `support` under the thresholds in force; under other token thresholds it is the least
    of those that were measured: `evidence_support`, `judged`, and `token_min` and `token_mean` each bent as
    `services.verifier.engines.certainty` does (a score s of at least its threshold t becomes
@@ -35,12 +36,13 @@ from gateway.clients.services import Services, WhiteBox
 from gateway.planning.explaining import Explaining
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Context, GenerationBudget, Query, Reply, Verdict
+from gateway.state import Context, GenerationBudget, Judgement, Query, Reply, Verdict
 from gateway.steps.conclusion import conclude
 from gateway.thresholds import Thresholds
 
-Judge = Callable[[Query, Reply, Context, GenerationBudget, Deadline], Awaitable[float | None]]
-"""A reasoner's own: the probability that the answer is right, or None for no opinion."""
+Judge = Callable[[Query, Reply, Context, GenerationBudget, Deadline], Awaitable[Judgement]]
+"""A reasoner's own."""
+NOT_JUDGED = Judgement(None)
 
 NOT_SUPPORTED = "support"
 _TOKEN_CHECKS = (CheckName.TOKEN_MIN, CheckName.TOKEN_MEAN)
@@ -62,18 +64,21 @@ async def verify(
     """
     if not reply.says_something or reply.quoted:
         return None
-    _explain_tokens(reply, run.explain)
-    in_doubt = _in_doubt(own_verdict(reply, None, thresholds), thresholds, Verification.UNVERIFIED)
+    _explain_tokens("token", reply.token_probabilities, run.explain)
+    if reply.token_probabilities:
+        run.explain.signal("token_grammar", float(reply.under_grammar))
+    in_doubt = _in_doubt(own_verdict(reply, NOT_JUDGED, thresholds), thresholds, Verification.UNVERIFIED)
     question, failures, explain = query.question, run.failures, run.explain
     run.keep(conclude(question, reply, in_doubt, context, None, failures, thresholds, explain=explain))
 
-    judgement, judge_failed = None, False
+    judgement, judge_failed = NOT_JUDGED, False
     if judge is not None and run.plan.judge:
         judge_failed = True
         async with run.optional(Stage.JUDGE), run.stage(Stage.JUDGE) as deadline:
             judgement = await judge(query, reply, context, run.plan.generation, deadline)
             judge_failed = False
-        explain.signal("judged", judgement)
+        explain.signal("judged", judgement.probability)
+        _explain_tokens("judge_token", judgement.token_probabilities, explain)
     elif judge is not None:
         await run.skip(Stage.JUDGE)
 
@@ -100,7 +105,7 @@ async def check(
     query: Query,
     reply: Reply,
     context: Context,
-    judgement: float | None,
+    judgement: Judgement,
     thresholds: Thresholds,
     explain: Explaining,
     deadline: Deadline,
@@ -109,7 +114,7 @@ async def check(
     texts = quoted_texts(reply, context)
     name = context.entity.name if context.entity else None
     white_box = WhiteBox(
-        reply.token_probabilities or (), thresholds.token_min, thresholds.token_mean, judgement
+        reply.token_probabilities or (), thresholds.token_min, thresholds.token_mean, judgement.probability
     )
     checked = await services.verify(query.question, reply.answer or "", texts, name, deadline, white_box)
     explain.signal("support", checked.probability)
@@ -118,12 +123,11 @@ async def check(
     return Verdict(checked.probability, _refused_by(checked, judgement, thresholds))
 
 
-def _explain_tokens(reply: Reply, explain: Explaining) -> None:
-    if reply.token_probabilities:
-        lowest, mean = least_and_mean(reply.token_probabilities)
-        explain.signal("token_min", lowest)
-        explain.signal("token_mean", mean)
-        explain.signal("token_grammar", float(reply.under_grammar))
+def _explain_tokens(name: str, tokens: Sequence[float] | None, explain: Explaining) -> None:
+    if tokens:
+        lowest, mean = least_and_mean(tokens)
+        explain.signal(f"{name}_min", lowest)
+        explain.signal(f"{name}_mean", mean)
 
 
 def least_and_mean(tokens: Sequence[float]) -> tuple[float, float]:
@@ -140,30 +144,40 @@ def quoted_texts(reply: Reply, context: Context) -> list[str]:
     return quoted or [item.in_context for item in evidence]
 
 
-def own_verdict(reply: Reply, judgement: float | None, thresholds: Thresholds) -> Verdict | None:
+def own_verdict(reply: Reply, judgement: Judgement, thresholds: Thresholds) -> Verdict | None:
     """Without the verifier: the thresholds of 3.7.2 on what is in hand; None when nothing is."""
-    tokens = reply.token_probabilities
-    if tokens:
-        lowest, mean = least_and_mean(tokens)
+    measured = None
+    if tokens := reply.token_probabilities:
+        lowest, measured = least_and_mean(tokens)
         if lowest < thresholds.token_min:
             return Verdict(lowest, CheckName.TOKEN_MIN.value)
-        if mean < thresholds.token_mean:
-            return Verdict(mean, CheckName.TOKEN_MEAN.value)
-        if judgement is None:
-            return Verdict(mean)
-    if judgement is None:
-        return None
-    return Verdict(judgement, None if judgement >= thresholds.judged else CheckName.JUDGE.value)
+        if measured < thresholds.token_mean:
+            return Verdict(measured, CheckName.TOKEN_MEAN.value)
+    if judgement.probability is not None:
+        measured = judgement.probability
+    if _rejects(judgement, thresholds):
+        return Verdict(measured or 0.0, CheckName.JUDGE.value)
+    return None if measured is None else Verdict(measured)
 
 
-def _refused_by(checked: VerifyReply, judgement: float | None, thresholds: Thresholds) -> str | None:
+def _rejects(judgement: Judgement, thresholds: Thresholds) -> bool:
+    """Return whether the judge finds the answer wrong, or is not sure enough of its own words."""
+    if judgement.probability is not None and judgement.probability < thresholds.judged:
+        return True
+    if not judgement.token_probabilities:
+        return False
+    lowest, mean = least_and_mean(judgement.token_probabilities)
+    return lowest < thresholds.judge_token_min or mean < thresholds.judge_token_mean
+
+
+def _refused_by(checked: VerifyReply, judgement: Judgement, thresholds: Thresholds) -> str | None:
     """Return the check that refuses: a model's doubt outweighs every probability, lexical checks lower it.
 
     The judgement is compared here: the verifier has a threshold of its own for it.
     """
     failed = {outcome.name for outcome in checked.checks if not outcome.passed}
     doubted = next((name.value for name in _TOKEN_CHECKS if name in failed), None)
-    if doubted is None and judgement is not None and judgement < thresholds.judged:
+    if doubted is None and _rejects(judgement, thresholds):
         return CheckName.JUDGE.value
     if doubted is None and checked.probability < thresholds.supported:
         return NOT_SUPPORTED

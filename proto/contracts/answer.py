@@ -226,9 +226,9 @@ class Explanation(Message):
     `p_direct`, `p_verify` (P(the draft is right) if the photo suffices, and anyway: search router),
     `image_top`, `entity_probability` (image search), `evidence_top` (best relevance), `answer_confidence`,
     `token_min`, `token_mean`, `support` (verifier), `evidence_support` (the part of it from the evidence),
-    `judged` (model judge); 0 or 1: `citable` (the sources are valid, or not needed), `withheld` (the answer
-    could not be checked, and the operator refuses such answers). `gateway.steps.verification` and
-    `conclusion` decide by them.
+    `judged`, `judge_token_min`, `judge_token_mean` (model judge); 0 or 1: `citable` (the sources are valid,
+    or not needed), `withheld` (the answer could not be checked, and the operator refuses such answers).
+    `gateway.steps.verification` and `conclusion` decide by them.
     """
 
     draft: str | None = Field(default=None, description="The draft answer.")

@@ -1,13 +1,20 @@
-"""text_search: passages of pages. `POST /v1/text-search` and `/v1/text-search/pages` (JSON)."""
+"""text_search: passages of pages. `POST /v1/text-search` and `/v1/text-search/pages` (JSON).
+
+A search may be multipart/form-data with the same JSON in the part `request` and a photo in the optional part
+`image`, for engines that read the sub-queries together with what they are about (`Info.takes` tells).
+"""
 
 from datetime import datetime
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import Base64Bytes, Field
 
 from contracts.addresses import SourceAddress, SourceAddressOrNone
 from contracts.message import Message, Request
 
 MOST_SECTIONS = 64
+LARGEST_IMAGE = 2**20
+"""Bytes of a passage's picture."""
 
 
 class TextSearchRequest(Request):
@@ -59,7 +66,8 @@ class Chunk(Request):
 
     `sections`: the lines of its text that name the page number and headings of what follows.
     `address`: of the document that it is from; its URL if empty. `source`: the name of what was indexed, and
-    `origin`: a short text that tells where that is.
+    `origin`: a short text that tells where that is. `image`: a picture of its page (JPEG, PNG or WebP), for
+    engines that see pictures.
     """
 
     id: str
@@ -72,6 +80,7 @@ class Chunk(Request):
     address: SourceAddressOrNone = ""
     source: str = Field(default="", max_length=1024)
     origin: str = Field(default="", max_length=64)
+    image: Annotated[Base64Bytes, Field(max_length=LARGEST_IMAGE)] | None = None
 
 
 class Chunks(Request):

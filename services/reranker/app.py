@@ -18,6 +18,7 @@ def create_app(settings: RerankerSettings) -> FastAPI:
         routers=[router],
         open_engine=partial(open_engine, settings),
         probe=lambda engine: engine.probe(),
+        takes=("text", "image") if settings.sees_photos else ("text",),
     )
     return create_service(spec, settings)
 

@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 Photo = NDArray[np.uint8]
 """RGB, (height, width, 3)."""
 
+INSTRUCTION = (
+    "Someone asks about a thing in a photo. Decide whether the document states what is needed to answer."
+)
+"""The task, for models that are told one."""
 SAMPLE = ("Who wrote it?", "It was written by Ada.")
 """A question and a document for probes."""
 

@@ -46,8 +46,18 @@ class RerankerSettings(RemoteModelSettings):
     fine_top: int = Field(default=10, ge=1, description="K2: best passages that keep their score.")
     fine_threshold: float = Field(default=0.5, ge=0, le=1, description="tau_fine, a probability.")
 
-    remote_shape: RemoteShape = Field(default=RemoteShape.COHERE, description="`remote`: the server's API.")
+    remote_shape: RemoteShape = Field(
+        default=RemoteShape.COHERE,
+        description="`remote`: the server's API. `vllm`: a model that sees photos.",
+    )
     remote_batch: int = Field(default=32, ge=1, description="`remote`: passages in one request to TEI.")
+
+    @property
+    def sees_photos(self) -> bool:
+        """Whether the engine looks at photos."""
+        if self.engine is Engine.REMOTE:
+            return self.remote_shape is RemoteShape.VLLM
+        return self.engine is Engine.CASCADE and self.coarse
 
     @model_validator(mode="after")
     def _the_cascade_is_whole(self) -> Self:

@@ -13,8 +13,9 @@ from chassis.startup import WrongSettings
 from chassis.vectors.document_routes import documents_router
 from chassis.vectors.port import RANK_CONSTANT
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
-from services.text_search.encoding import Instructions, Pooling, TextEncoder
+from services.text_search.encoding import Pooling, TextEncoder
 from services.text_search.engine import Provider, TextSearchEngine
+from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, RemoteSeeingEncoder
 from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
 
@@ -41,6 +42,7 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         open_engine=partial(open_engine, settings),
         probe=probed,
         close_engine=lambda engine: engine.store.close(),
+        takes=("text", "image") if settings.sees_photos else ("text",),
     )
     return create_service(spec, settings)
 
@@ -106,7 +108,8 @@ def _open(settings: TextSearchSettings, resources: EngineResources) -> TextSearc
 
     constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
     encoder = open_encoder(settings, resources)
-    return HybridTextSearch(settings.open_store(), encoder, settings.hybrid, constant)
+    store = settings.open_store()
+    return HybridTextSearch(store, encoder, settings.hybrid, constant, settings.max_side)
 
 
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
@@ -115,14 +118,13 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
         from chassis.models.sentence_encoder import shared_sentence_encoder
 
         return shared_sentence_encoder()
-    instructions = Instructions(settings.query_instruction, settings.passage_instruction)
+    instructions = settings.instructions
     if settings.engine is Engine.REMOTE:
-        from services.text_search.engines.remote import RemoteEncoder, RemoteOptions
-
         server = settings.open_remote("text_search")
         resources.closing(server.close)
         options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
-        return RemoteEncoder(server, instructions, options)
+        encoder = RemoteSeeingEncoder if settings.sees_photos else RemoteEncoder
+        return encoder(server, instructions, options)
     from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel, BgeOptions
 
     accelerator = resources.open_accelerator(settings.placement)

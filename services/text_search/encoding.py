@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,13 @@ class Instructions:
         return f"{encoder}, after {self.passage!r}" if self.passage else encoder
 
 
+BGE_INSTRUCTIONS = Instructions()
+SEEING_INSTRUCTIONS = Instructions(
+    "Find the page that answers the question about the photo.", "Represent the user's input."
+)
+"""Of Qwen3-VL-Embedding: its card wants the task for queries; it was trained with the other one."""
+
+
 class TextEncoder(Protocol):
     """Implementations are synchronous, blocking and thread-safe."""
 
@@ -57,6 +64,19 @@ class TextEncoder(Protocol):
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         """A vector for each passage, in order."""
+        ...
+
+
+@runtime_checkable
+class SeeingEncoder(TextEncoder, Protocol):
+    """A `TextEncoder` whose vectors may be of a text and a picture together. Pictures are JPEGs."""
+
+    def queries_about(self, texts: Sequence[str], photo: bytes) -> list[Vector]:
+        """A vector for each question with the photo, in order."""
+        ...
+
+    def passages_with(self, texts: Sequence[str], pictures: Sequence[bytes | None]) -> list[Vector]:
+        """A vector for each passage with its picture, if it has one, in order."""
         ...
 
 

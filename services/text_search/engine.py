@@ -22,7 +22,7 @@ class Provider(StrEnum):
 class Passage:
     """A piece of a page that is indexed; `id` is a UUID made from its content. `origin` None: its URL is.
 
-    `sections`: the lines of its text that name sections.
+    `sections`: the lines of its text that name sections. `picture`: a file that its page shows.
     """
 
     id: str
@@ -33,6 +33,7 @@ class Passage:
     last_modified: datetime | None = None
     sections: tuple[str, ...] = ()
     origin: Origin | None = None
+    picture: bytes | None = None
 
     @property
     def address(self) -> str:
@@ -71,10 +72,15 @@ class TextSearchEngine(Protocol):
         ...
 
     def search(
-        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+        self,
+        queries: Sequence[str],
+        k: int,
+        collection: str,
+        depth: int | None = None,
+        photo: bytes | None = None,
     ) -> list[FusedHit]:
         """The `k` best pages for all sub-queries together, fewer if the best `depth` passages of each are of
-        fewer pages. Raises `CollectionNotFound`.
+        fewer pages. `photo`: a JPEG that they are about, for engines that see. Raises `CollectionNotFound`.
         """
         ...
 

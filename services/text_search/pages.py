@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from chassis.errors import NotFound
+from chassis.errors import CollectionConflict, NotFound
 from chassis.vectors.origin import ADDRESS, Origin, origin_of
 from chassis.vectors.port import ScoredPoint, SparseVector, StoredPoint, VectorStore
 from chassis.vectors.rules import is_point_id
@@ -14,6 +14,9 @@ from services.text_search.engine import Candidate, FusedHit, Passage, TextSearch
 
 OVERFETCH = 4
 """Several of the nearest passages may be of one page, and only one of them is returned: so many times `k`."""
+
+_PICTURED = "pictured"
+"""In a point's payload: its dense vector is of the page's picture too."""
 
 Vectors = Mapping[str, Sequence[float] | SparseVector]
 
@@ -73,10 +76,15 @@ def passages_of(store: VectorStore, collection: str, addresses: Sequence[str], m
 
 
 def rename(engine: TextSearchEngine, collection: str, address: str, title: str) -> None:
-    """Give a page another title, which is searched too. Its ids stay. Raises `NotFound`."""
+    """Give a page another title, which is searched too. Its ids stay.
+
+    Raises `NotFound`, and `CollectionConflict` if its vectors are of its picture too, which is not kept.
+    """
     points = list(engine.store.scroll(collection, {ADDRESS: [address]}))
     if not points:
         raise NotFound("The index holds no document with this address.")
+    if any(point.payload.get(_PICTURED) for point in points):
+        raise CollectionConflict("The page was indexed with its picture. Index it again with its new title.")
     passages = sorted((candidate(point).passage for point in points), key=lambda each: each.position)
     engine.index(collection, [replace(each, title=title) for each in passages])
 
@@ -90,6 +98,7 @@ def _payload(passage: Passage) -> dict[str, Any]:
         "position": passage.position,
         "last_modified": modified,
         "sections": list(passage.sections),
+        **({_PICTURED: True} if passage.picture else {}),
         **(passage.origin or Origin(passage.url)).payload,
     }
 

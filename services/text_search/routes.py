@@ -2,11 +2,13 @@
 
 from typing import Annotated
 
-from fastapi import Depends
+from fastapi import Depends, Request
 
 from chassis.errors import InvalidRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
+from chassis.http.pictured import pictured_schema, read_pictured
+from chassis.images import ImageLimits, clean_image
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.vectors.document_routes import require_unpublished
@@ -24,10 +26,12 @@ from contracts.text_search import (
 )
 from services.text_search.engine import FusedHit, Passage, TextSearchEngine
 from services.text_search.pages import passages_of, rename
+from services.text_search.settings import TextSearchSettings
 
 router = Router()
 pages_router = Router()
 write_router = Router()
+_SEARCHING = JsonLimits()
 _INDEXING = JsonLimits(max_bytes=32 * 2**20, max_items=16_384)
 """Of as many chunks as `Chunks` holds, with 13 items each; `corpus` sends half of it."""
 
@@ -37,15 +41,24 @@ MAX_QUERY_CHARACTERS = 8_192
 """A longer one is no question: every word of it is looked up."""
 
 
-@router.post("/v1/text-search")
-async def search_text(request: TextSearchRequest, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
-    """The best passages for all sub-queries together, at most one a page (of the web: three)."""
-    if any(len(query) > MAX_QUERY_CHARACTERS for query in request.queries):
+@router.post("/v1/text-search", openapi_extra=pictured_schema(TextSearchRequest))
+@takes_json(_SEARCHING, or_form=True)
+async def search_text(request: Request, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
+    """The best passages for all sub-queries together, at most one a page (of the web: three).
+
+    The form may bring the photo that the sub-queries are about.
+    """
+    settings: TextSearchSettings = request.app.state.settings
+    call, image = await read_pictured(request, TextSearchRequest, _SEARCHING)
+    if any(len(query) > MAX_QUERY_CHARACTERS for query in call.queries):
         raise InvalidRequest(f"queries: at most {MAX_QUERY_CHARACTERS} characters each.")
-    hits = await pool.run(
-        lambda engine: engine.search(request.queries, request.k, request.collection, request.depth), deadline
-    )
-    return TextSearchReply(hits=[_hit(hit) for hit in hits], collection=request.collection)
+
+    def search(engine: TextSearchEngine) -> list[FusedHit]:
+        photo = None if image is None else clean_image(image, ImageLimits(), settings.max_side).jpeg
+        return engine.search(call.queries, call.k, call.collection, call.depth, photo)
+
+    hits = await pool.run(search, deadline)
+    return TextSearchReply(hits=[_hit(hit) for hit in hits], collection=call.collection)
 
 
 @pages_router.post("/v1/text-search/pages")
@@ -61,10 +74,11 @@ async def read_pages(request: ReadPagesRequest, pool: Pool, deadline: RequestDea
 @write_router.put("/v1/collections/{name}/chunks")
 @takes_json(_INDEXING)
 async def index_chunks(
-    name: str, request: Chunks, pool: Pool, deadline: RequestDeadline, metrics: AppMetrics
+    name: str, request: Chunks, http: Request, pool: Pool, deadline: RequestDeadline, metrics: AppMetrics
 ) -> Indexed:
     """Write passages. One at position 0 begins its page anew: older passages of that address go."""
-    passages = [_passage(chunk) for chunk in request.chunks]
+    settings: TextSearchSettings = http.app.state.settings
+    passages = [_passage(chunk, with_picture=settings.sees_photos) for chunk in request.chunks]
     rejected = await pool.run(lambda engine: engine.index(name, passages), deadline)
     written = len(passages) - len(rejected)
     metrics.ingested("passages", written)
@@ -85,7 +99,7 @@ async def rename_document(
     return await pool.run(renamed, deadline)
 
 
-def _passage(chunk: Chunk) -> Passage:
+def _passage(chunk: Chunk, *, with_picture: bool) -> Passage:
     return Passage(
         id=chunk.id,
         url=chunk.url,
@@ -95,6 +109,7 @@ def _passage(chunk: Chunk) -> Passage:
         last_modified=chunk.last_modified,
         sections=tuple(chunk.sections),
         origin=Origin(chunk.address or chunk.url, chunk.source, chunk.origin),
+        picture=chunk.image if with_picture else None,
     )
 
 

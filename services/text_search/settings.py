@@ -7,8 +7,9 @@ from pydantic_settings import SettingsConfigDict
 
 from chassis.settings import EngineName
 from chassis.vectors.settings import IndexSettings
-from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Pooling
+from services.text_search.encoding import BGE_INSTRUCTIONS, SEEING_INSTRUCTIONS, Instructions, Pooling
 from services.text_search.engine import Provider
+from services.text_search.engines.remote import RemoteShape
 
 
 class Engine(EngineName):
@@ -45,11 +46,21 @@ class TextSearchSettings(IndexSettings):
     pooling: Pooling = Field(
         default=Pooling.CLS, description="How token vectors become one: the model's own way."
     )
-    query_instruction: str = Field(default=BGE_QUERY_INSTRUCTION, description="Text before a query.")
-    passage_instruction: str = Field(default="", description="Text before a passage.")
+    query_instruction: str | None = Field(
+        default=None,
+        description="Text before a query. Unset: as bge-*-en-v1.5 or Qwen3-VL-Embedding wants it.",
+    )
+    passage_instruction: str | None = Field(default=None, description="The same before a passage.")
     max_tokens: int = Field(default=512, ge=8, description="Longer passages are cut.")
     remote_path: str = Field(
         default="/v1/embeddings", description="`remote`: path of the route. Infinity: `/embeddings`."
+    )
+    remote_shape: RemoteShape = Field(
+        default=RemoteShape.OPENAI,
+        description="`remote`: the server's API. `vllm`: a model on vLLM that sees photos.",
+    )
+    max_side: int = Field(
+        default=672, ge=64, description="Longest side of a photo in pixels. Larger photos are scaled down."
     )
     web_provider: Provider = Field(default=Provider.SEARXNG, description="`web`: the search API.")
     web_url: str = Field(
@@ -60,3 +71,17 @@ class TextSearchSettings(IndexSettings):
     web_keep_s: float = Field(default=3600.0, ge=0, description="`web`: seconds that pages are cached.")
     web_per_minute: int = Field(default=60, ge=1, description="`web`: requests to the search API a minute.")
     web_robots: bool = Field(default=True, description="`web`: respect robots.txt.")
+
+    @property
+    def sees_photos(self) -> bool:
+        """Whether the engine looks at photos."""
+        return self.engine is Engine.REMOTE and self.remote_shape is RemoteShape.VLLM
+
+    @property
+    def instructions(self) -> Instructions:
+        """The texts before queries and passages."""
+        usual = SEEING_INSTRUCTIONS if self.sees_photos else BGE_INSTRUCTIONS
+        query, passage = self.query_instruction, self.passage_instruction
+        return Instructions(
+            usual.query if query is None else query, usual.passage if passage is None else passage
+        )

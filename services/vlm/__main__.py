@@ -10,14 +10,17 @@ from pathlib import Path
 
 from services.vlm.launch import Placement, command, container_command, printable, table
 from services.vlm.presets import DEFAULT, PRESETS, TRAINED_FOR
+from services.vlm.retrievers import RETRIEVERS
 from services.vlm.settings import ServeSettings, serve_settings
+
+SERVED = PRESETS | RETRIEVERS
 
 
 def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argparse.Namespace:
     """What was asked for, else what the environment says; everything after `--` belongs to vLLM."""
     given = given or ServeSettings.model_construct()
     parser = argparse.ArgumentParser(prog="python -m services.vlm", description=__doc__)
-    parser.add_argument("preset", nargs="?", choices=sorted(PRESETS))
+    parser.add_argument("preset", nargs="?", choices=sorted(SERVED))
     parser.add_argument("--model", default="", metavar="FOLDER", help="weights: a local folder or a hub id")
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=_whole(1, 65_535), default=8000)
@@ -91,9 +94,9 @@ def main(words: Sequence[str]) -> None:
     except ValueError as error:
         sys.exit(str(error))
     if options.list:
-        sys.stdout.write(table(list(PRESETS.values())) + "\n")
+        sys.stdout.write(table(list(SERVED.values())) + "\n")
         return
-    preset = PRESETS[options.preset]
+    preset = SERVED[options.preset]
     if options.explain:
         notes = [*(f"limit: {limit}" for limit in preset.limits), *(f"source: {s}" for s in preset.sources)]
         sys.stdout.write("\n".join([f"{preset.name}: {preset.model} on {preset.image}", *notes]) + "\n")

@@ -82,7 +82,8 @@ class Preset:
     @property
     def memory_gb(self) -> float:
         """Weights, activations, and keys and values: all sequences half as long as usual, or a whole one."""
-        cached = max(self.sequences * self.sequence_gb(USUAL_CONTEXT / 2), self.sequence_gb(self.context))
+        usual = min(self.context, USUAL_CONTEXT)
+        cached = max(self.sequences * self.sequence_gb(usual / 2), self.sequence_gb(self.context))
         return self.resident_gb + cached
 
     @property
@@ -94,14 +95,14 @@ class Preset:
 # A grammar that allows any white space lets a model fill its token limit with it.
 _COMPACT_JSON = ("--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}')
 # Photos arrive inside the request. A name under .invalid is nobody's (RFC 2606), so nothing is ever fetched.
-_NO_FETCHING = ("--allowed-media-domains", "photos-travel-inside-requests.invalid")
-_NO_REDIRECTS = ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
-_NO_TELEMETRY = ("VLLM_NO_USAGE_STATS", "1")
+NO_FETCHING = ("--allowed-media-domains", "photos-travel-inside-requests.invalid")
+NO_REDIRECTS = ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
+NO_TELEMETRY = ("VLLM_NO_USAGE_STATS", "1")
 _SSRF = (
     "vLLM 0.10.2 has no switch against fetching image URLs (CVE-2025-6242): keep it in a network that "
     "reaches nothing but the gateway. The gateway itself sends data: URIs only."
 )
-_OPEN_ROUTES = (
+OPEN_ROUTES = (
     "A key guards /v1 only; /health, /metrics, /tokenize and /pooling stay open to who reaches the port."
 )
 _NEEDS_FP8 = "It is computed in fp8 from the Ada generation on (compute capability 8.9: L40S, H100)."
@@ -130,7 +131,7 @@ LLAMA = Preset(
     holds_schema=False,
     masked_logprobs=False,
     system_beside_photo=False,
-    environment=(_NO_TELEMETRY,),
+    environment=(NO_TELEMETRY,),
     limits=(
         "Served by vLLM up to 0.10.2; 0.11 and later refuse MllamaForConditionalGeneration.",
         "Encoder-decoder: no chunked prefill and no prefix caching, so each call reads the photo anew "
@@ -144,7 +145,7 @@ LLAMA = Preset(
         "gateway's probe sees that, and puts the text into the user's turn.",
         "One photo a request: 0.10.2 refuses more with 400.",
         _SSRF,
-        _OPEN_ROUTES,
+        OPEN_ROUTES,
     ),
     sources=(
         "weights, KV and tiles: 10.7 B parameters, 32 self-attention layers of 8 KV heads (model config)",
@@ -194,14 +195,14 @@ QWEN25 = Preset(
         '{"max_pixels": 1003520}',
         "--enable-prefix-caching",
         *_COMPACT_JSON,
-        *_NO_FETCHING,
+        *NO_FETCHING,
     ),
-    environment=(_NO_TELEMETRY, _NO_REDIRECTS),
+    environment=(NO_TELEMETRY, NO_REDIRECTS),
     limits=(
         "Photos are scaled to 1,280 tokens of 28 x 28 pixels; fine print in a large photo is lost.",
         "Prefix caching pays when the prompts of a request begin alike and run within seconds of each other.",
         "One photo a request, no video.",
-        _OPEN_ROUTES,
+        OPEN_ROUTES,
     ),
     sources=(
         "KV: 28 layers of 4 KV heads of 128 in bf16 (model config)",
@@ -263,14 +264,14 @@ QWEN3 = Preset(
         '{"max_pixels": 1310720}',
         "--enable-prefix-caching",
         *_COMPACT_JSON,
-        *_NO_FETCHING,
+        *NO_FETCHING,
     ),
-    environment=(_NO_TELEMETRY, _NO_REDIRECTS),
+    environment=(NO_TELEMETRY, NO_REDIRECTS),
     limits=(
         "Photos are scaled to 1,280 tokens of 32 x 32 pixels.",
         "2.6 times the keys and values of Qwen2.5-VL-7B for each token: fewer long prompts fit at once.",
         "One photo a request, no video.",
-        _OPEN_ROUTES,
+        OPEN_ROUTES,
     ),
     sources=(
         "KV: 36 layers of 8 KV heads of 128 in bf16 (model config)",

@@ -1,17 +1,10 @@
-"""What the command and the gate read from the environment."""
+"""What the command reads from the environment."""
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from services.vlm.presets import PRESETS
-
-
-class GateSettings(BaseSettings):
-    """`VLLM_API_KEY`, by vLLM's own name: the key that the server was started with."""
-
-    model_config = SettingsConfigDict(env_prefix="VLLM_", frozen=True, extra="ignore")
-
-    api_key: SecretStr = SecretStr("")
+from services.vlm.retrievers import RETRIEVERS
 
 
 class ServeSettings(BaseSettings):
@@ -33,8 +26,9 @@ class ServeSettings(BaseSettings):
     @field_validator("preset")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name and name not in PRESETS:
-            raise ValueError(f"there is no such preset; there are {', '.join(PRESETS)}")
+        known = PRESETS | RETRIEVERS
+        if name and name not in known:
+            raise ValueError(f"there is no such preset; there are {', '.join(known)}")
         return name
 
     def sized_for(self, preset: str) -> "ServeSettings":

@@ -21,7 +21,7 @@ from chassis.startup import CannotStart
 from deploy.model_server import ModelServer, find_model
 from deploy.one_process import answered_by, platform
 from deploy.settings import PocketSettings
-from gateway.llm.capabilities import Abilities, Photos
+from gateway.llm.capabilities import Abilities
 from gateway.llm.probe import TASK
 from gateway.planning.latencies import VlmSpeed
 from gateway.settings import GatewaySettings, Reasoning
@@ -78,7 +78,7 @@ async def test_the_key_goes_along() -> None:
 async def test_a_model_without_photos_is_measured_without_one_and_described_so() -> None:
     async with vlm_server(blind) as server:
         found = await find_model(server.url)
-    assert found.abilities.photos is Photos.NONE
+    assert not found.abilities.sees_photos
     assert [len(request.images) for request in server.requests] == [0, 0, 0, 1, 0, 0]
     said = found.described(GatewaySettings())
     assert f"{server.model} reads text; does not see photos: photos are answered by what the services" in said
@@ -181,7 +181,7 @@ def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() 
         (ServerTraits(logprobs=False), "token probabilities: not told; thinking: none"),
         (ServerTraits(json_schema=False), "schema: not held, replies are asked for in labelled lines"),
         (LLAMA_ON_VLLM_0_10_2, "refused, sent in the user's message"),
-        (LLAMA_ON_VLLM_0_10_2, "Photos: one in a request; schema: "),
+        (LLAMA_ON_VLLM_0_10_2, "Photos: seen; schema: "),
     ],
 )
 async def test_what_the_server_can_do_is_found_out_and_said(traits: ServerTraits, told: str) -> None:

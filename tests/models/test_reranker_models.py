@@ -12,9 +12,10 @@ from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImagePro
 
 from chassis.accelerator import Accelerator
 from chassis.models.qformer import QFormer
+from services.reranker.engine import INSTRUCTION
 from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
 from services.reranker.engines.coarse_head import question_vectors
-from services.reranker.engines.qwen3 import INSTRUCTION, Qwen3Options, Qwen3Reranker
+from services.reranker.engines.qwen3 import Qwen3Options, Qwen3Reranker
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_qwen3 import ROOM, tiny_qwen3
 

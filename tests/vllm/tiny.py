@@ -104,6 +104,60 @@ def tiny_vlm(folder: Path) -> Path:
     return folder
 
 
+def tiny_retriever(folder: Path) -> Path:
+    """Qwen3-VL, as Qwen3-VL-Embedding and Qwen3-VL-Reranker are: it embeds, and it answers "yes" or "no"."""
+    torch.manual_seed(0)
+    tokenizer = _tokenizer()
+    token = tokenizer.convert_tokens_to_ids
+    text = {
+        "vocab_size": len(tokenizer),
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 64,
+        "max_position_embeddings": 4096,
+        "rope_parameters": {
+            "rope_type": "default",
+            "rope_theta": 5e6,
+            "mrope_section": [12, 10, 10],
+            "mrope_interleaved": True,
+        },
+        "eos_token_id": token("<|im_end|>"),
+        "pad_token_id": token("<|endoftext|>"),
+        "tie_word_embeddings": True,
+    }
+    vision = {
+        "depth": 2,
+        "hidden_size": 64,
+        "intermediate_size": 64,
+        "num_heads": 2,
+        "out_hidden_size": 64,
+        "num_position_embeddings": 64,
+        "deepstack_visual_indexes": [0],
+    }
+    config = transformers.Qwen3VLConfig(
+        text_config=text,
+        vision_config=vision,
+        image_token_id=token("<|image_pad|>"),
+        video_token_id=token("<|video_pad|>"),
+        vision_start_token_id=token("<|vision_start|>"),
+        vision_end_token_id=token("<|vision_end|>"),
+        tie_word_embeddings=True,
+    )
+    transformers.Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
+    sides = {"shortest_edge": 64 * 64, "longest_edge": 256 * 256}
+    transformers.Qwen3VLProcessor(
+        transformers.Qwen2VLImageProcessor(size=sides, patch_size=16),
+        tokenizer,
+        video_processor=transformers.Qwen3VLVideoProcessor(),
+        chat_template=_CHAT,
+    ).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
 def tiny_reranker(folder: Path) -> Path:
     """Qwen3 that answers "yes" or "no", as Qwen3-Reranker does."""
     torch.manual_seed(0)
@@ -231,6 +285,7 @@ def _write_pooling(folder: Path) -> None:
 def main(folder: Path) -> None:
     """All of them, each in a folder of its name."""
     tiny_vlm(folder / "vlm")
+    tiny_retriever(folder / "retriever")
     tiny_reranker(folder / "reranker")
     tiny_embedder(folder / "embedder")
     tiny_clip(folder / "clip")

@@ -16,7 +16,7 @@ from training.commands.judging import (
     open_referee,
     says_why,
 )
-from training.samples import HELD_OUT_SHARE, Task
+from training.samples import HELD_OUT_SHARE, Task, Wrong
 
 if TYPE_CHECKING:
     from training.data.building import Built, Plan
@@ -34,6 +34,9 @@ def data(
     augment: Annotated[
         int, typer.Option(min=0, max=20, help="other wordings of each right answer, at most; takes a model")
     ] = 0,
+    wrong: Annotated[
+        Wrong, typer.Option(help="what to answer where the model was wrong: refuse, the gold, or no sample")
+    ] = Wrong.REFUSAL,
     split: Split = None,
     held_out: Annotated[float, typer.Option(min=0, max=0.9, help="share of the photos")] = HELD_OUT_SHARE,
     seed: Annotated[int, typer.Option(help="of the split")] = 0,
@@ -52,7 +55,7 @@ def data(
     no_people(judge)
     if augment and judge is Choice.RULES:
         raise typer.BadParameter("takes a judge that is a model: --judge model", param_hint="--augment")
-    plan = Plan(tuple(runs), out, tuple(task or DEFAULT_TASKS), augment, seed, held_out, split)
+    plan = Plan(tuple(runs), out, tuple(task or DEFAULT_TASKS), augment, seed, held_out, split, wrong)
     with says_why():
         out.mkdir(parents=True, exist_ok=True)
         built = anyio.run(_built, plan, judge, (base_url, model), concurrency)

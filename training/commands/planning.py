@@ -98,7 +98,7 @@ def _step(config: SftConfig | GrpoConfig, size: Size) -> float:
         tokens = config.max_prompt_tokens + config.max_reply_tokens
         return size.step * config.device_batch_size * tokens / _TOKENS
     tokens = GatewaySettings().vlm_context
-    written = min(config.write_at_once, config.batch_size // config.cards or 1)
+    written = 0 if config.vllm_url else min(config.write_at_once, config.batch_size // config.cards or 1)
     return max(size.step * config.device_batch_size, size.rollout * written) * tokens / _TOKENS
 
 

@@ -31,6 +31,7 @@ from training.samples import (
     RejectedRow,
     Sample,
     Task,
+    Wrong,
     counts,
     write_index,
     write_samples,
@@ -44,7 +45,7 @@ _MANY = 0.9
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be built. `augmented`: see `Tasks`; `held_out`: share of the photos.
+    """What is to be built. `augmented`, `wrong`: see `Tasks`; `held_out`: share of the photos.
 
     `sources`: folders of runs; for tasks that need no answers also data sets, of which `split` chooses.
     """
@@ -56,6 +57,7 @@ class Plan:
     seed: int = 0
     held_out: float = HELD_OUT_SHARE
     split: str | None = None
+    wrong: Wrong = Wrong.REFUSAL
 
     @property
     def needs_answers(self) -> bool:
@@ -95,7 +97,8 @@ async def build(plan: Plan, referee: Referee, judge: Judge) -> Built:
     Raises `UnreadableData`, `RunError`, `DatasetError`, `JudgeDown` and `CalibrationError`.
     """
     built = Built({task: [] for task in plan.tasks}, unused={task: Counter() for task in plan.tasks})
-    tasks, album = Tasks(referee, plan.augmented), Album(plan.out, plan.seed, plan.held_out)
+    tasks = Tasks(referee, plan.augmented, plan.wrong)
+    album = Album(plan.out, plan.seed, plan.held_out)
     wanted = [task for task in plan.tasks if task is not Task.DRAFT]
     for source in plan.sources:
         run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split)
@@ -170,6 +173,7 @@ def _write(plan: Plan, judge: str, built: Built) -> None:
             "sources": list(plan.sources),
             "judge": judge,
             "augmented": plan.augmented,
+            "wrong": plan.wrong.value,
             "seed": plan.seed,
             "held_out": plan.held_out,
             "counts": {task.value: counts(samples) for task, samples in built.samples.items()},

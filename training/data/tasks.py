@@ -1,9 +1,10 @@
 """The samples of each task that one turn of a run gives, with the labels of the papers.
 
 BlackPearl (arXiv 2507.21520), sections 2.2 and 3.3: the query is the base model's own; results that help are
-marked one by one; an answer is the base model's own where it is right, else a refusal, and where wanted the
-gold answer in other words that were found right. Wiki-PRF, table 6: the filter by supervised fine-tuning,
-here on the base model's own knowledge where it is in form and the answer made from it was right.
+marked one by one; an answer is the base model's own where it is right, else a refusal (in the tables' rows
+without refusals: the gold answer), and where wanted the gold answer in other words that were found right.
+Wiki-PRF, table 6: the filter by supervised fine-tuning, here on the base model's own knowledge where it is in
+form and the answer made from it was right.
 """
 
 from collections.abc import Sequence
@@ -33,6 +34,7 @@ from training.samples import (
     QuestionSample,
     Sample,
     Task,
+    Wrong,
     digest,
 )
 
@@ -49,11 +51,15 @@ class NothingToLearn(Exception):
 
 
 class Tasks:
-    """Makes samples of turns. `augmented`: other wordings of a right answer, at most so many; 0: none."""
+    """Makes samples of turns. `augmented`: other wordings of a right answer, at most so many; 0: none.
 
-    def __init__(self, referee: Referee, augmented: int = 0) -> None:
+    `wrong`: the label of an answer that is not right.
+    """
+
+    def __init__(self, referee: Referee, augmented: int = 0, wrong: Wrong = Wrong.REFUSAL) -> None:
         self._referee = referee
         self._augmented = augmented
+        self._wrong = wrong
         self._makers = {
             Task.QUERY: self._query,
             Task.RERANK: self._rerank,
@@ -97,7 +103,12 @@ class Tasks:
         call, record = _required(turn, "answer_briefly")[-1], turn.record
         said = answer_of(Written(call.reply, None, "complete"))
         if said is None or not await self._is_right(turn, said):
-            return [_conversation(turn, Task.ANSWER, call, REFUSAL, Label.REFUSAL)]
+            if self._wrong is Wrong.REFUSAL:
+                return [_conversation(turn, Task.ANSWER, call, REFUSAL, Label.REFUSAL)]
+            gold = record.gold.strip()
+            if self._wrong is Wrong.DROP or not gold:
+                raise NothingToLearn("the answer was not right" if gold else "there is no gold answer")
+            return [_conversation(turn, Task.ANSWER, call, gold, Label.GOLD)]
         samples: list[Sample] = [_conversation(turn, Task.ANSWER, call, said, Label.OWN)]
         if self._augmented:
             worded = await self._referee.rewordings(record.question, record.gold, self._augmented)

@@ -40,7 +40,7 @@ _HERE = "[the reply]"
 
 
 class ServicesDown(Exception):
-    """No question could be looked up; the message names the stages that failed."""
+    """No question could be looked up, or nobody writes; the message names what failed."""
 
 
 @dataclass(frozen=True, slots=True)

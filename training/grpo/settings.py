@@ -48,6 +48,8 @@ class GrpoConfig(RunSettings):
     released one for InfoSeek, E-VQA and OK-VQA. `short_answers`: names, numbers and phrases, as those want.
     `rollout_s`: the longest that one question may take, all calls together. `write_at_once`: sequences in a
     batch when the model writes. `most_questions`: the first so many of the data are learnt from.
+    `vllm_url`: of a vLLM server that writes (`training.grpo.served`); without one the trained model does, by
+    transformers.
     """
 
     data: tuple[Path, ...] = ()
@@ -67,6 +69,7 @@ class GrpoConfig(RunSettings):
     rollout_s: float = Field(default=1800, gt=0)
     write_at_once: int = Field(default=16, ge=1)
     most_questions: int | None = Field(default=None, ge=1)
+    vllm_url: str = ""
 
     @model_validator(mode="after")
     def _groups_fit(self) -> Self:

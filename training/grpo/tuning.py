@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from functools import partial
 from typing import Any
 
@@ -21,12 +21,16 @@ from training.chat import Chats, chat_of
 from training.config import WrongConfig
 from training.grpo.rewards import NAMES, rewards
 from training.grpo.rollout import Asked, Platform, Roller, Trajectory, messages_of
+from training.grpo.served import WritingServer
 from training.grpo.settings import GrpoConfig
-from training.grpo.writing import OwnWriter
+from training.grpo.writing import OwnWriter, Writer
 from training.models import load, with_lora
 from training.runs import Prediction, RunFolder
 from training.samples import Part, Task, read_folders
 from training.trainers import arguments, on_main, train_between
+
+SERVED = "served-adapter"
+"""The folder of a run from which the server that writes reads the LoRA of the step."""
 
 
 def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
@@ -42,18 +46,18 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
     loaded = load(config.model)
     loaded.tokenizer.padding_side = "left"
     chats = Chats(loaded.processor)
-    rollouts = Rollouts(config, settings, chats, train, run)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)  # trl is locked
-        trainer = _trainer_class()(
-            model=with_lora(loaded, config.lora, config.seed, config.adapter),
-            args=given,
-            train_dataset=_data_set(train, chats, settings),
-            reward_funcs=[_told(name) for name in NAMES],
-            processing_class=loaded.processor,
-            rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
-        )
-    train_between(trainer, run, held_out, partial(rollouts.predict, trainer))
+    with closing(Rollouts(config, settings, chats, train, run)) as rollouts:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)  # trl is locked
+            trainer = _trainer_class()(
+                model=with_lora(loaded, config.lora, config.seed, config.adapter),
+                args=given,
+                train_dataset=_data_set(train, chats, settings),
+                reward_funcs=[_told(name) for name in NAMES],
+                processing_class=loaded.processor,
+                rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
+            )
+        train_between(trainer, run, held_out, partial(rollouts.predict, trainer))
     run.finish(_summary(config, train, held_out))
 
 
@@ -73,6 +77,13 @@ class Rollouts:
         self._chats = chats
         self._train = train
         self._run = run
+        url, folder = config.vllm_url, run.path / SERVED
+        self._server = WritingServer(url, folder, config.write_at_once, config.rollout_s) if url else None
+
+    def close(self) -> None:
+        """Let go of the server that writes."""
+        if self._server is not None:
+            self._server.close()
 
     def of_batch(self, trainer: Any) -> dict[str, Any]:
         """What TRL wants of a rollout function, for the questions of the trainer's batch."""
@@ -103,9 +114,12 @@ class Rollouts:
     def _rolled_out(
         self, trainer: Any, asked: Sequence[Asked], group: int, temperature: float
     ) -> list[Trajectory]:
-        config = self._config
-        writer = OwnWriter(trainer, self._chats, temperature, config.top_p, config.write_at_once)
-        roller = Roller(self._chats, writer, config.forced_plan, config.rollout_s)
+        config, chats = self._config, self._chats
+        writer: Writer = OwnWriter(trainer, chats, temperature, config.top_p, config.write_at_once)
+        if self._server is not None:
+            self._server.update(trainer)
+            writer = partial(self._server.write, chats=chats, temperature=temperature, top_p=config.top_p)
+        roller = Roller(chats, writer, config.forced_plan, config.rollout_s)
 
         async def work() -> list[Trajectory]:
             async with open_platform(config, self._settings) as platform:

@@ -69,7 +69,7 @@ class VlmBaselines:
         """As `answer_alone`, reasoning step by step first."""
         prompt = prompt_of("baselines/answer_in_steps", query, SteppedAnswer, self._options, STEPS_TOKENS)
         try:
-            return _said(await self._client.complete(prompt, deadline))
+            return _reply_of(await self._client.complete(prompt, deadline))
         except VlmDeclined:
             return _UNKNOWN
 
@@ -80,8 +80,8 @@ class VlmBaselines:
         """
 
         def prompt_with(shown: EvidenceBlocks) -> Prompt[RewrittenQuery]:
-            name, known = "baselines/rewrite_query", shown.text
-            return prompt_of(name, query, RewrittenQuery, self._options, QUERY_TOKENS, known=known)
+            name, material = "baselines/rewrite_query", shown.text
+            return prompt_of(name, query, RewrittenQuery, self._options, QUERY_TOKENS, material=material)
 
         images = replace(results, pages=())
         prompt, _ = self._options.window.fitted(prompt_with, lambda tokens: _context(images, tokens))
@@ -95,14 +95,16 @@ class VlmBaselines:
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
 
         def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return text_prompt("baselines/answer_from_search", query, self._options, limit, known=shown.text)
+            return text_prompt(
+                "baselines/answer_from_search", query, self._options, limit, material=shown.text
+            )
 
         prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(results, tokens))
         reply = await answer_in_text(self._client, prompt, results.evidence, shown.places, deadline)
         return reply or _UNKNOWN
 
 
-def _said(completion: Completion[SteppedAnswer]) -> Reply:
+def _reply_of(completion: Completion[SteppedAnswer]) -> Reply:
     """Return the answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
     answer = completion.value.answer if completion.whole else None
     text = answer_or_none(spoken(answer)) if answer is not None else None

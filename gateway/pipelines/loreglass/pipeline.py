@@ -41,7 +41,7 @@ from gateway.thresholds import RetrievalLimits, Thresholds
 
 MODULES = frozenset(
     {
-        *("crops", "image-search", "ocr", "fusion-search", "reranking", "second-hop", "verifier"),
+        *("crops", "image-search", "ocr", "fusion-search", "reranking", "verifier"),
         *("search-router", "judge", "text-search", "domain-advice", "web-search"),
     }
 )
@@ -49,9 +49,9 @@ MODULES = frozenset(
 
 `crops`: the whole photo alone is searched; `image-search`: not even that; `ocr`: no stage is given the
 photo's print; `fusion-search`: what image search found stays out of the text queries; `reranking`: evidence
-in search order; `second-hop`: one search; `verifier`: no check of the answer but that of its citations;
-`search-router`: every question is searched for; `judge`: as it is, for none is asked (`qa-dragon` has one);
-`text-search`: image search alone; `domain-advice`: the draft is given none; `web-search`: own pages only.
+in search order; `verifier`: no check of the answer but that of its citations; `search-router`: every question
+is searched for; `judge`: as it is, for none is asked (`qa-dragon` has one); `text-search`: image search
+alone; `domain-advice`: the draft is given none; `web-search`: own pages only.
 """
 
 STAGE_GRAPH = StageGraph(
@@ -64,9 +64,6 @@ STAGE_GRAPH = StageGraph(
         (Stage.SELECT_ENTITY,),
         (Stage.TEXT_SEARCH,),
         (Stage.RERANKER,),
-        (Stage.SECOND_HOP,),
-        (Stage.SECOND_HOP_SEARCH,),
-        (Stage.SECOND_HOP_RERANKER,),
         (Stage.ANSWER,),
         (Stage.VERIFIER,),
         (Stage.SESSION,),
@@ -290,18 +287,18 @@ class LoreglassPipeline:
     async def _find(
         self, query: Query, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run
     ) -> Context:
-        """Return facts of the thing and pages, best first; with a second hop if one opens (3.5, 3.6)."""
+        """Return facts of the thing and pages, best first (3.5, 3.6)."""
         facts = tuple(evidence.entity_evidence(entity)) if entity else ()
         queries = self._fuse(query, draft, entity)
-        request = SearchRequest(query.question, queries, entity, query.photo)
-        ranked = await self._search_and_rank(request, facts, run, evidence.FIRST_HOP)
-        context = Context(route, entity, text, self._assemble([ranked], text, run))
-        hops = await self._second_hop(query, draft, context, run)
-        if not hops:
-            return context
-        request = SearchRequest(hops[0], hops)
-        further = await self._search_and_rank(request, (), run, evidence.SECOND_HOP)
-        return replace(context, evidence=self._assemble([ranked, further], text, run))
+        pages: tuple[Evidence, ...] = ()
+        if "text-search" not in self.missing:
+            pages = await evidence.find_pages(self.services, queries, run, query.photo)
+        if "reranking" in self.missing:
+            ranked = evidence.in_search_order((*facts, *pages)[: run.plan.chunks])
+        else:
+            request = SearchRequest(query.question, queries, entity, query.photo)
+            ranked = await evidence.rank_chunks(self.services, request, (*facts, *pages), run)
+        return Context(route, entity, text, self._assemble(ranked, text, run))
 
     async def _search_web(self, query: Query, draft: Draft, context: Context, run: Run) -> Context | None:
         """Return the context with evidence of the open web instead; None if there is none."""
@@ -311,25 +308,13 @@ class LoreglassPipeline:
             return None
         request = SearchRequest(query.question, queries, context.entity, query.photo)
         ranked = await evidence.rank_chunks(self.services, request, pages, run)
-        return replace(context, evidence=self._assemble([ranked], context.photo_text, run))
+        return replace(context, evidence=self._assemble(ranked, context.photo_text, run))
 
     def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
         """Return what to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
         if "fusion-search" in self.missing:
             entity = named_by(query, draft)
         return evidence.fused_queries(query, draft, entity)
-
-    async def _search_and_rank(
-        self, request: SearchRequest, facts: Sequence[Evidence], run: Run, stages: tuple[Stage, Stage]
-    ) -> tuple[Evidence, ...]:
-        """Return facts and pages with the reranker's scores. `stages`: of search and ranking."""
-        search, rank = stages
-        pages: tuple[Evidence, ...] = ()
-        if "text-search" not in self.missing:
-            pages = await evidence.find_pages(self.services, request.queries, run, search)
-        if "reranking" in self.missing:
-            return evidence.in_search_order((*facts, *pages)[: run.plan.chunks])
-        return await evidence.rank_chunks(self.services, request, (*facts, *pages), run, rank)
 
     async def _verify(self, query: Query, reply: Reply, context: Context, run: Run) -> Verdict | None:
         """Check an answer by the evidence alone: token probabilities differ from model to model."""
@@ -338,19 +323,5 @@ class LoreglassPipeline:
         by_evidence = replace(reply, token_probabilities=None)
         return await verify(self.services, None, query, by_evidence, context, run, self.thresholds)
 
-    async def _second_hop(self, query: Query, draft: Draft, context: Context, run: Run) -> tuple[str, ...]:
-        """Return what only the evidence in hand makes searchable; usually nothing."""
-        if self.missing & {"second-hop", "text-search"}:
-            return ()
-        if not run.plan.second_hop:
-            await run.skip(Stage.SECOND_HOP)
-            return ()
-        queries: tuple[str, ...] = ()
-        async with run.optional(Stage.SECOND_HOP), run.stage(Stage.SECOND_HOP) as deadline:
-            queries = await self.reasoner.next_hop(query, draft, context, deadline)
-        return queries
-
-    def _assemble(
-        self, searches: Sequence[Sequence[Evidence]], photo_text: PhotoText, run: Run
-    ) -> tuple[Evidence, ...]:
-        return evidence.assemble(searches, photo_text, self.thresholds, self.retrieval, run.explain)
+    def _assemble(self, ranked: Sequence[Evidence], photo_text: PhotoText, run: Run) -> tuple[Evidence, ...]:
+        return evidence.assemble(ranked, photo_text, self.thresholds, self.retrieval, run.explain)

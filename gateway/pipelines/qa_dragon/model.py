@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field
 
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
-from gateway.llm.asking import domain_text, notes, prompt_of
+from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
 from gateway.llm.cleaning import ENTITY_SLOT, labels, listed_label, queries
 from gateway.llm.delimiting import delimited, harmless
 from gateway.llm.failures import VlmDeclined
@@ -43,6 +43,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
     """QA-Dragon's own order of questions, one call each. Sections refer to the paper."""
 
     answer_prompt = "qa_dragon/answer_with_reasons"
+    judge_prompts = (JUDGE, REASONED_JUDGE)
 
     async def chain_of_thought(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline

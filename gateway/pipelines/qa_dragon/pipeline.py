@@ -8,11 +8,13 @@ platform promises: budgets, stages that may fail alone, OCR beside the first ste
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import ClassVar
 
 from contracts.answer import Route, Verification
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
+from gateway.llm.asking import JUDGE, REASONED_JUDGE
 from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.planning.latencies import Work
@@ -34,7 +36,7 @@ from gateway.thresholds import RetrievalLimits, Thresholds
 MODULES = frozenset(
     {
         *("domain-router", "search-router", "tool-router", "query-splitting", "fusion-search", "reranking"),
-        *("text-search", "verifier"),
+        *("text-search", "verifier", "brief-verdict"),
     }
 )
 """Modules that an experiment may leave out: the ablation studies of the paper (Tables 2 and 4, Figure 3).
@@ -43,7 +45,8 @@ Without `domain-router`: the generic chain of thought; `search-router`: every qu
 `tool-router`: both searches; `query-splitting`: the question is the only query; `fusion-search`: the thing
 that image search found stays out of the text queries; `reranking`: evidence in search order;
 `text-search`: image search alone, the paper's single-source task, where it verifies drafts, too;
-`verifier`: no answer is refused.
+`verifier`: no answer is refused; `brief-verdict`: the verifier gives its reason before its verdict, so that
+its tokens are those of the released code (`gateway.steps.verification`).
 """
 TEXT_ONLY, IMAGE_ONLY = frozenset({Tool.TEXT_SEARCH}), frozenset({Tool.IMAGE_SEARCH})
 
@@ -242,7 +245,7 @@ class QaDragonPipeline:
         else:
             ranked = await evidence.rank_chunks(self.services, request, chunks, run)
         best_only = replace(self.retrieval, leading_facts=0, leading_chunks=0)
-        return evidence.assemble([ranked], text, self.thresholds, best_only, run.explain)
+        return evidence.assemble(ranked, text, self.thresholds, best_only, run.explain)
 
     async def _conclude(
         self, query: Query, draft: Draft, context: Context, domain: Domain | None, run: Run
@@ -263,5 +266,7 @@ class QaDragonPipeline:
             reply = await answer_from(self.reasoner, None, query, draft, context, run)
         verdict: Verdict | None = Verdict(1.0, verification=Verification.NONE)
         if "verifier" not in self.missing:
-            verdict = await verify(self.services, self.reasoner.judge, query, reply, context, run, cut_offs)
+            name = REASONED_JUDGE if "brief-verdict" in self.missing else JUDGE
+            judge = partial(self.reasoner.judge, name=name)
+            verdict = await verify(self.services, judge, query, reply, context, run, cut_offs)
         return conclude(query.question, reply, verdict, context, domain, failures, cut_offs, True, explain)

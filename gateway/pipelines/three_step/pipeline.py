@@ -2,9 +2,10 @@
 
 Their task 1 is the image search and its texts; tasks 2 and 3 are the three steps, 3 with the conversation.
 What differs, and why: the model is not fine-tuned (the prompts ask for what theirs was trained to do); the
-query step reads earlier answers beside earlier questions (all prompts of a request begin alike, so that the
-server reads the photo once); each result is shortened to its share of what the model reads, for the list as
-for the answer.
+query step reads earlier answers beside earlier questions, as in their released code and figure 6 (section 3.1
+names questions only); the answer of tasks 2 and 3 reads task 1's texts, too, unless `image-search` is left
+out; ten things in place of ten images, of which several may show one thing; each result is shortened to its
+share of what the model reads, for the list as for the answer.
 The answer is given as it is said: nothing verifies it.
 """
 
@@ -37,12 +38,17 @@ from gateway.thresholds import Thresholds
 IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000
 """What of the nearest images' texts, of the list to rank and of the ranked results the model reads."""
 
-MODULES = frozenset({"image-search", "text-search", "query-rewriting", "multi-query", "reranking"})
+MODULES = frozenset(
+    {
+        *("image-search", "text-search", "query-rewriting", "multi-query", "reranking"),
+        "earlier-answers",
+    }
+)
 """Modules that an experiment may leave out: the rows of the paper's Tables 5 and 6 that are no training.
 
-Without `image-search`: nothing is known of the nearest images; `text-search`: their texts alone (task 1);
-`query-rewriting`: the question itself is the search; `multi-query`: one draw; `reranking`: the first results
-of the search.
+Without `image-search`: nothing is known of the nearest images (tasks 2 and 3 as published); `text-search`:
+their texts alone (task 1); `query-rewriting`: the question itself is the search; `multi-query`: one draw;
+`reranking`: the first results of the search; `earlier-answers`: the query step reads earlier questions only.
 """
 
 STAGE_GRAPH = StageGraph(
@@ -80,7 +86,7 @@ class ThreeStepPipeline:
     near_images: int = 10
     samples: int = 3
     chunks: int = 30
-    kept: int = 10
+    list_length: int = 10
     name: str = "three-step"
     stage_graph: StageGraph = STAGE_GRAPH
     missing: frozenset[str] = frozenset()
@@ -109,6 +115,9 @@ class ThreeStepPipeline:
         """Step 1: several searches drawn for the same question; the question itself if none can be had."""
         if "query-rewriting" in self.missing:
             return (query.question,)
+        if "earlier-answers" in self.missing:
+            asked = tuple(replace(turn, answer="", abstained=False) for turn in query.history)
+            query = replace(query, history=asked)
         samples = 1 if "multi-query" in self.missing else self.samples
         count, queries = min(samples, run.plan.sub_queries), tuple[str, ...]()
         async with run.optional(Stage.QUERY_SAMPLING), run.stage(Stage.QUERY_SAMPLING) as deadline:
@@ -135,7 +144,7 @@ class ThreeStepPipeline:
         if not listed:
             return listed
         scores = await self._rank(query, listed, run)
-        best = sorted(scores, key=lambda place: -scores[place])[: self.kept]
+        best = sorted(scores, key=lambda place: -scores[place])[: self.list_length]
         ranked = [replace(group.results[place], score=scores[place]) for place in best]
         return shortened(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
 
@@ -146,7 +155,7 @@ class ThreeStepPipeline:
         size = Work(extra_prompt_tokens=evidence.prompt_tokens(listed, LIST_CHARS))
         order = tuple(range(len(listed)))
         async with run.optional(Stage.LISTWISE_RERANK), run.stage(Stage.LISTWISE_RERANK, size) as deadline:
-            order = await self.reasoner.rank(query, listed, self.kept, deadline)
+            order = await self.reasoner.rank(query, listed, self.list_length, deadline)
         run.explain.note(Stage.LISTWISE_RERANK, (str(place + 1) for place in order))
         ranked = evidence.in_search_order([listed[place] for place in order])
         return {place: item.score for place, item in zip(order, ranked, strict=True)}

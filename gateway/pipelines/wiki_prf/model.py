@@ -108,8 +108,8 @@ class WikiPrfVlmReasoner:
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
         name = "wiki_prf/answer_in_short" if short else "wiki_prf/answer_from_knowledge"
 
-        def prompt_with(known: str) -> TextPrompt:
-            return text_prompt(name, query, self._options, limit, knowledge=known)
+        def prompt_with(shown: str) -> TextPrompt:
+            return text_prompt(name, query, self._options, limit, knowledge=shown)
 
         def shown_within(tokens: int) -> str:
             if knowledge is None:

@@ -73,7 +73,7 @@ async def described(
 async def pictured(services: Services, description: str, run: Run, articles: int) -> tuple[Entity, ...]:
     """Things that look as the description says; none where image search takes no texts."""
     entities: tuple[Entity, ...] = ()
-    if await services.takes_texts(run.deadline):
+    if await services.takes("image_search", "text", run.deadline):
         async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
             entities = await services.search_photos_by_text((description,), articles, deadline)
         run.explain.found(Stage.CROP_SEARCH, entities)

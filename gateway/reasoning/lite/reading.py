@@ -9,7 +9,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
 from gateway.reasoning.lite.question import About, ParsedQuestion, is_about
 from gateway.reasoning.port import Read
-from gateway.state import Entity, Evidence, Found, PhotoText, Query, Quote, Reply, TextLine, ToRead
+from gateway.state import Entity, Evidence, PhotoText, Query, Quote, Reading, Reply, TextLine, ToRead
 from language.names import agreement, coverage
 from language.scripts import NOISE_BELOW, plausibility
 
@@ -121,7 +121,7 @@ class Passages:
         passages = dict(self._passages(question, thing))
         if not passages:
             return None
-        answers: list[Found] = []
+        answers: list[Reading] = []
         for subject in self._subjects(question, thing):
             history = self.query.history if question.about is About.SPOKEN else ()
             answers += await self.read(

@@ -102,12 +102,6 @@ class LiteReasoner:
         thing = best_candidate(candidates, printed) or printed_name(printed)
         return thing if thing is not None and is_about(question, thing) else None
 
-    async def next_hop(
-        self, query: Query, draft: Draft, context: Context, deadline: Deadline
-    ) -> tuple[str, ...]:
-        """See the port: none."""
-        return ()
-
     async def answer(
         self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:

@@ -4,7 +4,6 @@ There is no standard for images, so each shape is spelt here. Photos travel as `
 is given squares that we cut, since not every model looks at a photo's ends, or at its centre alone.
 """
 
-import base64
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -14,6 +13,7 @@ from typing import Any
 
 from chassis.http.remote import RemoteServer
 from chassis.models.remote_reply import in_index_order, unit_vector
+from chassis.models.remote_request import data_uri
 from chassis.pixels import drawn_pattern, encode_jpeg
 from services.image_search.engine import RGB, Floats
 from services.image_search.engines.views import square_views
@@ -81,7 +81,7 @@ class RemoteImageEncoder:
 
     def forward(self, views: Sequence[RGB]) -> list[Floats]:
         """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""
-        uris = [_data_uri(view) for view in views]
+        uris = [data_uri(encode_jpeg(view)) for view in views]
         step = 1 if self._adapter.single else self._options.per_request
         return self._in_parts(uris, step, self._adapter.body)
 
@@ -113,10 +113,6 @@ class RemoteImageEncoder:
             raise self._server.broken_reply()
         self._size = sizes.pop()
         return vectors
-
-
-def _data_uri(view: RGB) -> str:
-    return "data:image/jpeg;base64," + base64.b64encode(encode_jpeg(view)).decode("ascii")
 
 
 def _infinity_body(uris: Sequence[str], options: RemoteOptions) -> Body:

@@ -16,11 +16,9 @@ from transformers import AutoTokenizer, Qwen3ForCausalLM
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
+from services.reranker.engine import INSTRUCTION
 
 DEFAULT_MODEL = "Qwen/Qwen3-Reranker-0.6B"
-INSTRUCTION = (
-    "Someone asks about a thing in a photo. Decide whether the document states what is needed to answer."
-)
 
 _PREFIX = (
     "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the"

@@ -1,4 +1,4 @@
-"""Rerank by a ready-made server: the shape of Cohere, Jina and vLLM, or that of TEI."""
+"""Rerank by a ready-made server: the shape of Cohere, Jina and vLLM, vLLM's with a photo, or that of TEI."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,14 +8,20 @@ from typing import Any
 
 from chassis.http.remote import RemoteServer
 from chassis.models.remote_reply import in_index_order
-from services.reranker.engine import SAMPLE, Photo, with_entity
+from chassis.models.remote_request import content_part, without_controls
+from chassis.pixels import encode_jpeg
+from services.reranker.engine import INSTRUCTION, SAMPLE, Photo, with_entity
+
+_MOST_TOKENS = 512
+"""Of a question and of a document: vLLM reads the beginning of a longer one, if it is told to."""
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks."""
+    """What the server speaks. `vllm`: as `cohere`, but the query may hold a photo, and the task is told."""
 
     COHERE = "cohere"
     TEI = "tei"
+    VLLM = "vllm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +36,12 @@ class _Adapter:
 _ADAPTERS = {
     RemoteShape.COHERE: _Adapter("/v1/rerank", "results", "relevance_score"),
     RemoteShape.TEI: _Adapter("/rerank", None, "score"),
+    RemoteShape.VLLM: _Adapter("/v1/rerank", "results", "relevance_score"),
 }
 
 
 class RemoteReranker:
-    """`Reranker` on a server; it is told the entity's name, and never sees the photo.
+    """`Reranker` on a server; it is told the entity's name, and sees the photo if its shape is `vllm`.
 
     Servers send probabilities or raw logits and do not say which. Scores outside 0..1 are logits: from the
     first such reply on, all scores of this server go through a logistic curve, so that their order holds.
@@ -61,7 +68,7 @@ class RemoteReranker:
         step = self._per_request if self._shape is RemoteShape.TEI else max(1, len(documents))
         scores: list[float] = []
         for start in range(0, len(documents), step):
-            scores += self._request(question, documents[start : start + step])
+            scores += self._request(question, documents[start : start + step], photo)
         if not all(0 <= score <= 1 for score in scores):
             self._logits = True
         return [_logistic(score) for score in scores] if self._logits else scores
@@ -70,17 +77,19 @@ class RemoteReranker:
         """Have the server score a sample."""
         return self.rerank(SAMPLE[0], SAMPLE[1:], None)
 
-    def _request(self, query: str, documents: Sequence[str]) -> list[float]:
+    def _request(self, query: str, documents: Sequence[str], photo: Photo | None) -> list[float]:
         adapter = _ADAPTERS[self._shape]
         is_tei = self._shape is RemoteShape.TEI
-        reply = self._server.post(adapter.path, self._body(query, documents), names_model=not is_tei)
+        reply = self._server.post(adapter.path, self._body(query, documents, photo), names_model=not is_tei)
         try:
             results = in_index_order(reply[adapter.results] if adapter.results else reply, len(documents))
             return [_score(result[adapter.score]) for result in results]
         except (TypeError, KeyError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
 
-    def _body(self, query: str, documents: Sequence[str]) -> Mapping[str, Any]:
+    def _body(self, query: str, documents: Sequence[str], photo: Photo | None) -> Mapping[str, Any]:
+        if self._shape is RemoteShape.VLLM:
+            return _seeing_body(query, documents, photo)
         if self._shape is RemoteShape.TEI:
             return {
                 "query": query,
@@ -95,6 +104,19 @@ class RemoteReranker:
             "top_n": len(documents),
             "return_documents": False,
         }
+
+
+def _seeing_body(query: str, documents: Sequence[str], photo: Photo | None) -> Mapping[str, Any]:
+    """The photo comes before the question, as Qwen3-VL-Reranker was trained (its repository)."""
+    words = without_controls(query)
+    content = [content_part(encode_jpeg(photo)), content_part(words)] if photo is not None else None
+    return {
+        "query": {"content": content} if content else words,
+        "documents": [without_controls(text) or " " for text in documents],
+        "instruction": INSTRUCTION,
+        "max_tokens_per_query": _MOST_TOKENS,
+        "max_tokens_per_doc": _MOST_TOKENS,
+    }
 
 
 def _score(score: Any) -> float:

@@ -20,7 +20,12 @@ class Bm25TextSearch:
         self._terms = TermWeights()
 
     def search(
-        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+        self,
+        queries: Sequence[str],
+        k: int,
+        collection: str,
+        depth: int | None = None,
+        photo: bytes | None = None,
     ) -> list[FusedHit]:
         """See the protocol."""
         self.store.require(collection, self.schema, whole=False)

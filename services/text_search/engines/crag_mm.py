@@ -39,7 +39,12 @@ class CragMmTextSearch:
         self._index, self._encoder, self._contents = index, encoder, contents
 
     def search(
-        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+        self,
+        queries: Sequence[str],
+        k: int,
+        collection: str,
+        depth: int | None = None,
+        photo: bytes | None = None,
     ) -> list[FusedHit]:
         """Return the pages of the `k` (or `depth`) nearest chunks of each query, by their highest cosine.
 

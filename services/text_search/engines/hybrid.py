@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
+from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
+from chassis.images import ImageLimits, clean_image
+from chassis.models.wanted import while_wanted
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
-from services.text_search.encoding import TextEncoder, Vector
+from services.text_search.encoding import SeeingEncoder, TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.lexical import TERMS, TermWeights
 from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfit, write_passages
@@ -24,23 +27,37 @@ class HybridTextSearch:
         encoder: TextEncoder,
         terms: bool = True,
         rank_constant: int = RANK_CONSTANT,
+        picture_side: int = 672,
     ) -> None:
-        """`terms`: use BM25 beside the vectors. `rank_constant`: the lower, the more first places count."""
+        """`terms`: use BM25 beside the vectors. `rank_constant`: the lower, the more first places count.
+        `picture_side`: pages' pictures are scaled down to so many pixels.
+        """
         self.store = store
         self._encoder = encoder
         self._terms = TermWeights()
         self._uses_terms, self._rank_constant = terms, rank_constant
+        self._seeing = encoder if isinstance(encoder, SeeingEncoder) else None
+        self._picture_side = picture_side
         sparse = (TERMS,) if terms else ()
         self.schema = CollectionSchema(
             dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=KEYWORDS, encoder=encoder.name
         )
 
     def search(
-        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+        self,
+        queries: Sequence[str],
+        k: int,
+        collection: str,
+        depth: int | None = None,
+        photo: bytes | None = None,
     ) -> list[FusedHit]:
         """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
-        vectors = self._encoder.queries([_encodable(query) for query in queries])
+        texts = [_encodable(query) for query in queries]
+        if photo is not None and self._seeing:
+            vectors = self._seeing.queries_about(texts, photo)
+        else:
+            vectors = self._encoder.queries(texts)
         ranked = [
             self._rank(query, vector, depth or k * OVERFETCH, collection)
             for query, vector in zip(queries, vectors, strict=True)
@@ -63,14 +80,33 @@ class HybridTextSearch:
         rejected = {
             passage.id: reason for passage in passages if (reason := unfit(passage, terms[passage.id]))
         }
+        pictures = self._clean_pictures(passages, rejected) if self._seeing else {}
         fit = [passage for passage in passages if passage.id not in rejected]
-        encoded = self._encoder.passages([_with_title(passage) for passage in fit])
+        texts = [_with_title(passage) for passage in fit]
+        if self._seeing:
+            encoded = self._seeing.passages_with(texts, [pictures.get(each.picture) for each in fit])
+        else:
+            encoded = self._encoder.passages(texts)
         vectors = {
             passage.id: self._vectors(meaning, terms[passage.id])
             for passage, meaning in zip(fit, encoded, strict=True)
         }
         write_passages(self.store, collection, passages, vectors)
         return rejected
+
+    def _clean_pictures(
+        self, passages: Sequence[Passage], rejected: dict[str, str]
+    ) -> dict[bytes | None, bytes]:
+        """Return the JPEG of each picture, of which passages of a page share one; reject what has none."""
+        jpegs: dict[bytes | None, bytes] = {}
+        for passage in while_wanted(passages):
+            if passage.picture is None or passage.id in rejected or passage.picture in jpegs:
+                continue
+            try:
+                jpegs[passage.picture] = clean_image(passage.picture, ImageLimits(), self._picture_side).jpeg
+            except (CorruptImage, ImageTooLarge, UnsupportedImage) as error:
+                rejected[passage.id] = error.detail
+        return jpegs
 
     def _vectors(self, meaning: Vector, terms: SparseVector) -> Vectors:
         return {MEANING: meaning.tolist(), TERMS: terms} if self._uses_terms else {MEANING: meaning.tolist()}

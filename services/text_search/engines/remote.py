@@ -3,14 +3,23 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from chassis.http.remote import RemoteServer
 from chassis.models.remote_reply import in_index_order, unit_vector
+from chassis.models.remote_request import content_part, without_controls
 from services.text_search.encoding import Instructions, Vector, model_name
 
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")
 _LETTERS_PER_TOKEN = 6
+
+
+class RemoteShape(StrEnum):
+    """What the server speaks: OpenAI's embeddings of texts, or vLLM's of chats, which may hold a photo."""
+
+    OPENAI = "openai"
+    VLLM = "vllm"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +33,8 @@ class RemoteOptions:
 
 class RemoteEncoder:
     """`TextEncoder` by a server."""
+
+    kind = "remote"
 
     def __init__(
         self,
@@ -39,31 +50,36 @@ class RemoteEncoder:
         self._instructions = instructions or Instructions()
         self._options = options or RemoteOptions()
         self.size = 0
-        reply = self._ask(["Who wrote it?"])
+        reply = self._ask([self._input("", "Who wrote it?")])
         self.size = len(self._vectors(reply, 1)[0])
         model = model_name(server.model or str(reply.get("model") or "")) or "a remote model"
-        self.name = self._instructions.named(f"{model} (remote)")
+        self.name = self._instructions.named(f"{model} ({self.kind})")
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""
-        return self._encode([self._instructions.query + text for text in texts])
+        return self._encode([self._input(self._instructions.query, text) for text in texts])
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""
-        return self._encode([self._instructions.passage + text for text in texts])
+        return self._encode([self._input(self._instructions.passage, text) for text in texts])
 
-    def _encode(self, texts: Sequence[str]) -> list[Vector]:
+    def _encode(self, inputs: Sequence[Any]) -> list[Vector]:
         vectors: list[Vector] = []
         size = self._options.max_batch
-        for start in range(0, len(texts), size):
-            # Servers refuse an empty text, which a question may be.
-            batch = [shortened(text, self._options.max_tokens) or " " for text in texts[start : start + size]]
+        for start in range(0, len(inputs), size):
+            batch = inputs[start : start + size]
             vectors.extend(self._vectors(self._ask(batch), len(batch)))
         return vectors
 
-    def _ask(self, texts: Sequence[str]) -> Mapping[str, Any]:
-        body = {"input": list(texts), "encoding_format": "float"}
-        reply = self._server.post(self._options.path, body)
+    def _input(self, instruction: str, text: str) -> Any:
+        """What stands for a text in a request. Servers refuse an empty one, which a question may be."""
+        return shortened(instruction + text, self._options.max_tokens) or " "
+
+    def _body(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        return {"input": list(inputs), "encoding_format": "float"}
+
+    def _ask(self, inputs: Sequence[Any]) -> Mapping[str, Any]:
+        reply = self._server.post(self._options.path, self._body(inputs))
         if not isinstance(reply, Mapping):
             raise self._server.broken_reply()
         return reply
@@ -77,6 +93,38 @@ class RemoteEncoder:
         if len(sizes) != 1 or (self.size and sizes != {self.size}):
             raise self._server.broken_reply()
         return vectors
+
+
+class RemoteSeeingEncoder(RemoteEncoder):
+    """`SeeingEncoder` by vLLM: an input is a chat of an instruction, a picture, if there is one, and a text.
+
+    Source: Qwen3-VL-Embedding (Li et al. 2026, arXiv:2601.04720) and its repository: the vector is that of
+    the last token, after the chat template has begun the reply.
+    """
+
+    kind = "remote, photos"
+
+    def queries_about(self, texts: Sequence[str], photo: bytes) -> list[Vector]:
+        """See the protocol."""
+        return self._encode([self._input(self._instructions.query, text, photo) for text in texts])
+
+    def passages_with(self, texts: Sequence[str], pictures: Sequence[bytes | None]) -> list[Vector]:
+        """See the protocol."""
+        instruction = self._instructions.passage
+        return self._encode([self._input(instruction, *each) for each in zip(texts, pictures, strict=True)])
+
+    def _input(self, instruction: str, text: str, picture: bytes | None = None) -> Any:
+        words = [content_part(shortened(without_controls(text), self._options.max_tokens) or " ")]
+        user = {"role": "user", "content": [content_part(picture), *words] if picture else words}
+        return [{"role": "system", "content": [content_part(instruction)]}, user] if instruction else [user]
+
+    def _body(self, inputs: Sequence[Any]) -> dict[str, Any]:
+        return {
+            "messages": list(inputs),
+            "add_generation_prompt": True,
+            "add_special_tokens": True,
+            "encoding_format": "float",
+        }
 
 
 def shortened(text: str, max_tokens: int) -> str:

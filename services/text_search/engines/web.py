@@ -91,7 +91,12 @@ class WebTextSearch:
         self._opened.callback(lambda: self._portal.call(provider.close))
 
     def search(
-        self, queries: Sequence[str], k: int, collection: str, depth: int | None = None
+        self,
+        queries: Sequence[str],
+        k: int,
+        collection: str,
+        depth: int | None = None,
+        photo: bytes | None = None,
     ) -> list[FusedHit]:
         """Return the `k` best passages for the first queries, at most three a page.
 

@@ -7,6 +7,8 @@ import yaml
 
 SHIPPED = Path(__file__).parents[3] / "deploy" / "placement" / "l40s.yaml"
 DROP = object()
+SEEING_SEARCH = {"engine": "remote", "preset": "qwen3-vl-embedding-2b", "concurrency": 16}
+SEEING_RERANKER = {"engine": "remote", "preset": "qwen3-vl-reranker-2b", "concurrency": 16}
 
 
 def changed(folder: Path, changes: dict[str, Any]) -> Path:

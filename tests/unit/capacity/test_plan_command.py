@@ -9,7 +9,7 @@ from pydantic_settings import BaseSettings
 from typer.testing import CliRunner
 
 from capacity.cli import app
-from capacity.environment import environment, files
+from capacity.environment import environment, files, plan_of, write
 from capacity.node_file import SERVICES, read
 from capacity.proposal import Proposal, propose
 from chassis.settings import ModelSettings
@@ -26,7 +26,7 @@ from services.text_search.settings import TextSearchSettings
 from services.verifier.settings import VerifierSettings
 from services.vlm.__main__ import main as serve_vlm
 from tests.deploy.compose_file import read_env
-from tests.unit.capacity.node_files import SHIPPED, changed
+from tests.unit.capacity.node_files import SEEING_RERANKER, SEEING_SEARCH, SHIPPED, changed
 
 SETTINGS: Mapping[str, type[BaseSettings]] = {
     "gateway": GatewaySettings,
@@ -175,6 +175,26 @@ def test_vllm_is_started_with_the_planned_sizes(
 def test_replicas_of_the_model_server_get_their_card_where_they_are_started(tmp_path: Path) -> None:
     file = read(changed(tmp_path, {"node.cards": 2, "vlm.replicas": 2}))
     assert "LOREGLASS_VLM_GPU" not in environment(propose(file, 2, 10_000))["vlm"]
+
+
+def test_retrievers_that_see_photos_fit_on_the_card_and_get_servers_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeing = {"services.text_search": SEEING_SEARCH, "services.reranker": SEEING_RERANKER}
+    found = propose(read(changed(tmp_path, seeing)), 1, 10_000)
+    assert found.vlm.sequences >= 4
+    assert plan_of(found).services["text_search"].gpu is None  # its model is on the card, it is not
+    write(tmp_path, files(found, "node.yaml", []))
+    for model in ("text_search_model", "reranker_model"):
+        for name, value in read_env(tmp_path / found.file.node.name / f"{model}.env").items():
+            monkeypatch.setenv(name, value)
+        serve_vlm(["--print"])
+        line = capsys.readouterr().out
+        assert f"--served-model-name {found.file.services[model.removesuffix('_model')].preset} " in line
+        assert "--gpu-memory-utilization 0.16 " in line
+    for name, value in environment(found)["text_search"].items():
+        monkeypatch.setenv(name, value)
+    assert TextSearchSettings().sees_photos
 
 
 def test_deadlines_that_a_gateway_refuses_are_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from chassis.startup import WrongSettings
 from gateway.clients.services import Services
 from gateway.planning.latencies import VlmSpeed
 from services.vlm.presets import LLAMA, PRESETS, USUAL_CONTEXT, Preset
-from tests.unit.capacity.node_files import DROP, SHIPPED, changed
+from tests.unit.capacity.node_files import DROP, SEEING_SEARCH, SHIPPED, changed
 
 FP8 = "llama-3.2-11b-vision-fp8"
 
@@ -204,6 +204,20 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"services.reranker.gpu": -1}, "services.reranker.gpu: -1 is neither"),
         ({"services.reranker.gpu": True}, "services.reranker.gpu: True is neither"),
         ({"services.reranker.weights_gb": 0}, "services.reranker: a service on a card needs weights_gb"),
+        (
+            {"services.reader.preset": "whisper"},
+            "services.reader: unknown preset 'whisper'; use one",
+        ),
+        (
+            {"services.text_search": SEEING_SEARCH | {"preset": "qwen3-vl-reranker-2b"}},
+            "services.text_search.preset is 'qwen3-vl-reranker-2b'; it is for another service or engine",
+        ),
+        ({"services.text_search": SEEING_SEARCH | {"engine": "bge"}}, "services.text_search.preset is"),
+        (
+            {"services.text_search": SEEING_SEARCH | {"gpu": "cpu"}},
+            "services.text_search: a service on",
+        ),
+        ({"services.text_search": SEEING_SEARCH | {"weights_gb": 4}}, "services.text_search: a service on a"),
         ({"services.reranker.share": 1.5}, "services.reranker.share: Input should be less than or equal"),
         ({"services.reranker.share": 0.05}, "services.reranker.share is 2.4 GB of a card; it needs 5.1 GB"),
         ({"services.reranker.engine": "casacde"}, "services.reranker.engine is 'casacde'; use builtin or"),

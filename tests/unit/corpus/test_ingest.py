@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import httpx
+import numpy as np
 import pytest
 from fastapi import APIRouter, File, Form, Request, UploadFile
+from PIL import Image
 
 from chassis.errors import CorruptImage, DependencyUnavailable, Overloaded
 from chassis.http.app import ServiceSpec, create_service
@@ -148,6 +150,20 @@ async def test_a_page_of_many_passages_is_indexed_whole(tmp_path: Path) -> None:
         assert "Paragraph 299" in (await snippets(client, "paragraph 299"))[0]
     assert report.indexed == 1
     assert version["points"] > 300
+
+
+async def test_a_page_of_many_passages_with_a_picture_is_sent_in_calls_that_the_service_takes(
+    tmp_path: Path,
+) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (512, 512, 3), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "noise.png")
+    text = "\n\n".join(f"Stop {number} of the harbour line. " * 60 for number in range(150))
+    source = lines(tmp_path / "pages.jsonl", [page("harbour", text) | {"image": "noise.png"}])
+    async with text_search(tmp_path) as client:
+        report = await index_pages(client, source)
+        [version] = await versions(client)
+    assert (report.added, report.rejected) == (1, ())
+    assert version["points"] > 130  # 32 MiB of JSON hold fewer of these pictures
 
 
 async def test_one_url_twice_is_one_page_and_the_second_is_named(tmp_path: Path) -> None:

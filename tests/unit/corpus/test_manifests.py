@@ -1,13 +1,16 @@
 """Manifests: each bad record is rejected with its reason and does not end the run."""
 
+import io
 import json
 import tracemalloc
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from corpus import jsonl
+from corpus.items import PageItem, page_items
 from corpus.jsonl import ManifestError, Rejected
 from corpus.manifests import count_records, manifest_digest, name_of
 from corpus.page_records import read_pages
@@ -132,6 +135,32 @@ def test_the_digest_changes_with_the_manifest_and_with_its_photos(folder: Path) 
     changed = manifest_digest(manifest, [photo])
     manifest.write_text("{} ")
     assert len({before, changed, manifest_digest(manifest, [photo])}) == 3
+
+
+def test_a_page_brings_its_picture_with_every_passage_and_is_another_one_with_another(folder: Path) -> None:
+    manifest = folder / "pages.jsonl"
+    page = {"url": "https://pages.example/a", "text": "It is a lamp. " * 400, "image": "lamp.png"}
+    manifest.write_text(json.dumps(page))
+    ids = []
+    for colour in ("red", "blue"):
+        Image.new("RGB", (900, 600), colour).save(folder / "lamp.png")
+        [item] = page_items(manifest)
+        assert isinstance(item, PageItem)
+        assert len(item.chunks) > 1
+        sizes = {Image.open(io.BytesIO(chunk.image or b"")).size for chunk in item.chunks}
+        assert sizes == {(512, 341)}
+        ids.append(item.chunks[0].id)
+    assert ids[0] != ids[1]
+
+
+@pytest.mark.parametrize("image", ["none.jpg", "a.jpg", "empty.jpg", "huge.jpg", "."])
+def test_a_page_is_indexed_without_a_picture_that_cannot_be_read(folder: Path, image: str) -> None:
+    manifest = folder / "pages.jsonl"
+    manifest.write_text(json.dumps({"url": "https://pages.example/a", "text": "A lamp.", "image": image}))
+    [item] = page_items(manifest)
+    assert isinstance(item, PageItem)
+    assert item.chunks[0].image is None
+    assert item.remarks[0].startswith("Its image was left out: ")
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,12 @@ from enum import StrEnum, auto
 from typing import Annotated, Any, cast
 
 import anyio
-from fastapi import APIRouter, FastAPI, File, Form, Response, UploadFile
+from fastapi import APIRouter, FastAPI, File, Form, Request, Response, UploadFile
 
 from chassis.errors import Overloaded
 from chassis.http.app import create_app
 from chassis.http.bodies import takes_json
+from chassis.http.pictured import pictured_schema, read_pictured
 from chassis.json_text import JsonLimits
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
@@ -203,6 +204,8 @@ class FakeServices:
         self.image_search = FakeService(images(image_hit()))
         self.picture_texts = FakeService(images(image_hit()))
         self.takes: tuple[str, ...] = ()
+        self.photos: list[tuple[str, bytes | None]] = []
+        """The photo of each search of pages and of each ranking, by service."""
         self.pages = FakeService(TextSearchReply(hits=[], collection="pages"))
         self.text_search = FakeService(pages(text_hit()))
         self.reranker = FakeService(prefer_pages)
@@ -263,13 +266,21 @@ class FakeServices:
         ) -> Any:
             return await self.image_search.serve(([await image.read() for image in images], k))
 
-        @router.post("/v1/text-search", response_model=TextSearchReply)
-        async def search_text(request: TextSearchRequest) -> Any:
-            return await self.text_search.serve(request)
+        searching, ranking = pictured_schema(TextSearchRequest), pictured_schema(RerankRequest)
 
-        @router.post("/v1/rerank", response_model=RerankReply)
-        async def rerank(request: RerankRequest) -> Any:
-            return await self.reranker.serve(request)
+        @router.post("/v1/text-search", response_model=TextSearchReply, openapi_extra=searching)
+        @takes_json(JsonLimits(), or_form=True)
+        async def search_text(request: Request) -> Any:
+            call, photo = await read_pictured(request, TextSearchRequest, JsonLimits())
+            self.photos.append(("text_search", photo))
+            return await self.text_search.serve(call)
+
+        @router.post("/v1/rerank", response_model=RerankReply, openapi_extra=ranking)
+        @takes_json(JsonLimits(), or_form=True)
+        async def rerank(request: Request) -> Any:
+            call, photo = await read_pictured(request, RerankRequest, JsonLimits())
+            self.photos.append(("reranker", photo))
+            return await self.reranker.serve(call)
 
         @router.post("/v1/classify", response_model=ClassifyReply)
         async def classify(

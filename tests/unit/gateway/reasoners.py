@@ -60,7 +60,6 @@ class ScriptedReasoner:
     first_look: Draft = field(default_factory=lookup_draft)
     before_draft: Callable[[ReadPhoto], Awaitable[None]] = at_once
     say: Callable[[Query, Context], Reply] = quote_best
-    hop: Callable[[Context], tuple[str, ...]] = lambda _: ()
     looks: bool = True
     rewritten: str = ""
     rewrites: list[Query] = field(default_factory=list)
@@ -95,11 +94,6 @@ class ScriptedReasoner:
         """The most probable one."""
         self.candidates.append(tuple(candidates))
         return candidates[0] if candidates else None
-
-    async def next_hop(
-        self, ask: Query, draft: Draft, context: Context, deadline: Deadline
-    ) -> tuple[str, ...]:
-        return self.hop(context)
 
     async def answer(
         self, ask: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline

@@ -10,7 +10,17 @@ from gateway.clients.services import Services
 from gateway.pipelines.port import Pipeline
 from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Reply, Tool
+from gateway.state import (
+    Context,
+    Draft,
+    Entity,
+    GenerationBudget,
+    Judgement,
+    PhotoText,
+    Query,
+    Reply,
+    Tool,
+)
 from gateway.thresholds import RetrievalLimits
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.pipelines import THRESHOLDS, Result, put
@@ -99,10 +109,16 @@ class ScriptedSteps:
         return self.reply or quote_best(ask, context)
 
     async def judge(
-        self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> float:
+        self,
+        ask: Query,
+        reply: Reply,
+        context: Context,
+        generation: GenerationBudget,
+        deadline: Deadline,
+        name: str = "judge",
+    ) -> Judgement:
         self.steps.append(("judge", ask))
-        return self.judgement
+        return Judgement(self.judgement)
 
 
 async def dragon(

@@ -52,7 +52,7 @@ def searching() -> FakeServices:
 
 
 async def ask_loreglass(**more: Any) -> Result:
-    reasoner = ScriptedReasoner(before_draft=after_reading, hop=lambda _: ("second hop",))
+    reasoner = ScriptedReasoner(before_draft=after_reading)
     return await loreglass(reasoner, busy_services(), **more)
 
 
@@ -61,7 +61,6 @@ async def ask_direct_rag(**more: Any) -> Result:
 
 
 Ask = Callable[..., Awaitable[Result]]
-SECOND_HOP = {"second_hop", "second_hop_search", "second_hop_reranker"}
 SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
     "loreglass": (
         ask_loreglass,
@@ -70,10 +69,9 @@ SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
             "crops": {"cropper", "crop_search"},
             "image-search": {"image_search", "cropper", "crop_search"},
             "ocr": {"ocr"},
-            "reranking": {"reranker", "second_hop_reranker"},
-            "second-hop": SECOND_HOP,
+            "reranking": {"reranker"},
             "verifier": {"verifier"},
-            "text-search": {"text_search"} | SECOND_HOP,
+            "text-search": {"text_search"},
         },
     ),
     "qa-dragon": (

@@ -58,6 +58,18 @@ async def test_what_does_not_fit_is_given_up_and_named(services: FakeServices, t
     assert trace.plans[0].remaining_ms <= 30_000
 
 
+async def test_an_experiment_without_the_planner_gives_nothing_up(
+    services: FakeServices, tmp_path: Path
+) -> None:
+    services.image_search.reply = images(image_hit(score=0.7))
+    slow = table(tmp_path, cropper=40_000, crop_search=40_000, verifier=50_000)
+    async with gateway_before(services, latencies=slow, experiments=True) as world:
+        answer = await world.ask(deadline_ms="30000", experiment='{"without": ["planner"]}')
+        trace = await trace_of(world, answer.trace_id)
+    assert len(services.cropper.calls) == len(services.verifier.calls) == 1
+    assert (answer.degraded, trace.plans) == ([], [])
+
+
 async def test_a_slow_reranker_is_given_less_to_do(services: FakeServices, tmp_path: Path) -> None:
     words = "It has many pages and a long story to tell of salt and roads. " * 9
     services.text_search.reply = pages(*[text_hit(f"Part {number}. {words}") for number in range(10)])

@@ -107,7 +107,7 @@ async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
         async with services_at("http://x", image_search=client) as services:
 
             async def takes_texts() -> bool:
-                return await services.takes_texts(Deadline.after_ms(10_000, clock))
+                return await services.takes("image_search", "text", Deadline.after_ms(10_000, clock))
 
             assert [await takes_texts(), await takes_texts()] == [False, False]
             assert client.requests == 1
@@ -115,7 +115,7 @@ async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
             assert [await takes_texts(), await takes_texts()] == [True, True]
             assert client.requests == 2
     async with services_at("http://127.0.0.1:1") as away:
-        assert not await away.takes_texts(Deadline.after_ms(10_000))
+        assert not await away.takes("image_search", "text", Deadline.after_ms(10_000))
 
 
 async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from contracts.answer import CitationKind, Reason, Route
 from contracts.domain_router import Domain
-from contracts.text_search import TextSearchReply
 from gateway.planning.stages import Stage
 from gateway.state import Context, Query, Quote, Reply
 from tests.unit.gateway.fakes import (
@@ -51,7 +50,7 @@ async def test_each_stage_is_asked_with_the_results_before_it(world: World) -> N
     assert page.endswith(PAGES)
     assert (rerank.query, rerank.entity) == (QUESTION, BOOK)
     ran = {Stage.OCR, Stage.DOMAIN_ROUTER, Stage.IMAGE_SEARCH, Stage.DRAFT, Stage.SELECT_ENTITY}
-    ran |= {Stage.TEXT_SEARCH, Stage.RERANKER, Stage.SECOND_HOP, Stage.ANSWER, Stage.VERIFIER, Stage.SESSION}
+    ran |= {Stage.TEXT_SEARCH, Stage.RERANKER, Stage.ANSWER, Stage.VERIFIER, Stage.SESSION}
     assert set(answer.timings_ms) == {*(stage.value for stage in ran), "first_word", "total"}
     assert all(0 <= milliseconds <= answer.timings_ms["total"] for milliseconds in answer.timings_ms.values())
 
@@ -130,21 +129,6 @@ async def test_an_answer_needs_a_true_quote_and_cites_no_other(
     assert answer.reason is (Reason.ANSWERED if citations else Reason.UNSUPPORTED)
     assert [citation.snippet for citation in answer.citations] == citations
     assert ("Mira" in answer.answer) is bool(citations)
-
-
-async def test_a_second_hop_searches_for_what_the_first_one_found(services: FakeServices) -> None:
-    passage_of = {f"{BOOK} author": PAGES, "Mira Holm birthplace": "Mira Holm was born in Norrby."}
-    services.text_search.reply = lambda request: TextSearchReply(
-        hits=[text_hit(passage_of[request.queries[-1]])], collection="pages"
-    )
-    reasoner = ScriptedReasoner(hop=lambda _: ("Mira Holm birthplace",))
-    async with gateway_before(services, reasoner) as world:
-        answer = await world.ask("Where was its author born?")
-    first, second = [call.queries for call in services.text_search.calls]
-    assert first == [f"{BOOK} Where was its author born?", f"{BOOK} author"]
-    assert second == ["Mira Holm birthplace"]
-    assert passage_of["Mira Holm birthplace"] in [item.text for item in reasoner.contexts[0].evidence]
-    assert {"second_hop", "second_hop_search", "second_hop_reranker"} <= set(answer.timings_ms)
 
 
 async def test_many_sub_queries_are_not_more_than_the_search_takes(services: FakeServices) -> None:

@@ -58,7 +58,7 @@ async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
             pass
         async with run.optional(Stage.OCR), run.stage(Stage.OCR):
             raise DependencyUnavailable(SECRET)
-        await run.skip(Stage.SECOND_HOP)
+        await run.skip(Stage.JUDGE)
     reranker, ocr = trace.children
     assert (reranker.name, ocr.name) == ("stage reranker", "stage ocr")
     assert _attributes(reranker) == {

@@ -132,7 +132,6 @@ async def test_empty_ranking_is_not_timed(services: FakeServices) -> None:
 @pytest.mark.parametrize(
     ("stage_graph", "stage", "cut"),
     [
-        (LOREGLASS, Stage.SECOND_HOP, "no_second_hop"),
         (LOREGLASS, Stage.TEXT_SEARCH, "fewer_chunks"),
         (LOREGLASS, Stage.CROPPER, "no_crops"),
         (QA_DRAGON, Stage.OBJECT_LIST, "no_crops"),

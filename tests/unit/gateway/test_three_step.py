@@ -127,6 +127,10 @@ async def test_three_step_answer_is_given_with_its_citations() -> None:
     reasoner, turns = ScriptedThreeStep(), (Turn("What is this?", f"This is {BOOK}.", False),)
     result = await ask_three_step(reasoner, history=turns)
     assert reasoner.arguments["sample_queries"][0].history == turns
+    await ask_three_step(reasoner, history=turns, missing=["earlier-answers"])
+    read = reasoner.arguments["sample_queries"][0].history
+    assert [(turn.question, turn.answer) for turn in read] == [(turn.question, "") for turn in turns]
+    assert reasoner.arguments["rank"][0].history == turns
     assert not result.services.ocr.calls
     assert not result.services.reranker.calls
     assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)

@@ -10,7 +10,7 @@ from contracts.verifier import Check, CheckName, VerifyReply, VerifyRequest
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
 from gateway.planning.run import Run
-from gateway.state import Context, Evidence, Query, Quote, Reply, Verdict
+from gateway.state import Context, Evidence, Judgement, Query, Quote, Reply, Verdict
 from gateway.steps.conclusion import conclude
 from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
@@ -42,14 +42,14 @@ def checking(request: VerifyRequest) -> VerifyReply:
 class Judge:
     """Says what it is told to, and counts."""
 
-    judgement: float | Exception | None = 0.9
+    judgement: float | Judgement | Exception | None = 0.9
     replies: list[Reply] = field(default_factory=list)
 
-    async def __call__(self, ask: Query, reply: Reply, *_: object) -> float | None:
+    async def __call__(self, ask: Query, reply: Reply, *_: object) -> Judgement:
         self.replies.append(reply)
         if isinstance(self.judgement, Exception):
             raise self.judgement
-        return self.judgement
+        return self.judgement if isinstance(self.judgement, Judgement) else Judgement(self.judgement)
 
 
 async def verdict(
@@ -57,12 +57,14 @@ async def verdict(
     judge: Judge | None,
     tokens: tuple[float, ...] | None = None,
     plan: Plan = FULL,
+    **thresholds: float,
 ) -> Verdict | None:
     reply = replace(QUOTED, token_probabilities=tokens)
     async with clients_of(services) as clients:
         run = Run("t", Deadline.after_ms(20_000), planning=FixedPlan(plan))
         ask = Query("What?", None)
-        return await verify(clients, judge, ask, reply, CONTEXT, run, load_thresholds())
+        in_force = load_thresholds().with_overrides(thresholds)
+        return await verify(clients, judge, ask, reply, CONTEXT, run, in_force)
 
 
 @pytest.fixture
@@ -110,6 +112,25 @@ async def test_judgement_is_sent_to_the_verifier() -> None:
     assert services.verifier.calls[-1].model_judgement is None
     services.verifier.reply = VerifyReply(supported=False, probability=0.1, checks=[])
     assert await verdict(services, None) == Verdict(0.1, "support")
+
+
+@pytest.mark.parametrize("mood", [Mood.WORKS, Mood.CRASHES])
+@pytest.mark.parametrize(
+    ("thresholds", "refusal"),
+    [
+        ({}, None),
+        ({"judge_token_min": 0.3}, "judge"),
+        ({"judge_token_mean": 0.7}, "judge"),
+        ({"judge_token_min": 0.2, "judge_token_mean": 0.5}, None),
+    ],
+)
+async def test_a_judge_unsure_of_its_own_words_refuses(
+    strict: FakeServices, mood: Mood, thresholds: dict[str, float], refusal: str | None
+) -> None:
+    strict.verifier.mood = mood
+    outcome = await verdict(strict, Judge(Judgement(0.9, (0.25, 0.99))), **thresholds)
+    assert outcome is not None
+    assert outcome.refusal == refusal
 
 
 @pytest.mark.parametrize("tokens", [None, SURE])

@@ -1,22 +1,19 @@
-"""Commands that serve a VLM, and waiting until it answers."""
+"""Commands that serve a VLM."""
 
 import json
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator
 
-import httpx
 import pytest
 
-from services.vlm.__main__ import arguments, main
+from services.vlm.__main__ import SERVED, arguments, main
 from services.vlm.launch import Placement, command, container_command, printable, serve_arguments, table
 from services.vlm.presets import DEFAULT, PRESETS, Preset
 from services.vlm.settings import ServeSettings
-from services.vlm.wait import Finding, State, look, wait
 
 FP8 = "llama-3.2-11b-vision-fp8"
-EVERY = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
+EVERY = pytest.mark.parametrize("preset", SERVED.values(), ids=SERVED)
 
 
 @EVERY
@@ -37,7 +34,7 @@ def test_what_is_printed_is_what_is_run(preset: Preset) -> None:
 
 
 def test_current_presets_never_fetch_an_image() -> None:
-    for preset in PRESETS.values():
+    for preset in SERVED.values():
         if preset.version != "0.10.2":
             assert preset.flags[preset.flags.index("--allowed-media-domains") + 1].endswith(".invalid")
         else:
@@ -62,7 +59,7 @@ def test_a_container_publishes_to_the_chosen_address_only() -> None:
 
 def test_the_command_line_prints_lists_and_explains(capsys: pytest.CaptureFixture[str]) -> None:
     main(["--list"])
-    assert capsys.readouterr().out.strip() == table(list(PRESETS.values()))
+    assert capsys.readouterr().out.strip() == table(list(SERVED.values()))
     main(["qwen3-vl-8b", "--print", "--port", "8002", "--", "--seed", "7"])
     assert capsys.readouterr().out.endswith("--seed 7\n")
     main(["--explain"])
@@ -136,73 +133,9 @@ def test_invalid_arguments_are_refused(line: str, capsys: pytest.CaptureFixture[
 
 
 def test_it_needs_nothing_that_vllm_s_image_lacks() -> None:
-    code = "import sys, services.vlm.__main__, services.vlm.wait; print(*sys.modules)"
+    code = "import sys, services.vlm.__main__; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert not {"chassis", "contracts", "structlog", "numpy"} & set(loaded.stdout.split())
-
-
-def server(
-    *, health: int = 200, models: object = None, chat: object = None, status: int = 200
-) -> httpx.Client:
-    """A client of a server in one of its states."""
-
-    def answer(request: httpx.Request) -> httpx.Response:
-        if request.url.path == "/health":
-            return httpx.Response(health)
-        if request.url.path == "/v1/models":
-            return httpx.Response(status, json=models or {"data": [{"id": "tiny"}]})
-        assert json.loads(request.content)["max_tokens"] == 1
-        return httpx.Response(200, json=chat or {"usage": {"completion_tokens": 1}})
-
-    return httpx.Client(base_url="http://vlm", transport=httpx.MockTransport(answer))
-
-
-@pytest.mark.parametrize(
-    ("http", "model", "state"),
-    [
-        (server(), "", State.ANSWERS),
-        (server(), "tiny", State.ANSWERS),
-        (server(), "large", State.REFUSES),
-        (server(status=401), "", State.REFUSES),
-        (server(health=503), "", State.LOADING),
-        (server(models={"data": []}), "", State.LOADING),
-        (server(status=500), "", State.LOADING),
-        (server(models=["odd"]), "", State.LOADING),
-        (server(chat={"odd": 1}), "", State.LOADING),
-    ],
-)
-def test_a_look_tells_the_states_apart(http: httpx.Client, model: str, state: State) -> None:
-    with http:
-        assert look(http, model).state is state
-
-
-def test_nobody_listening_is_a_state_too() -> None:
-    def refuse(request: httpx.Request) -> httpx.Response:
-        raise httpx.ConnectError("refused")
-
-    with httpx.Client(base_url="http://vlm", transport=httpx.MockTransport(refuse)) as http:
-        assert look(http, "").state is State.AWAY
-
-
-@pytest.mark.parametrize(
-    ("states", "code"),
-    [
-        ([State.AWAY, State.LOADING, State.ANSWERS], 0),
-        ([State.AWAY, State.REFUSES, State.ANSWERS], 2),
-        ([State.LOADING] * 9, 1),
-    ],
-)
-def test_the_gate_opens_gives_up_or_stays_shut(states: list[State], code: int) -> None:
-    now = [0.0]
-    found: Iterator[State] = iter(states)
-    said: list[str] = []
-
-    def pause(seconds: float) -> None:
-        now[0] += seconds
-
-    assert wait(lambda: Finding(next(found)), 10, said.append, lambda: now[0], pause) == code
-    assert now[0] <= 10
-    assert all(line.strip() for line in said)
 
 
 def test_without_vllm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,7 +105,7 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
             {"stage": "text_search", "title": each.title, "url": each.url, "text": each.text}
             for each in (OTHER, *pages)
         ],
-        model_calls=calls.kept or [],
+        model_calls=calls.words or [],
     )
     kind = AnswerType.DATE if question.answerable else AnswerType.UNANSWERABLE
     truth = Truth(

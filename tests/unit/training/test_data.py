@@ -25,6 +25,7 @@ from training.samples import (
     QuestionSample,
     Task,
     UnreadableData,
+    Wrong,
     read_samples,
 )
 
@@ -94,6 +95,26 @@ async def test_label_is_own_answer_if_right_else_refusal(tmp_path: Path) -> None
     ]
     assert [each.reply for each in found] == [RIGHT.answered, WRONG.answered, REFUSED.answered]
     assert [each.gold for each in found] == [RIGHT.gold] * 3
+
+
+@pytest.mark.parametrize(
+    ("wrong", "labels"),
+    [
+        (
+            Wrong.GOLD,
+            [("It was built in 1931.", Label.OWN), (RIGHT.gold, Label.GOLD), (RIGHT.gold, Label.GOLD)],
+        ),
+        (Wrong.DROP, [("It was built in 1931.", Label.OWN)]),
+    ],
+)
+async def test_wrong_answer_can_be_labelled_by_gold_or_dropped(
+    tmp_path: Path, wrong: Wrong, labels: list[tuple[str, Label]]
+) -> None:
+    await asked_run(tmp_path / "run", [RIGHT, WRONG, REFUSED, Question(4, gold=" ", answered="Never.")])
+    made = await built(tmp_path / "data", tmp_path / "run", wrong=wrong)
+    found = conversations(tmp_path / "data", Task.ANSWER)
+    assert [(each.label, each.source) for each in found] == labels
+    assert made.unused[Task.ANSWER]["there is no gold answer"] == 1
 
 
 async def test_answer_to_unanswerable_becomes_refusal(tmp_path: Path) -> None:

@@ -8,10 +8,11 @@ from chassis.errors import DependencyUnavailable
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Explanation, Reason, Route
 from contracts.verifier import Check, VerifyReply
+from evaluation.calibration.replay import ANSWER
 from gateway.clients.services import Services, WhiteBox
 from gateway.planning.explaining import Explaining
 from gateway.planning.run import Run
-from gateway.state import Context, Evidence, GenerationBudget, Query, Quote, Reply
+from gateway.state import Context, Evidence, GenerationBudget, Judgement, Query, Quote, Reply
 from gateway.steps.answering import answer_from
 from gateway.steps.conclusion import conclude
 from gateway.steps.verification import verify
@@ -21,7 +22,7 @@ from services.verifier.engines.certainty import certainty_of
 from tests.unit.gateway.reasoners import lookup_draft
 
 LIMITS = (0.0, 0.1, 0.3, 0.5, 0.6, 0.8, 0.9, 1.0)
-TUNED = ("answer_confidence", "supported", "judged", "token_min", "token_mean")
+TUNED = ANSWER
 CONTEXT = Context(Route.RAG, evidence=(Evidence("A fact.", "", "", CitationKind.PAGE, 0.8),))
 ASK = Query("What is it?", None)
 
@@ -32,7 +33,7 @@ class Case:
 
     reply: Reply
     lexical: float | None
-    judgement: float | None
+    judgement: Judgement
     judge_works: bool
     verifier_works: bool
     has_judge: bool
@@ -43,7 +44,7 @@ class Case:
 
     async def judge(
         self, ask: Query, reply: Reply, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> float | None:
+    ) -> Judgement:
         if not self.judge_works:
             raise DependencyUnavailable("The judge is out.")
         return self.judgement
@@ -67,7 +68,10 @@ class Case:
 
 def drawn(random: Random) -> Case:
     """Return a random case."""
-    tokens = tuple(random.choice((0.3, 0.55, 0.65, 0.85, 0.93, 0.99)) for _ in range(random.randint(1, 5)))
+    tokens, judged = (
+        tuple(random.choice((0.3, 0.55, 0.65, 0.85, 0.93, 0.99)) for _ in range(random.randint(1, 5)))
+        for _ in range(2)
+    )
     quotes = (Quote(0, "A fact."),) if random.random() < 0.8 else (Quote(0, "Not there."),)
     reply = Reply(
         random.choice(("A fact.",) * 9 + (" ", None)),
@@ -78,7 +82,9 @@ def drawn(random: Random) -> Case:
     return Case(
         reply,
         lexical=random.random() if random.random() < 0.7 else None,
-        judgement=random.random() if random.random() < 0.8 else None,
+        judgement=Judgement(
+            random.random() if random.random() < 0.8 else None, judged if random.random() < 0.6 else None
+        ),
         judge_works=random.random() < 0.8,
         verifier_works=random.random() < 0.8,
         has_judge=random.random() < 0.7,

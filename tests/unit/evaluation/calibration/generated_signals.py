@@ -40,6 +40,7 @@ def generated(
     low = sometimes(share(), 0.8 if tokens else 0.0)
     mean = low + (1.0 - low) * rng.random(count)
     judged = sometimes(share(), 0.8)
+    doubtful = np.where(np.isnan(judged), np.nan, share()) if tokens else np.full(count, np.nan)
     sure = np.nanmean([confidence, np.where(np.isnan(judged), 0.5, judged)], axis=0)
     right = rng.random(count) < sure
     points = np.where(right, 1.0, np.where(rng.random(count) < 0.1, 0.0, -1.0))
@@ -70,6 +71,8 @@ def generated(
         support=support,
         evidence_support=np.where(np.isnan(support), np.nan, evidence),
         judged=judged,
+        judge_token_min=doubtful,
+        judge_token_mean=doubtful + (1.0 - doubtful) * rng.random(count),
         citable=rng.random(count) < 0.95,
         went_direct=np.zeros(count, bool),
         given=rng.random(count) < 0.8,

@@ -11,6 +11,7 @@ import typer
 from typer.testing import CliRunner, Result
 
 from evaluation.calibration.promise import Given, kept
+from evaluation.calibration.replay import OF_JUDGE
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.scoring.intervals import Interval
 from gateway.thresholds import PACKAGED, load_thresholds
@@ -49,7 +50,7 @@ def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> N
     promise = json.loads(promise_file(out).read_text("utf-8"))
     assert promise["after"]["truthfulness"] >= promise["expected"]["truthfulness"]
     assert promise["after"]["truthfulness"] > promise["before"]["truthfulness"]
-    assert promise["thresholds"].keys() == THRESHOLDS.keys()
+    assert promise["thresholds"].keys() == THRESHOLDS.keys() | set(OF_JUDGE)
     assert promise["uncertain"] == 0
     assert promise["check"] is None
 

@@ -31,6 +31,8 @@ def population(rng: np.random.Generator, sessions: int, turns: int = 1) -> Signa
         citable=np.ones(count, bool),
         support=nothing,
         judged=nothing,
+        judge_token_min=nothing,
+        judge_token_mean=nothing,
         draft=nothing,
         p_direct=nothing,
     )
@@ -169,6 +171,8 @@ def test_guarantee_counts_conversations() -> None:
         p_direct=np.full(8, np.nan),
         support=np.full(8, np.nan),
         judged=np.full(8, np.nan),
+        judge_token_min=np.full(8, np.nan),
+        judge_token_mean=np.full(8, np.nan),
     )
     assert under(signals, OPEN).hallucination == 0.5
     among_all, low = wrong_by_conversation(signals, OPEN)

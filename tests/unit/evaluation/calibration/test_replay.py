@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 import numpy as np
 import pytest
 
-from evaluation.calibration.replay import ANSWER, ROUTER, Cutoffs, Signals, replay
+from evaluation.calibration.replay import ANSWER, OF_JUDGE, ROUTER, Cutoffs, Signals, replay
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, bend, generated
 
 
@@ -35,7 +35,7 @@ def said(signals: Signals, place: int, cutoffs: Cutoffs) -> float:
 def verified(known: dict[str, float], cutoffs: Cutoffs) -> bool:
     if known.get("token_min", 1.0) < cutoffs.token_min or known.get("token_mean", 1.0) < cutoffs.token_mean:
         return False
-    if known.get("judged", 1.0) < cutoffs.judged:
+    if any(known.get(name, 1.0) < getattr(cutoffs, name) for name in ("judged", *OF_JUDGE)):
         return False
     return "support" not in known or supported(known, cutoffs) >= cutoffs.supported
 
@@ -85,6 +85,8 @@ def test_turns_after_a_changed_answer_are_uncertain() -> None:
         answer_confidence=np.array([0.9, 0.3, 0.9, 0.9]),
         support=np.full(4, np.nan),
         judged=np.full(4, np.nan),
+        judge_token_min=np.full(4, np.nan),
+        judge_token_mean=np.full(4, np.nan),
         p_direct=np.full(4, np.nan),
         given=np.ones(4, bool),
     )

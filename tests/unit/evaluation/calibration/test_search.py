@@ -38,6 +38,8 @@ def test_planted_optimum_is_found_mid_gap() -> None:
         citable=np.ones(100, bool),
         support=np.full(100, 0.8),
         judged=nothing,
+        judge_token_min=nothing,
+        judge_token_mean=nothing,
         draft=nothing,
         p_direct=nothing,
     )
@@ -59,6 +61,8 @@ def test_planted_token_thresholds_are_found() -> None:
         support=silent,
         evidence_support=silent,
         judged=silent,
+        judge_token_min=silent,
+        judge_token_mean=silent,
         p_direct=silent,
         answer_confidence=np.ones(200),
         citable=np.ones(200, bool),

@@ -1,7 +1,9 @@
 """The ablation command, and the papers' tables that it fills in."""
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.reporting.ablation import Row, Section, paper_tables, systems_for
 from evaluation.runs.running import System
+from evaluation.runs.store import load_run
 from gateway.pipelines.baselines import pipeline as baselines
 from gateway.pipelines.loreglass import pipeline as loreglass
 from gateway.pipelines.qa_dragon import pipeline as qa_dragon
@@ -87,13 +90,60 @@ async def test_a_slice_is_of_the_questions_with_that_label(tmp_path: Path) -> No
     assert "100.0 (100.0 to 100.0) of 1 |" in (tmp_path / "out" / "ablation.md").read_text()
 
 
+@asynccontextmanager
+async def trained(pipeline: str) -> AsyncIterator[str]:
+    """The URL of a gateway whose model knows everything but pages, whatever is left out."""
+    whole = ScriptedPipeline(script, pipeline)
+    async with scripted_gateway(whole, experiments=True, variants=defaultdict(lambda: whole)) as url:
+        yield url
+
+
+async def test_a_row_of_a_trained_model_is_asked_at_its_gateway_or_read_from_its_run(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO, PAGES], [])
+    at = (world, "--out", tmp_path / "out", "--tables", "qa-dragon-2")
+    async with trained("qa-dragon") as url:
+        result = await invoke(offered(), *at, "--at", f"tuned={url}")
+        assert result.exit_code == 0, result.output
+        run = tmp_path / "out" / "runs" / "qa-dragon-no-text-search@tuned"
+        assert load_run(run).header.without == ["text-search"]
+        assert load_run(run).header.gateway == url
+    again = (world, "--out", tmp_path / "again", "--tables", "qa-dragon-2", "--deadline-ms", "9000")
+    result = await invoke(offered(), *again, "--run", f"qa-dragon@tuned={run}")
+    assert result.exit_code == 0, result.output
+    assert load_run(tmp_path / "again" / "runs" / "qa-dragon").header.deadline_ms == 9000
+    page = (tmp_path / "again" / "ablation.md").read_text()
+    single, multi = (line for line in page.splitlines() if line.startswith("| QA-Dragon\\* |"))
+    assert "needs fine-tuned weights" in single
+    assert "| qa-dragon@tuned | 2 | 22.39 | 50.0" in multi
+
+
+async def test_a_stored_run_of_other_questions_or_of_no_row_is_refused(tmp_path: Path) -> None:
+    some, others = (write_world(tmp_path / str(n), [WHO] * n, []) for n in (1, 2))
+    assert (await invoke(offered(), some, "--out", tmp_path / "out", "--tables", "loreglass")).exit_code == 0
+    run = tmp_path / "out" / "runs" / "loreglass"
+    for name, why in (("loreglass", "answers other questions"), ("qa-dragon", "ask no system")):
+        new = (others, "--out", tmp_path / "new", "--tables", "loreglass", "--run", f"{name}={run}")
+        result = await invoke(offered(), *new)
+        assert result.exit_code == 1
+        assert why in " ".join(result.output.split())
+
+
+async def test_without_cuts_every_system_is_asked_without_the_planner(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    async with trained("loreglass") as url:
+        told = ["ablate", str(world), "--out", str(tmp_path / "out"), "--tables", "usage", "--no-cuts"]
+        result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, [*told, "--gateway", url]))
+    assert result.exit_code == 0, result.output
+    assert load_run(tmp_path / "out" / "runs" / "loreglass").header.without == ["planner"]
+
+
 async def test_the_tables_that_there_are_are_listed_with_whom_they_ask() -> None:
     result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, ["ablate", "--tables", "list"]))
     assert result.exit_code == 0
     listed = result.output.splitlines()
     assert {line for line in listed if not line.startswith(" ")} == set(paper_tables())
     at = listed.index("blackpearl-6")
-    assert "three-step-no-reranking" in listed[at + 2]
+    assert "three-step-no-image-search-no-reranking" in listed[at + 2]
 
 
 async def test_a_table_that_there_is_not_is_refused(tmp_path: Path) -> None:

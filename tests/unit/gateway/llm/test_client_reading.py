@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from gateway.llm.assembly import Assembly
-from gateway.llm.capabilities import EVERYTHING, Abilities, ServerFeatures, without
+from gateway.llm.capabilities import EVERYTHING, Abilities, without
 from gateway.llm.completion import Completion, Token, align
 from gateway.llm.reply_forms import SchemaForm, json_schema_of, read_object
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire, events, read_chunk, read_error
@@ -182,18 +182,6 @@ def test_asking_for_less_comes_to_an_end() -> None:
         abilities = without(abilities, "logprobs stream_options seed response_format", confirmed=False)
         steps += 1
     assert steps == 5
-
-
-def test_learned_features_expire() -> None:
-    now = [0.0]
-    features = ServerFeatures(60, lambda: now[0])
-    assert features.update_from_reply(Abilities(logprobs=False))
-    assert not features.update_from_reply(Abilities(logprobs=False))
-    now[0] = 59.0
-    assert features.current() == Abilities(logprobs=False)
-    now[0] = 61.0
-    assert features.current() == EVERYTHING
-    assert not features.confirmed
 
 
 async def chunks_of(content: bytes, size: int) -> AsyncIterator[bytes]:

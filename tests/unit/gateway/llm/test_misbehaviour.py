@@ -14,7 +14,7 @@ from gateway.llm.assembly import Assembly
 from gateway.llm.reading import whole
 from gateway.llm.schemas import ChainOfThought, Structured
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
-from gateway.state import Draft, Entity, GenerationBudget, Reply
+from gateway.state import Draft, Entity, GenerationBudget, Judgement, Reply
 from tests.unit.gateway.llm.stage import (
     ASK,
     FOLLOW_UP,
@@ -112,7 +112,7 @@ def unmeasured(result: Any) -> Any:
         return result.answer, result.entity, result.tools, result.sub_queries, result.self_contained
     if isinstance(result, Reply):
         return result.answer, result.quotes
-    return result > 0.5 if isinstance(result, float) else result
+    return (result.probability or 0.0) > 0.5 if isinstance(result, Judgement) else result
 
 
 @pytest.mark.parametrize("reply", NO_FORM.values(), ids=NO_FORM.keys())

@@ -16,7 +16,7 @@ from bench.node import (
 )
 from chassis.errors import DependencyUnavailable
 from gateway.llm import asking
-from gateway.llm.capabilities import Abilities, Photos, without
+from gateway.llm.capabilities import Abilities, without
 from gateway.llm.probe import keep_probing, probe
 from gateway.llm.reply_forms import SchemaForm
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, bench, deadline
@@ -32,21 +32,21 @@ class Stop(Exception):
 @pytest.mark.parametrize(
     ("traits", "abilities"),
     [
-        (ServerTraits(), Abilities(masked=True, photos=Photos.SEVERAL)),
+        (ServerTraits(), Abilities(masked=True)),
         (
             LLAMA_ON_VLLM_0_10_2,
-            Abilities(form=SchemaForm.WORDS, system=False, photos=Photos.ONE, context=8192),
+            Abilities(form=SchemaForm.WORDS, system=False, context=8192),
         ),
-        (ServerTraits(photos=0), Abilities(masked=True, photos=Photos.NONE)),
+        (ServerTraits(photos=0), Abilities(masked=True, sees_photos=False)),
         (
             ServerTraits(json_schema=False, json_object=False),
-            Abilities(form=SchemaForm.WORDS, photos=Photos.SEVERAL),
+            Abilities(form=SchemaForm.WORDS),
         ),
-        (ServerTraits(logprobs=False), Abilities(logprobs=False, photos=Photos.SEVERAL)),
-        (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False, photos=Photos.SEVERAL)),
+        (ServerTraits(logprobs=False), Abilities(logprobs=False)),
+        (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False)),
         (
             ServerTraits(seed=False, usage=False),
-            Abilities(seed=False, usage=False, masked=True, photos=Photos.SEVERAL),
+            Abilities(seed=False, usage=False, masked=True),
         ),
     ],
 )
@@ -133,4 +133,4 @@ async def test_probing_repeats_until_the_server_answers() -> None:
     assert len(waits) == 7
     assert waits[:3] == [10.0, 20.0, 40.0]
     assert set(waits[3:]) == {5.0}
-    assert len(it.server.requests) == 3 * 2 + 2 + 2  # what fails with a photo is tried without
+    assert len(it.server.requests) == 3 * 2 + 1 + 1  # what fails with a photo is tried without

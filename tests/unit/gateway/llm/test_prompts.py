@@ -59,7 +59,7 @@ def all_prompts(ask: Query, evidence: str = "It was built in 1519.") -> list[Pro
         dragon.split_query_prompt(ask, draft(), OPTIONS),
         dragon.enhance_queries_prompt(ask, ["How long is the {entity}?"], thing, OPTIONS),
         answer,
-        asking.judge(ask, answer, "It is 3.5 m long.", OPTIONS),
+        *(asking.judge(ask, answer, "It is 3.5 m long.", OPTIONS, name) for name in asking.JUDGE_TOKENS),
         asking.rewrite(ask, OPTIONS),
         *(text_prompt(file_of(name), ask, OPTIONS, 9, **slots) for name, slots in TEXT_FORMS.items()),
         asking.prompt_of("three_step/sample_query", ask, three_step.SearchPhrase, OPTIONS, 9),

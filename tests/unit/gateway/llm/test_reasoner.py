@@ -9,10 +9,10 @@ import pytest
 from bench.node import ServerTraits, says
 from contracts.answer import Reason
 from contracts.domain_router import Domain
-from gateway.llm.asking import domain_text
+from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text
 from gateway.llm.prompt import VlmOptions, Window, prompt_text
 from gateway.llm.reading import NO, YES
-from gateway.state import GenerationBudget, PhotoText, Query, Quote, Tool
+from gateway.state import GenerationBudget, Judgement, PhotoText, Query, Quote, Tool
 from tests.unit.gateway.llm.stage import (
     ASK,
     FOLLOW_UP,
@@ -172,12 +172,13 @@ async def test_evidence_is_cut_to_the_context_window() -> None:
     assert 1_000 < len(prompts[4_000]) < len(prompts[60_000]) - 2_000
 
 
-async def judge_of(judged: Any, **traits: Any) -> float | None:
-    """The judge's probability for one answer."""
-    async with bench({"answer": says(ANSWER), "judge": judged}, ServerTraits(**traits)) as it:
+async def judge_of(judged: Any, name: str = JUDGE, **traits: Any) -> Judgement:
+    """The judgement of one answer."""
+    script = {"answer_with_reasons": says(ANSWER), name.rpartition("/")[2]: judged}
+    async with bench(script, ServerTraits(**traits)) as it:
         shown, budget = context(TURIN), GenerationBudget()
-        made = await it.reasoner.answer(ASK, draft(), shown, budget, deadline())
-        return await it.reasoner.judge(ASK, made, shown, budget, deadline())
+        made = await it.stepwise.answer(ASK, draft(), shown, budget, deadline())
+        return await it.stepwise.judge(ASK, made, shown, budget, deadline(), name)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +192,8 @@ async def judge_of(judged: Any, **traits: Any) -> float | None:
     ],
 )
 async def test_judgement_weighs_yes_against_no(text: str, rivals: dict[str, float], worth: float) -> None:
-    assert await judge_of(says(text, rivals=rivals)) == pytest.approx(worth)
+    judgement = await judge_of(says(text, rivals=rivals))
+    assert judgement.probability == pytest.approx(worth)
 
 
 @pytest.mark.parametrize(
@@ -199,7 +201,25 @@ async def test_judgement_weighs_yes_against_no(text: str, rivals: dict[str, floa
     [("Yes.", YES), (" yes", YES), ("**No**", NO), ("Not quite.", NO), ("Perhaps", None), ("42", None)],
 )
 async def test_judgement_without_log_probabilities_is_fixed(text: str, worth: float | None) -> None:
-    assert await judge_of(says(text), logprobs=False) == worth
+    assert await judge_of(says(text), logprobs=False) == Judgement(worth)
+
+
+REASON = "The evidence names Turin, and no other town."
+
+
+@pytest.mark.parametrize(
+    ("text", "worth"),
+    [(f"{REASON}\nYes.", YES), (f"{REASON}\n**no**", NO), (REASON, None), (f"Yes. {REASON}", None)],
+)
+@pytest.mark.parametrize("logprobs", [False, True])
+async def test_judge_with_a_reason_ends_with_its_verdict(
+    text: str, worth: float | None, logprobs: bool
+) -> None:
+    judgement = await judge_of(says(text), REASONED_JUDGE, logprobs=logprobs)
+    assert (judgement.token_probabilities is not None) is logprobs
+    if logprobs:  # the script's server is sure of its word, and names no other
+        worth = None if worth is None else float(worth > 0.5)
+    assert judgement.probability == worth
 
 
 async def test_judge_continues_the_answer_s_conversation() -> None:

@@ -50,8 +50,8 @@ async def test_recorded_call_matches_request_and_reply(traits: ServerTraits, for
             await it.three_step.sample_queries(ASK, 1, deadline())
             await it.wiki_prf.plan_tools(ASK, deadline())
             requests = it.server.requests
-    assert calls.kept is not None
-    query, plan = calls.kept
+    assert calls.words is not None
+    query, plan = calls.words
     answered = {request.name: request for request in requests if not request.refused}
     assert as_kept(query) == as_sent(answered["sample_query"])
     assert as_kept(plan) == as_sent(answered["plan_tools"])
@@ -69,7 +69,7 @@ async def test_unusable_reply_is_recorded_and_failed_call_is_not() -> None:
             with pytest.raises(DependencyUnavailable):
                 await it.wiki_prf.plan_tools(ASK, deadline())
     unusable = ("sample_query", "no form at all")  # with the schema, then once more in lines
-    assert [(call.prompt, call.reply) for call in calls.kept or ()] == [unusable] * 2
+    assert [(call.prompt, call.reply) for call in calls.words or ()] == [unusable] * 2
 
 
 async def test_calls_are_recorded_on_request_and_bounded() -> None:
@@ -78,8 +78,8 @@ async def test_calls_are_recorded_on_request_and_bounded() -> None:
             await it.three_step.sample_queries(ASK, 1, deadline())
         with calls_counted(keep=True) as recorded:
             await it.three_step.sample_queries(ASK, MOST_KEPT + 3, deadline())
-    assert unasked.kept is None
-    assert len(recorded.kept or ()) == MOST_KEPT
+    assert unasked.words is None
+    assert len(recorded.words or ()) == MOST_KEPT
 
 
 async def test_filter_continues_the_plan_with_one_photo() -> None:

@@ -67,8 +67,8 @@ async def test_a_reply_in_lines_is_answered_with_its_source() -> None:
     assert answer.citations
     assert not answer.degraded
     assert model["schema"].startswith("not held")
-    assert model["photos"] == "one in a request"
-    assert [request.refused for request in server.requests[:3]] == [True, False, True]  # the probe's
+    assert model["photos"] == "seen"
+    assert [request.refused for request in server.requests[:2]] == [True, False]  # the probe's
 
 
 async def test_a_gateway_starts_without_its_model_server() -> None:

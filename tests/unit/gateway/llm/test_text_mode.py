@@ -30,14 +30,14 @@ async def write(it: Bench, prompt: TextPrompt = TEXT) -> Written:
 
 
 async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
-    async with bench({"note": says("A red door.")}, seed=7) as it:
+    async with bench({"note": says("A red door.")}) as it:
         written = await write(it)
     body = it.server.requests[0].body
     assert written.text == "A red door."
     assert (written.tokens, written.finish_reason, written.cut_off) == (None, "stop", False)
     assert written.usage is not None
     assert not {"response_format", "logprobs", "top_logprobs"} & set(body)
-    assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 7, 40)
+    assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 0, 40)
     assert body["messages"][1]["content"] == TEXT.user[0].text  # type: ignore[union-attr]
 
 
@@ -62,12 +62,12 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
 
 
 def test_text_replies_do_not_change_the_schema_form() -> None:
-    memory = ServerFeatures(60.0)
+    memory = ServerFeatures()
     assert not memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
     assert not memory.confirmed
     assert memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS, seed=False), of_form=False)
-    assert memory.current() == replace(EVERYTHING, seed=False)
-    assert not memory.update_from_reply(memory.current())
+    assert memory.current == replace(EVERYTHING, seed=False)
+    assert not memory.update_from_reply(memory.current)
     assert memory.confirmed
 
 

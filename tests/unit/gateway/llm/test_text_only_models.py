@@ -26,7 +26,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
 from gateway.llm.call import VlmEndpoint
-from gateway.llm.capabilities import TEXT_ONLY, Abilities, Photos, without
+from gateway.llm.capabilities import TEXT_ONLY, Abilities, without
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, TextPart, TextPrompt
@@ -103,7 +103,7 @@ def test_an_error_about_one_photo_does_not_make_the_model_text_only(complaint: s
 async def test_a_probe_finds_a_text_only_model(status: int, complaint: str) -> None:
     async with blind(status, complaint) as it:
         abilities = await probe(it.client, deadline())
-    assert abilities.photos is Photos.NONE
+    assert not abilities.sees_photos
     assert abilities.form.has_grammar
     assert it.client.described["photos"] == TEXT_ONLY == "reads text; does not see photos"
     assert [len(request.images) for request in it.server.requests][-1] == 0
@@ -137,10 +137,10 @@ def sent(prompt: TextPrompt, abilities: Abilities) -> Any:
 
 
 def test_a_message_without_photos_is_one_string() -> None:
-    assert sent(SEEN, Abilities(photos=Photos.NONE, system=False)) == [
+    assert sent(SEEN, Abilities(sees_photos=False, system=False)) == [
         {"role": "user", "content": "You look.\nPhoto.\nWhat?"}
     ]
-    system, user = sent(SEEN, Abilities(photos=Photos.NONE))
+    system, user = sent(SEEN, Abilities(sees_photos=False))
     assert (system["content"], user["content"]) == ("You look.", "Photo.\nWhat?")
     assert sent(READ, Abilities())[1]["content"] == "Which year?"
     assert [part["type"] for part in sent(SEEN, Abilities())[1]["content"]] == ["image_url", "text", "text"]
@@ -148,9 +148,9 @@ def test_a_message_without_photos_is_one_string() -> None:
 
 def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
     later = TextPrompt("on", "You look.", (TextPart("And?"),), 20, earlier=Earlier(SEEN.user, "A car.", 9))
-    _, earlier, reply, user = sent(later, Abilities(photos=Photos.NONE))
+    _, earlier, reply, user = sent(later, Abilities(sees_photos=False))
     assert [each["content"] for each in (earlier, reply, user)] == ["Photo.\nWhat?", "A car.", "And?"]
-    call = to_model_call(later, Abilities(photos=Photos.NONE), "Yes.")
+    call = to_model_call(later, Abilities(sees_photos=False), "Yes.")
     assert {part.type for message in call.messages for part in message.content} == {"text"}
 
 

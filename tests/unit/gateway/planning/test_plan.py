@@ -150,7 +150,7 @@ def test_the_pocket_profile_cuts_nothing_at_ten_seconds_with_room_to_spare(graph
 def test_cuts_are_taken_back_when_there_is_time_again() -> None:
     chooser = planner()
     early = at_admission(chooser, 2_300)
-    assert "no_second_hop" in names(early.cuts)
+    assert "fewer_queries" in names(early.cuts)
     through = [Stage.OCR, Stage.DOMAIN_ROUTER, Stage.DRAFT, Stage.IMAGE_SEARCH, Stage.TEXT_SEARCH]
     later = chooser.choose(2_900, through, 1, False, LOREGLASS)
     assert later.plan == FULL
@@ -203,12 +203,7 @@ def test_a_search_that_ran_ahead_does_not_hide_the_draft() -> None:
         (Plan(crops=0), LOREGLASS, {Stage.CROPPER, Stage.CROP_SEARCH}),
         (Plan(crops=0), QA_DRAGON, {Stage.OBJECT_LIST, Stage.OBJECT_SELECTION, Stage.CROPPER}),
         (Plan(sub_queries=1), QA_DRAGON, {Stage.QUERY_SPLIT}),
-        (
-            Plan(second_hop=False),
-            LOREGLASS,
-            {Stage.SECOND_HOP, Stage.SECOND_HOP_SEARCH, Stage.SECOND_HOP_RERANKER},
-        ),
-        (Plan(rerank=False), LOREGLASS, {Stage.RERANKER, Stage.SECOND_HOP_RERANKER}),
+        (Plan(rerank=False), LOREGLASS, {Stage.RERANKER}),
         (Plan(judge=False), QA_DRAGON, {Stage.JUDGE}),
     ],
 )

@@ -17,11 +17,11 @@ from gateway.state import (
     Draft,
     Entity,
     Evidence,
-    Found,
     GenerationBudget,
     Photo,
     PhotoText,
     Query,
+    Reading,
     Reply,
     TextLine,
     ToRead,
@@ -58,7 +58,7 @@ class WordReader:
         history: Sequence[Turn],
         top_n: int,
         deadline: Deadline,
-    ) -> tuple[Found, ...]:
+    ) -> tuple[Reading, ...]:
         """See `gateway.reasoning.port.Read`."""
         request = read_request(question, passages, subject, history, top_n)
         self.asked.append(request)

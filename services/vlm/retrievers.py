@@ -1,0 +1,73 @@
+"""Models that see photo and text together and write nothing: one embeds them, one ranks texts.
+
+They are for text_search and the reranker with `engine=remote` and `remote_shape=vllm`.
+"""
+
+from services.vlm.presets import NO_FETCHING, NO_REDIRECTS, NO_TELEMETRY, OPEN_ROUTES, Preset
+
+# The format that Qwen3-VL-Reranker was trained with. A template is stripped of its last line break, hence the
+# expression. vLLM takes it as a file or, as here, as it is.
+_RERANK_TEMPLATE = (
+    "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the"
+    ' Instruct provided. Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n'
+    "<Instruct>: {{ instruction }}<Query>:{{ messages[0]['content'] }}\n"
+    "<Document>:{{ messages[1]['content'] }}<|im_end|>\n<|im_start|>assistant{{ '\\n' }}"
+)
+_RERANK_OVERRIDES = (
+    '{"architectures": ["Qwen3VLForSequenceClassification"], "classifier_from_token": ["no", "yes"], '
+    '"is_original_qwen3_reranker": true}'
+)
+_SOURCES = (
+    "weights: 1.72 B parameters of text with tied embeddings, .41 B of vision; KV: 28 layers of 8 KV heads "
+    "of 128 in bf16 (model config of Qwen3-VL-2B, computed)",
+    "activations: 2,048 tokens at once and the vision tower [g]",
+    "16 texts at once, of 1,024 tokens each with their photo, are enough to fill the card (computed)",
+)
+
+
+def _retriever(name: str, model: str, flags: tuple[str, ...], *sources: str) -> Preset:
+    return Preset(
+        name=name,
+        model=model,
+        image="docker.io/vllm/vllm-openai:v0.32.0",
+        context=2_048,
+        sequences=16,
+        weights_gb=4.3,
+        kv_bytes_per_token=114_688,
+        photo_tokens=448,
+        photo_gb=0.0,
+        decode_weights_gb=2.8,
+        prefill_gflop=2.8,
+        vision_tflop=1.1,
+        most_sequences=64,
+        prefix_caching=True,
+        flags=(
+            "--runner",
+            "pooling",
+            "--limit-mm-per-prompt",
+            '{"image": 1, "video": 0}',
+            "--mm-processor-kwargs",
+            '{"max_pixels": 458752}',
+            "--enable-prefix-caching",
+            *NO_FETCHING,
+            *flags,
+        ),
+        environment=(NO_TELEMETRY, NO_REDIRECTS),
+        limits=(
+            "Photos are scaled to 448 tokens of 32 x 32 pixels; the service sends at most 441 (672 pixels).",
+            "It does not chat: it is no preset of the gateway's model.",
+            OPEN_ROUTES,
+        ),
+        sources=(*_SOURCES, *sources),
+        activations_gb=1.5,
+    )
+
+
+EMBEDDING = _retriever("qwen3-vl-embedding-2b", "Qwen/Qwen3-VL-Embedding-2B", ())
+RERANKER = _retriever(
+    "qwen3-vl-reranker-2b",
+    "Qwen/Qwen3-VL-Reranker-2B",
+    ("--hf-overrides", _RERANK_OVERRIDES, "--chat-template", _RERANK_TEMPLATE),
+    "overrides: vLLM's page of scoring; template: QwenLM/Qwen3-VL-Embedding",
+)
+RETRIEVERS: dict[str, Preset] = {preset.name: preset for preset in (EMBEDDING, RERANKER)}

@@ -1,0 +1,135 @@
+"""A server in an environment of its own writes rollouts, with the LoRA of the step."""
+
+from contextlib import closing
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from contracts.image_search import ImageSearchReply
+from contracts.text_search import TextSearchReply
+from tests.models.tiny_domain import begun
+from tests.training.asking import base_saying, grpo_config, questions, tiny_model
+from tests.training.fake_vllm import fake_vllm
+from tests.training.platforms import served
+from tests.unit.gateway.fakes import FakeServices
+from training.chat import Chats, Turn
+from training.config import LoraSettings, ModelSettings
+from training.grpo.rollout import ServicesDown
+from training.grpo.served import WritingServer
+from training.grpo.tuning import tune
+from training.grpo.writing import Ask, OwnWriter
+from training.models import load, with_lora
+from training.samples import Message, Piece
+
+TOKENS = 24
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a tiny Qwen2.5-VL."""
+    return tiny_model(tmp_path_factory.mktemp("weights") / "tiny-vl")
+
+
+def at_step(weights: Path, step: int) -> tuple[Any, Chats]:
+    """A trainer whose LoRA does something, as one after so many steps, and its chats."""
+    import torch
+    from accelerate import Accelerator
+
+    loaded = load(ModelSettings(weights=str(weights), dtype="float32", gradient_checkpointing=False))
+    loaded.tokenizer.padding_side = "left"
+    model = with_lora(loaded, LoraSettings(rank=8, dropout=0.0), 0)
+    torch.manual_seed(step)
+    for name, weight in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.normal_(weight, std=0.5)
+    state = SimpleNamespace(global_step=step)
+    return SimpleNamespace(state=state, accelerator=Accelerator(cpu=True), model_wrapped=model), Chats(
+        loaded.processor
+    )
+
+
+def asks(chats: Chats, folder: Path) -> list[Ask]:
+    """With and without a photo, each of the trained model and of the frozen base."""
+    found = []
+    for photo in (questions(folder, 1)[0].photo, None):
+        text = Piece(type="text", text="When was it built?")
+        pieces = (text,) if photo is None else (Piece(type="image"), text)
+        turn = Turn((Message(role="user", content=pieces),), photo)
+        ids = tuple(chats.inputs([turn])["input_ids"][0].tolist())
+        seen = None if photo is None else chats.photo(photo)
+        found += [Ask(ids, seen, TOKENS, frozen=frozen) for frozen in (False, True)]
+    return found
+
+
+def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path, within: float = 1e-3) -> None:
+    """The likeliest tokens of the server are those of the trainer's own model, at two steps.
+
+    Base and adapter write one after the other: on a CPU, vLLM 0.32 gives the base's part of a mixed batch the
+    last adapter (its kernels for a CPU index by -1, those for cards skip it). `within`: of probabilities.
+    """
+    written: dict[tuple[int, bool], list[list[int]]] = {}
+    with closing(WritingServer(url, folder / "adapter", 4, 120)) as server:
+        for step in (1, 2):
+            trainer, chats = at_step(weights, step)
+            server.update(trainer)
+            for frozen in (False, True):
+                asked = [ask for ask in asks(chats, folder / "data") if ask.frozen is frozen]
+                there = server.write(asked, chats, 0.0, 1.0)
+                here = OwnWriter(trainer, chats, 0.0, 1.0, 4)(asked)
+                written[step, frozen] = [each.ids for each in there]
+                assert written[step, frozen] == [each.ids for each in here]
+                for one, other in zip(there, here, strict=True):
+                    assert one.probabilities == pytest.approx(other.probabilities, abs=within)
+    assert written[1, True] == written[2, True]
+    assert written[1, False] not in (written[1, True], written[2, False])
+
+
+def test_server_writes_as_the_model_itself(weights: Path, tmp_path: Path) -> None:
+    with fake_vllm(weights) as (fake, url):
+        check_writes_as_the_model_itself(url, weights, tmp_path)
+    assert len(set(fake.loads)) == 2
+
+
+def test_sampled_tokens_have_no_probabilities(weights: Path, tmp_path: Path) -> None:
+    trainer, chats = at_step(weights, 1)
+    with (
+        fake_vllm(weights) as (_, url),
+        closing(WritingServer(f"{url}/v1", tmp_path / "adapter", 4, 60)) as server,
+    ):
+        server.update(trainer)
+        own, base = server.write(asks(chats, tmp_path / "data")[:2], chats, 0.7, 0.9)
+    assert own.probabilities is None
+    assert base.probabilities is not None
+
+
+def test_training_gives_the_server_each_steps_adapter(weights: Path, tmp_path: Path) -> None:
+    questions(tmp_path / "data", 2, held_out=1)
+    services = FakeServices()
+    services.image_search.reply = ImageSearchReply(hits=[], collection="images")
+    services.text_search.reply = TextSearchReply(hits=[], collection="pages")
+    with served(services) as settings, base_saying("312") as base, fake_vllm(weights) as (fake, url):
+        few = dict.fromkeys(("group", "batch_size", "device_batch_size", "most_steps"), 2)
+        config = grpo_config(tmp_path / "data", weights, base=base, vllm_url=url, **few)
+        run = begun(tmp_path / "run", config)
+        tune(config, run, settings)
+        assert len(fake.loads) == 3  # before each of two steps, and after
+    assert len(set(fake.loads)) == 3
+    assert [rollout["step"] for rollout in run.rollouts()] == [0, 0, 1, 1]
+
+
+@pytest.mark.parametrize("fault", ["nobody", "no such route", "other weights"])
+def test_server_that_cannot_write_is_named(weights: Path, tmp_path: Path, fault: str) -> None:
+    trainer, chats = at_step(weights, 1)
+    with fake_vllm(weights, shrinks=1) as (_, url):
+        place = {"nobody": "http://127.0.0.1:9", "no such route": f"{url}/elsewhere"}.get(fault, url)
+        server = WritingServer(place, tmp_path / "adapter", 1, 60)
+
+        def write() -> None:
+            server.update(trainer)
+            server.write(asks(chats, tmp_path / "data"), chats, 0.0, 1.0)
+
+        named = "other weights" if fault == "other weights" else place
+        with closing(server), pytest.raises(ServicesDown, match=named):
+            write()
