@@ -61,9 +61,9 @@ def deployment(
             yield Deployment(node, gateway)
 
 
-def question(route: Route, deadline_ms: int = DEADLINE_MS) -> Body:
+def question(route: Route) -> Body:
     """Return the question that takes `route`, with a photo of 640 x 480."""
-    return multipart({"question": QUESTIONS[route], "deadline_ms": str(deadline_ms)}, photo(640, 480))
+    return multipart({"question": QUESTIONS[route], "deadline_ms": str(DEADLINE_MS)}, photo(640, 480))
 
 
 def mixed(count: int, seed: int) -> tuple[tuple[Body, ...], tuple[int, ...]]:

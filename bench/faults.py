@@ -132,8 +132,8 @@ async def _under_load(bench: Bench, deployed: Deployment, service: str | None, t
         counted.append(calls(before, counts))
         if service:
             await asyncio.to_thread(step, service)
-            kept = counts if at >= times.stop else {}  # a new process counts from 0, a stopped one goes on
-            counts = {**kept, **await asyncio.to_thread(node.received)}
+            earlier = counts if at >= times.stop else {}  # a new process counts from 0, a stopped one goes on
+            counts = {**earlier, **await asyncio.to_thread(node.received)}
     outcomes = await load
     last = calls(counts, await asyncio.to_thread(node.received))
     _, away, back, stopped = counted

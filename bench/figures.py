@@ -17,9 +17,9 @@ def number(value: float, digits: int = 1) -> str:
     return f"{value:,.{digits}f}" if math.isfinite(value) else "–"
 
 
-def share(part: float, whole: float, digits: int = 1) -> str:
+def share(part: float, whole: float) -> str:
     """In per cent."""
-    return f"{number(100 * part / whole, digits)} %" if whole else "–"
+    return f"{number(100 * part / whole)} %" if whole else "–"
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,11 +191,11 @@ def qformer(bench: Bench) -> Iterator[Stage]:
     model = bench.built(hf.Blip2ForImageTextRetrieval, config)
     engine = QFormer(model, images, bench.bert_tokenizer(), bench.accelerator)
     photo, texts = bench.photo, [bench.passage(seed) for seed in range(100)]
-    asked = (QUESTION, photo)
+    pair = (QUESTION, photo)
     yield Stage(
         "domain_router: Q-Former, question and photo",
         {1: "12", 4: ""},
-        lambda n: engine.encode_questions([asked] * n),
+        lambda n: engine.encode_questions([pair] * n),
     )
     yield Stage(
         "reranker: Q-Former, a photo and passages",

@@ -119,11 +119,11 @@ def _table(measured: Mapping[tuple[float, str], Measured], capacity: float) -> T
 def _finding(measured: Mapping[tuple[float, str], Measured]) -> str:
     ours = {load: found for (load, name), found in measured.items() if name == OURS}
     peak = max(found.goodput for found in ours.values())
-    kept = ours[LOADS[-1]].goodput / peak if peak else 0.0
+    part = ours[LOADS[-1]].goodput / peak if peak else 0.0
     worst_ms = max(found.accepted_p99_ms for found in ours.values())
-    met = kept >= KEPT and worst_ms <= DEADLINE_MS
+    met = part >= KEPT and worst_ms <= DEADLINE_MS
     return (
-        f"Ours keeps {share(kept, 1)} of its peak goodput at {LOADS[-1]:g} times, with an accepted p99 of"
+        f"Ours keeps {share(part, 1)} of its peak goodput at {LOADS[-1]:g} times, with an accepted p99 of"
         f" {number(worst_ms, 0)} ms at most. The goal is {'met' if met else 'missed'}."
     )
 

@@ -122,8 +122,8 @@ async def compare(bench: Bench, subjects: Sequence[Subject]) -> Cells:
 
 def bodies(url: str) -> Mapping[str, Body]:
     """A follow-up in a conversation that has its photo as the gateway keeps it, and an upload."""
-    kept = clean_image(photo(), ImageLimits(), max_side=1600).jpeg
-    first = multipart({"question": QUESTION}, kept)
+    photo_of_gateway = clean_image(photo(), ImageLimits(), max_side=1600).jpeg
+    first = multipart({"question": QUESTION}, photo_of_gateway)
     reply = httpx.post(url, content=first.content, headers={"Content-Type": first.content_type})
     session = reply.raise_for_status().json().get("session_id")
     fields = {"question": QUESTION} | ({"session_id": session} if session else {})

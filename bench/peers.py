@@ -64,9 +64,9 @@ def install(name: str) -> Path:
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            said = (done.stderr.strip() or done.stdout.strip()).rpartition("\n")[2]
+            reason = (done.stderr.strip() or done.stdout.strip()).rpartition("\n")[2]
             sys.exit(
-                f"{wanted.relative_to(ROOT)} could not be installed: {said}\nIt wants a package index:"
+                f"{wanted.relative_to(ROOT)} could not be installed: {reason}\nIt wants a package index:"
                 " run this where PyPI can be reached, or name a mirror of it in PIP_INDEX_URL."
             )
     (folder / "complete").touch()

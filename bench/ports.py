@@ -17,16 +17,16 @@ def free_ports(count: int) -> list[int]:
     Each call goes on where the last one ended, and processes that run side by side begin at different places:
     no two tests find the same port free. Raises `RuntimeError` where there are none.
     """
-    found: list[int] = []
+    ports: list[int] = []
     for port in islice(_ports, _END - _FIRST):
         if not _is_free(port):
-            found.clear()
+            ports.clear()
             continue
-        if found and port != found[-1] + 1:
-            found.clear()
-        found.append(port)
-        if len(found) == count:
-            return found
+        if ports and port != ports[-1] + 1:
+            ports.clear()
+        ports.append(port)
+        if len(ports) == count:
+            return ports
     raise RuntimeError(f"There are no {count} neighbouring ports free on 127.0.0.1.")
 
 

@@ -83,13 +83,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def until_ready(
     url: str,
     process: subprocess.Popen[bytes] | None = None,
-    most_s: float = _START_S,
     path: str = "/health/ready",
     log: Path | None = None,
 ) -> float:
     """Return the seconds until `path` succeeds. Raises `RuntimeError` with the end of `log`."""
     began = time.monotonic()
-    while time.monotonic() - began < most_s and (process is None or process.poll() is None):
+    while time.monotonic() - began < _START_S and (process is None or process.poll() is None):
         try:
             if httpx.get(url + path, timeout=10).is_success:
                 return time.monotonic() - began

@@ -121,7 +121,7 @@ def _stages(timings: Mapping[str, Sequence[float]]) -> Table:
 
 def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: int) -> list[Table]:
     """Ask about every photo in every quality, one question each. CPU is the whole process's."""
-    indexed, asked = to_index_and_ask(folder)
+    indexed, to_ask = to_index_and_ask(folder)
     with tempfile.TemporaryDirectory() as named:
         for file in indexed:
             (Path(named) / f"{_place(file)}.jpg").write_bytes(file.read_bytes())
@@ -129,7 +129,7 @@ def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: in
         if indexed and index(ingest_photos, "images", Path(named), url, replace=False, console=quiet):
             raise RuntimeError("The photos could not be indexed.")
     runs = defaultdict[str, list[Mapping[str, float]]](list)
-    for kind, file in asked:
+    for kind, file in to_ask:
         for jpeg in _encoded(file):
             runs[kind].append(_ask(client, f"{urls['gateway']}/answer", jpeg, pid))
     everything = [run for kind in runs.values() for run in kind]
@@ -151,15 +151,15 @@ def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: in
 def to_index_and_ask(folder: Path) -> tuple[list[Path], list[Asked]]:
     """Return the photos to index, one a place, and those to ask about; a name is a place and digits."""
     indexed: list[Path] = []
-    asked: list[Asked] = []
+    to_ask: list[Asked] = []
     for _, files in groupby(sorted(folder.glob("*.jpg")), _place):
         first, *others = files
         if others:
             indexed.append(first)
-            asked += [("another view of what is indexed", other) for other in others]
+            to_ask += [("another view of what is indexed", other) for other in others]
         else:
-            asked.append(("of nothing indexed", first))
-    return indexed, asked
+            to_ask.append(("of nothing indexed", first))
+    return indexed, to_ask
 
 
 def _place(file: Path) -> str:

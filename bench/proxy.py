@@ -48,10 +48,10 @@ class Proxy:
             question, image = str(form["question"]), form.get("image")
             if image is not None and not isinstance(image, str):
                 self._photo = await image.read()
-        found: dict[str, Any] = {}
+        matches: dict[str, Any] = {}
 
         async def search() -> None:
-            found.update(await self._post("/v1/image-search", {"k": "5"}, "images"))
+            matches.update(await self._post("/v1/image-search", {"k": "5"}, "images"))
 
         async with anyio.create_task_group() as group:
             group.start_soon(search)
@@ -59,7 +59,7 @@ class Proxy:
             text = "\n".join(line["text"] for line in read["lines"])
             domain = await self._post("/v1/classify", {"question": question, "recognized_text": text})
         body = {"reason": "answered", "abstained": False, "route": "direct", "answer": text}
-        body |= {"domain": domain["data"][0]["label"], "entity": found["hits"][0]["entity"]}
+        body |= {"domain": domain["data"][0]["label"], "entity": matches["hits"][0]["entity"]}
         await Response(json.dumps(body).encode(), media_type="application/json")(scope, receive, send)
 
     async def _post(self, path: str, fields: dict[str, str], photo_part: str = "") -> Any:

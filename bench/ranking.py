@@ -24,12 +24,12 @@ _SEED = 5
 def main(file: Path, questions: int) -> None:
     """Print for each engine how many answering paragraphs are among the first 1, 3, 5 and 10 found."""
     paragraphs: dict[str, Passage] = {}
-    asked: list[tuple[str, str]] = []
+    choices: list[tuple[str, str]] = []
     for title, text, qas in _paragraphs(json.loads(file.read_text("utf-8"))):
         passage_id = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
         paragraphs[passage_id] = Passage(passage_id, f"https://a.example/{passage_id}", title, text)
-        asked += [(each["question"], passage_id) for each in qas if not each.get("is_impossible")]
-    chosen = random.Random(_SEED).sample(asked, min(questions, len(asked)))
+        choices += [(each["question"], passage_id) for each in qas if not each.get("is_impossible")]
+    chosen = random.Random(_SEED).sample(choices, min(questions, len(choices)))
     kinds: dict[str, dict[str, Any] | None] = {
         "BM25": None,
         "MiniLM": {"terms": False},
@@ -54,14 +54,14 @@ def _paragraphs(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[dic
 
 
 def _found(
-    engine: TextSearchEngine, paragraphs: Mapping[str, Passage], asked: list[tuple[str, str]]
+    engine: TextSearchEngine, paragraphs: Mapping[str, Passage], questions: list[tuple[str, str]]
 ) -> Iterator[tuple[list[str], str]]:
     """Index the paragraphs and yield, of each question, what is found and what should be."""
     engine.store.create("measured", engine.schema)
     passages = list(paragraphs.values())
     for start in range(0, len(passages), _PASSAGES_A_CALL):
         engine.index("measured", passages[start : start + _PASSAGES_A_CALL])
-    for question, passage_id in asked:
+    for question, passage_id in questions:
         yield [hit.passage.id for hit in engine.search([question], max(_PLACES), "measured")], passage_id
 
 

@@ -9,6 +9,6 @@ ROOT = Path(__file__).resolve().parents[1]
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:
     """This process's, without the platform's own settings, and `given`."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("LOREGLASS_")}
+    others = {name: value for name, value in os.environ.items() if not name.startswith("LOREGLASS_")}
     path = f"{ROOT}:{ROOT / 'proto'}"
-    return {**kept, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **given}
+    return {**others, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **given}

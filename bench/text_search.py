@@ -40,8 +40,8 @@ def main(chunks: int) -> None:
         publishing = _seconds(lambda: engine.store.publish("pages", "measured"))
         write(f"{chunks} chunks: indexed in {indexing:.1f} s, published in {publishing:.2f} s\n")
         for queries in (1, 3, 8):
-            asked = [[text(8) for _ in range(queries)] for _ in range(_ROUNDS)]
-            times = sorted(_seconds(partial(engine.search, each, 10, "pages")) for each in asked)
+            rounds = [[text(8) for _ in range(queries)] for _ in range(_ROUNDS)]
+            times = sorted(_seconds(partial(engine.search, each, 10, "pages")) for each in rounds)
             p50, p95 = statistics.median(times) * 1000, times[int(_ROUNDS * 0.95)] * 1000
             write(f"{queries} sub-queries, 10 hits: p50 {p50:.1f} ms, p95 {p95:.1f} ms\n")
         engine.store.close()

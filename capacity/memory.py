@@ -56,8 +56,8 @@ def vlm_sizes(file: PlacementFile, left_gb: float) -> VlmSizes:
     Each sequence gets the usual context if there is room, at least half of it (vLLM preempts a sequence that
     grows longer); one sequence always gets the whole context.
     """
-    node, preset, asked = file.node, file.vlm.chosen, file.vlm.share
-    most = math.floor(round(left_gb / node.memory_gb * 1000, 6)) / 1000 if asked is None else asked
+    node, preset, share = file.node, file.vlm.chosen, file.vlm.share
+    most = math.floor(round(left_gb / node.memory_gb * 1000, 6)) / 1000 if share is None else share
     free = most * node.memory_gb - preset.resident_gb
     least = least_context(preset)
     lengths = range(preset.context, least, -_STEP)
@@ -66,5 +66,5 @@ def vlm_sizes(file: PlacementFile, left_gb: float) -> VlmSizes:
     room = int(free / preset.sequence_gb(usual / 2) + 1e-9)
     sequences = max(1, min(room, preset.most_sequences, file.vlm.sequences or preset.sequences))
     wanted = max(sequences * preset.sequence_gb(usual), preset.sequence_gb(context))
-    share = min(most, share_for(preset.resident_gb + wanted, node)) if asked is None else asked
+    share = min(most, share_for(preset.resident_gb + wanted, node)) if share is None else share
     return VlmSizes(share, context, sequences)

@@ -54,13 +54,13 @@ def pack(file: PlacementFile, cards: int) -> Layout:
 
 def _place_vlm(file: PlacementFile, left: list[float]) -> tuple[int, ...]:
     """Give each replica a card and the least that it needs; later it gets what the others leave."""
-    node, asked = file.node, file.vlm
-    if asked.replicas > len(left):
+    node, vlm = file.node, file.vlm
+    if vlm.replicas > len(left):
         raise DoesNotFit("vlm.replicas is more than there are cards")
-    share = share_for(least_gb(asked.chosen), node) if asked.share is None else asked.share
+    share = share_for(least_gb(vlm.chosen), node) if vlm.share is None else vlm.share
     cards: list[int] = []
-    for _ in range(asked.replicas):
-        where = [asked.gpu] if isinstance(asked.gpu, int) else range(len(left))
+    for _ in range(vlm.replicas):
+        where = [vlm.gpu] if isinstance(vlm.gpu, int) else range(len(left))
         free = [card for card in where if card not in cards]
         cards.append(_take(left, share * node.memory_gb + node.context_gb, free))
     return tuple(cards)

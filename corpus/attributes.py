@@ -46,15 +46,15 @@ def clean_markup(text: str) -> str:
 
     `[[Ada Lovelace|Ada]]<br />{{convert|12|cm|in}}` gives `Ada, 12 cm`.
     """
-    seen = html.unescape(html.unescape(text[:LONGEST_VALUE]))
+    plain = html.unescape(html.unescape(text[:LONGEST_VALUE]))
     for unseen in (_COMMENT, _UNSEEN):
-        seen = unseen.sub("", seen)
-    seen = _RAISED.sub(lambda match: _SQUARE_CUBE.get(match[1], f"^{match[1]}"), seen)
-    seen = _TAG.sub("", strip_wikitext(_BREAK.sub(", ", seen)))
-    seen = plain_text(html.unescape(seen).replace("\n", ", ").replace("\t", " "))
+        plain = unseen.sub("", plain)
+    plain = _RAISED.sub(lambda match: _SQUARE_CUBE.get(match[1], f"^{match[1]}"), plain)
+    plain = _TAG.sub("", strip_wikitext(_BREAK.sub(", ", plain)))
+    plain = plain_text(html.unescape(plain).replace("\n", ", ").replace("\t", " "))
     for gap, replacement in _GAPS:
-        seen = gap.sub(replacement, seen)
-    return seen.strip(" ,;|*")
+        plain = gap.sub(replacement, plain)
+    return plain.strip(" ,;|*")
 
 
 def clean_snippet(text: str) -> str:
@@ -62,9 +62,9 @@ def clean_snippet(text: str) -> str:
 
     `A &amp;lt; B <strong>road</strong>` gives `A < B road`: what was escaped is the page's own text.
     """
-    seen = _TAG.sub("", _BREAK.sub(" ", text[:LONGEST_VALUE]))
-    seen = _EMPHASIS.sub("", html.unescape(html.unescape(seen)))
-    return re.sub(r"\s+", " ", plain_text(seen)).strip()
+    plain = _TAG.sub("", _BREAK.sub(" ", text[:LONGEST_VALUE]))
+    plain = _EMPHASIS.sub("", html.unescape(html.unescape(plain)))
+    return re.sub(r"\s+", " ", plain_text(plain)).strip()
 
 
 def clean_attributes(attributes: object) -> dict[str, str]:

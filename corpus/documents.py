@@ -5,9 +5,8 @@ from urllib.parse import urlencode
 
 from chassis.errors import CollectionNotFound, NotFound
 from chassis.http.calls import ServiceClient
-from chassis.resilience.deadlines import Deadline
 from contracts.documents import LONGEST_LISTING, DocumentContent, Documents, RenameDocument
-from corpus.versions import CALL_MS, Patience, Version
+from corpus.versions import Patience, Version
 
 NOTHING = Documents(version="", total=0, found=0, parts=0, documents=[])
 
@@ -27,9 +26,7 @@ class DocumentIndex:
         query = urlencode({"q": letters, "source": source, "offset": offset, "limit": limit})
         path = f"/v1/collections/{self._alias}/documents?{query}"
         try:
-            return await self._patience.call(
-                lambda: self._service.get(path, Documents, Deadline.after_ms(CALL_MS))
-            )
+            return await self._patience.get(self._service, path, Documents)
         except CollectionNotFound:
             return NOTHING
 
@@ -37,9 +34,7 @@ class DocumentIndex:
         """Return a document as it is searched. Raises `NotFound`."""
         path = f"/v1/collections/{self._alias}/document?{urlencode({'address': address})}"
         try:
-            return await self._patience.call(
-                lambda: self._service.get(path, DocumentContent, Deadline.after_ms(CALL_MS))
-            )
+            return await self._patience.get(self._service, path, DocumentContent)
         except CollectionNotFound:
             raise NotFound("The index holds no document with this address.") from None
 
@@ -65,8 +60,6 @@ class DocumentIndex:
         await version.open("\n".join(["rename", address, name]), replace=False)
         path = f"/v1/collections/{await version.ensure()}/documents/rename"
         body = RenameDocument(address=address, name=name)
-        renamed = await self._patience.call(
-            lambda: self._service.send_json("POST", path, body, DocumentContent, Deadline.after_ms(CALL_MS))
-        )
+        renamed = await self._patience.send(self._service, path, body, DocumentContent)
         await version.publish()
         return renamed

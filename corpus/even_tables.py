@@ -15,12 +15,16 @@ _MOST_CHARS = 2**21
 def even_tables(tree: HtmlElement) -> None:
     """Change tables, in place, so that each row has a cell for each column, below one row of headings.
 
-    The only cell of a row stays alone: it is a title of the rows below.
+    The only cell of a row stays alone: it is a title of the rows below. A list in a cell becomes one line,
+    with commas between its items.
     """
     budget = _Budget()
     for table in list(tree.iter("table")):
         if is_layout(table):
             continue
+        for item in table.iter("li"):
+            if item.getnext() is not None and item.text_content().rstrip()[-1:].isalnum():
+                item.tail = f",{item.tail or ''}"
         rows = list(table.iter("tr"))
         if any(cell.get("colspan") or cell.get("rowspan") for cell in table.iter("td", "th")):
             _repeat(rows, budget)

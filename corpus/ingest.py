@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic
@@ -22,7 +23,7 @@ from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.jsonl import Rejected
 from corpus.manifests import count_records, files_of, has_files, is_page_file, manifest_digest, name_of
 from corpus.photo_records import count_photos, read_photos
-from corpus.pipeline import Batching, OnRecord, Pipeline, Progress, Remark
+from corpus.pipeline import Batching, OnRecord, Outcome, Pipeline, Progress, Remark, Tally
 from corpus.settings import write_token
 from corpus.sources import SourceName, places_around
 from corpus.versions import CALL_MS, Patience, Version, sources_at
@@ -30,6 +31,19 @@ from corpus.versions import CALL_MS, Patience, Version, sources_at
 IMAGES = "images"
 PAGES = "pages"
 """The aliases that readers name."""
+
+
+class Index(StrEnum):
+    """An index, by its alias."""
+
+    IMAGES = IMAGES
+    PAGES = PAGES
+
+    @property
+    def service(self) -> str:
+        """Return the name of the service that stores it."""
+        return "image_search" if self is Index.IMAGES else "text_search"
+
 
 CHUNKS_A_CALL = 256
 _PICTURES_A_CALL = 16 * 2**20
@@ -81,6 +95,20 @@ class IngestReport:
     removed: int = 0
     not_named: int = 0
     remarks: tuple[Remark, ...] = ()
+
+    @classmethod
+    def of(cls, tally: Tally, version: str | None, removed: int = 0) -> "IngestReport":
+        """Return what an ingestion came to."""
+        return cls(
+            added=tally.counts[Outcome.ADDED],
+            replaced=tally.counts[Outcome.REPLACED],
+            unchanged=tally.counts[Outcome.UNCHANGED],
+            rejected=tuple(tally.rejected),
+            version=version,
+            removed=removed,
+            not_named=tally.counts[Outcome.REJECTED] - len(tally.rejected),
+            remarks=tuple(tally.remarks),
+        )
 
     @property
     def indexed(self) -> int:
@@ -151,8 +179,8 @@ async def find_name(alias: str, source: Path, url: str, options: IngestOptions) 
     if options.name or options.replace or not around:
         return name
     async with _opened(alias, url, options) as service:
-        known = await sources_at(service, alias, list(around), options.patience)
-    return next((SourceName(known[each], each, around[each]) for each in around if each in known), name)
+        names = await sources_at(service, alias, list(around), options.patience)
+    return next((SourceName(names[each], each, around[each]) for each in around if each in names), name)
 
 
 def _names(source: Path, given: str) -> tuple[SourceName, dict[str, str]]:
@@ -209,9 +237,8 @@ async def _index(
 
 @asynccontextmanager
 async def _opened(alias: str, url: str, options: IngestOptions) -> AsyncIterator[ServiceClient]:
-    name = "image_search" if alias == IMAGES else "text_search"
     async with http_client() as http:
-        yield ServiceClient(http, name, url, token=options.token or write_token(url))
+        yield ServiceClient(http, Index(alias).service, url, token=options.token or write_token(url))
 
 
 async def _open(version: Version, source: Source[Any], options: IngestOptions) -> None:
@@ -242,21 +269,13 @@ async def _finish(
     """Publish, unless there is nothing to see: an index is never replaced by an empty one."""
     tally = pipeline.tally
     published, removed = False, 0
-    if tally.added or tally.replaced or tally.unchanged:
+    if tally.written or tally.counts[Outcome.UNCHANGED]:
         if sync:
             removed = await _remove_others(version, source, pipeline.addresses)
         published = await version.publish()
     else:
         await version.abandon()
-    return IngestReport(
-        added=tally.added,
-        replaced=tally.replaced,
-        unchanged=tally.unchanged,
-        rejected=tuple(tally.rejected),
-        version=version.name if published else None,
-        removed=removed,
-        remarks=tuple(tally.remarks),
-    )
+    return IngestReport.of(tally, version.name if published else None, removed)
 
 
 async def _remove_others(version: Version, source: Source[Any], addresses: Set[str]) -> int:
@@ -289,13 +308,10 @@ async def send_photos(
         return unreadable
     fields = {"items": ImageItems(items=sent).model_dump_json()}
     path = f"/v1/collections/{version}/images"
-    rejected = await _indexed(
-        patience,
-        lambda: service.send_multipart(
-            path, files, fields, Indexed, Deadline.after_ms(CALL_MS), method="PUT"
-        ),
+    reply = await patience.call(
+        lambda: service.send_multipart(path, files, fields, Indexed, Deadline.after_ms(CALL_MS), method="PUT")
     )
-    return {**unreadable, **rejected}
+    return {**unreadable, **reply.rejected}
 
 
 async def send_pages(
@@ -309,13 +325,5 @@ async def send_pages(
     step = min(CHUNKS_A_CALL, _PICTURES_A_CALL // (largest + 1))
     for start in range(0, len(chunks), step):
         body = Chunks(chunks=chunks[start : start + step])
-
-        async def put(body: Chunks = body) -> Indexed:
-            return await service.send_json("PUT", path, body, Indexed, Deadline.after_ms(CALL_MS))
-
-        rejected.update(await _indexed(patience, put))
+        rejected.update((await patience.send(service, path, body, Indexed, method="PUT")).rejected)
     return rejected
-
-
-async def _indexed(patience: Patience, put: Callable[[], Awaitable[Indexed]]) -> Mapping[str, str]:
-    return (await patience.call(put)).rejected

@@ -18,6 +18,8 @@ _INLINE_TAG_NAMES = "a abbr b bdi cite data dfn em i label mark output small spa
 BLOCK_TAGS = frozenset(_BLOCK_TAG_NAMES.split())
 """Elements that start and end a line."""
 _INLINE_TAGS = frozenset(_INLINE_TAG_NAMES.split())
+_PAIR_TAGS = frozenset(("b", "strong", "em", "i", "span", "div"))
+_LABEL_CHARS, _VALUE_CHARS = 40, 80
 _EXPONENT = re.compile(r"[-−+]?\d{1,3}|[-−+]?\d{0,2}[a-z](?:[-−+/]\w{1,2})?|\d/\d|[-−+]", re.IGNORECASE)
 _NOTE_MARKS = re.compile(r"[\d\s,;–—-]+")
 """The marks of several notes: "1,2", "3–5"."""
@@ -37,6 +39,7 @@ def spell_out(tree: HtmlElement) -> None:
 
     "112<sup>1</sup> m" becomes "112 m" (a footnote mark), "m<sup>3</sup>" becomes "m³",
     "8<sup>1</sup>/<sub>2</sub>" becomes "8 1/2", and "71<br>146" becomes "71 146". Deleted text is removed.
+    A label and its value alone in an element get a colon.
     """
     plain_markup(tree)
     remove_elements(tree, list(tree.iter("del", "s", "strike")))
@@ -48,6 +51,8 @@ def spell_out(tree: HtmlElement) -> None:
         text = _superscript_text(element)
         del element[:]
         element.text = text
+    for element in tree.iter("li", "div", "p"):
+        _join_label(element)
     _separate_lines(tree)
     even_tables(tree)
 
@@ -76,6 +81,19 @@ def _separate_lines(tree: HtmlElement) -> None:
                 element.text = f" {element.text or ''}"
             if _starts_anew(_last_text(element), element.tail or ""):
                 element.tail = f" {element.tail}"
+
+
+def _join_label(element: HtmlElement) -> None:
+    """Make "Screen: 6.1 in" of an element that holds just a label and its value, each short."""
+    if len(element) != 2 or {each.tag for each in element} - _PAIR_TAGS or any(map(len, element)):
+        return
+    label, value = element
+    if any(text and text.strip() for text in (element.text, label.tail, value.tail)):
+        return
+    name, text = (label.text or "").strip(), (value.text or "").strip()
+    if name[-1:].isalpha() and len(name) <= _LABEL_CHARS and 0 < len(text) <= _VALUE_CHARS:
+        label.tag = value.tag = "span"
+        label.text = f"{name}: "
 
 
 def _number_items(ordered_list: HtmlElement) -> None:

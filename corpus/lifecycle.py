@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
+from functools import partial
 from typing import Annotated, Any, TypeVar
 
 import anyio
@@ -13,32 +13,15 @@ from rich.table import Table
 
 from chassis.errors import DependencyUnavailable, LoreglassError, Unauthorized
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.client import HttpClient
 from contracts.collections import PREVIOUS, Collection
 from contracts.documents import LONGEST_LISTING, DocumentContent, Documents
-from corpus import documents
-from corpus.ingest import IMAGES, PAGES
+from corpus.documents import DocumentIndex
+from corpus.ingest import Index
 from corpus.settings import CorpusSettings, corpus_settings, write_token
 from corpus.versions import Patience, list_versions, roll_back
 
 Result = TypeVar("Result")
-Ask = Callable[[Callable[[documents.DocumentIndex], Awaitable[Any]]], Any]
-
-
-class Index(StrEnum):
-    """An index, by its alias."""
-
-    IMAGES = IMAGES
-    PAGES = PAGES
-
-    @property
-    def service(self) -> str:
-        """Return the name of the service that stores it."""
-        return "image_search" if self is Index.IMAGES else "text_search"
-
-    def url(self, settings: CorpusSettings) -> str:
-        """Return the URL of that service."""
-        return settings.image_search_url if self is Index.IMAGES else settings.text_search_url
+Ask = Callable[[Callable[[ServiceClient], Awaitable[Any]]], Any]
 
 
 ImageSearchUrl = Annotated[str, typer.Option(help="The address of image_search.")]
@@ -68,16 +51,18 @@ def list_held(
     """List the versions of each index, or the documents of one."""
     if index is not None:
         with _opened(index, image_search_url, text_search_url) as ask:
-            _print_documents(ask(lambda held: held.find(find, source, limit=limit)))
+            _print_documents(
+                ask(lambda service: DocumentIndex(service, index).find(find, source, limit=limit))
+            )
         return
     settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
     out, status = Console(), 0
     table = Table("index", "version", "points", "status")
     for each in Index:
         try:
-            held = anyio.run(_versions, each, settings)
+            held = _call(each, settings, lambda service: list_versions(service, Patience()))
         except LoreglassError as error:
-            print_failure(error, each.url(settings), out)
+            print_failure(error, _url(each, settings), out)
             status = 1
             continue
         for row in _rows(each, held):
@@ -95,14 +80,11 @@ def rollback(
     text_search_url: TextSearchUrl = "",
 ) -> None:
     """Switch back to the previous version. Run it again to undo."""
-    settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
-    out = Console()
-    try:
-        left, now = anyio.run(_roll_back, index, settings)
-    except LoreglassError as error:
-        print_failure(error, index.url(settings), out)
-        raise typer.Exit(1) from error
-    out.print(f"Live version of {index}: {now}. {left} is kept until the next `loreglass index {index}`.")
+    with _opened(index, image_search_url, text_search_url) as ask:
+        left, now = ask(lambda service: roll_back(service, index, Patience()))
+    Console().print(
+        f"Live version of {index}: {now}. {left} is kept until the next `loreglass index {index}`."
+    )
 
 
 def print_failure(error: LoreglassError, url: str, out: Console) -> None:
@@ -114,19 +96,21 @@ def print_failure(error: LoreglassError, url: str, out: Console) -> None:
         out.print("Set LOREGLASS_SERVICE_WRITE_TOKEN to the write token of the services.", soft_wrap=True)
 
 
-def _service(http: HttpClient, index: Index, settings: CorpusSettings) -> ServiceClient:
-    url = index.url(settings)
-    return ServiceClient(http, index.service, url, token=write_token(url))
+def _url(index: Index, settings: CorpusSettings) -> str:
+    return settings.image_search_url if index is Index.IMAGES else settings.text_search_url
 
 
-async def _versions(index: Index, settings: CorpusSettings) -> list[Collection]:
-    async with http_client() as http:
-        return await list_versions(_service(http, index, settings), Patience())
+def _call(
+    index: Index, settings: CorpusSettings, work: Callable[[ServiceClient], Awaitable[Result]]
+) -> Result:
+    """What `work` with the index's service comes to."""
 
+    async def run() -> Result:
+        url = _url(index, settings)
+        async with http_client() as http:
+            return await work(ServiceClient(http, index.service, url, token=write_token(url)))
 
-async def _roll_back(index: Index, settings: CorpusSettings) -> tuple[str, str]:
-    async with http_client() as http:
-        return await roll_back(_service(http, index, settings), index, Patience())
+    return anyio.run(run)
 
 
 def _rows(index: Index, held: Sequence[Collection]) -> Iterator[tuple[str, str, str, str]]:
@@ -153,7 +137,7 @@ def show(
 ) -> None:
     """Show the passages of a page, or the attributes of a photo."""
     with _opened(index, image_search_url, text_search_url) as ask:
-        _print_content(ask(lambda held: held.show(address)))
+        _print_content(ask(lambda service: DocumentIndex(service, index).show(address)))
 
 
 def remove(
@@ -167,7 +151,7 @@ def remove(
     if not addresses and not source:
         raise typer.BadParameter("Name the documents, or a --source.")
     with _opened(index, image_search_url, text_search_url) as ask:
-        gone = ask(lambda held: held.remove(addresses or (), source))
+        gone = ask(lambda service: DocumentIndex(service, index).remove(addresses or (), source))
         Console().print(f"Removed {len(gone):,} of {index}." if gone else "There was nothing to remove.")
 
 
@@ -180,22 +164,17 @@ def rename(
 ) -> None:
     """Give a document another name. It keeps it until its file changes and is indexed again."""
     with _opened(index, image_search_url, text_search_url) as ask:
-        _print_content(ask(lambda held: held.rename(address, name)))
+        _print_content(ask(lambda service: DocumentIndex(service, index).rename(address, name)))
 
 
 @contextmanager
 def _opened(index: Index, image_search_url: str, text_search_url: str) -> Iterator[Ask]:
-    """Yield a function that runs a call to the index. Errors are printed, and the command exits with 1."""
+    """Yield a function that runs a call to the service. Errors are printed, and the command exits with 1."""
     settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
-
-    async def run(call: Callable[[documents.DocumentIndex], Awaitable[Any]]) -> Any:
-        async with http_client() as http:
-            return await call(documents.DocumentIndex(_service(http, index, settings), index.value))
-
     try:
-        yield lambda call: anyio.run(run, call)
+        yield partial(_call, index, settings)
     except LoreglassError as error:
-        print_failure(error, index.url(settings), Console())
+        print_failure(error, _url(index, settings), Console())
         raise typer.Exit(1) from error
 
 

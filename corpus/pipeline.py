@@ -1,5 +1,7 @@
 """The way of every record: made ready in a thread, asked about, sent if it is new, counted."""
 
+import sys
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -58,18 +60,32 @@ _FAULT_OF_A_RECORD = frozenset(
 
 @dataclass(slots=True)
 class Tally:
-    """Counts of the records so far, by outcome."""
+    """Counts of the records so far, by outcome. `points`: theirs in the index, where they are counted.
 
-    added: int = 0
-    replaced: int = 0
-    unchanged: int = 0
+    `rejected` and `remarks`: at most `most_named` of each.
+    """
+
+    most_named: int = sys.maxsize
+    counts: Counter[Outcome] = field(default_factory=Counter)
+    points: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     remarks: list[Remark] = field(default_factory=list)
 
     @property
-    def done(self) -> int:
-        """Records that were dealt with."""
-        return self.added + self.replaced + self.unchanged + len(self.rejected)
+    def written(self) -> int:
+        """Records that are in the index and were not before."""
+        return self.counts[Outcome.ADDED] + self.counts[Outcome.REPLACED]
+
+    def add(self, where: str, outcome: Outcome, reason: str) -> None:
+        """Count a record."""
+        self.counts[outcome] += 1
+        if outcome is Outcome.REJECTED and len(self.rejected) < self.most_named:
+            self.rejected.append(Rejected(where, reason))
+
+    def remark(self, where: str, texts: Sequence[str]) -> None:
+        """Note what a user should know of a record."""
+        remarks = [Remark(where, text) for text in texts]
+        self.remarks += remarks[: self.most_named - len(self.remarks)]
 
 
 @dataclass(frozen=True)
@@ -138,26 +154,26 @@ class Pipeline(Generic[Item]):
         with inbox:
             async for batch in inbox:
                 await self._handle(batch)
-                self._progress(self.tally.done)
+                self._progress(self.tally.counts.total())
 
     async def _handle(self, batch: Batch[Item]) -> None:
         for each in batch:
             if isinstance(each, Rejected):
-                self._reject(each)
+                self._add(each.where, Outcome.REJECTED, each.reason)
         items = [each for each in batch if not isinstance(each, Rejected)]
         self.addresses.update(item.key for item in items)
-        self.tally.remarks += (Remark(item.where, text) for item in items for text in item.remarks)
+        for item in items:
+            self.tally.remark(item.where, item.remarks)
         missing = await self._version.missing([each for item in items for each in item.point_ids])
         fresh = [item for item in items if not missing.isdisjoint(item.point_ids)]
-        self.tally.unchanged += len(items) - len(fresh)
         for item in items:
             if missing.isdisjoint(item.point_ids):
-                self._on_record(item.where, Outcome.UNCHANGED, " ".join(item.remarks))
+                self._add(item.where, Outcome.UNCHANGED, " ".join(item.remarks))
         if fresh:
             version = await self._version.ensure()
             await self._index(version, fresh, await self._version.held([item.key for item in fresh]))
 
-    async def _index(self, version: str, items: Sequence[Item], known: Set[str]) -> None:
+    async def _index(self, version: str, items: Sequence[Item], before: Set[str]) -> None:
         """Send items; when a request fails for what is in it, send its halves, down to the bad record."""
         try:
             refused = await self._send(version, items)
@@ -165,26 +181,23 @@ class Pipeline(Generic[Item]):
             if error.kind not in _FAULT_OF_A_RECORD:
                 raise
             if len(items) == 1:
-                self._reject(Rejected(items[0].where, error.detail))
+                self._add(items[0].where, Outcome.REJECTED, error.detail)
                 return
             middle = len(items) // 2
-            await self._index(version, items[:middle], known)
-            await self._index(version, items[middle:], known)
+            await self._index(version, items[:middle], before)
+            await self._index(version, items[middle:], before)
             return
         for item in items:
             reasons = [refused[each] for each in item.point_ids if each in refused]
             if len(reasons) == len(item.point_ids):
-                self._reject(Rejected(item.where, reasons[0]))
-            elif item.key in known:
-                self.tally.replaced += 1
-                self._on_record(item.where, Outcome.REPLACED, " ".join(item.remarks))
+                self._add(item.where, Outcome.REJECTED, reasons[0])
             else:
-                self.tally.added += 1
-                self._on_record(item.where, Outcome.ADDED, " ".join(item.remarks))
+                outcome = Outcome.REPLACED if item.key in before else Outcome.ADDED
+                self._add(item.where, outcome, " ".join(item.remarks))
 
-    def _reject(self, rejected: Rejected) -> None:
-        self.tally.rejected.append(rejected)
-        self._on_record(rejected.where, Outcome.REJECTED, rejected.reason)
+    def _add(self, where: str, outcome: Outcome, reason: str) -> None:
+        self.tally.add(where, outcome, reason)
+        self._on_record(where, outcome, reason)
 
 
 def _first(failures: BaseExceptionGroup[BaseException]) -> BaseException:

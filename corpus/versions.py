@@ -5,6 +5,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 from urllib.parse import urlencode
 
@@ -75,13 +76,28 @@ class Patience:
                 await self.pause(max(pause_s, min(error.retry_after_s or 0.0, 10.0)))
         return await attempt()
 
+    async def get(self, service: ServiceClient, path: str, reply: type[Reply]) -> Reply:
+        """What is there."""
+        return await self.call(lambda: service.get(path, reply, Deadline.after_ms(CALL_MS)))
+
+    async def send(
+        self,
+        service: ServiceClient,
+        path: str,
+        body: BaseModel,
+        reply: type[Reply],
+        within_ms: int = CALL_MS,
+        method: str = "POST",
+    ) -> Reply:
+        """What the service answers to `body`."""
+        return await self.call(
+            lambda: service.send_json(method, path, body, reply, Deadline.after_ms(within_ms))
+        )
+
 
 async def list_versions(service: ServiceClient, patience: Patience) -> list[Collection]:
     """Every version that the service holds, with the aliases that point at it."""
-    reply = await patience.call(
-        lambda: service.get("/v1/collections", Collections, Deadline.after_ms(CALL_MS))
-    )
-    return reply.collections
+    return (await patience.get(service, "/v1/collections", Collections)).collections
 
 
 async def sources_at(
@@ -89,22 +105,16 @@ async def sources_at(
 ) -> dict[str, str]:
     """Return the names of the published sources that are at these places, by place."""
     body = SourcePlaces(origins=list(places))
-    path = f"/v1/collections/{alias}/sources"
     try:
-        reply = await patience.call(
-            lambda: service.send_json("POST", path, body, SourcesThere, Deadline.after_ms(CALL_MS))
-        )
+        return (await patience.send(service, f"/v1/collections/{alias}/sources", body, SourcesThere)).sources
     except CollectionNotFound:
         return {}
-    return reply.sources
 
 
 async def point(service: ServiceClient, alias: str, version: str, patience: Patience) -> None:
     """Let all readers of the alias see the version, at once."""
     body = PublishAlias(alias=alias, collection=version)
-    await patience.call(
-        lambda: service.send_json("POST", "/v1/aliases", body, Collection, Deadline.after_ms(LONG_CALL_MS))
-    )
+    await patience.send(service, "/v1/aliases", body, Collection, LONG_CALL_MS)
 
 
 async def roll_back(service: ServiceClient, alias: str, patience: Patience) -> tuple[str, str]:
@@ -133,6 +143,8 @@ class Version:
         self._service = service
         self._alias = alias
         self._patience = patience
+        self._get = partial(patience.get, service)
+        self._send = partial(patience.send, service)
         self._creating = anyio.Lock()
         self._published = ""
         self._base: str | None = None
@@ -147,10 +159,10 @@ class Version:
         Raises `DependencyUnavailable` where it would start with what cannot be opened.
         """
         held = await self._list()
-        seen = next((each for each in held if self._alias in each.aliases), None)
-        if seen is not None and seen.fault and not replace:
-            raise DependencyUnavailable(seen.fault)
-        self._published = seen.name if seen is not None and not seen.fault else ""
+        live = next((each for each in held if self._alias in each.aliases), None)
+        if live is not None and live.fault and not replace:
+            raise DependencyUnavailable(live.fault)
+        self._published = live.name if live is not None and not live.fault else ""
         self._base = None if replace else self._published or None
         parts = "\n".join([INDEX_FORMAT, self._alias, self._base or "", manifest])
         self.name = f"{self._alias}-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
@@ -170,21 +182,15 @@ class Version:
             return set(ids)
         absent: set[str] = set()
         for start in range(0, len(ids), MOST_IDS):
-            asked = PointIds(ids=list(ids[start : start + MOST_IDS]))
-            reply = await self._send(f"/v1/collections/{holder}/missing", asked, MissingIds, CALL_MS)
-            absent.update(reply.ids)
+            part = PointIds(ids=list(ids[start : start + MOST_IDS]))
+            absent.update((await self._send(f"/v1/collections/{holder}/missing", part, MissingIds)).ids)
         return absent
 
     async def held(self, addresses: Sequence[str]) -> set[str]:
         """Return the addresses that the published version contains."""
         if self._base is None:
             return set()
-        present: set[str] = set()
-        for start in range(0, len(addresses), MOST_ADDRESSES):
-            asked = DocumentAddresses(addresses=list(addresses[start : start + MOST_ADDRESSES]))
-            path = f"/v1/collections/{self._base}/documents/held"
-            present.update((await self._send(path, asked, HeldAddresses, CALL_MS)).addresses)
-        return present
+        return set(await self._send_addresses(f"/v1/collections/{self._base}/documents/held", addresses))
 
     async def is_used_elsewhere(self, source: str, place: str) -> bool:
         """Return whether the published version has documents of a source of this name from another place."""
@@ -208,12 +214,18 @@ class Version:
 
     async def remove(self, addresses: Sequence[str]) -> list[str]:
         """Remove documents; the addresses of those that were there."""
-        removed: list[str] = []
-        path = f"/v1/collections/{await self.ensure()}/documents/remove" if addresses else ""
+        if not addresses:
+            return []
+        return await self._send_addresses(
+            f"/v1/collections/{await self.ensure()}/documents/remove", addresses
+        )
+
+    async def _send_addresses(self, path: str, addresses: Sequence[str]) -> list[str]:
+        answered: list[str] = []
         for start in range(0, len(addresses), MOST_ADDRESSES):
-            asked = DocumentAddresses(addresses=list(addresses[start : start + MOST_ADDRESSES]))
-            removed += (await self._send(path, asked, HeldAddresses, CALL_MS)).addresses
-        return removed
+            part = DocumentAddresses(addresses=list(addresses[start : start + MOST_ADDRESSES]))
+            answered += (await self._send(path, part, HeldAddresses)).addresses
+        return answered
 
     async def ensure(self) -> str:
         """The version's name, once the service has made it."""
@@ -235,9 +247,8 @@ class Version:
     async def finish(self, parts: Sequence[str]) -> None:
         """Have the service remember which parts are in it whole, if there is anything new in it yet."""
         if self._exists and self.name != self._published:
-            path = f"/v1/collections/{self.name}/finished"
             body = FinishedParts(parts=list(parts))
-            await self._send(path, body, Collection, CALL_MS, method="PUT")
+            await self._send(f"/v1/collections/{self.name}/finished", body, Collection, method="PUT")
 
     async def publish(self, check: Callable[[Built], None] = lambda _: None) -> bool:
         """Let readers see it, remember the version they saw until now, and drop what is older.
@@ -274,16 +285,6 @@ class Version:
                 )
             await self._patience.pause(BUILDING_S)
         return built
-
-    async def _send(
-        self, path: str, body: BaseModel, reply: type[Reply], within_ms: int, method: str = "POST"
-    ) -> Reply:
-        return await self._patience.call(
-            lambda: self._service.send_json(method, path, body, reply, Deadline.after_ms(within_ms))
-        )
-
-    async def _get(self, path: str, reply: type[Reply]) -> Reply:
-        return await self._patience.call(lambda: self._service.get(path, reply, Deadline.after_ms(CALL_MS)))
 
     async def _list(self) -> list[Collection]:
         return await list_versions(self._service, self._patience)

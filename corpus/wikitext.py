@@ -33,13 +33,13 @@ class _Frame:
 
 def strip_wikitext(text: str) -> str:
     """Links to their labels, templates to what a reader would see, emphasis and list marks away."""
-    seen = _SWITCH.sub("", text)
-    if "{|" in seen:
-        seen = _TABLE_CELL.sub("\n", _TABLE_RULE.sub("", seen))
-    seen = _unnest(seen)
-    seen = _EXTERNAL_LINK.sub(lambda match: match[1] or "", seen)
-    seen = _HEADING.sub(r"\2", seen)
-    return _LIST_MARK.sub("", _EMPHASIS.sub("", seen))
+    plain = _SWITCH.sub("", text)
+    if "{|" in plain:
+        plain = _TABLE_CELL.sub("\n", _TABLE_RULE.sub("", plain))
+    plain = _unnest(plain)
+    plain = _EXTERNAL_LINK.sub(lambda match: match[1] or "", plain)
+    plain = _HEADING.sub(r"\2", plain)
+    return _LIST_MARK.sub("", _EMPHASIS.sub("", plain))
 
 
 def _unnest(text: str) -> str:

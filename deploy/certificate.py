@@ -37,11 +37,6 @@ Now = Callable[[], datetime]
 Names = Callable[[], "MachineNames"]
 
 
-def utc_now() -> datetime:
-    """Return the time."""
-    return datetime.now(UTC)
-
-
 @dataclass(frozen=True, slots=True)
 class MachineNames:
     """How this machine is reached: its host names, and its IPv4 addresses in the local network."""
@@ -67,7 +62,7 @@ class OwnCertificate:
     """The files in `folder`: `certificate.pem` and `key.pem`. Calls block."""
 
     folder: Path
-    now: Now = utc_now
+    now: Now = lambda: datetime.now(UTC)
     names: Names = MachineNames.current
 
     @property

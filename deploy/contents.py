@@ -71,20 +71,20 @@ class Contents:
             return set()
 
     def _read(self) -> Listing:
-        store, known = self._store(), self._listing
-        seen = next((each for each in store.collections() if self._alias in each.aliases), None)
-        if seen is None:
+        store, latest = self._store(), self._listing
+        live = next((each for each in store.collections() if self._alias in each.aliases), None)
+        if live is None:
             return Listing()
-        if (seen.name, seen.points) == (known.version, known.points):
-            return known
+        if (live.name, live.points) == (latest.version, latest.points):
+            return latest
         entries: dict[str, Entry] = {}
-        for point in store.scroll(seen.name):
+        for point in store.scroll(live.name):
             key, name, url = self._entry_of(point.payload)
             entry = entries.setdefault(key, Entry(name, url, point.id))
             entry.points += 1
             entry.addresses.add(origin_of(point.payload).address)
         ordered = sorted(entries.values(), key=lambda entry: (entry.name.casefold(), entry.url))
-        return Listing(seen.name, seen.points, tuple(ordered))
+        return Listing(live.name, live.points, tuple(ordered))
 
 
 def thing_of(payload: Mapping[str, Any]) -> tuple[str, str, str]:

@@ -170,16 +170,9 @@ async def _part(http: httpx.AsyncClient, name: str, url: str) -> Part:
     trouble = "" if isinstance(health, Health) else health
     held = await _indexed(http, url) if name in _SEARCHES else None
     untold = f"What the {name} holds is not known: {held}" if isinstance(held, str) else ""
-    holds = (
-        sum(each.points for each in held.collections if each.aliases)
-        if isinstance(held, Collections)
-        else None
-    )
-    left = (
-        tuple(each.name for each in held.collections if not each.aliases)
-        if isinstance(held, Collections)
-        else ()
-    )
+    versions = held.collections if isinstance(held, Collections) else None
+    holds = None if versions is None else sum(each.points for each in versions if each.aliases)
+    left = tuple(each.name for each in versions or () if not each.aliases)
     return Part(name, url, info, health if isinstance(health, Health) else None, trouble, holds, left, untold)
 
 

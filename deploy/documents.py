@@ -7,7 +7,6 @@ import json
 import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -26,7 +25,7 @@ from contracts.documents import LONGEST_LISTING, LONGEST_NAME, DocumentContent, 
 from contracts.message import Message
 from contracts.message import Request as Body
 from corpus.documents import DocumentIndex
-from corpus.ingest import IMAGES, PAGES, IngestOptions, ingest_pages, ingest_photos
+from corpus.ingest import Index
 from corpus.manifests import METADATA
 from corpus.photo_records import LARGEST_PHOTO
 from corpus.pipeline import Outcome
@@ -40,13 +39,6 @@ _LONGEST_PART = 200
 
 Address = Annotated[str, Query(min_length=1, max_length=4_096)]
 Text = Annotated[str, Query(max_length=LONGEST_NAME)]
-
-
-class Kind(StrEnum):
-    """An index, by its alias."""
-
-    IMAGES = IMAGES
-    PAGES = PAGES
 
 
 class Listed(BaseModel):
@@ -82,14 +74,14 @@ def documents_router(indexing: Indexing) -> APIRouter:
     )
 
     @router.get("")
-    async def list_documents(index: Kind, wanted: Annotated[Listed, Query()]) -> Documents:
+    async def list_documents(index: Index, wanted: Annotated[Listed, Query()]) -> Documents:
         """Documents by name."""
         async with opened(indexing, index) as held:
             return await held.find(wanted.q, wanted.source, wanted.offset, wanted.limit)
 
     @router.delete("")
     async def remove_source(
-        index: Kind, source: Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)]
+        index: Index, source: Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)]
     ) -> HeldAddresses:
         """Remove all documents of a source."""
         with indexing.changing_index():
@@ -97,7 +89,7 @@ def documents_router(indexing: Indexing) -> APIRouter:
                 return HeldAddresses(addresses=await held.remove(source=source))
 
     @router.get("/document")
-    async def show(index: Kind, address: Address) -> DocumentContent:
+    async def show(index: Index, address: Address) -> DocumentContent:
         """A document as it is searched."""
         async with opened(indexing, index) as held:
             return await held.show(address)
@@ -110,7 +102,7 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
     """Add the routes that change one document."""
 
     @router.put("/document")
-    async def index_file(index: Kind, address: Address, request: Request) -> IndexedDocument:
+    async def index_file(index: Index, address: Address, request: Request) -> IndexedDocument:
         """Index a file, the part `file` of a form, in place of what was indexed from this address.
 
         `metadata`: a JSON object with what is known of a photo, as in a line of `metadata.jsonl`.
@@ -121,22 +113,22 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
                 raise InvalidRequest("file: must be a file part that is not empty; metadata: a text part.")
             if file.size > LARGEST_PHOTO:
                 raise PayloadTooLarge(f"The file is larger than {LARGEST_PHOTO >> 20} MiB.")
-            content, known = await file.read(), _object(metadata)
+            content, facts = await file.read(), _object(metadata)
         with indexing.changing_index():
             async with opened(indexing, index) as held:
                 source, path = await _place(held, address)
-                outcome, remarks, kept_at = await _index(indexing, index, source, path, content, known)
+                outcome, remarks, kept_at = await _index(indexing, index, source, path, content, facts)
                 return IndexedDocument(outcome=outcome, remarks=remarks, document=await held.show(kept_at))
 
     @router.patch("/document")
-    async def rename(index: Kind, address: Address, new: NewName) -> DocumentContent:
+    async def rename(index: Index, address: Address, new: NewName) -> DocumentContent:
         """Give a document another name."""
         with indexing.changing_index():
             async with opened(indexing, index) as held:
                 return await held.rename(address, new.name)
 
     @router.delete("/document")
-    async def remove(index: Kind, address: Address) -> HeldAddresses:
+    async def remove(index: Index, address: Address) -> HeldAddresses:
         """Remove a document; `addresses` is empty if it was not there."""
         with indexing.changing_index():
             async with opened(indexing, index) as held:
@@ -144,15 +136,12 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
 
 
 @asynccontextmanager
-async def opened(indexing: Indexing, index: Kind) -> AsyncIterator[DocumentIndex]:
+async def opened(indexing: Indexing, index: Index) -> AsyncIterator[DocumentIndex]:
     """Open the documents of an index."""
     searches = indexing.searches
-    photos = index is Kind.IMAGES
-    name = "image_search" if photos else "text_search"
-    url = searches.image_search_url if photos else searches.text_search_url
     async with http_client() as http:
-        service = ServiceClient(http, name, url, token=searches.token)
-        yield DocumentIndex(service, index.value, searches.patience)
+        service = ServiceClient(http, index.service, searches.url(index), token=searches.token)
+        yield DocumentIndex(service, index, searches.patience)
 
 
 async def _place(held: DocumentIndex, address: str) -> tuple[str, PurePosixPath]:
@@ -186,32 +175,23 @@ def _object(text: str) -> dict[str, Any]:
 
 
 async def _index(
-    indexing: Indexing, index: Kind, source: str, path: PurePosixPath, content: bytes, known: dict[str, Any]
+    indexing: Indexing, index: Index, source: str, path: PurePosixPath, content: bytes, facts: dict[str, Any]
 ) -> tuple[Outcome, str, str]:
     """Index one file; return its outcome, remarks on it and its address. Raises `InvalidRequest`."""
     outcomes: list[tuple[Outcome, str]] = []
-    searches = indexing.searches
-    options = IngestOptions(
-        name=source,
-        on_record=lambda where, outcome, reason: outcomes.append((outcome, reason)),
-        patience=searches.patience,
-        ocr_url=searches.ocr_url,
-        token=searches.token,
-    )
     with tempfile.TemporaryDirectory() as folder:
-        await anyio.to_thread.run_sync(_write, Path(folder), path, content, known)
-        if index is Kind.IMAGES:
-            await ingest_photos(Path(folder), searches.image_search_url, options)
-        else:
-            await ingest_pages(Path(folder), searches.text_search_url, options)
+        await anyio.to_thread.run_sync(_write, Path(folder), path, content, facts)
+        await indexing.searches.ingest(
+            index, Path(folder), source, lambda where, outcome, reason: outcomes.append((outcome, reason))
+        )
     for outcome, reason in outcomes:
         if outcome is Outcome.REJECTED:
             raise InvalidRequest(f"file: {reason}")
     return *outcomes[0], SourceName(source).origin(path.as_posix()).address
 
 
-def _write(folder: Path, path: PurePosixPath, content: bytes, known: dict[str, Any]) -> None:
+def _write(folder: Path, path: PurePosixPath, content: bytes, facts: dict[str, Any]) -> None:
     (folder / path).parent.mkdir(parents=True, exist_ok=True)
     (folder / path).write_bytes(content)
-    if known:
-        (folder / METADATA).write_text(json.dumps({**known, "file_name": path.as_posix()}), encoding="utf-8")
+    if facts:
+        (folder / METADATA).write_text(json.dumps({**facts, "file_name": path.as_posix()}), encoding="utf-8")

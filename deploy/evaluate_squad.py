@@ -60,8 +60,8 @@ def main(
         unanswerable=None if every else unanswerable,
         photo=photo,
     )
-    asked = {"limit": None if every else limit, "seed": None if every else seed}
-    dataset = opened_dataset(f"{PREFIX}{file}", squad=choice, **asked)
+    part = {"limit": None if every else limit, "seed": None if every else seed}
+    dataset = opened_dataset(f"{PREFIX}{file}", squad=choice, **part)
     folder = Path("var/eval/squad") / file.stem
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
@@ -69,7 +69,7 @@ def main(
     if set_aside(runs, state_of_platform()):
         typer.echo(f"The code or its settings have changed; earlier runs: {runs}-before")
         shutil.rmtree(folder / "index", ignore_errors=True)
-    kept: dict[str, object] = {**asked, "squad": choice.model_dump(mode="json")}
+    facts: dict[str, object] = {**part, "squad": choice.model_dump(mode="json")}
     run = runs / hashlib.sha256(dataset.fingerprint.encode()).hexdigest()[:8]
     with (
         started_platform(PocketSettings(port=0, service_port=0, data_dir=folder / "index")) as started,
@@ -78,7 +78,7 @@ def main(
         pages = write_pages(dataset.texts, folder)
         if index(ingest_pages, "pages", pages, started.service_urls["text_search"], replace=True):
             sys.exit("The paragraphs could not be indexed.")
-        anyio.run(_ask, started.gateway_url, dataset, run, pipeline, Asking(concurrency), kept)
+        anyio.run(_ask, started.gateway_url, dataset, run, pipeline, Asking(concurrency), facts)
     show_run(run / pipeline, Console())
     written = write_report(
         [run / pipeline],
@@ -115,10 +115,10 @@ def set_aside(runs: Path, state: str) -> bool:
 
 
 async def _ask(
-    url: str, dataset: Dataset, run: Path, pipeline: str, asking: Asking, kept: dict[str, object]
+    url: str, dataset: Dataset, run: Path, pipeline: str, asking: Asking, facts: dict[str, object]
 ) -> None:
     async with reached(url) as gateway:
-        await ask_several(dataset, run, [pipeline], asking, gateway, kept)
+        await ask_several(dataset, run, [pipeline], asking, gateway, facts)
 
 
 if __name__ == "__main__":

@@ -24,10 +24,10 @@ class Example(BaseModel):
 def examples_of(sample: Path) -> list[Example]:
     """Return at most four examples: photographs where their package is installed, else drawn. Blocking."""
     with tempfile.TemporaryDirectory() as folder:
-        found = _photographs(Path(folder)) if sample == SAMPLE and are_installed() else _drawn(sample)
+        pairs = _photographs(Path(folder)) if sample == SAMPLE and are_installed() else _drawn(sample)
         return [
             Example(question=question, photo=base64.b64encode(photo.read_bytes()).decode())
-            for photo, question in found
+            for photo, question in pairs
             if photo.is_file()
         ][:_MOST]
 

@@ -24,8 +24,8 @@ from chassis.errors import (
     problem_of,
 )
 from contracts.errors import Problem
-from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
-from corpus.pipeline import Outcome
+from corpus.ingest import Index, IngestOptions, ingest_pages, ingest_photos
+from corpus.pipeline import OnRecord, Outcome
 from corpus.versions import Patience
 from deploy.photographs import PAGES, are_installed, write_photographs
 from deploy.sample import SAMPLE
@@ -106,6 +106,30 @@ class Searches:
     ocr_url: str = ""
     patience: Patience = field(default_factory=Patience)
     token: str = field(default="", repr=False)
+
+    def url(self, index: Index) -> str:
+        """Return the address of the service that stores an index."""
+        return self.image_search_url if index is Index.IMAGES else self.text_search_url
+
+    async def ingest(
+        self,
+        index: Index,
+        source: Path,
+        name: str,
+        on_record: OnRecord,
+        started: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        """Index a source under a name. Raises `ManifestError` and `LoreglassError`."""
+        options = IngestOptions(
+            name=name,
+            started=started,
+            on_record=on_record,
+            patience=self.patience,
+            ocr_url=self.ocr_url,
+            token=self.token,
+        )
+        run = ingest_photos if index is Index.IMAGES else ingest_pages
+        await run(source, self.url(index), options)
 
 
 class Indexing:
@@ -220,15 +244,8 @@ class Indexing:
                 await self._ingest(job, "pages", PAGES, PHOTOGRAPHS_NAME)
 
     async def _ingest(self, job: Job, step: str, source: Path, name: str) -> None:
-        options = IngestOptions(
-            name=name,
-            started=lambda files: job.tell("step", StepEvent(step=step, files=files)),
-            on_record=job.add_record,
-            patience=self.searches.patience,
-            ocr_url=self.searches.ocr_url,
-            token=self.searches.token,
-        )
-        if step == "photos":
-            await ingest_photos(source, self.searches.image_search_url, options)
-        else:
-            await ingest_pages(source, self.searches.text_search_url, options)
+        def started(files: int) -> None:
+            job.tell("step", StepEvent(step=step, files=files))
+
+        index = Index.IMAGES if step == "photos" else Index.PAGES
+        await self.searches.ingest(index, source, name, job.add_record, started)

@@ -1,6 +1,9 @@
 """What there is to run: every app, with what an image, a manifest or a scrape needs to know of it."""
 
 from dataclasses import dataclass
+from importlib import import_module
+
+from fastapi import FastAPI
 
 from chassis.settings import AppSettings
 from gateway.settings import GatewaySettings
@@ -27,6 +30,11 @@ class App:
     def module(self) -> str:
         """`python -m` this."""
         return self.name if self.name == "gateway" else f"services.{self.name}"
+
+    def create(self, settings: AppSettings) -> FastAPI:
+        """Return it with these settings. Its engine is opened when it starts."""
+        created: FastAPI = import_module(f"{self.module}.app").create_app(settings)
+        return created
 
     @property
     def host(self) -> str:

@@ -21,14 +21,14 @@ import structlog
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field, SecretStr
 
-from chassis.errors import DependencyUnavailable, NotConfigured, Unauthorized
+from chassis.errors import NotConfigured, Unauthorized
 from chassis.http.bodies import Router
 from chassis.keys import ApiKey
 from chassis.resilience.deadlines import Clock
-from chassis.vectors.files import replace_bytes
-from clients.keys import entry
+from deploy.keys_file import KeysFileEditor
 from deploy.operator import require_operator
 from gateway.routes.dependencies import GatewayDep
+from gateway.state import Priority
 
 GOOD_FOR_S = 3600.0
 _MOST_OPEN = 8
@@ -62,10 +62,10 @@ class Invitations:
 
     def __init__(self, site: Callable[[], str], keys_file: Path, clock: Clock = time.monotonic) -> None:
         self._site = site
-        self._keys_file = keys_file
+        self._keys = KeysFileEditor(keys_file)
         self._clock = clock
         self._open: deque[tuple[str, float]] = deque(maxlen=_MOST_OPEN)
-        self._writing = threading.Lock()
+        self._using = threading.Lock()
 
     def invite(self) -> Invitation:
         """Return a new invitation. It expires after an hour."""
@@ -76,20 +76,12 @@ class Invitations:
     def accept(self, token: str) -> ApiKey:
         """Exchange a token for a new key. Blocking.
 
-        Raises `Unauthorized` for a token that is not open any more, `DependencyUnavailable` if the key cannot
-        be stored; the token is used up then, too.
+        Raises `Unauthorized` for a token that is not open any more, and as `KeysFileEditor.add` if the key
+        cannot be stored; the token is used up then, too.
         """
-        with self._writing:
+        with self._using:
             self._use_up(token)
-            key = ApiKey.new()
-            lines = entry(key, f"device-{key.prefix}", "interactive")
-            try:
-                before = self._keys_file.read_text("utf-8")
-                replace_bytes(
-                    self._keys_file, f"{before.rstrip()}\n\n{lines}\n".lstrip().encode(), mode=0o600
-                )
-            except (OSError, UnicodeDecodeError) as error:
-                raise DependencyUnavailable("The key cannot be stored. Look at the keys file.") from error
+        key = self._keys.add("", Priority.INTERACTIVE, operator=False)
         log.info("device_joined", tenant=f"device-{key.prefix}")
         return key
 

@@ -33,9 +33,12 @@ class KeysFileEditor:
         return self._content().key
 
     def add(self, tenant: str, priority: Priority, *, operator: bool) -> ApiKey:
-        """Return a new key, whose digest is in the file now. Raises as `revoke`, or `InvalidRequest`."""
+        """Return a new key, whose digest is in the file now. Raises as `revoke`, or `InvalidRequest`.
+
+        Without a `tenant` it is a device's, which is one of its own.
+        """
         key = ApiKey.new()
-        added = entry(key, tenant, priority, operator=operator)
+        added = entry(key, tenant or f"device-{key.prefix}", priority, operator=operator)
         with _CHANGING:
             before = self._content()
             if len(before.key) >= MOST_KEYS:
@@ -48,11 +51,11 @@ class KeysFileEditor:
         """Remove a key. Raises `NotFound`, or `CollectionConflict` if the file has another layout."""
         with _CHANGING:
             before = self.entries()
-            kept = [each for each in before if each.prefix != prefix]
-            if len(kept) == len(before):
+            others = [each for each in before if each.prefix != prefix]
+            if len(others) == len(before):
                 raise NotFound("There is no key with this prefix.")
             blocks = _BLOCK.split(self._text())
-            self._write("".join(block for block in blocks if not _is_key(block, prefix)), kept)
+            self._write("".join(block for block in blocks if not _is_key(block, prefix)), others)
 
     def _content(self) -> KeysFile:
         try:

@@ -8,7 +8,8 @@ from pydantic import BaseModel
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router
 from contracts.documents import Document
-from deploy.documents import Kind, opened
+from corpus.ingest import Index
+from deploy.documents import opened
 from deploy.indexing import Indexing
 from gateway.routes.dependencies import CallerDep, GatewayDep
 
@@ -68,7 +69,7 @@ def lookup_router(indexing: Indexing) -> APIRouter:
     async def look_up(
         _: CallerDep, name: Annotated[str, Query(min_length=1, max_length=200)], limit: Limit = 5
     ) -> FoundThings:
-        async with opened(indexing, Kind.IMAGES) as held:
+        async with opened(indexing, Index.IMAGES) as held:
             listed = (await held.find(name, limit=_MOST_LISTED)).documents
             nearest = sorted(_one_of_each(listed, name), key=lambda each: _distance(each, name))
             shown = [await held.show(each.address) for each in nearest[:limit]]

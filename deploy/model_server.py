@@ -84,7 +84,7 @@ class ModelServer:
         speed, question_ms = self.speed, self.question_ms(gateway.latencies)
         writes = 1000 / max(speed.decode_ms_per_token, 0.1)
         after = " after a photo" if self.abilities.sees_photos else ""
-        said = (
+        speeds = (
             f"Answers come from {self.model} at {self.url}: its first word{after} takes "
             f"{speed.vision_ms / 1000:.1f} s, 1,000 tokens to read {speed.prefill_ms_per_1k / 1000:.1f} s, "
             f"and it writes {writes:.0f} tokens a second; a question takes about {question_ms / 1000:.0f} s."
@@ -96,7 +96,7 @@ class ModelServer:
             sees = f"{self.model} {TEXT_ONLY_NOTE}."
             del able["photos"]
         can = f"{told_abilities(able)} {self._context()}"
-        return "\n".join(filter(None, (said, sees, can, advice or waits)))
+        return "\n".join(filter(None, (speeds, sees, can, advice or waits)))
 
     def _context(self) -> str:
         needed = _CONTEXT_NEEDED if self.abilities.sees_photos else _CONTEXT_OF_TEXT
@@ -111,8 +111,8 @@ class ModelServer:
 
 def told_abilities(described: Mapping[str, str]) -> str:
     """What a probe found, as a sentence."""
-    said = "; ".join(f"{name.replace('_', ' ')}: {found}" for name, found in described.items())
-    return f"{said[:1].upper()}{said[1:]}."
+    text = "; ".join(f"{name.replace('_', ' ')}: {found}" for name, found in described.items())
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 async def find_model(
@@ -213,20 +213,20 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
             short = await call(_SHORT, _WRITES)
         words = int(min(_MOST, max(_LEAST, 2 * _SHORT * _LONG_S / short.first_token_s)))
         long = await call(words)
-        seen = short
+        photo = short
         if taken.sees_photos:
             try:
-                seen = await call(_SHORT, 1, ImagePart(_photo()))
+                photo = await call(_SHORT, 1, ImagePart(_photo()))
             except (RequestRefused, ServerFailed, ContextTooLong, DeadlineExceeded):  # text works
                 taken = replace(taken, sees_photos=False)
     except RequestRefused as refusal:
         raise CannotStart(_refused(model.id, refusal)) from refusal
     except LoreglassError as error:
         raise CannotStart(f"{model.id} does not answer a short question: {error.detail}") from error
-    return _speed(short, long, seen if taken.sees_photos else short, words - _SHORT), taken
+    return _speed(short, long, photo if taken.sees_photos else short, words - _SHORT), taken
 
 
-def _speed(short: Trial, long: Trial, seen: Trial, words: int) -> VlmSpeed:
+def _speed(short: Trial, long: Trial, photo: Trial, words: int) -> VlmSpeed:
     """`words`: how many more the long text has; the server's own count of tokens goes before it."""
     read = words
     if short.reply.usage and long.reply.usage:
@@ -234,7 +234,7 @@ def _speed(short: Trial, long: Trial, seen: Trial, words: int) -> VlmSpeed:
     usage, text = short.reply.usage, short.reply.text
     written = usage.completion_tokens if usage else len(text) / _CHARS_A_TOKEN
     return VlmSpeed(
-        vision_ms=1000 * seen.first_token_s,
+        vision_ms=1000 * photo.first_token_s,
         prefill_ms_per_1k=max(0.0, 1e6 * (long.first_token_s - short.first_token_s) / read),
         decode_ms_per_token=1000 * max(0.0, short.seconds - short.first_token_s) / max(written - 1, 1),
     )

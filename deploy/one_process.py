@@ -30,6 +30,7 @@ from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
 from deploy.documents import documents_router
 from deploy.indexing import Indexing, Searches
+from deploy.inventory import APPS
 from deploy.invitations import invitations_router
 from deploy.lookup import lookup_router
 from deploy.model_server import ModelServer, find_model
@@ -44,25 +45,11 @@ from gateway.reasoners import open_reasoners
 from gateway.serving.background import background_task
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import wire
-from services.cropper.app import create_app as create_cropper
-from services.cropper.settings import CropperSettings
-from services.domain_router.app import create_app as create_domain_router
-from services.domain_router.settings import DomainRouterSettings
-from services.image_search.app import create_app as create_image_search
-from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import Thumbnails
-from services.ocr.app import create_app as create_ocr
-from services.ocr.settings import OcrSettings
-from services.reader.app import create_app as create_reader
-from services.reader.settings import ReaderSettings
-from services.reranker.app import create_app as create_reranker
-from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
 from services.text_search.engine import Provider
 from services.text_search.settings import Engine as SearchEngine
 from services.text_search.settings import TextSearchSettings
-from services.verifier.app import create_app as create_verifier
-from services.verifier.settings import VerifierSettings
 
 if TYPE_CHECKING:
     from deploy.lan import Lan
@@ -223,21 +210,12 @@ def _say(line: str) -> None:
 
 def _bind_services(settings: PocketSettings, access: ServiceAccess) -> dict[str, BoundApp]:
     """Each service on the next port, in the order of the default ports."""
-    image_data, text_data = settings.data_dir / "image_search", settings.data_dir / "text_search"
-    apps = {
-        "domain_router": create_domain_router(from_environment(DomainRouterSettings)),
-        "cropper": create_cropper(from_environment(CropperSettings)),
-        "image_search": create_image_search(
-            from_environment(ImageSearchSettings, data_dir=image_data, thumbnails=True, access=access)
-        ),
-        "text_search": create_text_search(
-            from_environment(TextSearchSettings, data_dir=text_data, access=access)
-        ),
-        "reranker": create_reranker(from_environment(RerankerSettings)),
-        "verifier": create_verifier(from_environment(VerifierSettings)),
-        "ocr": create_ocr(from_environment(OcrSettings)),
-        "reader": create_reader(from_environment(ReaderSettings)),
-    }
+    apps = {}
+    for app in APPS[1:]:
+        own: dict[str, object] = {"data_dir": settings.data_dir / app.name, "access": access}
+        if app.name == "image_search":
+            own["thumbnails"] = True
+        apps[app.name] = app.create(from_environment(app.settings, **(own if app.keeps_data else {})))
     if settings.web:
         apps["web_search"] = create_text_search(_web_settings(settings.web, settings.web_key))
     first = settings.service_port

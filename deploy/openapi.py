@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Callable
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +19,7 @@ SNAPSHOTS = Path(__file__).resolve().parents[1] / "tests" / "contract" / "openap
 
 
 def _create(app: App) -> FastAPI:
-    created: FastAPI = import_module(f"{app.module}.app").create_app(app.settings())
-    return created
+    return app.create(app.settings())
 
 
 APPS: dict[str, Callable[[], FastAPI]] = {app.name: partial(_create, app) for app in inventory.APPS}

@@ -199,8 +199,8 @@ def _data_router(operator: Operator) -> APIRouter:
                 raise InvalidRequest("file: must be a file part that is not empty.")
             name, size = file.filename or "", file.size
             with indexing.changing_uploads():
-                kept = await anyio.to_thread.run_sync(indexing.uploads.keep, name, file.file, size)
-        [waiting] = await _waiting(operator, [kept])
+                place = await anyio.to_thread.run_sync(indexing.uploads.keep, name, file.file, size)
+        [waiting] = await _waiting(operator, [place])
         return waiting
 
     @router.delete("/uploads")
@@ -259,10 +259,10 @@ async def _waiting(operator: Operator, names: Sequence[str]) -> list[Waiting]:
 async def _listed(contents: Contents, wanted: Slice, pictures: Thumbnails | None = None) -> Listing:
     whole = await contents.listing()
     looked_for = wanted.q.casefold()
-    found = [each for each in whole.entries if looked_for in each.name.casefold()]
-    chosen = found[wanted.offset : wanted.offset + wanted.limit]
+    matches = [each for each in whole.entries if looked_for in each.name.casefold()]
+    chosen = matches[wanted.offset : wanted.offset + wanted.limit]
     items = await anyio.to_thread.run_sync(_items, chosen, pictures)
-    return Listing(total=len(whole.entries), parts=whole.points, found=len(found), items=items)
+    return Listing(total=len(whole.entries), parts=whole.points, found=len(matches), items=items)
 
 
 def _items(entries: Sequence[Entry], pictures: Thumbnails | None) -> list[Listed]:

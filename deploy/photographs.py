@@ -90,10 +90,10 @@ def are_installed() -> bool:
 
 def _source() -> Path:
     """Return the folder of the package's pictures. Exits with instructions if it is not installed."""
-    found = find_spec("skimage")
-    if found is None or found.origin is None:
+    package = find_spec("skimage")
+    if package is None or package.origin is None:
         sys.exit(_MISSING.format(python=sys.executable))
-    return Path(found.origin).parent / "data"
+    return Path(package.origin).parent / "data"
 
 
 def _change_view(photo: Pixels, lean: float, light: float) -> Pixels:

@@ -78,8 +78,10 @@ def _type(annotation: Any) -> str:
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return " or ".join(f"`{each.value}`" for each in annotation)
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        known = annotation in _MODELS
-        return f"[{annotation.__name__}](#{annotation.__name__.lower()})" if known else annotation.__name__
+        has_table = annotation in _MODELS
+        return (
+            f"[{annotation.__name__}](#{annotation.__name__.lower()})" if has_table else annotation.__name__
+        )
     if get_origin(annotation) is list:
         return f"list of {_type(arguments[0])}"
     if get_origin(annotation) is dict:

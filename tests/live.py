@@ -14,8 +14,21 @@ NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 @asynccontextmanager
-async def live(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
-    """A client of `app`, which is up and will be gone afterwards."""
+async def served(app: FastAPI) -> AsyncIterator[str]:
+    """The address of `app`, which is up and will be gone afterwards."""
     bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with running([bound]), httpx.AsyncClient(base_url=bound.url, timeout=30, verify=NO_TLS) as client:
+    async with running([bound]):
+        yield bound.url
+
+
+@asynccontextmanager
+async def live(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of `app`."""
+    async with served(app) as url, httpx.AsyncClient(base_url=url, timeout=30, verify=NO_TLS) as client:
         yield client
+
+
+def closed_port() -> str:
+    """The address of nobody."""
+    with listen("127.0.0.1", 0) as listener:
+        return f"http://127.0.0.1:{listener.getsockname()[1]}"

@@ -1,11 +1,12 @@
 """One poster, another poster, and a few pages: enough for one question to go a pipeline's whole way."""
 
-import io
 import json
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
+
+from tests.unit.chassis.pictures import encoded
 
 LIGHTHOUSE = "Norrholm Lighthouse"
 QUESTION = "How tall is the lighthouse on this poster?"
@@ -76,6 +77,4 @@ _CATALOGUE = {
 
 
 def _jpeg(picture: Image.Image) -> bytes:
-    buffer = io.BytesIO()
-    picture.save(buffer, "JPEG", quality=92)
-    return buffer.getvalue()
+    return encoded(picture, "JPEG", quality=92)

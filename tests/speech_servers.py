@@ -23,7 +23,7 @@ from fastapi import FastAPI, Request
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
 
-from chassis.http.serving import BoundApp, listen, running
+from tests.live import served
 
 
 class Manner(Enum):
@@ -123,10 +123,9 @@ class SpeechServers:
     @asynccontextmanager
     async def up(self) -> AsyncIterator[str]:
         """Its address."""
-        bound = BoundApp(self.app(), listen("127.0.0.1", 0))
-        async with running([bound]):
+        async with served(self.app()) as url:
             self.release = anyio.Event()
-            yield bound.url
+            yield url
             self.release.set()
 
 

@@ -62,12 +62,12 @@ def _judge(environment: Environment, **_: Any) -> None:
     counts = Counter[str]()
     for (ending, _kind), entry in environment.stats.entries.items():
         counts[ending] += entry.num_requests
-    found = verdicts(counts, Shape(_options(environment).shape))
-    for each in found:
+    results = verdicts(counts, Shape(_options(environment).shape))
+    for each in results:
         level = logging.INFO if each.held else logging.ERROR
         _LOG.log(level, "%s %s: %s", "held  " if each.held else "missed", each.name, each.sentence)
     stumbled = environment.runner is not None and environment.runner.exceptions
-    environment.process_exit_code = 0 if all(each.held for each in found) and not stumbled else 1
+    environment.process_exit_code = 0 if all(each.held for each in results) and not stumbled else 1
 
 
 events.init_command_line_parser.add_listener(_add_options)  # type: ignore[no-untyped-call]
@@ -188,8 +188,8 @@ class Wearer(FastHttpUser):
             ms = (time.perf_counter() - began) * 1000
             answer, reply, trouble = _checked(status, response.headers or {}, content, expected)
             name = request_name(reply, ms, options.wearers_deadline_ms + _TRANSPORT_MS, trouble, recovered)
-            told = {"response_time": ms, "response_length": len(content)}
-            response.request_meta |= {"request_type": kind, "name": name, **told}
+            sizes = {"response_time": ms, "response_length": len(content)}
+            response.request_meta |= {"request_type": kind, "name": name, **sizes}
             if trouble or not name.startswith(_GOOD):
                 response.failure(trouble or f"{reply.status} {reply.kind}")
             else:

@@ -73,7 +73,7 @@ def verdicts(counts: Mapping[str, int], shape: Shape) -> list[Verdict]:
         return Verdict(name, held, f"{bad} of {requests} requests {what}; {allowed} may.")
 
     answered = count(*_IN_TIME)
-    found = [
+    common = [
         Verdict("questions", answered > 0, f"{answered} of {requests} were answered or refused in time."),
         at_most("contract", count(BROKEN), 0, "break the contract"),
         at_most("accepted", count(CALLED_WRONG), 0, "were right and called wrong"),
@@ -81,9 +81,9 @@ def verdicts(counts: Mapping[str, int], shape: Shape) -> list[Verdict]:
         at_most("errors", count(Fate.FAILED), MOST_ERRORS, "ended in a server error"),
     ]
     if shape is Shape.RAMP:
-        return [*found, _recovery(counts)]
+        return [*common, _recovery(counts)]
     return [
-        *found,
+        *common,
         at_most("deadline", count(Fate.TIMED_OUT, Fate.LATE), MOST_MISSES, "missed their deadline"),
         at_most("turned away", count(Fate.TURNED_AWAY), 0, "were turned away"),
     ]

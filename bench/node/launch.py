@@ -88,12 +88,12 @@ class Node:
 
     def received(self) -> dict[str, int]:
         """Return the requests of each service since its process started, without processes that are down."""
-        found: dict[str, int] = {}
+        totals: dict[str, int] = {}
         for name in self._members.keys() - self._stopped:
             counts = httpx.get(f"{self._url(name)}/node/counts", timeout=_CONTROL_S).json()
             mine = (name,) if name != _REST else counts.keys() - self._ports.keys()
-            found |= {service: counts[service]["received"] for service in mine}
-        return found
+            totals |= {service: counts[service]["received"] for service in mine}
+        return totals
 
     def _url(self, name: str) -> str:
         return f"http://127.0.0.1:{self._ports[name]}"

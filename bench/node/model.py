@@ -114,37 +114,37 @@ class ChatApi:
             return self._violated(
                 f"{error.error_count()} validation error: {error.errors(include_url=False)}"
             )
-        found = violations(chat)
-        if found:
-            return self._violated("; ".join(found))
+        faults = violations(chat)
+        if faults:
+            return self._violated("; ".join(faults))
         if chat.model != self._traits.model:
             message = f"The model `{chat.model}` does not exist."
             return Failure(Fails(404, vllm_error(404, message, "NotFoundError", "model")))
-        seen = ScriptedRequest(json.loads(content), chat)
-        self._server.requests.append(seen)
-        return self._respond(seen)
+        call = ScriptedRequest(json.loads(content), chat)
+        self._server.requests.append(call)
+        return self._respond(call)
 
-    def _respond(self, seen: ScriptedRequest) -> Response:
-        refusal = self._refusal(seen)
+    def _respond(self, call: ScriptedRequest) -> Response:
+        refusal = self._refusal(call)
         if refusal is not None:
-            seen.refused = True
-            seen.end(abandoned=False)
+            call.refused = True
+            call.end(abandoned=False)
             return Failure(refusal)
-        reply = self._reply(seen)
+        reply = self._reply(call)
         if isinstance(reply, Fails):
-            seen.end(abandoned=False)
+            call.end(abandoned=False)
             return Failure(reply)
-        return Playback(reply, seen, self._traits, self._engine)
+        return Playback(reply, call, self._traits, self._engine)
 
-    def _refusal(self, seen: ScriptedRequest) -> Fails | None:
-        chat, traits, photos = seen.chat, self._traits, seen.photos
+    def _refusal(self, call: ScriptedRequest) -> Fails | None:
+        chat, traits, photos = call.chat, self._traits, call.photos
         wanted = chat.response_format
         if photos and not traits.system_beside_photo and chat.messages[0].role == "system":
-            said = "Prompting with images is incompatible with system messages."
-            return Fails(400, vllm_error(400, f"{said} {said}"))
+            message = "Prompting with images is incompatible with system messages."
+            return Fails(400, vllm_error(400, f"{message} {message}"))
         if traits.photos is not None and photos > traits.photos:
-            said = f"At most {traits.photos} image(s) may be provided in one prompt. None"
-            return Fails(400, vllm_error(400, said))
+            message = f"At most {traits.photos} image(s) may be provided in one prompt. None"
+            return Fails(400, vllm_error(400, message))
         if isinstance(wanted, SchemaFormat) and not traits.json_schema:
             return self._refuses("response_format", "This response_format type is unavailable now")
         if isinstance(wanted, ObjectFormat) and not traits.json_object:
@@ -161,21 +161,21 @@ class ChatApi:
         body = {"detail": "Bad Request"} if self._traits.terse else vllm_error(400, message, param=param)
         return Fails(400, body, in_stream=self._traits.refuses_in_stream)
 
-    def _reply(self, seen: ScriptedRequest) -> Reply:
+    def _reply(self, call: ScriptedRequest) -> Reply:
         if callable(self._script):
-            return self._script(seen)
-        planned = self._script.get(seen.name)
-        if planned is None and "one word" in seen.text:
-            is_held = isinstance(seen.chat.response_format, SchemaFormat) and self._traits.heeds_schema
+            return self._script(call)
+        planned = self._script.get(call.name)
+        if planned is None and "one word" in call.text:
+            is_held = isinstance(call.chat.response_format, SchemaFormat) and self._traits.heeds_schema
             return says(PROBED if is_held else "ready", probability=0.99 if is_held else 0.8)
         if planned is None:
-            self._server.violations.append(f"nothing is scripted for the prompt {seen.name!r}")
+            self._server.violations.append(f"nothing is scripted for the prompt {call.name!r}")
             return Fails(500, vllm_error(500, "Nothing is scripted for this prompt.", "InternalServerError"))
         if callable(planned):
-            return planned(seen)
+            return planned(call)
         if isinstance(planned, Sequence):
-            turn = self._played.get(seen.name, 0)
-            self._played[seen.name] = turn + 1
+            turn = self._played.get(call.name, 0)
+            self._played[call.name] = turn + 1
             return planned[min(turn, len(planned) - 1)]
         return planned
 

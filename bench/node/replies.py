@@ -99,8 +99,8 @@ def fails(
     in_stream: bool = False,
 ) -> Fails:
     """Return an error. `body` None: a general one in vLLM's shape."""
-    said = vllm_error(status, "Something is wrong.") if body is None else body
-    return Fails(status, said, headers or {}, in_stream)
+    content = vllm_error(status, "Something is wrong.") if body is None else body
+    return Fails(status, content, headers or {}, in_stream)
 
 
 def vllm_error(status: int, message: str, kind: str = "BadRequestError", param: str | None = None) -> Any:
@@ -136,11 +136,11 @@ def _form(
         text = json.dumps(inner, ensure_ascii=False)
         quote = '"' if isinstance(inner, str) else ""
         yield from _cut(f'{mark}"{name}": {quote}', probability)
-        said = text[1:-1] if quote else text
+        content = text[1:-1] if quote else text
         if name in whole:
-            yield Spelled(said.encode(), whole[name].get(str(inner), of_field.get(name, 0.0)), whole[name])
+            yield Spelled(content.encode(), whole[name].get(str(inner), of_field.get(name, 0.0)), whole[name])
         else:
-            yield from _cut(said, of_field.get(name, probability))
+            yield from _cut(content, of_field.get(name, probability))
         mark = f"{quote}, "
     yield from _cut(f"{mark.removesuffix(', ')}}}" if fields else "{}", probability)
 

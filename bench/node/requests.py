@@ -190,19 +190,19 @@ class ScriptedRequest:
 
 def violations(request: ChatRequest) -> list[str]:
     """Return why the API would refuse a request whose fields are valid."""
-    found = []
+    faults = []
     if request.top_logprobs is not None and not request.logprobs:
-        found.append("top_logprobs needs logprobs")
+        faults.append("top_logprobs needs logprobs")
     if request.stream_options is not None and not request.stream:
-        found.append("Stream options can only be defined when `stream=True`.")
+        faults.append("Stream options can only be defined when `stream=True`.")
     if isinstance(request.response_format, SchemaFormat) and request.response_format.json_schema.strict:
-        found += _schema_faults(request.response_format.json_schema.schema_, "schema")
+        faults += _schema_faults(request.response_format.json_schema.schema_, "schema")
     if isinstance(request.response_format, SchemaFormat):
         limits = sorted(keywords(request.response_format.json_schema.schema_) & _LIMITS)
-        found += [f"some grammars cut or refuse what a schema limits by {each}" for each in limits]
+        faults += [f"some grammars cut or refuse what a schema limits by {each}" for each in limits]
     if isinstance(request.response_format, ObjectFormat) and not _mentions_json(request):
-        found.append("'messages' must contain the word 'json' in some form, to use 'json_object'")
-    return found
+        faults.append("'messages' must contain the word 'json' in some form, to use 'json_object'")
+    return faults
 
 
 def _schema_faults(node: Any, where: str) -> list[str]:
@@ -213,13 +213,13 @@ def _schema_faults(node: Any, where: str) -> list[str]:
         ]
     if not isinstance(node, dict):
         return []
-    found = []
+    faults = []
     if node.get("type") == "object":
         if node.get("additionalProperties") is not False:
-            found.append(f"{where}: 'additionalProperties' is required to be false")
+            faults.append(f"{where}: 'additionalProperties' is required to be false")
         if list(node.get("properties", {})) != node.get("required"):
-            found.append(f"{where}: 'required' must include every key in properties")
-    return found + [fault for key, item in node.items() for fault in _schema_faults(item, f"{where}.{key}")]
+            faults.append(f"{where}: 'required' must include every key in properties")
+    return faults + [fault for key, item in node.items() for fault in _schema_faults(item, f"{where}.{key}")]
 
 
 def keywords(node: Any) -> set[str]:

@@ -59,8 +59,8 @@ def _domain() -> bytes:
     best = domains.index(Domain.LOCAL)
     rest = 0.2 / (len(domains) - 1)
     probabilities = [0.8 if index == best else rest for index in range(len(domains))]
-    found = Classification(index=best, label=Domain.LOCAL, probs=probabilities, num_classes=len(domains))
-    return _json(ClassifyReply(id="1", model=_MODEL, data=[found]))
+    answer = Classification(index=best, label=Domain.LOCAL, probs=probabilities, num_classes=len(domains))
+    return _json(ClassifyReply(id="1", model=_MODEL, data=[answer]))
 
 
 @cache

@@ -48,10 +48,10 @@ async def answer(
         domain = await post(request, "/v1/classify", {"question": question, "recognized_text": text})
         return text, domain["data"][0]["label"]
 
-    (text, domain), found = await asyncio.gather(
+    (text, domain), matches = await asyncio.gather(
         read(), post(request, "/v1/image-search", {"k": "5"}, "images")
     )
-    return {"answer": text, "domain": domain, "entity": found["hits"][0]["entity"]}
+    return {"answer": text, "domain": domain, "entity": matches["hits"][0]["entity"]}
 
 
 if __name__ == "__main__":

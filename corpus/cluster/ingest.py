@@ -6,7 +6,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,8 @@ from corpus.ingest import (
     named_digest,
     require_own_name,
 )
-from corpus.jsonl import Rejected
 from corpus.manifests import name_of
-from corpus.pipeline import Outcome, Remark
+from corpus.pipeline import Outcome, Tally
 from corpus.settings import RaySettings, write_token
 from corpus.versions import Version
 
@@ -62,39 +61,6 @@ class ClusterOptions:
     streams: int = 2
     gpus: float = 0.0
     embedder: Embedder | None = None
-
-
-@dataclass(slots=True)
-class Counts:
-    """Counts of records by outcome. `points`: their points in the index."""
-
-    added: int = 0
-    replaced: int = 0
-    unchanged: int = 0
-    rejected: int = 0
-    points: int = 0
-    named: list[Rejected] = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
-
-    @property
-    def records(self) -> int:
-        """All of them."""
-        return self.added + self.replaced + self.unchanged + self.rejected
-
-    def add(self, result: Result) -> None:
-        """Count one record."""
-        self.points += result.points
-        remarks = [Remark(result.where, text) for text in result.remarks]
-        self.remarks += remarks[: MOST_NAMED - len(self.remarks)]
-        if result.outcome is Outcome.ADDED:
-            self.added += 1
-        elif result.outcome is Outcome.REPLACED:
-            self.replaced += 1
-        elif result.outcome is Outcome.UNCHANGED:
-            self.unchanged += 1
-        else:
-            self.rejected += 1
-            self.named += [Rejected(result.where, result.reason)][: MOST_NAMED - len(self.named)]
 
 
 async def ingest(
@@ -134,16 +100,7 @@ async def ingest(
                     await version.finish([])  # the next run, or the next turn of this loop, does all parts
                     if not finished:
                         raise
-    counts = run.counts
-    return IngestReport(
-        added=counts.added,
-        replaced=counts.replaced,
-        unchanged=counts.unchanged,
-        rejected=tuple(counts.named),
-        version=version.name if published else None,
-        not_named=counts.rejected - len(counts.named),
-        remarks=tuple(counts.remarks),
-    )
+    return IngestReport.of(run.tally, version.name if published else None)
 
 
 class _Run:
@@ -164,7 +121,7 @@ class _Run:
         self._finished: list[str] = []
         self._parts: list[Part] = []
         self._seen: dict[int, dict[int, Result]] = {}
-        self.counts = Counts()
+        self.tally = Tally(MOST_NAMED)
 
     def take(self, parts: Sequence[Part], finished: Collection[str]) -> None:
         """Bring all parts into the index but the finished ones. Blocking. Raises `LoreglassError`.
@@ -177,8 +134,8 @@ class _Run:
         for number, part in enumerate(parts):
             if part.name in earlier:
                 self._finished.append(earlier[part.name][0])
-                self.counts.unchanged += int(earlier[part.name]["records"])
-                self.counts.points += int(earlier[part.name]["points"])
+                self.tally.counts[Outcome.UNCHANGED] += int(earlier[part.name]["records"])
+                self.tally.points += int(earlier[part.name]["points"])
             else:
                 self._seen[number] = {}
         self._pass([row_of(number, 0, parts[number].content) for number in self._seen])
@@ -244,25 +201,27 @@ class _Run:
     def _add(self, results: Sequence[Result]) -> None:
         """Count results, and tell the version which parts are in it whole."""
         for each in results:
-            seen = self._seen.get(each.part)
-            if seen is None or each.place in seen:
+            of_part = self._seen.get(each.part)
+            if of_part is None or each.place in of_part:
                 continue
-            seen[each.place] = each
-            self.counts.add(each)
-            if len(seen) == self._parts[each.part].records:
+            of_part[each.place] = each
+            self.tally.add(each.where, each.outcome, each.reason)
+            self.tally.points += each.points
+            self.tally.remark(each.where, each.remarks)
+            if len(of_part) == self._parts[each.part].records:
                 del self._seen[each.part]
-                indexed = [one for one in seen.values() if one.outcome is not Outcome.REJECTED]
+                indexed = [one for one in of_part.values() if one.outcome is not Outcome.REJECTED]
                 name = f"{self._parts[each.part].name}-{len(indexed)}-{sum(one.points for one in indexed)}"
                 self._finished.append(name)
                 run_on_loop(self._version.finish, self._finished)
-        self._options.progress(self.counts.records)
+        self._options.progress(self.tally.counts.total())
 
     async def publish(self, *, resumed: bool) -> bool:
         """Switch readers to the version, if there is anything new in it. Raises `CollectionConflict`."""
-        if not (self.counts.added or self.counts.replaced) and not (resumed and self.counts.unchanged):
+        if not self.tally.written and not (resumed and self.tally.counts[Outcome.UNCHANGED]):
             await self._version.abandon()
             return False
-        whole = partial(require_points, self.counts.points, self._version.starts_empty)
+        whole = partial(require_points, self.tally.points, self._version.starts_empty)
         return await self._version.publish(whole)
 
 

@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 from chassis.errors import DependencyUnavailable, Internal, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
 from corpus.cluster.parts import Content, read
-from corpus.ingest import IMAGES, PAGE_BATCHES, PAGES, PHOTO_BATCHES, send_pages, send_photos
+from corpus.ingest import PAGE_BATCHES, PAGES, PHOTO_BATCHES, Index, send_pages, send_photos
 from corpus.items import prepared_pages, prepared_photos
 from corpus.jsonl import ManifestError, Rejected
 from corpus.pipeline import Outcome, Pipeline
@@ -41,8 +41,7 @@ class Target:
 
     def client(self, http: Any, url: str = "") -> ServiceClient:
         """Return a client of the service."""
-        name = "image_search" if self.alias == IMAGES else "text_search"
-        return ServiceClient(http, name, url or self.url, token=self.token)
+        return ServiceClient(http, Index(self.alias).service, url or self.url, token=self.token)
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,8 +68,8 @@ def _chars(elements: Iterable[HtmlElement]) -> int:
 
 
 def _first(tree: HtmlElement, path: str) -> str:
-    found = tree.xpath(path)
-    return str(found[0]) if isinstance(found, list) and found else ""
+    matches = tree.xpath(path)
+    return str(matches[0]) if isinstance(matches, list) and matches else ""
 
 
 def _title(tree: HtmlElement) -> str:
@@ -102,7 +102,7 @@ def _bare(heading: str) -> str:
 
 def _modified(tree: HtmlElement) -> datetime | None:
     for path in _MODIFIED:
-        found = moment(_first(tree, path))
-        if found is not None:
-            return found
+        changed_at = moment(_first(tree, path))
+        if changed_at is not None:
+            return changed_at
     return None

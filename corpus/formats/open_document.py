@@ -8,12 +8,12 @@ from lxml.html import HtmlElement
 from lxml.html.builder import E
 
 from corpus.formats.package import Package, attribute, child, children, local_name
-from corpus.formats.tables import Cells, mark_column_names, sheet_rows, table_blocks
+from corpus.formats.tables import Cells, flat, sheet_blocks, sheet_rows, tree_blocks
 from corpus.formulas import formula_text
 from corpus.inline import append_text, spell_out
-from corpus.pages import Block, BlockKind, NoContent, Page
+from corpus.pages import Block, NoContent, Page
 from corpus.values import moment
-from corpus.visible import clean_line, make_block, visible_blocks
+from corpus.visible import clean_line
 
 _LEFT_OUT = frozenset(
     {"tracked-changes", "annotation", "hidden-text", "hidden-paragraph", "note-citation", "forms",
@@ -44,12 +44,7 @@ def read_open_sheets(content: bytes) -> Page:
         for table in children(document.body("spreadsheet"), "table")
         if document.style_value(attribute(table, "style-name"), "table-properties", "display") != "false"
     ]
-    blocks: list[Block] = []
-    for name, rows in sheets:
-        if len(sheets) > 1 and rows:
-            blocks += make_block(BlockKind.HEADING, [clean_line(name)], 2)
-        blocks += table_blocks(rows)
-    return document.page(blocks, "")
+    return document.page(list(sheet_blocks(sheets, named=len(sheets) > 1)), "")
 
 
 def read_open_slides(content: bytes) -> Page:
@@ -61,14 +56,6 @@ def read_open_slides(content: bytes) -> Page:
         if document.style_value(style, "drawing-page-properties", "visibility") != "hidden":
             blocks += (replace(block, page=number) for block in tree_blocks(document.slide(slide)))
     return document.page(blocks, next((block.lines[0] for block in blocks if block.level), ""))
-
-
-def tree_blocks(tree: HtmlElement) -> list[Block]:
-    """Return the blocks of a document that was made HTML."""
-    spell_out(tree)
-    for table in tree.iter("table"):
-        mark_column_names(table)
-    return list(visible_blocks(tree))
 
 
 class _Document:
@@ -193,7 +180,7 @@ class _Document:
                 }
                 for _ in range(min(_figure(cell, "number-columns-repeated"), _MOST_REPEATED)):
                     self._take(1)
-                    shown[-1].append(E(tag, *map(_flat, self.blocks(cell)), **spans))
+                    shown[-1].append(E(tag, *map(flat, self.blocks(cell)), **spans))
         return shown
 
     def _items(self, items: _Element) -> Iterator[HtmlElement]:
@@ -277,11 +264,6 @@ def _spelt(blocks: Iterator[HtmlElement]) -> Iterator[HtmlElement]:
         if len(block):
             spell_out(block)
         yield block
-
-
-def _flat(block: HtmlElement) -> HtmlElement:
-    """Return a table inside a cell as a paragraph."""
-    return block if block.tag != "table" else E.p(" ".join(block.itertext()))
 
 
 def _figure(element: _Element, name: str) -> int:

@@ -11,10 +11,10 @@ from lxml.html.builder import E
 
 from corpus.formats.number_formats import BUILT_IN, shown_number
 from corpus.formats.package import RAISED, Package, attribute, child, children, local_name, relation_id
-from corpus.formats.tables import MOST_CELLS, Cells, sheet_rows, table_blocks
+from corpus.formats.tables import MOST_CELLS, Cells, sheet_blocks, sheet_rows
 from corpus.inline import append_text, spell_out
-from corpus.pages import Block, BlockKind, Page
-from corpus.visible import clean_line, make_block
+from corpus.pages import Page
+from corpus.visible import clean_line
 
 _EPOCH, _EPOCH_1904 = datetime(1899, 12, 30), datetime(1904, 1, 1)
 _MOST_COLUMNS = 16_384
@@ -26,19 +26,15 @@ def read_sheets(content: bytes) -> Page:
     main = package.main_part("xl/workbook.xml")
     book, parts = package.xml(main), package.related(main)
     workbook = _Workbook(package, book, {kind: name for kind, name in parts.values() if name in package})
-    sheets = [
+    visible = [
         (attribute(each, "name"), parts.get(relation_id(each), ("", ""))[1])
         for each in children(child(book, "sheets"), "sheet")
         if attribute(each, "state") in ("", "visible")
     ]
-    blocks: list[Block] = []
-    for sheet, part in sheets:
-        rows = workbook.rows(package.xml(part)) if part in package else []
-        if len(sheets) > 1 and rows:
-            blocks += make_block(BlockKind.HEADING, [clean_line(sheet)], 2)
-        blocks += table_blocks(rows)
+    sheets = ((name, workbook.rows(package.xml(part)) if part in package else []) for name, part in visible)
+    blocks = tuple(sheet_blocks(sheets, named=len(visible) > 1))
     title, modified = package.properties()
-    return Page("", title, tuple(blocks), modified)
+    return Page("", title, blocks, modified)
 
 
 class _Workbook:
@@ -88,9 +84,9 @@ class _Workbook:
         if kind != "n":
             return text
         style = cell.get("s", "0")
-        known = style.isdecimal() and int(style) < len(self._formats)
+        has_format = style.isdecimal() and int(style) < len(self._formats)
         try:
-            return shown_number(float(text), self._formats[int(style)] if known else "", self._epoch)
+            return shown_number(float(text), self._formats[int(style)] if has_format else "", self._epoch)
         except (ValueError, OverflowError):
             return ""
 

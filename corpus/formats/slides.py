@@ -8,11 +8,10 @@ from lxml.html import HtmlElement
 from lxml.html.builder import E
 
 from corpus.formats.package import Package, attribute, child, children, local_name, relation_id
-from corpus.formats.tables import mark_column_names
+from corpus.formats.tables import tree_blocks
 from corpus.formulas import formula_text
-from corpus.inline import append_text, spell_out
+from corpus.inline import append_text
 from corpus.pages import Block, NoContent, Page
-from corpus.visible import visible_blocks
 
 _TITLES = ("title", "ctrTitle")
 _LEFT_OUT = (*_TITLES, "dt", "ftr", "sldNum", "hdr", "sldImg")
@@ -54,10 +53,7 @@ def _slide(package: Package, name: str) -> Iterator[Block]:
         for shape in _shapes(child(package.xml(notes), "cSld", "spTree")):
             if _placeholder(shape) == "body":
                 tree.extend(_paragraphs(shape))
-    spell_out(tree)
-    for table in tree.iter("table"):
-        mark_column_names(table)
-    yield from visible_blocks(tree)
+    yield from tree_blocks(tree)
 
 
 def _shapes(tree: _Element | None) -> Iterator[_Element]:

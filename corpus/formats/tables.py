@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from lxml.html import HtmlElement
+from lxml.html.builder import E
 
 from corpus.even_tables import is_layout
+from corpus.inline import spell_out
 from corpus.pages import Block, BlockKind, NoContent
-from corpus.visible import make_block, table_lines
+from corpus.visible import clean_line, make_block, table_lines, visible_blocks
 
 _FIGURE = re.compile(r"[-−+~<>≈$€£¥]?\s?[\d.,]*\d")
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -53,6 +55,27 @@ def table_blocks(rows: Iterable[Row], page: int = 0) -> Iterator[Block]:
         cells = [[(text, True) for text in headings]] if headings else []
         cells += [[(text, False) for text in row] for row in table]
         yield from make_block(BlockKind.TABLE, table_lines(cells), page=page)
+
+
+def sheet_blocks(sheets: Iterable[tuple[str, Sequence[Row]]], *, named: bool) -> Iterator[Block]:
+    """Yield the tables of sheets, each below its name if they are `named`."""
+    for name, rows in sheets:
+        if named and rows:
+            yield from make_block(BlockKind.HEADING, [clean_line(name)], 2)
+        yield from table_blocks(rows)
+
+
+def tree_blocks(tree: HtmlElement) -> list[Block]:
+    """Return the blocks of a document that was made HTML."""
+    spell_out(tree)
+    for table in tree.iter("table"):
+        mark_column_names(table)
+    return list(visible_blocks(tree))
+
+
+def flat(block: HtmlElement) -> HtmlElement:
+    """Return a table inside a cell as a paragraph."""
+    return block if block.tag != "table" else E.p(" ".join(block.itertext()))
 
 
 def mark_column_names(table: HtmlElement) -> None:

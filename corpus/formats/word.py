@@ -11,11 +11,11 @@ from lxml.html import HtmlElement
 from lxml.html.builder import E
 
 from corpus.formats.package import RAISED, Package, attribute, child, children, local_name
-from corpus.formats.tables import mark_column_names
+from corpus.formats.tables import flat, tree_blocks
 from corpus.formulas import formula_text
-from corpus.inline import append_text, spell_out
+from corpus.inline import append_text
 from corpus.pages import NoContent, Page
-from corpus.visible import clean_line, visible_blocks
+from corpus.visible import clean_line
 
 _LEFT_OUT = frozenset({"del", "moveFrom", "instrText", "rPr", "pPr", "tblPr", "trPr", "tcPr", "Fallback"})
 """Deleted text, codes of fields, properties, and second copies of drawings."""
@@ -35,14 +35,10 @@ def read_word(content: bytes) -> Page:
         raise NoContent("The file is no Word document.")
     document = _Document(package, main)
     tree = E.article(*document.blocks(body))
-    spell_out(tree)
-    for table in tree.iter("table"):
-        mark_column_names(table)
+    blocks = tree_blocks(tree)
     title, modified = package.properties()
     headings = (clean_line(each.text_content()) for each in tree.iter("h1", "h2", "h3"))
-    return Page(
-        "", (document.title or title or next(headings, ""))[:300], tuple(visible_blocks(tree)), modified
-    )
+    return Page("", (document.title or title or next(headings, ""))[:300], tuple(blocks), modified)
 
 
 class _Document:
@@ -135,7 +131,7 @@ class _Document:
                     above = open_cells[column]
                     above.set("rowspan", str(int(above.get("rowspan", "1")) + 1))
                 else:
-                    open_cells[column] = E(cell_tag, *map(_flat, self.blocks(cell)), colspan=str(width))
+                    open_cells[column] = E(cell_tag, *map(flat, self.blocks(cell)), colspan=str(width))
                     table[-1].append(open_cells[column])
                 column += width
         return table
@@ -168,11 +164,6 @@ def _inside(parent: _Element, name: str) -> Iterator[_Element]:
             yield element
         elif local_name(element) not in _LEFT_OUT:
             yield from _inside(element, name)
-
-
-def _flat(block: HtmlElement) -> HtmlElement:
-    """Return a table inside a cell as a paragraph."""
-    return block if block.tag != "table" else E.p(" ".join(block.itertext()))
 
 
 def _name(style: _Element | None) -> str:

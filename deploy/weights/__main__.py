@@ -162,10 +162,10 @@ def fetch(weights: Weights, root: Path, token: str, revision: str, endpoint: str
             (folder / name).unlink()
         raise CannotFetch(f"{weights.repository}: {', '.join(damaged)} arrived damaged. Run it again.")
     sizes = {name: (folder / name).stat().st_size for name in names}
-    found = {"repository": weights.repository, "revision": revision, "commit": info.sha, "files": sizes}
-    (folder / MARKER).write_text(json.dumps(found, indent=1))
-    known = json.loads((root / REVISIONS).read_text()) if (root / REVISIONS).exists() else {}
-    (root / REVISIONS).write_text(json.dumps({**known, weights.repository: info.sha}, indent=1))
+    facts = {"repository": weights.repository, "revision": revision, "commit": info.sha, "files": sizes}
+    (folder / MARKER).write_text(json.dumps(facts, indent=1))
+    commits = json.loads((root / REVISIONS).read_text()) if (root / REVISIONS).exists() else {}
+    (root / REVISIONS).write_text(json.dumps({**commits, weights.repository: info.sha}, indent=1))
 
 
 def _chosen(names: Sequence[str], weights: Sequence[str]) -> list[str]:

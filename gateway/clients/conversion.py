@@ -9,8 +9,8 @@ from contracts.geometry import Box as ReadBox
 from contracts.geometry import Point
 from contracts.ocr import OcrReply
 from contracts.ocr import TextLine as ReadLine
-from contracts.reader import PassageKind, ReadAnswer, ReadPassage, ReadReply, ReadRequest, ReadTurn
-from gateway.state import Box, PhotoText, Reading, TextLine, ToRead, Turn
+from contracts.reader import PassageKind, ReadAnswer, ReadPassage, ReadReply, ReadRequest
+from gateway.state import Box, PhotoText, Reading, TextLine, ToRead
 from language.words import visible
 
 _ORDERED_WITHIN = math.radians(8)
@@ -66,9 +66,9 @@ class _Frame:
 
 
 # The contract's limits. Longer text is cut, not refused: a long page is not the caller's mistake.
-_QUESTION_CHARS, _SUBJECT_CHARS, _ANSWER_CHARS = 4_096, 1_000, 8_192
+_QUESTION_CHARS, _SUBJECT_CHARS = 4_096, 1_000
 _TEXT_CHARS, _TITLE_CHARS, _BOXES = 20_000, 1_000, 512
-_PASSAGES, _TURNS, _ANSWERS = 64, 16, 16
+_PASSAGES = 64
 _CHARS = 200_000
 """Of all passages together, titles included; later passages are left out."""
 
@@ -81,16 +81,12 @@ _KIND = {
 }
 
 
-def read_request(
-    question: str, passages: Sequence[ToRead], subject: str | None, history: Sequence[Turn], top_n: int
-) -> ReadRequest:
+def read_request(question: str, passages: Sequence[ToRead], subject: str | None) -> ReadRequest:
     """Return the request, cut to the contract's limits; offsets and indices do not change."""
     return ReadRequest(
         question=question[:_QUESTION_CHARS],
         passages=list(_within(map(_passage, passages[:_PASSAGES]))),
         subject=subject[:_SUBJECT_CHARS] if subject else None,
-        history=[_turn(each) for each in history[-_TURNS:]],
-        top_n=min(top_n, _ANSWERS),
     )
 
 
@@ -119,10 +115,6 @@ def _within(passages: Iterable[ReadPassage]) -> Iterator[ReadPassage]:
         if left < 0:
             return
         yield each
-
-
-def _turn(turn: Turn) -> ReadTurn:
-    return ReadTurn(question=turn.question[:_QUESTION_CHARS], answer=turn.answer[:_ANSWER_CHARS])
 
 
 def _answer_of(answer: ReadAnswer, passages: Sequence[ReadPassage]) -> Reading:

@@ -26,7 +26,7 @@ from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
 from gateway.clients.conversion import answers_found, photo_text, read_request
-from gateway.state import Box, Crop, DomainGuess, Entity, PhotoText, Reading, ToRead, Turn
+from gateway.state import Box, Crop, DomainGuess, Entity, PhotoText, Reading, ToRead
 from language.words import visible
 
 
@@ -292,16 +292,14 @@ class Services:
         question: str,
         passages: Sequence[ToRead],
         subject: str | None,
-        history: Sequence[Turn],
-        top_n: int,
         deadline: Deadline,
     ) -> tuple[Reading, ...]:
-        """Return at most `top_n` answers in different sentences of the passages, best first.
+        """Return the best answer in the passages, if any.
 
-        `subject`: the name of the thing that "this" or "it" means. Long passages, many passages and a long
-        history are cut to the contract's limits: the reader gets the beginning, the first and the last turns.
+        `subject`: the name of the thing that "this" or "it" means. Long passages and many passages are cut to
+        the contract's limits.
         """
-        body = read_request(question, passages, subject, history, top_n)
+        body = read_request(question, passages, subject)
         weight_ms = self.weigh("reader", len(body.passages))
         reply = await self.reader.send_json(
             "POST", "/v1/read", body, ReadReply, deadline, weight_ms=weight_ms

@@ -15,7 +15,6 @@ from gateway.state import (
     Reading,
     Reply,
     ToRead,
-    Turn,
 )
 
 ReadPhoto = Callable[[], Awaitable[PhotoText]]
@@ -34,11 +33,9 @@ class Read(Protocol):
         question: str,
         passages: Sequence[ToRead],
         subject: str | None,
-        history: Sequence[Turn],
-        top_n: int,
         deadline: Deadline,
     ) -> Sequence[Reading]:
-        """Return the answers in the passages, best first. Raises what calls to services raise."""
+        """Return the best answer in the passages, if any. Raises what calls to services raise."""
 
 
 class Reasoner(Protocol):

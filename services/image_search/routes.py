@@ -173,8 +173,7 @@ def _index(
             rejected[item.id] = error.detail
             continue
         origin = Origin(item.address, item.source, item.origin) if item.address else None
-        known = KnownThing(item.id, item.entity, item.attributes, item.title, item.url, photo, origin)
-        things.append(known)
+        things.append(KnownThing(item.id, item.entity, item.attributes, item.title, item.url, photo, origin))
     rejected |= engine.index(collection, things)
     if settings.thumbnails:
         thumbnails = Thumbnails(settings.data_dir)

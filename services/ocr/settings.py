@@ -20,7 +20,7 @@ class OcrSettings(ServiceSettings):
     port: int = Field(default=7107, description="Port to listen on.")
     engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`.")
     detection_side: int = Field(
-        default=960,
+        default=864,
         ge=320,
         le=4096,
         description="Longest side for text detection, in pixels. Smaller is faster and misses small print.",

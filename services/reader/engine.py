@@ -26,11 +26,10 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A question, what its "this" or "it" stands for if known, and earlier turns (question, answer)."""
+    """A question, and what its "this" or "it" stands for if known."""
 
     question: str
     subject: str | None = None
-    history: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ MAX_CHARACTERS = 200_000
 @takes_json(_JSON_LIMITS)
 async def read(body: ReadRequest, pool: Pool, deadline: RequestDeadline) -> ReadReply:
     """The answers that stand in the passages, best first; none where they say nothing to the question."""
-    query = Query(body.question, body.subject, tuple((turn.question, turn.answer) for turn in body.history))
+    query = Query(body.question, body.subject)  # no engine reads `history`
     passages = _passages(body.passages)
     answers = await pool.run(lambda engine: engine.read(query, passages, body.top_n), deadline)
     return ReadReply(model=pool.engine.name, answers=[_answer(each, passages) for each in answers])

@@ -2,11 +2,12 @@
 
 import argparse
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Sequence
 
-from services.speech.launch import container_command, printable, settings, table
+from services.speech.launch import container_command, settings, table
 from services.speech.presets import PRESETS
 
 
@@ -35,7 +36,7 @@ def main(words: Sequence[str]) -> None:
     port = options.port or preset.port
     line = container_command(preset, options.container, options.weights, options.host, port)
     comments = [f"# {each}" for each in settings(preset, options.host, port)]
-    sys.stdout.write("\n".join([*comments, printable(line)]) + "\n")
+    sys.stdout.write("\n".join([*comments, shlex.join(line)]) + "\n")
     sys.stdout.flush()
     if options.only_print:
         return

@@ -1,6 +1,5 @@
 """From a preset to the container that serves it, and to what the gateway is told."""
 
-import shlex
 from collections.abc import Sequence
 
 from services.speech.presets import VLLM_WHISPER, WEIGHTS, Preset, vllm_share
@@ -48,13 +47,8 @@ def container_command(preset: Preset, engine: str, weights: str, host: str, port
 def settings(preset: Preset, host: str, port: int) -> list[str]:
     """What the gateway is told of it, NAME=VALUE, for all that it can be."""
     address = f"http://{host}:{port}"
-    variables = {name: value for role in preset.roles for name, value in preset.told(role, address).items()}
-    return [f"{name}={value}" for name, value in variables.items()]
-
-
-def printable(words: Sequence[str]) -> str:
-    """One shell line that does the same."""
-    return shlex.join(words)
+    roles = (preset.settings(role, address) for role in preset.roles)
+    return [f"{name}={value}" for variables in roles for name, value in variables.items()]
 
 
 def table(presets: Sequence[Preset]) -> str:

@@ -63,14 +63,14 @@ class Preset:
         """Which of `stt` and `tts` it can be."""
         return tuple(role for role, model in ((HEARS, self.hears), (SPEAKS, self.speaks)) if model)
 
-    def told(self, role: str, address: str) -> dict[str, str]:
+    def settings(self, role: str, address: str) -> dict[str, str]:
         """The gateway's settings for it in a role. Raises `ValueError` if it cannot be that."""
         if role not in self.roles:
             raise ValueError(f"{self.name} cannot be {role}")
         prefix = f"LOREGLASS_GATEWAY_{role.upper()}"
         model = self.hears if role == HEARS else self.speaks
-        settings = {f"{prefix}_URL": address, f"{prefix}_MODEL": model}
-        return settings | ({f"{prefix}_VOICE": self.voice} if role == SPEAKS else {})
+        voice = {f"{prefix}_VOICE": self.voice} if role == SPEAKS else {}
+        return {f"{prefix}_URL": address, f"{prefix}_MODEL": model, **voice}
 
 
 _TURBO_GB = 1.62  # 809 M parameters in 16 bits

@@ -45,12 +45,12 @@ class Analyzer:
         return [self._stem(word) for word in telling or words]
 
     def _stem(self, word: str) -> str:
-        known = self._stems.get(word)
-        if known is not None:
-            return known
+        stem = self._stems.get(word)
+        if stem is not None:
+            return stem
         if not hasattr(self._local, "stemmer"):
             self._local.stemmer = snowballstemmer.stemmer("english")
-        stem: str = self._local.stemmer.stemWord(word)
+        stem = str(self._local.stemmer.stemWord(word))
         if len(self._stems) < self._remembered:
             self._stems[word] = stem
         return stem

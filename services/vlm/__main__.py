@@ -3,12 +3,13 @@
 import argparse
 import json
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from services.vlm.launch import Placement, command, container_command, printable, table
+from services.vlm.launch import Placement, command, container_command, table
 from services.vlm.presets import DEFAULT, PRESETS, TRAINED_FOR
 from services.vlm.retrievers import RETRIEVERS
 from services.vlm.settings import ServeSettings, serve_settings
@@ -115,7 +116,7 @@ def main(words: Sequence[str]) -> None:
         program, line = options.container, container_command(preset, placement, options.container)
     else:
         program, line = "vllm", command(preset, placement)
-    sys.stdout.write(printable(line) + "\n")
+    sys.stdout.write(shlex.join(line) + "\n")
     sys.stdout.flush()
     if not options.only_print:
         _become(program, line)

@@ -1,6 +1,5 @@
 """From a preset to the command that serves it."""
 
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -91,11 +90,6 @@ def container_command(preset: Preset, placement: Placement, engine: str = "docke
         "serve",
         *serve_arguments(preset, inside),
     ]
-
-
-def printable(words: Sequence[str]) -> str:
-    """One shell line that does the same."""
-    return shlex.join(words)
 
 
 def table(presets: Sequence[Preset]) -> str:

@@ -173,6 +173,19 @@ LLAMA_FP8 = replace(
     ),
 )
 
+
+def _qwen_flags(max_pixels: int) -> tuple[str, ...]:
+    return (
+        "--limit-mm-per-prompt",
+        '{"image": 1, "video": 0}',
+        "--mm-processor-kwargs",
+        f'{{"max_pixels": {max_pixels}}}',
+        "--enable-prefix-caching",
+        *_COMPACT_JSON,
+        *NO_FETCHING,
+    )
+
+
 QWEN25 = Preset(
     name="qwen2.5-vl-7b",
     model="Qwen/Qwen2.5-VL-7B-Instruct",
@@ -188,15 +201,7 @@ QWEN25 = Preset(
     vision_tflop=6.9,
     most_sequences=32,
     prefix_caching=True,
-    flags=(
-        "--limit-mm-per-prompt",
-        '{"image": 1, "video": 0}',
-        "--mm-processor-kwargs",
-        '{"max_pixels": 1003520}',
-        "--enable-prefix-caching",
-        *_COMPACT_JSON,
-        *NO_FETCHING,
-    ),
+    flags=_qwen_flags(1_003_520),
     environment=(NO_TELEMETRY, NO_REDIRECTS),
     limits=(
         "Photos are scaled to 1,280 tokens of 28 x 28 pixels; fine print in a large photo is lost.",
@@ -242,31 +247,16 @@ QWEN25_3B = replace(
     ),
 )
 
-QWEN3 = Preset(
+QWEN3 = replace(
+    QWEN25,
     name="qwen3-vl-8b",
     model="Qwen/Qwen3-VL-8B-Instruct",
-    image="docker.io/vllm/vllm-openai:v0.32.0",
-    context=32_768,
-    sequences=8,
     weights_gb=17.5,
     kv_bytes_per_token=147_456,
-    photo_tokens=1280,
-    photo_gb=0.0,
     decode_weights_gb=15.1,
     prefill_gflop=15.1,
     vision_tflop=5.7,
-    most_sequences=32,
-    prefix_caching=True,
-    flags=(
-        "--limit-mm-per-prompt",
-        '{"image": 1, "video": 0}',
-        "--mm-processor-kwargs",
-        '{"max_pixels": 1310720}',
-        "--enable-prefix-caching",
-        *_COMPACT_JSON,
-        *NO_FETCHING,
-    ),
-    environment=(NO_TELEMETRY, NO_REDIRECTS),
+    flags=_qwen_flags(1_310_720),
     limits=(
         "Photos are scaled to 1,280 tokens of 32 x 32 pixels.",
         "2.6 times the keys and values of Qwen2.5-VL-7B for each token: fewer long prompts fit at once.",

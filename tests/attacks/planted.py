@@ -11,7 +11,7 @@ from PIL import Image
 
 from chassis.keys import ApiKey
 from clients.keys import entry
-from tests.unit.chassis.pictures import MARKER
+from tests.unit.chassis.pictures import MARKER, encoded
 
 VICTIMS_QUESTION = "Whose is the zanzibarian umbrella of this place?"
 _SECRETS = {
@@ -73,7 +73,5 @@ def located(photo: bytes) -> bytes:
     exif = Image.Exif()
     exif[0x010E] = MARKER.decode()
     exif[0x8825] = {1: "N", 2: (47.0, 22.0, 36.8), 3: "E", 4: (8.0, 32.0, 30.0), 29: MARKER.decode()}
-    buffer = io.BytesIO()
     with Image.open(io.BytesIO(photo)) as picture:
-        picture.convert("RGB").save(buffer, "JPEG", quality=88, exif=exif, comment=MARKER)
-    return buffer.getvalue()
+        return encoded(picture.convert("RGB"), "JPEG", quality=88, exif=exif, comment=MARKER)

@@ -51,11 +51,6 @@ def test_no_snapshot_is_left_of_an_app_that_is_gone() -> None:
 
 
 @pytest.mark.parametrize("name", APPS)
-def test_every_app_tells_its_health_and_what_it_is(name: str) -> None:
-    assert {"/health/live", "/health/ready", "/info"} <= set(document(name)["paths"])
-
-
-@pytest.mark.parametrize("name", APPS)
 def test_no_document_names_a_place_of_the_machine(name: str) -> None:
     text = as_text(document(name))
     assert "127.0.0.1" not in text

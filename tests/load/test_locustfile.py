@@ -16,6 +16,7 @@ from bench.load.conversations import INDEX, Conversation, signs
 from bench.settings import ROOT, environment
 from tests.journey.deployments import OneProcess
 from tests.loopback import loopback
+from tests.unit.chassis.pictures import encoded
 
 PATIENCE_S = 120
 
@@ -48,10 +49,9 @@ def missed(log: str) -> set[str]:
 
 def small(each: Conversation) -> Conversation:
     """The conversation about a photo that a busy machine reads soon."""
-    buffer = io.BytesIO()
     with Image.open(io.BytesIO(each.photo)) as picture:
-        ImageOps.exif_transpose(picture).resize((360, 480)).save(buffer, "JPEG")
-    return Conversation(buffer.getvalue(), each.turns, each.impossible)
+        jpeg = encoded(ImageOps.exif_transpose(picture).resize((360, 480)), "JPEG")
+    return Conversation(jpeg, each.turns, each.impossible)
 
 
 @pytest.mark.slow

@@ -21,7 +21,6 @@ from bench.node.pace import SERVICES, VLM, Pace, Time
 from bench.node.scene import QUESTIONS
 from chassis.errors import DeadlineExceeded
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Reason, Route
 from contracts.domain_router import Domain
@@ -29,7 +28,8 @@ from gateway.app import create_app
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.settings import GatewaySettings
 from gateway.state import ToRead
-from tests.live import live
+from tests.live import live, served
+from tests.unit.chassis.pictures import encoded
 
 pytestmark = pytest.mark.anyio
 
@@ -37,9 +37,7 @@ PATIENCE_MS = 30_000
 
 
 def _jpeg() -> bytes:
-    held = io.BytesIO()
-    Image.new("RGB", (320, 240), (90, 120, 150)).save(held, "JPEG")
-    return held.getvalue()
+    return encoded(Image.new("RGB", (320, 240), (90, 120, 150)), "JPEG")
 
 
 PHOTO = _jpeg()
@@ -52,9 +50,8 @@ def _deadline(ms: float = PATIENCE_MS) -> Deadline:
 @asynccontextmanager
 async def _node(pace: Pace | None = None) -> AsyncIterator[tuple[str, NodeApp]]:
     node = NodeApp(pace or Pace())
-    bound = BoundApp(Starlette(routes=[Mount("", node)]), listen("127.0.0.1", 0))  # type: ignore[arg-type]
-    async with running([bound]):
-        yield bound.url, node
+    async with served(Starlette(routes=[Mount("", node)])) as url:  # type: ignore[arg-type]
+        yield url, node
 
 
 @asynccontextmanager

@@ -1,6 +1,5 @@
 """Our client, and a whole question, against a real vLLM that serves a tiny Qwen2.5-VL."""
 
-import io
 import json
 import math
 import re
@@ -26,6 +25,7 @@ from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import SchemaForm
 from loreglass_client import AsyncLoreglass
 from services.vlm.presets import PRESETS
+from tests.unit.chassis.pictures import encoded
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_preset
 
@@ -66,9 +66,7 @@ async def client(vllm: Serving, calls: list[VlmCall]) -> AsyncIterator[VlmClient
 
 def photo(colour: tuple[int, int, int] = (200, 30, 30)) -> bytes:
     """A photo of one colour."""
-    buffer = io.BytesIO()
-    Image.new("RGB", (320, 240), colour).save(buffer, "JPEG")
-    return buffer.getvalue()
+    return encoded(Image.new("RGB", (320, 240), colour), "JPEG")
 
 
 def prompt(

@@ -255,12 +255,12 @@ class LoreglassPipeline:
     def _begin_crops(
         self, group: TaskGroup, query: Query, label: str, prefetched: Prefetched, run: Run
     ) -> None:
-        """Search crops while the draft is still being written: it has said for what."""
+        """Search crops while the draft is still being made: it has said for what. On a busy node, later."""
         if "image-search" in self.missing:
             return
         if query.photo is not None and label not in prefetched.crops:
             work = partial(self._search_crops, query.photo, label, prefetched, run)
-            prefetched.crops[label] = run.prefetch(group, work, ())
+            prefetched.crops[label] = run.prefetch(group, work, (), now=run.plan.speculate)
 
     async def _crops(
         self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run

@@ -96,7 +96,7 @@ class ParsedQuestion:
 
     def asks_name(self, thing: Entity) -> bool:
         """Return whether nothing is asked but what the thing is: its name, or which one of its kind."""
-        kinds = _KIND.findall(self.text)
+        kinds = (kind for kind in _KIND.findall(self.text) if kind.lower() in _KINDS)
         stems = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
         text = _POLITE.sub("", self.text)
         asked_words = words(text)

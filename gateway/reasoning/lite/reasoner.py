@@ -20,7 +20,7 @@ from gateway.reasoning.lite.question import (
     parse_question,
     search_queries,
 )
-from gateway.reasoning.lite.reading import Passages, best_candidate, printed_name, readable
+from gateway.reasoning.lite.reading import best_candidate, printed_name, read_evidence, readable
 from gateway.reasoning.port import Read, ReadPhoto, Seek
 from gateway.state import (
     Context,
@@ -66,23 +66,34 @@ class LiteReasoner:
     ) -> Draft:
         """See the port: what to look up, and what the photo's own print answers."""
         question, printed, reply = parse_question(query), PhotoText(), None
+        has_name = question.about in (About.NAMED, About.SPOKEN)
+        tools = {Tool.TEXT_SEARCH}
+        if query.photo is not None and not has_name:
+            tools.add(Tool.IMAGE_SEARCH)
+            seek("")  # crops of whatever it is, while the print is read
         if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())
-        name = printed_name(printed)
-        if (
-            printed.lines
-            and not question.compares
-            and (question.about is not About.NAMED or mentions(printed.plain, question.names[0]))
-        ):
-            passages = Passages(self._read, query, photo_evidence(printed), printed, None, deadline)
+        name, evidence = printed_name(printed), photo_evidence(printed)
+        if evidence and (question.about is not About.NAMED or mentions(printed.plain, question.names[0])):
             try:
-                reply = _answer_directly(question, passages.evidence, printed, name) or await passages.answer(
-                    question
+                reply = _answer_directly(question, evidence, printed, name) or await read_evidence(
+                    self._read, question, evidence, printed, None, deadline
                 )
             except _UNAVAILABLE:
                 did_without(_READER)  # the searches may find more, and the answer is read once more
-        return _draft(query, question, reply, name)
+        title = name.name if name is not None and question.about is About.VIEW else None
+        return Draft(
+            object_label=None,
+            entity=next(iter(question.names), None) if has_name else None,
+            reasoning=f"The question is about {question.about.value}.",
+            answer=reply.answer if reply else None,
+            confidence=reply.confidence if reply else 0.0,
+            self_contained=reply is not None,
+            tools=frozenset(tools),
+            sub_queries=search_queries(question, title),
+            quotes=tuple(quote.text for quote in reply.quotes) if reply else (),
+        )
 
     async def select_entity(
         self,
@@ -113,35 +124,15 @@ class LiteReasoner:
         if needs_photo(query):
             return Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
         question, printed = parse_question(query), readable(context.photo_text)
-        direct = _answer_directly(question, context.evidence, printed, context.entity)
-        if direct is not None:
-            return direct
-        if question.compares:
-            return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
-        passages = Passages(self._read, query, context.evidence, printed, context.entity, deadline)
+        evidence, thing = context.evidence, context.entity
         try:
-            reply = await passages.answer(question)
+            reply = _answer_directly(question, evidence, printed, thing) or await read_evidence(
+                self._read, question, evidence, printed, thing, deadline
+            )
         except _UNAVAILABLE as error:
             did_without(_READER)
             return Reply(None, 0.0, reason=reason_of(error.kind))
         return reply or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
-
-
-def _draft(query: Query, question: ParsedQuestion, reply: Reply | None, name: Entity | None) -> Draft:
-    has_name = question.about in (About.NAMED, About.SPOKEN)
-    tools = {Tool.TEXT_SEARCH} if query.photo is None or has_name else {Tool.TEXT_SEARCH, Tool.IMAGE_SEARCH}
-    printed = name.name if name is not None and question.about is About.VIEW else None
-    return Draft(
-        object_label=None,
-        entity=next(iter(question.names), None) if has_name else None,
-        reasoning=f"The question is about {question.about.value}.",
-        answer=reply.answer if reply else None,
-        confidence=reply.confidence if reply else 0.0,
-        self_contained=reply is not None,
-        tools=frozenset(tools),
-        sub_queries=search_queries(question, printed),
-        quotes=tuple(quote.text for quote in reply.quotes) if reply else (),
-    )
 
 
 def _answer_directly(

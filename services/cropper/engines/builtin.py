@@ -129,8 +129,8 @@ def best_label(labels: Sequence[str], kind: Kind, proportion: float) -> tuple[st
 
 
 def _shape(label: str) -> Shape:
-    known = (_SHAPES.get(word.rstrip("s")) or _SHAPES.get(word) for word in label.lower().split())
-    return next((shape for shape in known if shape is not None), _ANYTHING)
+    shapes = (_SHAPES.get(word.rstrip("s")) or _SHAPES.get(word) for word in label.lower().split())
+    return next((shape for shape in shapes if shape is not None), _ANYTHING)
 
 
 def _fit(shape: Shape, kind: Kind, proportion: float) -> float:

@@ -33,7 +33,7 @@ _MARGIN = 0.03
 class BuiltinOcrOptions:
     """`detection_side`: longer side in pixels at which lines are searched. `max_lines`: see `most_useful`."""
 
-    detection_side: int = 960
+    detection_side: int = 864
     threads: int = 1
     max_lines: int = 200
 

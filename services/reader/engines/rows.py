@@ -1,4 +1,4 @@
-"""Rows of a table: of rows that look alike, the one that the question names is read alone."""
+"""Rows of a table and lists of facts: those that the question names are read alone."""
 
 import re
 from collections.abc import Iterator
@@ -8,25 +8,41 @@ from language.words import content_stems
 
 _COLUMN = re.compile(r"(?:^|; )([^:;\n]{1,80}): ")
 """The column before each cell: "Ticket: Adult; Price: £14.50"."""
+_FACT = re.compile(r"[^:;]{1,40}: .{1,80}")
+"""A line of a list of facts: "Ports: USB-C, jack"."""
 
 
 def with_named_rows(question: str, text: str) -> str:
     """Return the text with spaces for the rows that are not meant, so that places in it stay as they are.
 
     Of rows with the same columns that stand together, the one whose cells have most words of the question is
-    meant; if two have as many, or none has any, all stay.
+    meant; if two have as many, or none has any, all stay. Of facts that stand together, those whose label is
+    in the question are meant; if there are none, all stay.
     """
     stems = content_stems(question)
-    return "".join(_lines(stems, text)) if stems and "; " in text else text
+    return "".join(_lines(stems, text)) if stems and ": " in text else text
 
 
 def _lines(stems: frozenset[str], text: str) -> Iterator[str]:
-    for columns, group in groupby(text.splitlines(keepends=True), lambda line: tuple(_COLUMN.findall(line))):
-        rows = list(group)
-        if len(columns) < 2 or len(rows) < 2:
-            yield from rows
-            continue
-        words = [len(stems & content_stems(_COLUMN.sub(" ", row))) for row in rows]
-        meant = words.index(max(words)) if words.count(max(words)) == 1 else None
+    for columns, group in groupby(text.splitlines(keepends=True), _columns):
+        rows, meant = list(group), list[bool]()
+        if len(columns) == 1:
+            meant = [_has_label(stems, row) for row in rows]
+        elif columns:
+            words = [len(stems & content_stems(_COLUMN.sub(" ", row))) for row in rows]
+            meant = [each == max(words) for each in words] if words.count(max(words)) == 1 else []
         for place, row in enumerate(rows):
-            yield row if meant in (None, place) else re.sub(r"[^\r\n]", " ", row)
+            yield row if not any(meant) or meant[place] else re.sub(r"[^\r\n]", " ", row)
+
+
+def _columns(line: str) -> tuple[str, ...]:
+    """Return a row's columns; a fact's only one is nameless, so that facts of any labels stand together."""
+    columns = _COLUMN.findall(line)
+    if len(columns) > 1:
+        return tuple(columns)
+    return ("",) if _FACT.fullmatch(line.rstrip()) else ()
+
+
+def _has_label(stems: frozenset[str], fact: str) -> bool:
+    label = content_stems(fact.partition(":")[0])
+    return bool(label) and label <= stems

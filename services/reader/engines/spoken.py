@@ -56,12 +56,12 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
     bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else "", whole)
     clauses = (clause for reading in (whole, bare) for clause in _clauses(reading) if wanted in clause)
-    found = next(filter(_is_short, (_named(clause, subject) for clause in clauses)), None)
-    if found is None:
+    clause = next(filter(_is_short, (_named(clause, subject) for clause in clauses)), None)
+    if clause is None:
         about = subject or title
         part = _phrase(whole, wanted) or whole
         return as_sentence(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
-    return as_sentence(found)
+    return as_sentence(clause)
 
 
 def _named(clause: str, subject: str | None) -> str:

@@ -1,7 +1,6 @@
 """Requests that cost many times their size: bodies, a picture that takes minutes, work for one engine."""
 
 import asyncio
-import io
 import time
 
 import httpx
@@ -9,6 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from tests.attacks.attack import Attack, Course
 from tests.attacks.sending import request
+from tests.unit.chassis.pictures import encoded
 from tests.unit.chassis.scans import many_scans
 
 _JSON = {"Content-Type": "application/json"}
@@ -67,17 +67,13 @@ def _dense_page() -> bytes:
     for row in range(115):
         words = " ".join(f"{(row * 37 + place * 101) % 9973:04d} lorem" for place in range(30))
         pen.text((6, 4 + row * 16.4), words, fill="black", font=font)
-    buffer = io.BytesIO()
-    page.save(buffer, "PNG")
-    return buffer.getvalue()
+    return encoded(page, "PNG")
 
 
 def _small_print(word: str) -> bytes:
     picture = Image.new("RGB", (200, 60), "white")
     ImageDraw.Draw(picture).text((10, 20), word, fill="black")
-    buffer = io.BytesIO()
-    picture.save(buffer, "PNG")
-    return buffer.getvalue()
+    return encoded(picture, "PNG")
 
 
 async def _dense(course: Course) -> None:

@@ -1,7 +1,6 @@
 """Requests that are never whole, connections that say nothing, uploads that stop."""
 
 import asyncio
-import io
 import random
 import resource
 import subprocess
@@ -13,6 +12,7 @@ from PIL import Image
 
 from tests.attacks.attack import Attack, Course
 from tests.attacks.target import Target
+from tests.unit.chassis.pictures import encoded
 
 Opened = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -115,9 +115,7 @@ async def _uploads(course: Course) -> None:
 
 def _large_photo() -> bytes:
     pixels = np.random.default_rng(3).integers(0, 256, (1_000, 1_400, 3), dtype=np.uint8)
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, "JPEG", quality=85)
-    return buffer.getvalue()
+    return encoded(Image.fromarray(pixels), "JPEG", quality=85)
 
 
 @contextmanager

@@ -1,11 +1,9 @@
 """`loreglass plan`: what it prints and writes, and whether the processes accept it."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
-from pydantic_settings import BaseSettings
 from typer.testing import CliRunner
 
 from capacity.cli import app
@@ -13,32 +11,14 @@ from capacity.environment import environment, files, plan_of, write
 from capacity.node_file import SERVICES, read
 from capacity.proposal import Proposal, propose
 from chassis.settings import ModelSettings
+from deploy.inventory import APPS
 from gateway.planning.latencies import VlmSpeed
 from gateway.planning.placement import PlacementPlan
 from gateway.settings import GatewaySettings
-from services.cropper.settings import CropperSettings
-from services.domain_router.settings import DomainRouterSettings
-from services.image_search.settings import ImageSearchSettings
-from services.ocr.settings import OcrSettings
-from services.reader.settings import ReaderSettings
-from services.reranker.settings import RerankerSettings
 from services.text_search.settings import TextSearchSettings
-from services.verifier.settings import VerifierSettings
 from services.vlm.__main__ import main as serve_vlm
 from tests.deploy.compose_file import read_env
 from tests.unit.capacity.node_files import SEEING_RERANKER, SEEING_SEARCH, SHIPPED, changed
-
-SETTINGS: Mapping[str, type[BaseSettings]] = {
-    "gateway": GatewaySettings,
-    "cropper": CropperSettings,
-    "domain_router": DomainRouterSettings,
-    "image_search": ImageSearchSettings,
-    "ocr": OcrSettings,
-    "reader": ReaderSettings,
-    "reranker": RerankerSettings,
-    "text_search": TextSearchSettings,
-    "verifier": VerifierSettings,
-}
 
 
 def plan(*words: object) -> tuple[int, str]:
@@ -125,20 +105,21 @@ def test_services_and_gateway_accept_their_variables(
     shipped: Proposal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written = environment(shipped)
-    assert set(written) == {*SETTINGS, "vlm"}
+    assert set(written) == {*(each.name for each in APPS), "vlm"}
     assert set(SERVICES) < set(written)
     for variables in written.values():
         for name, value in variables.items():
             monkeypatch.setenv(name, value)
-    for process, settings_class in SETTINGS.items():
-        settings = settings_class()
+    for each in APPS:
+        settings = each.settings()
         if isinstance(settings, ModelSettings):
-            service = shipped.file.services[process]
+            service = shipped.file.services[each.name]
             assert (settings.engine, settings.device) == (service.engine, "cuda:0")
             assert settings.placement.memory_share < 0.2
             assert settings.pool_size.workers == service.concurrency
-        prefix = settings_class.model_config["env_prefix"]
-        assert set(written[process]) <= {f"{prefix}{field}".upper() for field in settings_class.model_fields}
+        assert set(written[each.name]) <= {
+            f"{each.prefix}{field}".upper() for field in each.settings.model_fields
+        }
 
 
 def test_a_model_on_the_cpu_is_told_its_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """A host of pictures that misbehaves in every way we know of, on a real loopback socket."""
 
-import io
 import struct
 import threading
 import zlib
@@ -8,18 +7,19 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 from PIL import Image
+
+from tests.loopback import loopback
+from tests.unit.chassis.pictures import encoded
 
 METADATA = "http://169.254.169.254/latest/meta-data/"
 
 
 def picture(colour: str = "teal", form: str = "JPEG", side: int = 32) -> bytes:
     """A small picture of one colour."""
-    buffer = io.BytesIO()
-    Image.new("RGB", (side, side), colour).save(buffer, form)
-    return buffer.getvalue()
+    return encoded(Image.new("RGB", (side, side), colour), form)
 
 
 def bomb(side: int = 100_000) -> bytes:
@@ -59,18 +59,11 @@ def picture_host() -> Iterator[Host]:
         def log_message(self, *_: object) -> None:
             """Nothing on standard error."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    host.url = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
-        yield host
-    finally:
-        host.closing.set()
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with loopback(Handler) as host.url:
+        try:
+            yield host
+        finally:
+            host.closing.set()
 
 
 def _reply(

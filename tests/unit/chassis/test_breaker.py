@@ -95,14 +95,6 @@ def test_each_probe_that_fails_costs_the_same_pause(breaker: Breaker, watch: Wat
         assert breaker.retry_after_s() == pytest.approx(1.0)
 
 
-def test_a_probe_that_was_cancelled_makes_way_for_another_at_once(breaker: Breaker, watch: Watch) -> None:
-    opened(breaker)
-    watch.now = 1.0
-    breaker.abandoned(permit(breaker))
-    assert state(breaker) is BreakerState.HALF_OPEN
-    assert permit(breaker).probe
-
-
 def test_a_probe_that_hangs_does_not_keep_the_next_one_out(breaker: Breaker, watch: Watch) -> None:
     opened(breaker)
     watch.now = 1.0

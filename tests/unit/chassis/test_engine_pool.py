@@ -1,7 +1,8 @@
 """The bounded pool between the event loop and a blocking engine."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 
 import anyio
 import pytest
@@ -51,101 +52,96 @@ async def settled(pool: EnginePool[Gate], depth: int) -> None:
             await anyio.lowlevel.checkpoint()
 
 
-async def test_a_call_returns_what_the_engine_returns_and_leaves_nothing_behind(gate: Gate) -> None:
-    gate.opened.set()
-    pool = EnginePool(gate, PoolSize(1, 0))
-    assert await pool.run(lambda engine: engine.work("only"), Deadline.after_ms(PLENTY_MS)) == "only"
+@asynccontextmanager
+async def pooled(gate: Gate, queue: int = 0) -> AsyncIterator[EnginePool[Gate]]:
+    """A pool of one thread, in which nothing is left behind."""
+    pool = EnginePool(gate, PoolSize(1, queue))
+    yield pool
     await settled(pool, 0)
     pool.close()
+
+
+async def test_a_call_returns_what_the_engine_returns_and_leaves_nothing_behind(gate: Gate) -> None:
+    gate.opened.set()
+    async with pooled(gate) as pool:
+        assert await pool.run(lambda engine: engine.work("only"), Deadline.after_ms(PLENTY_MS)) == "only"
 
 
 async def test_an_error_of_the_engine_reaches_its_caller_and_frees_the_slot(gate: Gate) -> None:
     def fail(_: Gate) -> None:
         raise CorruptImage("No.")
 
-    pool = EnginePool(gate, PoolSize(1, 0))
-    for _ in range(3):
-        with pytest.raises(CorruptImage):
-            await pool.run(fail, Deadline.after_ms(PLENTY_MS))
-        await settled(pool, 0)
-    pool.close()
+    async with pooled(gate) as pool:
+        for _ in range(3):
+            with pytest.raises(CorruptImage):
+                await pool.run(fail, Deadline.after_ms(PLENTY_MS))
+            await settled(pool, 0)
 
 
 async def test_what_exceeds_the_queue_is_refused_with_a_time_to_come_back(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(workers=1, queue=1))
-    deadline = Deadline.after_ms(PLENTY_MS)
-    async with anyio.create_task_group() as group:
-        group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
-        await entered(gate)
-        group.start_soon(pool.run, lambda engine: engine.work("waiting"), deadline)
-        await settled(pool, 2)
-        with pytest.raises(Overloaded) as refused:
-            await pool.run(lambda engine: engine.work("refused"), deadline)
-        gate.opened.set()
-    assert refused.value.retry_after_s == 1
-    assert gate.calls == ["running", "waiting"]
-    await settled(pool, 0)
-    pool.close()
+    async with pooled(gate, queue=1) as pool:
+        deadline = Deadline.after_ms(PLENTY_MS)
+        async with anyio.create_task_group() as group:
+            group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
+            await entered(gate)
+            group.start_soon(pool.run, lambda engine: engine.work("waiting"), deadline)
+            await settled(pool, 2)
+            with pytest.raises(Overloaded) as refused:
+                await pool.run(lambda engine: engine.work("refused"), deadline)
+            gate.opened.set()
+        assert refused.value.retry_after_s == 1
+        assert gate.calls == ["running", "waiting"]
 
 
 async def test_a_call_whose_caller_left_while_it_waited_never_runs(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(workers=1, queue=4))
-    deadline = Deadline.after_ms(PLENTY_MS)
-    async with anyio.create_task_group() as group:
-        group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
-        await entered(gate)
-        async with anyio.create_task_group() as leaving:
-            leaving.start_soon(pool.run, lambda engine: engine.work("abandoned"), deadline)
-            await settled(pool, 2)
-            leaving.cancel_scope.cancel()
-        await settled(pool, 1)
-        group.start_soon(pool.run, lambda engine: engine.work("next"), deadline)
-        gate.opened.set()
-    assert gate.calls == ["running", "next"]
-    await settled(pool, 0)
-    pool.close()
+    async with pooled(gate, queue=4) as pool:
+        deadline = Deadline.after_ms(PLENTY_MS)
+        async with anyio.create_task_group() as group:
+            group.start_soon(pool.run, lambda engine: engine.work("running"), deadline)
+            await entered(gate)
+            async with anyio.create_task_group() as leaving:
+                leaving.start_soon(pool.run, lambda engine: engine.work("abandoned"), deadline)
+                await settled(pool, 2)
+                leaving.cancel_scope.cancel()
+            await settled(pool, 1)
+            group.start_soon(pool.run, lambda engine: engine.work("next"), deadline)
+            gate.opened.set()
+        assert gate.calls == ["running", "next"]
 
 
 async def test_a_running_call_keeps_its_slot_after_its_caller_left(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(workers=1, queue=0))
-    async with anyio.create_task_group() as leaving:
-        leaving.start_soon(pool.run, lambda engine: engine.work("running"), Deadline.after_ms(PLENTY_MS))
-        await entered(gate)
-        leaving.cancel_scope.cancel()
-    assert pool.depth == 1
-    with pytest.raises(Overloaded):
-        await pool.run(lambda engine: engine.work("refused"), Deadline.after_ms(PLENTY_MS))
-    gate.opened.set()
-    await settled(pool, 0)
-    pool.close()
+    async with pooled(gate) as pool:
+        async with anyio.create_task_group() as leaving:
+            leaving.start_soon(pool.run, lambda engine: engine.work("running"), Deadline.after_ms(PLENTY_MS))
+            await entered(gate)
+            leaving.cancel_scope.cancel()
+        assert pool.depth == 1
+        with pytest.raises(Overloaded):
+            await pool.run(lambda engine: engine.work("refused"), Deadline.after_ms(PLENTY_MS))
+        gate.opened.set()
 
 
 async def test_a_call_that_expired_in_the_queue_never_runs(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(workers=1, queue=1))
-    async with anyio.create_task_group() as group:
+    async with pooled(gate, queue=1) as pool, anyio.create_task_group() as group:
         group.start_soon(pool.run, lambda engine: engine.work("running"), Deadline.after_ms(PLENTY_MS))
         await entered(gate)
         with pytest.raises(DeadlineExceeded):
             await pool.run(lambda engine: engine.work("expired"), Deadline.after_ms(20))
         gate.opened.set()
-    await settled(pool, 0)
-    pool.close()
     assert gate.calls == ["running"]
 
 
 async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> None:
-    pool = EnginePool(gate, PoolSize(1, 0))
-    async with anyio.create_task_group() as group:
-        group.start_soon(
-            pool.run,
-            lambda engine: [engine.work(piece) for piece in while_wanted(["one", "two", "three"])],
-            Deadline.after_ms(PLENTY_MS),
-        )
-        await entered(gate)
-        group.cancel_scope.cancel()
-    gate.opened.set()
-    await settled(pool, 0)
-    pool.close()
+    async with pooled(gate) as pool:
+        async with anyio.create_task_group() as group:
+            group.start_soon(
+                pool.run,
+                lambda engine: [engine.work(piece) for piece in while_wanted(["one", "two", "three"])],
+                Deadline.after_ms(PLENTY_MS),
+            )
+            await entered(gate)
+            group.cancel_scope.cancel()
+        gate.opened.set()
     assert gate.calls == ["one"]
 
 
@@ -154,19 +150,19 @@ def test_outside_a_pool_a_loop_runs_to_its_end() -> None:
 
 
 async def test_scopes_take_turns_however_many_calls_one_of_them_has_waiting(gate: Gate) -> None:
-    pool, done = EnginePool(gate, PoolSize(workers=1, queue=8)), list[str]()
+    done = list[str]()
+    async with pooled(gate, queue=8) as pool:
 
-    async def work(scope: str) -> None:
-        with scoped(scope):
-            await pool.run(lambda engine: engine.work(scope), Deadline.after_ms(PLENTY_MS))
-        done.append(scope)
+        async def work(scope: str) -> None:
+            with scoped(scope):
+                await pool.run(lambda engine: engine.work(scope), Deadline.after_ms(PLENTY_MS))
+            done.append(scope)
 
-    async with anyio.create_task_group() as group:
-        group.start_soon(work, "noisy")
-        await entered(gate)
-        for scope in [*["noisy"] * 6, "quiet"]:
-            group.start_soon(work, scope)
-            await anyio.wait_all_tasks_blocked()
-        gate.opened.set()
-    assert done.index("quiet") == 1
-    pool.close()
+        async with anyio.create_task_group() as group:
+            group.start_soon(work, "noisy")
+            await entered(gate)
+            for scope in [*["noisy"] * 6, "quiet"]:
+                group.start_soon(work, scope)
+                await anyio.wait_all_tasks_blocked()
+            gate.opened.set()
+        assert done.index("quiet") == 1

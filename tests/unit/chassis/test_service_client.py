@@ -15,7 +15,6 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.client import ExchangeError
 from chassis.http.problems import PROBLEM_JSON, problem_response
-from chassis.http.serving import listen
 from chassis.resilience.breaker import Breaker, BreakerState
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
@@ -23,7 +22,7 @@ from chassis.resilience.guard import Guard, GuardEvent
 from chassis.resilience.retries import RetryBudget
 from contracts import headers
 from contracts.operations import Health
-from tests.live import live
+from tests.live import closed_port, live
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.chassis.apps import Witness, probe_app
 
@@ -106,13 +105,11 @@ async def test_a_reply_outside_the_contract_is_an_unavailable_dependency(reply: 
 
 
 async def test_a_refused_connection_is_an_unavailable_dependency() -> None:
-    closed = listen("127.0.0.1", 0)
-    port = closed.getsockname()[1]
-    closed.close()
-    async with service_at(f"http://127.0.0.1:{port}") as service:
+    nobody = closed_port()
+    async with service_at(nobody) as service:
         with pytest.raises(DependencyUnavailable) as caught:
             await service.get("/health/ready", Health, after(20_000))
-    assert str(port) not in caught.value.detail
+    assert nobody.rpartition(":")[2] not in caught.value.detail
 
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"])

@@ -8,7 +8,6 @@ from pathlib import Path
 import anyio
 
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.serving import BoundApp, listen, running
 from chassis.images import PhotoDecoders
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
@@ -35,6 +34,7 @@ from gateway.state import Query
 from gateway.steps.conclusion import Outcome
 from gateway.store import MemoryStore
 from gateway.wiring import Gateway
+from tests.live import served
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 
 Script = Callable[[Query], Outcome]
@@ -113,8 +113,5 @@ async def scripted_gateway(
             photos.close()
             going_on.cancel_scope.cancel()
 
-    bound = BoundApp(
-        create_app(GatewaySettings(port=0, experiments=experiments), wire), listen("127.0.0.1", 0)
-    )
-    async with running([bound]):
-        yield bound.url
+    async with served(create_app(GatewaySettings(port=0, experiments=experiments), wire)) as url:
+        yield url

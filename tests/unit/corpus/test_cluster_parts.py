@@ -163,8 +163,8 @@ def test_what_ends_processes_is_left_out_by_name_and_what_is_lost_beside_it_is_n
         tmp_path, monkeypatch, lambda line, time: line != 13 and not (11 <= line <= 15 and time < 3)
     )
     run.take(found, ())
-    assert run.counts.named == [Rejected("line 13", ingest.FATAL)]
-    assert (run.counts.added, run.counts.points) == (19, 19)
+    assert run.tally.rejected == [Rejected("line 13", ingest.FATAL)]
+    assert (run.tally.written, run.tally.points) == (19, 19)
     assert sorted(run._finished) == [
         f"part-{n}-of-4-by-5-{held}-{held}" for n, held in enumerate([5, 5, 4, 5])
     ]
@@ -182,7 +182,7 @@ def test_finished_parts_are_counted_and_not_gone_through(
     run, found = run_of(tmp_path, monkeypatch, come_back)
     run.take(found, ["part-0-of-4-by-5-4-9", "part-1-of-9-by-5-4-9"])
     assert seen == list(range(6, 21))
-    assert (run.counts.added, run.counts.unchanged, run.counts.points) == (15, 4, 24)
+    assert (run.tally.written, run.tally.counts[Outcome.UNCHANGED], run.tally.points) == (15, 4, 24)
 
 
 def test_a_run_that_loses_more_than_single_records_fails(

@@ -79,10 +79,3 @@ def test_missing_manifest_exits_1(command: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [command, str(tmp_path / "none.jsonl")])
     assert result.exit_code == 1
     assert "cannot be read" in result.output
-
-
-@pytest.mark.parametrize("command", ["images", "pages"])
-def test_empty_folder_exits_1(command: str, tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, [command, str(tmp_path)])
-    assert result.exit_code == 1
-    assert "There is nothing to index" in result.output

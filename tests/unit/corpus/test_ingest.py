@@ -106,17 +106,6 @@ async def test_pages_are_added_unless_replaced(tmp_path: Path) -> None:
         assert await snippets(client, "mill") == ["The pond by the mill."]
 
 
-async def test_an_edited_page_takes_the_place_of_the_old_one(tmp_path: Path) -> None:
-    source = tmp_path / "pages.jsonl"
-    async with text_search(tmp_path) as client:
-        await index_pages(client, lines(source, [page("a", "Open until six."), page("b", "Open on Friday.")]))
-        report = await index_pages(
-            client, lines(source, [page("a", "Open until nine."), page("b", "Open on Friday.")])
-        )
-        assert await snippets(client, "open") == ["Open on Friday.", "Open until nine."]
-    assert (report.added, report.replaced, report.unchanged) == (0, 1, 1)
-
-
 async def test_only_the_current_and_the_previous_version_are_kept(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         reports = [

@@ -1,9 +1,8 @@
 """Read pages of PDFs that are pictures."""
 
 import json
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler
 from io import BytesIO
 
 import pytest
@@ -19,6 +18,7 @@ from corpus.page_records import PageRecord
 from corpus.pages import NoContent
 from corpus.picture_pages import MOST_PICTURES, with_pictures
 from corpus.reading import read_page
+from tests.loopback import taking_posts
 from tests.unit.corpus.formats.pdf_files import Text, pdf
 
 NOBODY = "http://127.0.0.1:9"
@@ -45,29 +45,17 @@ REPLY = OcrReply(
 )
 
 
-class Ocr(BaseHTTPRequestHandler):
-    def do_POST(self) -> None:
-        sent = self.rfile.read(int(self.headers["content-length"]))
-        body = REPLY.model_dump_json().encode() if b"\xff\xd8\xff" in sent else b"{}"
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
+def read_photo(request: BaseHTTPRequestHandler, sent: bytes) -> None:
+    request.send_response(200)
+    request.send_header("content-type", "application/json")
+    request.end_headers()
+    request.wfile.write(REPLY.model_dump_json().encode() if b"\xff\xd8\xff" in sent else b"{}")
 
 
 @pytest.fixture
 def ocr_url() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Ocr)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with taking_posts(read_photo) as url:
+        yield url
 
 
 def scanned(*pages: bool) -> bytes:

@@ -24,9 +24,9 @@ INSIDE = re.compile(
 
 
 @asynccontextmanager
-async def standing_gateway() -> AsyncIterator[World]:
+async def standing_gateway(**settings: Any) -> AsyncIterator[World]:
     """A gateway with services of its own, on the event loop that enters this."""
-    async with gateway_before(FakeServices()) as made:
+    async with gateway_before(FakeServices(), **settings) as made:
         yield made
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Experiment, Explanation
 from gateway.clients.services import Services
@@ -19,6 +18,7 @@ from gateway.planning.run import Run
 from gateway.state import Photo, Query
 from gateway.steps.conclusion import Outcome
 from gateway.thresholds import RetrievalLimits, load_thresholds
+from tests.live import served
 from tests.unit.gateway.fakes import NAMES, FakeServices
 from tests.unit.gateway.reasoners import ScriptedReasoner
 
@@ -60,9 +60,8 @@ class Result:
 @asynccontextmanager
 async def clients_of(services: FakeServices) -> AsyncIterator[Services]:
     """Clients of the fake services, on a loopback socket."""
-    bound = BoundApp(services.app(), listen("127.0.0.1", 0))
-    async with running([bound]), http_client() as http:
-        yield Services(**{name: ServiceClient(http, name, bound.url) for name in NAMES})
+    async with served(services.app()) as url, http_client() as http:
+        yield Services(**{name: ServiceClient(http, name, url) for name in NAMES})
 
 
 async def put(

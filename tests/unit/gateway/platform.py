@@ -156,11 +156,3 @@ def keys_file(folder: Path, **keys: ApiKey) -> Path:
 def bearer(key: ApiKey) -> dict[str, str]:
     """Return the header with which a tenant asks."""
     return {"Authorization": f"Bearer {key.text}"}
-
-
-def closed_port() -> str:
-    """The address of nobody."""
-    listener = listen("127.0.0.1", 0)
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    listener.close()
-    return url

@@ -5,15 +5,12 @@ from typing import Any
 
 import pytest
 
-from chassis.errors import InvalidRequest
-from contracts.answer import Experiment, Reason, Route
+from contracts.answer import Reason, Route
 from contracts.verifier import VerifyReply
 from gateway.pipelines.baselines import pipeline as baselines
 from gateway.pipelines.loreglass import pipeline as default
-from gateway.pipelines.port import varied
 from gateway.pipelines.qa_dragon import pipeline as qa_dragon
 from gateway.pipelines.three_step import pipeline as three_step
-from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
 from gateway.pipelines.wiki_prf import pipeline as wiki_prf
 from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
 from gateway.state import Reply, Tool
@@ -27,7 +24,7 @@ from tests.unit.gateway.papers import (
     ask_wiki_prf,
     passages,
 )
-from tests.unit.gateway.pipelines import THRESHOLDS, WHO_WROTE, Result, loreglass
+from tests.unit.gateway.pipelines import WHO_WROTE, Result, loreglass
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft
 from tests.unit.gateway.stepwise import ScriptedSteps, dragon
 from tests.unit.gateway.test_wiki_prf import many, with_crop
@@ -132,12 +129,6 @@ async def test_left_out_module_is_not_begun_and_not_degraded(system: str, module
     assert set(rest.stages) <= set(whole.stages)
     assert (whole.run.degraded, rest.run.degraded) == ([], [])
     assert rest.outcome.reason is Reason.ANSWERED
-
-
-def test_unknown_module_is_refused_with_the_modules_of_the_system() -> None:
-    pipeline = ThreeStepPipeline(None, ScriptedThreeStep(), THRESHOLDS)  # type: ignore[arg-type]
-    with pytest.raises(InvalidRequest, match=r"'ocr'.*multi-query"):
-        varied(pipeline, Experiment(without=["ocr"]))
 
 
 # loreglass

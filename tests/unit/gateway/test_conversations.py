@@ -7,9 +7,10 @@ import structlog
 from contracts import headers
 from contracts.answer import Answer, Reason, Trace
 from gateway.state import Context, Query, Reply
+from tests.live import closed_port
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import BOOK, NAMES, FakeServices, Mood, image_hit, images, print_of, text_line
-from tests.unit.gateway.platform import QUESTION, World, closed_port, gateway_before
+from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
 
 pytestmark = pytest.mark.anyio

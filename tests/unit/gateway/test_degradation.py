@@ -146,13 +146,6 @@ async def test_without_any_service_the_refusal_has_the_reason(
         assert {"ocr", "image_search", "text_search", "domain_router"} <= set(answer.degraded)
 
 
-async def test_without_results_the_reason_is_no_evidence(services: FakeServices) -> None:
-    services.find_nothing()
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-    assert (answer.abstained, answer.reason, answer.degraded) == (True, Reason.NO_EVIDENCE, [])
-
-
 def not_indexed(_: object) -> object:
     raise CollectionNotFound("There is no such collection.")
 

@@ -11,10 +11,10 @@ from contracts.addresses import is_source_address
 from contracts.answer import CitationKind
 from contracts.geometry import Box
 from contracts.image_search import ImageItem, ImageSearchReply
-from contracts.reader import PassageKind, ReadReply, ReadTurn
+from contracts.reader import PassageKind, ReadReply
 from contracts.text_search import Chunk, TextSearchReply
 from gateway.clients.services import Passage
-from gateway.state import Reading, ToRead, Turn
+from gateway.state import Reading, ToRead
 from gateway.steps.conclusion import cite
 from gateway.steps.evidence import page_evidence
 from tests.unit.gateway.fakes import AUTHOR, BOOK, PAGES, FakeServices, read_answer
@@ -115,7 +115,6 @@ async def test_gateway_does_not_cite_unsafe_urls(services: FakeServices) -> None
 SIGN = ToRead("THE SALT ROAD\nMIRA HOLM", kind=CitationKind.PHOTO, boxes=((0.1, 0.2, 0.9, 0.3),) * 2)
 KNOWN = ToRead(AUTHOR, title=BOOK, kind=CitationKind.IMAGE)
 PAGE = ToRead(PAGES, title=BOOK)
-TURN = Turn("What is this?", "A book.", abstained=False)
 
 
 def deadline() -> Deadline:
@@ -130,17 +129,16 @@ async def test_requests_and_replies_of_the_reader_are_translated() -> None:
         return 1.0
 
     async with clients_of(services) as clients:
-        assert await clients.read("Who wrote this?", [PAGE], BOOK, (), 1, deadline()) == ()  # not said there
+        assert await clients.read("Who wrote this?", [PAGE], BOOK, deadline()) == ()  # not said there
         shared, passages = replace(clients, weigh=weigh), [SIGN, KNOWN, PAGE]
-        spans = await shared.read("Who wrote this?", passages, BOOK, [TURN], 3, deadline())
+        spans = await shared.read("Who wrote this?", passages, BOOK, deadline())
     assert weighed == [("reader", 3)]
     _, request = services.reader.calls
     kinds = [PassageKind.PHOTO, PassageKind.ATTRIBUTE, PassageKind.PAGE]
     assert [each.kind for each in request.passages] == kinds
     assert [each.title for each in request.passages] == ["", BOOK, BOOK]
     assert request.passages[0].boxes == [Box(left=0.1, top=0.2, right=0.9, bottom=0.3)] * 2
-    assert (request.question, request.subject, request.top_n) == ("Who wrote this?", BOOK, 3)
-    assert request.history == [ReadTurn(question="What is this?", answer="A book.")]
+    assert (request.question, request.subject) == ("Who wrote this?", BOOK)
     assert spans == (Reading(1, AUTHOR, "Mira Holm.", 0.9),)
 
 
@@ -148,16 +146,11 @@ async def test_a_request_is_cut_to_the_contract_s_limits() -> None:
     services = FakeServices()
     long = ToRead("x" * 30_000, title="t" * 2_000, boxes=((0.0, 0.0, 1.0, 1.0),) * 600)
     passages = [long, *(ToRead(f"Page {number}.") for number in range(62)), PAGE, PAGE]
-    history = [replace(TURN, question=f"Turn {number}?", answer="a" * 9_000) for number in range(20)]
     async with clients_of(services) as clients:
-        (spans,) = await clients.read(
-            "How many pages?" + "?" * 5_000, passages, None, history, 99, deadline()
-        )
+        (spans,) = await clients.read("How many pages?" + "?" * 5_000, passages, None, deadline())
     (request,) = services.reader.calls
     assert (len(request.passages), spans.passage) == (64, 63)
     assert (len(request.passages[0].text), len(request.passages[0].boxes)) == (20_000, 512)
-    assert [turn.question for turn in request.history] == [f"Turn {number}?" for number in range(4, 20)]
-    assert (request.subject, request.top_n) == (None, 16)
 
 
 @pytest.mark.parametrize(("passage", "start"), [(1, 0), (-1, 0), (0, 3)])
@@ -166,4 +159,4 @@ async def test_a_span_outside_its_passage_breaks_the_contract(passage: int, star
     services.reader.reply = ReadReply(model="fake", answers=[read_answer(passage, PAGES, "The", start)])
     async with clients_of(services) as clients:
         with pytest.raises(DependencyUnavailable, match="reader sent a reply that breaks its contract"):
-            await clients.read("How many pages?", [PAGE], None, (), 1, deadline())
+            await clients.read("How many pages?", [PAGE], None, deadline())

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from gateway.pipelines.port import PAPER_PIPELINES, thresholds_of, with_threshol
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.thresholds import PACKAGED, Risk, Thresholds, load_thresholds
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
-from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused
+from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused, standing_gateway
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
 from tests.unit.gateway.wired import wired_gateway
 
@@ -26,16 +25,11 @@ pytestmark = pytest.mark.anyio
 NEVER = json.dumps({"thresholds": {"answer_confidence": 1.0}})
 
 
-@asynccontextmanager
-async def measured_gateway() -> AsyncIterator[World]:
-    async with gateway_before(FakeServices(), experiments=True) as made:
-        yield made
-
-
 @pytest.fixture(scope="module")
 def standing_measured() -> Iterator[World]:
     """A gateway that allows experiments, shared by these tests."""
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(measured_gateway()) as made:
+    gateway = standing_gateway(experiments=True)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(gateway) as made:
         yield made
 
 
@@ -247,7 +241,7 @@ def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
 
 
 def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
-    mine = GIVEN.replace("version = 7", "version = 8").replace("decisive = 0.90", "decisive = 1")
+    mine = GIVEN.replace("version = 7", "version = 8").replace("decisive = 0.75", "decisive = 1")
     thresholds = load_thresholds(written(tmp_path, mine))
     assert (thresholds.version, thresholds.decisive) == (8, 1.0)
 
@@ -255,14 +249,14 @@ def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (("decisive = 0.90", "decisive = 0.90\ndecisiv = 0.90"), "decisiv: "),
-        (("decisive = 0.90", ""), "decisive: "),
-        (("decisive = 0.90", "decisive = 1.5"), "decisive: "),
-        (("decisive = 0.90", "decisive = nan"), "decisive: "),
-        (("decisive = 0.90", "decisive = -0.1"), "decisive: "),
-        (("decisive = 0.90", "decisive = true"), "decisive: "),
-        (("decisive = 0.90", 'decisive = "high"'), "decisive: "),
-        (("decisive = 0.90", "supported = 0.9"), "supported is given twice"),
+        (("decisive = 0.75", "decisive = 0.75\ndecisiv = 0.90"), "decisiv: "),
+        (("decisive = 0.75", ""), "decisive: "),
+        (("decisive = 0.75", "decisive = 1.5"), "decisive: "),
+        (("decisive = 0.75", "decisive = nan"), "decisive: "),
+        (("decisive = 0.75", "decisive = -0.1"), "decisive: "),
+        (("decisive = 0.75", "decisive = true"), "decisive: "),
+        (("decisive = 0.75", 'decisive = "high"'), "decisive: "),
+        (("decisive = 0.75", "supported = 0.9"), "supported is given twice"),
         (("version = 7", "version = 0"), "version: "),
         (("version = 7", "version = 2.5"), "version: "),
         (("version = 7", "version = "), "is not TOML"),

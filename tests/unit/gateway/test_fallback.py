@@ -120,12 +120,6 @@ async def test_model_that_would_not_end_in_time_is_not_begun() -> None:
         await done_by(Run("trace", Deadline.after_ms(9_000), planning=NoTimeForTheModel()), None)
 
 
-async def test_fallback_is_unused_while_the_model_works() -> None:
-    run = Run("trace", Deadline.after_ms(9_000))
-    assert await done_by(run, "fallback") == "model"
-    assert run.degraded == []
-
-
 async def test_evidence_is_quoted_while_the_model_is_full(services: FakeServices) -> None:
     began, release = anyio.Event(), anyio.Event()
 

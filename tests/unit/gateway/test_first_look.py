@@ -11,6 +11,7 @@ from gateway.pipelines.port import PAPER_PIPELINES
 from gateway.reasoning.refusals import is_refusal
 from gateway.state import Entity, Query, Turn
 from gateway.steps.evidence import fused_queries
+from tests.live import closed_port
 from tests.unit.gateway.fakes import (
     AUTHOR,
     BOOK,
@@ -23,7 +24,7 @@ from tests.unit.gateway.fakes import (
     pages,
 )
 from tests.unit.gateway.pipelines import PHOTO, Result, loreglass
-from tests.unit.gateway.platform import World, closed_port, gateway_before
+from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner, lookup_draft
 from tests.unit.gateway.stepwise import ScriptedSteps, dragon
 from tests.unit.gateway.test_fallback import BrokenModel

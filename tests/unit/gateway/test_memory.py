@@ -25,9 +25,10 @@ from gateway.settings import GatewaySettings
 from gateway.state import Context, Query, Reply
 from gateway.wiring import wire
 from loreglass_client import AsyncLoreglass
+from tests.live import closed_port
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import BOOK, FakeServices, images, print_of, text_line
-from tests.unit.gateway.platform import PHOTO, World, bearer, closed_port, gateway_before, keys_file
+from tests.unit.gateway.platform import PHOTO, World, bearer, gateway_before, keys_file
 from tests.unit.gateway.reasoners import ScriptedReasoner, quote_best
 from tests.unit.gateway.sessions.harness import ManualClock
 

@@ -9,7 +9,6 @@ import pytest
 
 from chassis.errors import NotSupported
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.serving import BoundApp, listen, running
 from chassis.resilience.deadlines import Deadline
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
@@ -18,6 +17,7 @@ from gateway.clients.conversion import photo_text
 from gateway.clients.services import Services
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings
+from tests.live import served
 from tests.unit.gateway.fakes import FakeServices, image_hit, images
 from tests.unit.gateway.sessions.harness import ManualClock
 
@@ -121,8 +121,7 @@ async def test_whether_texts_are_taken_is_cached_for_a_while() -> None:
 async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:
     fakes = FakeServices()
     fakes.picture_texts.reply = images(image_hit("Fair", 0.6), image_hit("Lamp", 0.3))
-    bound = BoundApp(fakes.app(), listen("127.0.0.1", 0))
-    async with running([bound]), services_at(bound.url) as services:
+    async with served(fakes.app()) as url, services_at(url) as services:
         things = await services.search_photos_by_text(["a fair " * 1_000], 2, Deadline.after_ms(10_000))
     assert [(thing.name, thing.probability) for thing in things] == [("Fair", 0.6), ("Lamp", 0.3)]
     (request,) = fakes.picture_texts.calls
@@ -131,8 +130,7 @@ async def test_search_by_text_returns_entities_and_cuts_a_long_text() -> None:
 
 async def test_the_built_in_engine_takes_no_texts(tmp_path: Path) -> None:
     app = create_app(ImageSearchSettings(port=0, data_dir=tmp_path))
-    bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with running([bound]), services_at(bound.url) as services:
+    async with served(app) as url, services_at(url) as services:
         deadline = Deadline.after_ms(30_000)
         assert (await services.about("image_search", deadline)).takes == ["image"]
         with pytest.raises(NotSupported, match="by photos only"):

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.serving import BoundApp, from_environment, listen, running
+from chassis.http.serving import from_environment
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
 from contracts.operations import Info
@@ -22,8 +22,9 @@ from gateway.clients.services import Services
 from gateway.planning.placement import PlacementPlan, ServiceShare
 from gateway.serving.service_info import PlacementWatch, log_start
 from gateway.settings import GatewaySettings, Reasoning
+from tests.live import closed_port, served
 from tests.unit.gateway.fakes import FakeServices, Mood, service_settings
-from tests.unit.gateway.platform import closed_port, gateway_before
+from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.series import read
 
 pytestmark = pytest.mark.anyio
@@ -126,9 +127,8 @@ async def beside(
     services: FakeServices, down: Mapping[str, str] | None = None, **settings: Any
 ) -> AsyncIterator[tuple[GatewaySettings, Services]]:
     """Settings, and clients of the fakes; those in `down` are looked for where the mapping says."""
-    fakes = BoundApp(services.app(), listen("127.0.0.1", 0))
-    chosen = GatewaySettings(**{**service_settings(fakes.url, down), **settings})
-    async with running([fakes]), http_client() as http:
+    async with served(services.app()) as url, http_client() as http:
+        chosen = GatewaySettings(**{**service_settings(url, down), **settings})
         named = {name: ServiceClient(http, name, getattr(chosen, f"{name}_url")) for name in Services.names()}
         yield chosen, Services(**named)
 

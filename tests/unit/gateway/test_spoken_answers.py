@@ -9,14 +9,13 @@ from typing import Any
 import anyio
 import httpx
 import pytest
-from fastapi import FastAPI
 
-from chassis.http.serving import BoundApp, listen, running
 from chassis.keys import ApiKey
 from contracts.answer import Answer, Reason
+from tests.live import closed_port, served
 from tests.speech_servers import Listener, Manner, SpeechServers, real_app
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.platform import QUESTION, World, bearer, closed_port, gateway_before, keys_file
+from tests.unit.gateway.platform import QUESTION, World, bearer, gateway_before, keys_file
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.speech.sounds import tone
 
@@ -205,18 +204,11 @@ def listener() -> Listener:
     return Listener()
 
 
-@asynccontextmanager
-async def serving(app: FastAPI) -> AsyncIterator[str]:
-    bound = BoundApp(app, listen("127.0.0.1", 0))
-    async with running([bound]):
-        yield bound.url
-
-
 async def test_gateway_transcribes_what_it_speaks(services: FakeServices, listener: Listener) -> None:
     """espeak-ng speaks, pocketsphinx transcribes."""
     words = "how heavy is this camera"
     async with (
-        serving(real_app(listener)) as url,
+        served(real_app(listener)) as url,
         gateway_before(services, stt_url=url, tts_url=url) as world,
     ):
         speech = await world.client.post("/v1/audio/speech", json={"input": words, "voice": "any"})

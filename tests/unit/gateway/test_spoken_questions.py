@@ -9,9 +9,10 @@ import httpx
 import pytest
 
 from contracts.answer import Answer, Reason
+from tests.live import closed_port
 from tests.speech_servers import Manner, SpeechServers
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.platform import PHOTO, QUESTION, World, closed_port, gateway_before
+from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.speech.sounds import recorded, tone
 from tests.unit.gateway.test_streaming import STREAM, events_of
 

@@ -15,11 +15,12 @@ from gateway.state import Context, Evidence, Query, Quote, Reply, Unverified, Ve
 from gateway.steps.conclusion import CAUTION, REFUSALS, Outcome, conclude, refusal
 from gateway.steps.verification import verify
 from gateway.thresholds import load_thresholds
+from tests.live import closed_port
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.pipelines import clients_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
-from tests.unit.gateway.platform import closed_port, gateway_before
+from tests.unit.gateway.platform import gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.test_verification import Judge
 

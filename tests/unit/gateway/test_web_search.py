@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from chassis.http.serving import BoundApp, listen, running
 from contracts.answer import CitationKind, Reason
 from contracts.text_search import TextHit
 from gateway.clients.services import Services
+from tests.live import closed_port, served
 from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, pages, text_hit
-from tests.unit.gateway.platform import World, closed_port, gateway_before
+from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import unsure
 
 pytestmark = pytest.mark.anyio
@@ -41,11 +41,11 @@ def web() -> FakeServices:
 @asynccontextmanager
 async def searching(services: FakeServices, web: FakeServices, **settings: Any) -> AsyncIterator[World]:
     """A gateway, lite if no reasoner is given, whose web search is the text search of `web`."""
-    behind = BoundApp(web.app(), listen("127.0.0.1", 0))
-    chosen = {"web_search_url": behind.url, "experiments": True, **settings}
-    chosen.setdefault("pocket", "reasoner" not in settings)
-    async with running([behind]), gateway_before(services, **chosen) as made:
-        yield made
+    async with served(web.app()) as url:
+        chosen = {"web_search_url": url, "experiments": True, **settings}
+        chosen.setdefault("pocket", "reasoner" not in settings)
+        async with gateway_before(services, **chosen) as made:
+            yield made
 
 
 async def test_the_web_answers_where_the_index_does_not(services: FakeServices, web: FakeServices) -> None:

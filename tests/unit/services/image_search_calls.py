@@ -1,6 +1,5 @@
 """Calls of image_search over HTTP."""
 
-import io
 import json
 import uuid
 from typing import Any
@@ -9,12 +8,11 @@ import httpx
 from PIL import Image
 
 from services.image_search.engine import RGB
+from tests.unit.chassis.pictures import encoded
 
 
 def jpeg(photo: RGB) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(photo).save(buffer, "JPEG", quality=95)
-    return buffer.getvalue()
+    return encoded(Image.fromarray(photo), "JPEG", quality=95)
 
 
 def item(entity: str, **fields: Any) -> dict[str, Any]:

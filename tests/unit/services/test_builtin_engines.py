@@ -8,7 +8,6 @@ from chassis.models.cross_encoder import WEIGHTS, CrossEncoder, shared_cross_enc
 from chassis.models.wanted import Abandoned
 from services.reader.engine import Passage, Query, Reader
 from services.reader.engines.builtin import open_builtin
-from services.reranker.engines.builtin import BuiltinReranker
 from services.verifier.engines.builtin import BuiltinVerifier
 
 TOWER = "The tower was built by Ada Lovelace in 1907. It is 71 m tall and stands beside the old harbour."
@@ -80,13 +79,6 @@ def test_a_reading_does_not_depend_on_what_else_is_read(model: CrossEncoder) -> 
     assert alone.answers == pytest.approx(several.answers, abs=1e-3)
     assert alone.spans == pytest.approx(several.spans, abs=1e-2)
     assert beside.spans.shape[0] == 2
-
-
-def test_what_answers_is_ranked_first() -> None:
-    scores = BuiltinReranker().rerank("How tall is the tower?", [CATS, TOWER, HARBOUR], None)
-    assert max(scores) == scores[1]
-    assert all(0 <= score <= 1 for score in scores)
-    assert BuiltinReranker().rerank("How tall is the tower?", [], None) == []
 
 
 @pytest.mark.parametrize(

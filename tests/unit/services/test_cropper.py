@@ -16,6 +16,7 @@ from services.cropper.engines.detection import Detection, Phrase, clipped, label
 from services.cropper.engines.geometry import ordered, overlap, rectified, target_size
 from services.cropper.settings import CropperSettings
 from tests.live import live
+from tests.unit.chassis.pictures import encoded
 from tests.unit.services.cropper_scenes import card, scene
 
 pytestmark = pytest.mark.anyio
@@ -161,9 +162,7 @@ def test_boxes_are_clipped_to_the_photo() -> None:
 
 
 def jpeg(seed: int = 0) -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(scene(seed).photo).save(buffer, "JPEG", quality=90)
-    return buffer.getvalue()
+    return encoded(Image.fromarray(scene(seed).photo), "JPEG", quality=90)
 
 
 async def test_regions_come_with_their_rectified_jpeg() -> None:

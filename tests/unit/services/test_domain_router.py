@@ -1,6 +1,5 @@
 """The domain router: its engine, its temperature, and its service."""
 
-import io
 import math
 from typing import Any
 
@@ -17,6 +16,7 @@ from services.domain_router.engines.builtin import BuiltinDomainRouter
 from services.domain_router.measures import best_temperature, log_loss
 from services.domain_router.settings import DomainRouterSettings
 from tests.live import live
+from tests.unit.chassis.pictures import encoded
 
 pytestmark = pytest.mark.anyio
 
@@ -78,9 +78,7 @@ def test_the_temperature_undoes_overconfidence(overconfidence: float) -> None:
 
 
 def jpeg() -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (64, 48), "green").save(buffer, "JPEG")
-    return buffer.getvalue()
+    return encoded(Image.new("RGB", (64, 48), "green"), "JPEG")
 
 
 async def classify_photo(photo: bytes | None = None, **fields: Any) -> httpx.Response:

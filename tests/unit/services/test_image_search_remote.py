@@ -13,7 +13,6 @@ from fastapi import Response
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.remote import RemoteServer
-from chassis.http.serving import BoundApp, listen, running
 from chassis.models.wanted import current_call
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
@@ -22,7 +21,7 @@ from services.image_search.app import create_app
 from services.image_search.engine import RGB
 from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from services.image_search.settings import ImageSearchSettings
-from tests.live import live
+from tests.live import live, served
 from tests.unit.services.image_embedding_server import FAULTS, MODEL, EmbeddingServer
 from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
 from tests.unit.services.image_search_calls import fill, jpeg, search
@@ -38,19 +37,11 @@ THINGS = {"Salt": BOOK, "Fair": POSTER}
 
 
 @asynccontextmanager
-async def serving(server: EmbeddingServer) -> AsyncIterator[str]:
-    """The address of a running `server`."""
-    bound = BoundApp(server.app(), listen("127.0.0.1", 0))
-    async with running([bound]):
-        yield bound.url
-
-
-@asynccontextmanager
 async def encoding(
     server: EmbeddingServer, shape: RemoteShape, **options: Any
 ) -> AsyncIterator[RemoteImageEncoder]:
     """An encoder on the running `server`."""
-    async with serving(server) as url:
+    async with served(server.app()) as url:
         with closing(RemoteServer(url, "secret", MODEL, "image_search")) as remote:
             yield RemoteImageEncoder(remote, RemoteOptions(shape, **{"per_request": 4, **options}))
 
@@ -158,7 +149,7 @@ def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> Image
 
 async def test_a_thing_is_indexed_and_found_through_the_service(tmp_path: Path) -> None:
     async with (
-        serving(EmbeddingServer()) as url,
+        served(EmbeddingServer().app()) as url,
         live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
         indexed = await fill(client, THINGS)
@@ -177,7 +168,7 @@ async def test_a_thing_is_indexed_and_found_through_the_service(tmp_path: Path) 
 async def test_service_starts_before_its_server(tmp_path: Path) -> None:
     server = EmbeddingServer(fault=lambda _: Response(status_code=500))
     async with (
-        serving(server) as url,
+        served(server.app()) as url,
         live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
         before = [await client.get("/health/ready"), await client.post("/v1/collections", json={"name": "a"})]
@@ -192,7 +183,7 @@ async def test_service_starts_before_its_server(tmp_path: Path) -> None:
 )
 async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: str, tmp_path: Path) -> None:
     texts = ["a green door", "red", "something blue", "a red door", "blue", "green"]
-    async with serving(EmbeddingServer()) as url:
+    async with served(EmbeddingServer().app()) as url:
         more = {"texts": True, "remote_images": 4, "remote_input_type": input_type}
         async with live(create_app(settings(url, shape, tmp_path, **more))) as client:
             await fill(client, {paint: painted(paint) for paint in PAINTS})
@@ -209,7 +200,7 @@ async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: st
 async def test_a_remote_model_is_not_taken_to_know_words(tmp_path: Path) -> None:
     server = EmbeddingServer()
     async with (
-        serving(server) as url,
+        served(server.app()) as url,
         live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
         before = server.requests

@@ -1,6 +1,5 @@
 """OCR: its engine, its weights, and its service."""
 
-import io
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from services.ocr.engines.subnormal import without_subnormals
 from services.ocr.reading import PhotoReader, RecentlyUsed
 from services.ocr.settings import OcrSettings
 from tests.live import live
+from tests.unit.chassis.pictures import encoded
 from tests.unit.services.ocr_pictures import RGB, page, squeezed
 
 pytestmark = pytest.mark.anyio
@@ -98,9 +98,7 @@ def test_a_real_street_sign_is_read_in_order(engine: BuiltinOcr, real_photos: Pa
 
 
 def jpeg(text: str = "The Salt Road") -> bytes:
-    buffer = io.BytesIO()
-    Image.fromarray(page([(40, 80, text)], (640, 480))).save(buffer, "JPEG")
-    return buffer.getvalue()
+    return encoded(Image.fromarray(page([(40, 80, text)], (640, 480))), "JPEG")
 
 
 async def read(client: httpx.AsyncClient, data: bytes) -> httpx.Response:

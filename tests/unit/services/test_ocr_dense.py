@@ -1,6 +1,5 @@
 """OCR of dense pages, and the order of lines."""
 
-import io
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,6 +20,7 @@ from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
 from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.rapid import Crop, RapidModels
 from services.ocr.reading import PhotoReader
+from tests.unit.chassis.pictures import encoded
 from tests.unit.services.ocr_pictures import page, squeezed
 
 PIECES = 4
@@ -147,9 +147,7 @@ async def idle(pool: EnginePool[OcrEngine]) -> None:
 
 
 def photo_file(shade: int = 200) -> bytes:
-    buffer = io.BytesIO()
-    Image.new("RGB", (64, 64), (shade, shade, shade)).save(buffer, "PNG")
-    return buffer.getvalue()
+    return encoded(Image.new("RGB", (64, 64), (shade, shade, shade)), "PNG")
 
 
 @pytest.mark.anyio

@@ -93,7 +93,7 @@ async def test_the_engine_is_told_all_that_the_request_says() -> None:
     history = [{"question": "What is this?", "answer": "The Red Tower."}]
     assert (await send(reader, passages=passages, subject="Red Tower", history=history)).status_code == 200
     ((query, read, _),) = reader.calls
-    assert query == Query("How tall is it?", "Red Tower", (("What is this?", "The Red Tower."),))
+    assert query == Query("How tall is it?", "Red Tower")
     assert all(isinstance(passage.kind, PassageKind) for passage in read)
     assert read == [
         Passage("RED TOWER", "", PassageKind.PHOTO, ((0.1, 0.2, 0.3, 0.4),)),
@@ -274,6 +274,24 @@ def test_only_a_row_that_the_question_names_is_read(question: str, rows: list[st
     assert (lines[0], lines[-1]) == ("Prices of this year.", "Dogs are free.")
     assert len(read) == len(TABLE)
     assert all(read.find(row) in (-1, TABLE.find(row)) for row in (ADULT, CHILD, FAMILY))
+
+
+@pytest.mark.parametrize(
+    ("question", "facts"),
+    [
+        ("Which ports does the phone have?", ["Ports: USB-C, jack"]),
+        ("When was it released, and at what price?", ["Price: 499 crowns", "Released: May 2024"]),
+        (
+            "How heavy is it?",
+            ["Price: 499 crowns", "Sales price: 450", "Released: May 2024", "Ports: USB-C, jack"],
+        ),
+    ],
+)
+def test_only_facts_whose_labels_the_question_has_are_read(question: str, facts: list[str]) -> None:
+    text = "It is sold in shops.\nPrice: 499 crowns\nSales price: 450\nReleased: May 2024\nPorts: USB-C, jack"
+    read = with_named_rows(question, text)
+    assert [line for line in read.split("\n")[1:] if line.strip()] == facts
+    assert all(read.find(fact) == text.find(fact) for fact in facts)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,13 @@
 """Commands that serve a VLM."""
 
 import json
-import shlex
 import subprocess
 import sys
 
 import pytest
 
 from services.vlm.__main__ import SERVED, arguments, main
-from services.vlm.launch import Placement, command, container_command, printable, serve_arguments, table
+from services.vlm.launch import Placement, command, container_command, serve_arguments, table
 from services.vlm.presets import DEFAULT, PRESETS, Preset
 from services.vlm.settings import ServeSettings
 
@@ -26,9 +25,8 @@ def test_json_flags_are_json_and_no_key_is_on_the_command_line(preset: Preset) -
 
 
 @EVERY
-def test_what_is_printed_is_what_is_run(preset: Preset) -> None:
+def test_a_command_sets_variables_and_serves(preset: Preset) -> None:
     line = command(preset, Placement(extra=("--chat-template", "a b.jinja")))
-    assert shlex.split(printable(line)) == line
     assert line.count("env") == 1
     assert line[line.index("vllm") + 1] == "serve"
 

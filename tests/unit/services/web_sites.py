@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import urlsplit
+
+from tests.loopback import loopback
 
 
 @dataclass
@@ -64,15 +66,8 @@ def web() -> Iterator[Web]:
         def log_message(self, *_: object) -> None:
             """Nothing on standard error."""
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    served.url = f"http://127.0.0.1:{server.server_port}"
-    try:
-        yield served
-    finally:
-        served.closing.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with loopback(Handler) as served.url:
+        try:
+            yield served
+        finally:
+            served.closing.set()

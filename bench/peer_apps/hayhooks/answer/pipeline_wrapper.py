@@ -86,11 +86,11 @@ class PipelineWrapper(BasePipelineWrapper):
         if files:
             self.photo = await files[0].read()
         photo = {"photo": self.photo}
-        found = await self.pipeline.run_async(
+        outputs = await self.pipeline.run_async(
             {"ocr": photo, "image_search": photo, "domain_router": {"question": question}}
         )
         return {
-            "answer": found["domain_router"]["text"],
-            "domain": found["domain_router"]["domain"],
-            "entity": found["image_search"]["entity"],
+            "answer": outputs["domain_router"]["text"],
+            "domain": outputs["domain_router"]["domain"],
+            "entity": outputs["image_search"]["entity"],
         }

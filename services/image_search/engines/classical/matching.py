@@ -117,9 +117,9 @@ def _supported(start: Complexes, end: Complexes, motions: Complexes) -> Mask:
     turn = local.mean(axis=1)
     scale = np.median(np.abs(local), axis=1)
     motion = (scale * turn / np.maximum(np.abs(turn), 1e-6))[:, None]
-    asked = (start[nearest] - start[:, None]) * motion
+    expected = (start[nearest] - start[:, None]) * motion
     moved = end[nearest] - end[:, None]
-    along = np.abs(moved - asked) < SLACK * np.abs(asked) + SLACK_PX
+    along = np.abs(moved - expected) < SLACK * np.abs(expected) + SLACK_PX
     supported: Mask = (along & near & (np.abs(moved) > SLACK_PX)).sum(axis=1) >= SUPPORTERS
     return supported
 

@@ -144,8 +144,8 @@ def _plausible(model: Floats, spots: Floats) -> bool:
     weights = np.c_[corners, np.ones(4)] @ model[2]
     if weights.min() <= 0 < weights.max() or right - left < 1 or bottom - top < 1:
         return False
-    seen = np.asarray(cv2.perspectiveTransform(corners[None].astype(np.float32), model)[0], np.float64)
-    edges = np.roll(seen, -1, axis=0) - seen
+    outline = np.asarray(cv2.perspectiveTransform(corners[None].astype(np.float32), model)[0], np.float64)
+    edges = np.roll(outline, -1, axis=0) - outline
     following = np.roll(edges, -1, axis=0)
     crosses = edges[:, 0] * following[:, 1] - edges[:, 1] * following[:, 0]
     lengths = np.linalg.norm(edges, axis=1)
@@ -167,18 +167,18 @@ def _explained(query: QueryFeatures, item: LocalFeatures, homography: Floats) ->
     Only those count that are in the query's view and would be large enough there to be seen.
     """
     few = item.strongest(EXPLAINED_KEYPOINTS)
-    seen = np.asarray(cv2.perspectiveTransform(few.points[None], homography)[0], np.float32)
+    places = np.asarray(cv2.perspectiveTransform(few.points[None], homography)[0], np.float32)
     beside = np.asarray(cv2.perspectiveTransform(few.points[None] + np.float32(1), homography)[0])
-    zoom = np.linalg.norm(beside - seen, axis=1) / np.sqrt(2)
+    zoom = np.linalg.norm(beside - places, axis=1) / np.sqrt(2)
     frame = np.array([query.features.width, query.features.height], np.float32)
-    visible = ((seen > 0) & (seen < frame)).all(axis=1) & (few.sizes * zoom >= SMALLEST_SEEN_PX)
-    asked = np.nonzero(visible)[0]
-    if len(asked) < FEWEST_ASKED:
+    visible = ((places > 0) & (places < frame)).all(axis=1) & (few.sizes * zoom >= SMALLEST_SEEN_PX)
+    chosen = np.nonzero(visible)[0]
+    if len(chosen) < FEWEST_ASKED:
         return 0.0
-    similarity = unit_descriptors(few.descriptors[asked]) @ query.vectors.T
+    similarity = unit_descriptors(few.descriptors[chosen]) @ query.vectors.T
     spots = query.features.points
-    apart = np.abs(seen[asked, None, 0] - spots[None, :, 0])
-    apart += np.abs(seen[asked, None, 1] - spots[None, :, 1])
+    apart = np.abs(places[chosen, None, 0] - spots[None, :, 0])
+    apart += np.abs(places[chosen, None, 1] - spots[None, :, 1])
     similarity[apart > EXPLAINED_PX] = 0.0
     return float((similarity.max(axis=1) > EXPLAINED_SIMILARITY).mean())
 

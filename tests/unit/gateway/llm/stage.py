@@ -1,6 +1,5 @@
 """Questions, evidence, and a client with its reasoners at a scripted server."""
 
-import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -20,15 +19,14 @@ from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 from gateway.state import Context, Draft, Entity, Evidence, Photo, PhotoText, Query, TextLine, Tool, Turn
+from tests.unit.chassis.pictures import encoded
 
 OPTIONS = VlmOptions()
 
 
 def photo() -> Photo:
     """A small one."""
-    buffer = io.BytesIO()
-    Image.new("RGB", (8, 8), (10, 120, 20)).save(buffer, "JPEG")
-    return Photo(buffer.getvalue(), 8, 8, "digest")
+    return Photo(encoded(Image.new("RGB", (8, 8), (10, 120, 20)), "JPEG"), 8, 8, "digest")
 
 
 PHOTO = photo()

@@ -94,13 +94,6 @@ async def test_the_answer_is_what_the_model_said(call: str, traits: ServerTraits
     assert (reply.token_probabilities is None) is (traits is not None)
 
 
-@pytest.mark.parametrize("text", [None, "I don’t know."])
-@pytest.mark.parametrize("call", ANSWERING)
-async def test_a_model_that_does_not_know_has_no_answer(call: str, text: str | None) -> None:
-    reply, _ = await put(call, {PROMPT[call]: says(STEPS | {"answer": text})})
-    assert reply == Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
-
-
 @pytest.mark.parametrize("call", ANSWERING)
 async def test_a_declined_or_cut_reply_is_no_answer(call: str) -> None:
     value = STEPS if call == "answer_in_steps" else SAYS_TURIN

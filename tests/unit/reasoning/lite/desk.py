@@ -55,12 +55,10 @@ class WordReader:
         question: str,
         passages: Sequence[ToRead],
         subject: str | None,
-        history: Sequence[Turn],
-        top_n: int,
         deadline: Deadline,
     ) -> tuple[Reading, ...]:
         """See `gateway.reasoning.port.Read`."""
-        request = read_request(question, passages, subject, history, top_n)
+        request = read_request(question, passages, subject)
         self.asked.append(request)
         if self.error is not None:
             raise self.error
@@ -70,7 +68,7 @@ class WordReader:
             for sentence in sentences(passage.text)
             if (answer := _answer(request, index, passage, sentence)) is not None
         ]
-        best = sorted(found, key=lambda each: -each.probability)[:top_n]
+        best = sorted(found, key=lambda each: -each.probability)[:1]
         return answers_found(ReadReply(model="words", answers=best), request.passages)
 
 

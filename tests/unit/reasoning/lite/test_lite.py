@@ -5,13 +5,15 @@ import pytest
 from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import Reason
 from gateway.reasoning.lite.question import About, needs_photo, parse_question, search_queries
-from gateway.state import Entity, Query
+from gateway.reasoning.lite.reasoner import LiteReasoner
+from gateway.state import Entity, PhotoText, Query
 from tests.unit.reasoning.lite.desk import (
     BASILICA,
     WordReader,
     answered,
     ask,
     drafted,
+    minute,
     page,
     selected,
     sign,
@@ -140,12 +142,13 @@ async def test_the_name_is_said_without_reading(question: str) -> None:
         "What colour is this?",
         "What city is this in?",
         "What is this made of?",
+        "What does this cost?",
         "Which animal is on this flag?",
     ],
 )
 async def test_a_question_about_more_than_the_name_is_read(question: str) -> None:
     reader = WordReader()
-    await answered(ask(question), page("It is red."), entity=thing(BASILICA, 0.97), reader=reader)
+    await answered(ask(question), page(f"{BASILICA} is red."), entity=thing(BASILICA, 0.97), reader=reader)
     assert reader.asked
 
 
@@ -211,3 +214,17 @@ async def test_a_draft_answers_from_print_and_says_what_to_look_up() -> None:
     assert "Soup 4.50" in (draft.answer or "")
     assert draft.self_contained
     assert draft.sub_queries[0] == "{entity} How much is the soup?"
+
+
+@pytest.mark.parametrize(("question", "labels"), [("How much is it?", [""]), ("How tall is Monte Rosa?", [])])
+async def test_crops_of_a_thing_in_view_are_sought_before_the_print_is_read(
+    question: str, labels: list[str]
+) -> None:
+    sought: list[str] = []
+
+    async def read() -> PhotoText:
+        assert sought == labels
+        return PhotoText()
+
+    await LiteReasoner(WordReader()).draft(ask(question), None, read, sought.append, minute())
+    assert sought == labels
