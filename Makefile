@@ -184,7 +184,8 @@ lock: $(VENV)/.dev
 	$(COMPILE) --extra models --group test-models -c requirements/dev.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/models.txt
 	$(COMPILE) --extra training -c requirements/dev.txt -c requirements/models.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/training.txt
 	$(COMPILE) --extra ray-cluster -c requirements/dev.txt -o requirements/ray.txt
-	cat requirements/pocket.txt requirements/photographs.txt requirements/measure.txt requirements/dev.txt requirements/docs.txt requirements/models.txt requirements/training.txt requirements/ray.txt | grep -v '^#' | LC_ALL=C sort -u > constraints.txt
+	$(COMPILE) --extra crag-mm -c requirements/dev.txt -c requirements/models.txt | grep -vE '^(torch|triton|cuda-[a-z]+|nvidia-[a-z0-9-]+)==' > requirements/crag-mm.txt
+	cat requirements/pocket.txt requirements/photographs.txt requirements/measure.txt requirements/dev.txt requirements/docs.txt requirements/models.txt requirements/training.txt requirements/ray.txt requirements/crag-mm.txt | grep -v '^#' | LC_ALL=C sort -u > constraints.txt
 	cat constraints.txt requirements/torch.txt | $(BIN)/uv pip compile - --no-deps --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet | sed -e ':next' -e '/\\$$/ { N; s/ *\\\n */ /; b next' -e '}' > requirements/hashes.txt
 	PATH=$(BIN):$$PATH requirements/lock_images.sh
 

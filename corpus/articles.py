@@ -16,10 +16,10 @@ from urllib.parse import quote
 from chassis.vectors.origin import Origin
 from corpus.attributes import plain_text
 from corpus.chunking import Passage, cut_page
-from corpus.crag_mm.image_index import PICTURES_AT_ONCE, Pictures, find_pictures
 from corpus.ingest import Source
 from corpus.items import PageItem, PhotoItem, page_item, prepared_photos
 from corpus.jsonl import ManifestError, Rejected
+from corpus.linked_pictures import PICTURES_AT_ONCE, Pictures, find_pictures
 from corpus.pages import Block, BlockKind, Page
 from corpus.photo_records import PhotoRecord
 from corpus.values import web_url

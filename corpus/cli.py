@@ -1,4 +1,4 @@
-"""`loreglass index`: `images`, `pages` and `crag-…` build an index; `corpus/lifecycle.py` looks after it."""
+"""`loreglass index`: `images`, `pages` and `wiki-…` build an index; `corpus/lifecycle.py` looks after it."""
 
 from pathlib import Path
 from typing import Annotated
@@ -25,8 +25,6 @@ from corpus.cluster.command import (
     Streams,
     on_ray,
 )
-from corpus.crag_mm.image_index import Pictures, image_source
-from corpus.crag_mm.web_index import page_source
 from corpus.ingest import (
     IMAGES,
     PAGES,
@@ -39,6 +37,7 @@ from corpus.ingest import (
 )
 from corpus.jsonl import ManifestError
 from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
+from corpus.linked_pictures import Pictures
 from corpus.settings import corpus_settings
 
 PICTURES = Path("var/pictures")
@@ -166,40 +165,6 @@ Photos = Annotated[
 ]
 Cache = Annotated[Path, typer.Option(help="Where fetched pictures are kept.")]
 Fetch = Annotated[bool, typer.Option(help="Fetch the pictures that are not here.")]
-
-
-@app.command("crag-images")
-def crag_images(
-    folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published image index")],
-    replace: Replace = False,
-    photos: Photos = None,
-    cache: Cache = PICTURES,
-    fetch: Fetch = True,
-    image_search_url: ImageSearchUrl = "",
-) -> None:
-    """Index the photos of CRAG-MM's image index; run it again to go on."""
-    url = corpus_settings(image_search_url=image_search_url).image_search_url
-    pictures = Pictures(PictureCache(cache), photos, fetch)
-
-    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_photos(image_source(source, pictures), url, options)
-
-    raise typer.Exit(index(ingest, "images", folder, url, replace=replace))
-
-
-@app.command("crag-pages")
-def crag_pages(
-    folder: Annotated[Path, typer.Argument(help="a copy of CRAG-MM's published web index")],
-    replace: Replace = False,
-    text_search_url: TextSearchUrl = "",
-) -> None:
-    """Index the pages of CRAG-MM's web index; run it again to go on."""
-    url = corpus_settings(text_search_url=text_search_url).text_search_url
-
-    async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_pages(page_source(source), url, options)
-
-    raise typer.Exit(index(ingest, "pages", folder, url, replace=replace))
 
 
 KnowledgeBase = Annotated[

@@ -83,16 +83,11 @@ Item = TypeVar("Item", PhotoItem, PageItem)
 
 def photo_items(manifest: Path, name: SourceName | None = None) -> Iterator[PhotoItem | Rejected]:
     """The photos of a manifest or folder. Blocking."""
-    return items_of_photos(read_photos(manifest, name))
-
-
-def items_of_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[PhotoItem | Rejected]:
-    """The same for records from anywhere."""
-    return _once(prepared_photos(records))
+    return _once(prepared_photos(read_photos(manifest, name)))
 
 
 def prepared_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[PhotoItem | Rejected]:
-    """The same, each as often as it is listed. Blocking."""
+    """The same for records from anywhere, each as often as it is listed. Blocking."""
     return (each if isinstance(each, Rejected) else _photo_item(each) for each in records)
 
 

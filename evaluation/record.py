@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.data.model import Part, Truth, is_answerable
+from evaluation.data.model import Part, Target, Truth, is_answerable
 from loreglass_client.models import Answer, Trace
 
 
@@ -58,12 +58,19 @@ class TurnRecord(_Kept):
     query_category: str = ""
     dynamism: str = ""
     image_quality: str = ""
+    image_kind: str = ""
     truth: Truth | None = None
+    target: Target | None = None
     answer: Answer | None = None
     trace: Trace | None = None
     error: str | None = None
     client_ms: float = 0.0
     asked_again: int = 0
+
+    @property
+    def reference(self) -> str:
+        """How the question refers to its object; empty where nobody says."""
+        return self.target.reference if self.target else ""
 
     @property
     def answerable(self) -> bool:

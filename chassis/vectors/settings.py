@@ -18,6 +18,9 @@ class IndexSettings(RemoteModelSettings):
         ge=8,
         description="MiB to keep free on the disk of the embedded store. With less, nothing is indexed.",
     )
+    index_dir: Path = Field(
+        default=Path(), description="`crag-mm`: a copy of the published index, which is searched as it is."
+    )
     qdrant_url: str = Field(default="", description="A Qdrant server to use instead of the embedded store.")
 
     def open_store(self) -> VectorStore:

@@ -12,6 +12,7 @@ import typer
 from evaluation.commands.run import (
     Concurrency,
     DeadlineMs,
+    Diagnostics,
     GatewayUrl,
     Limit,
     OnlyPart,
@@ -77,6 +78,7 @@ def ablate(
     no_cuts: Annotated[
         bool, typer.Option("--no-cuts", help="no module is given up when a question's time gets short")
     ] = False,
+    diagnostics: Diagnostics = "",
     judge: Annotated[
         str, typer.Option(help="whose verdicts: rules, bem, or model:NAME", metavar="JUDGE")
     ] = "rules",
@@ -93,7 +95,7 @@ def ablate(
     if not wanted or any(name not in paper_tables() for name in wanted):
         raise typer.BadParameter(f"choose among {', '.join(paper_tables())}", param_hint="--tables")
     gateways = {"": gateway, **_named_gateways(at or [], wanted)}
-    opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed)
+    opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
         asking = Asking(concurrency, deadline_ms, without=("planner",) if no_cuts else ())

@@ -11,6 +11,7 @@ import anyio
 import typer
 from rich.console import Console
 
+from evaluation.data.diagnostics import with_targets
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
 from evaluation.data.opening import open_dataset
 from evaluation.data.squad import EVERYTHING, SquadChoice
@@ -44,6 +45,12 @@ TextSearchUrl = Annotated[
     str, typer.Option(help="squad: who takes the paragraphs; else LOREGLASS_TEXT_SEARCH_URL")
 ]
 DeadlineMs = Annotated[int | None, typer.Option(min=1, help="for each question")]
+Diagnostics = Annotated[
+    str,
+    typer.Option(
+        help="crag-mm: gold of stages, McGill-NLP/crag-mm-diagnostic or its files", metavar="SOURCE"
+    ),
+]
 ModelCalls = Annotated[
     bool, typer.Option("--model-calls", help="keep what the model was asked and wrote, for `train data`")
 ]
@@ -69,6 +76,7 @@ def run(
         typer.Option(help="answer without this module, for every question", metavar="MODULE"),
     ] = None,
     model_calls: ModelCalls = False,
+    diagnostics: Diagnostics = "",
     articles: Articles = None,
     leave_out: LeaveOut = None,
     unanswerable: Unanswerable = None,
@@ -92,7 +100,7 @@ def run(
     )
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
     asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
-    opened = opened_dataset(dataset, part=part, split=split, limit=limit, seed=seed, squad=squad)
+    opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed, squad=squad)
     kept = None if squad == EVERYTHING else squad.model_dump(mode="json")
     task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
     with stops_politely():
@@ -121,10 +129,11 @@ async def _make(task: Task, gateway_url: str | None) -> None:
         raise RunStopped("No question was answered." if made.run.records else "There was nothing to ask.")
 
 
-def opened_dataset(source: str, **choice: Any) -> Dataset:
-    """The dataset; else ends the command with why not."""
+def opened_dataset(source: str, diagnostics: str = "", **choice: Any) -> Dataset:
+    """The dataset, with targets where `diagnostics` names some; else ends the command with why not."""
     try:
-        return open_dataset(source, **choice)
+        opened = open_dataset(source, **choice)
+        return with_targets(opened, diagnostics) if diagnostics else opened
     except DatasetError as error:
         raise typer.BadParameter(str(error), param_hint="DATASET") from error
 

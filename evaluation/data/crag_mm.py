@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,9 @@ from evaluation.data.progress import bar
 from evaluation.data.tables import Table, UnreadableFile
 
 MOST_TURNS = 100
+EGOCENTRIC_SIZE = (960, 1280)
+"""Width and height that the official code gives every egocentric photo, whatever its own shape."""
+_KINDS = ("egocentric", "normal")
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +181,8 @@ def with_photos(chosen: Sequence[Candidate], photos: Photos) -> tuple[list[Conve
     for origin, candidate in zip(found, chosen, strict=True):
         photo, row = _linked(origin, links) if isinstance(origin, str) else origin, candidate.row
         if isinstance(photo, Path):
-            conversations.append(Conversation(row.session_id, candidate.part, photo, row.turns))
+            turns = tuple(replace(turn, image_kind=_KINDS[bool(row.image_url)]) for turn in row.turns)
+            conversations.append(Conversation(row.session_id, candidate.part, photo, turns))
         else:
             rejected.append(Rejected(photo.kind, candidate.where, photo.why))
     return conversations, rejected
@@ -200,7 +204,8 @@ def _take_embedded(
         for number, image in bar(table.images(places), "images", len(places)):
             place = left.pop(number)
             try:
-                found[place] = photos.embedded(image) or found[place]
+                size = None if found[place] else EGOCENTRIC_SIZE
+                found[place] = photos.embedded(image, size) or found[place]
             except BadRow as fault:
                 found[place] = found[place] or fault
     except UnreadableFile as reason:

@@ -70,6 +70,21 @@ class Truth(BaseModel):
     range: tuple[float, float] | None = None
 
 
+class Target(BaseModel):
+    """The object that a question is about, by CRAG-MM-Diagnostics.
+
+    `box`: left, top, right and bottom as shares of the photo's width and height. `question`: with the
+    object's name in place of the photo. `reference`: how the question refers to the object.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    name: str
+    box: tuple[float, float, float, float] | None = None
+    question: str = ""
+    reference: str = ""
+
+
 def is_answerable(truth: Truth | None) -> bool:
     """Whether anything but a refusal can be right; so it is where nothing says otherwise."""
     return truth is None or truth.answer_type is not AnswerType.UNANSWERABLE
@@ -80,7 +95,7 @@ class AskedTurn:
     """One question with its labels. `gold`: the truth as a sentence; `truth`: in parts, where it is known so.
 
     Labels (`domain`, `query_category`, `dynamism`, `image_quality`) are CRAG-MM's words or those of the data
-    set, empty where unknown.
+    set, empty where unknown; `image_kind` is `egocentric` or `normal` by CRAG-MM's official rule.
     """
 
     interaction_id: str
@@ -90,7 +105,9 @@ class AskedTurn:
     query_category: str = ""
     dynamism: str = ""
     image_quality: str = ""
+    image_kind: str = ""
     truth: Truth | None = None
+    target: Target | None = None
 
     @property
     def answerable(self) -> bool:

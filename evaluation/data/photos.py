@@ -1,8 +1,11 @@
 """Photos of rows as files: embedded ones are written to the cache, linked ones fetched to it."""
 
+import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from chassis.errors import LoreglassError
+from chassis.images import ImageLimits, upright_rgb
 from chassis.picture_cache import NotAPicture, PictureCache
 from evaluation.data.checks import BadRow
 
@@ -13,16 +16,19 @@ class Photos:
     def __init__(self, cache: PictureCache) -> None:
         self._cache = cache
 
-    def embedded(self, image: object) -> Path | None:
-        """The photo in a row's `image`, bytes or `{bytes}`; None where there is none. Raises `BadRow`."""
+    def embedded(self, image: object, size: tuple[int, int] | None = None) -> Path | None:
+        """The photo in a row's `image`, bytes or `{bytes}`; None where there is none. Raises `BadRow`.
+
+        `size`: width and height to bring it to, its proportions included.
+        """
         data = image.get("bytes") if isinstance(image, Mapping) else image
         if not data:
             return None
         if not isinstance(data, bytes):
             raise BadRow("malformed_row", "image is not bytes.")
         try:
-            return self._cache.keep(data)
-        except NotAPicture as reason:
+            return self._cache.keep(_resized(data, size) if size else data)
+        except (NotAPicture, LoreglassError) as reason:
             raise BadRow("unreadable_image", str(reason)) from reason
 
     def linked(self, urls: Iterable[str]) -> Mapping[str, Path | str]:
@@ -32,3 +38,13 @@ class Photos:
         wanted = set(urls)
         with tqdm(desc="photos", total=len(wanted), leave=False, disable=None) as bar:
             return self._cache.fetch(wanted, bar.update)
+
+
+def _resized(data: bytes, size: tuple[int, int]) -> bytes:
+    """The upright picture in that size; the bytes as they are if it has it. Raises `LoreglassError`."""
+    picture = upright_rgb(data, ImageLimits(), None)
+    if picture.size == size:
+        return data
+    buffer = io.BytesIO()
+    picture.resize(size).save(buffer, "JPEG", quality=95, subsampling=0)
+    return buffer.getvalue()

@@ -57,9 +57,9 @@ class Table:
         except (ValueError, AttributeError, RecursionError) as error:
             raise UnreadableFile("The description of its features is not JSON.") from error
 
-    def rows(self) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    def rows(self, columns: Sequence[str] = COLUMNS) -> Iterator[tuple[int, Mapping[str, Any]]]:
         """Numbered from 0; read in batches."""
-        yield from enumerate(row for batch in self._batches(COLUMNS, _ROWS_AT_ONCE) for row in batch)
+        yield from enumerate(row for batch in self._batches(columns, _ROWS_AT_ONCE) for row in batch)
 
     def images(self, wanted: Collection[int]) -> Iterator[tuple[int, object]]:
         """Only of the row groups that hold a wanted row."""

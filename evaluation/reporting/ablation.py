@@ -34,7 +34,9 @@ _LABELS = {
     "prompt_tokens": "Prompt tokens",
     "completion_tokens": "Completion tokens",
 }
-_CUTS = frozenset({"route", "dynamism", "domain", "query_category", "image_quality"})
+_CUTS = frozenset(
+    {"route", "dynamism", "domain", "query_category", "image_quality", "image_kind", "reference"}
+)
 
 
 class _Data(BaseModel):

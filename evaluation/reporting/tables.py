@@ -79,6 +79,8 @@ _OF_QUESTIONS: tuple[_Cut, ...] = (
     ("query_category", "Category", lambda record: record.query_category or NOT_SAID),
     ("dynamism", "Dynamism", lambda record: record.dynamism or NOT_SAID),
     ("image_quality", "Image quality", lambda record: record.image_quality or NOT_SAID),
+    ("image_kind", "Kind of photo", lambda record: record.image_kind or NOT_SAID),
+    ("reference", "How the question names its object", lambda record: record.reference or None),
     (
         "needs",
         "Where the answer is found",

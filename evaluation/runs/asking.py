@@ -323,6 +323,7 @@ def unasked(conversation: Conversation, place: int, number: int) -> TurnRecord:
         "session_id": conversation.session_id,
         "photo": str(conversation.photo.resolve()) if conversation.photo else "",
         "truth": turn.truth.model_dump() if turn.truth else None,
+        "target": turn.target.model_dump() if turn.target else None,
     }
     return TurnRecord.model_validate(
         {**_sendable(told), "part": conversation.part, "turn": number, "place": place}

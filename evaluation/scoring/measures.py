@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import partial
 
 import numpy as np
@@ -20,7 +21,7 @@ from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, settle
-from loreglass_client.models import SearchResult
+from loreglass_client.models import LookedAtKind, SearchResult
 
 Floats = npt.NDArray[np.float64]
 Unit = tuple[Part, str, int]
@@ -118,7 +119,7 @@ _BY_SESSION = ("session_truthfulness", "early_stopped")
 USAGE = ("calls", "prompt_tokens", "completion_tokens")
 _QUANTILES = {"elapsed_p50_ms": 0.50, "elapsed_p95_ms": 0.95}
 _OF_STAGES, _SIGNAL = re.compile(r"stages_ms:([\w+]+)"), re.compile(r"signal:(\w+)")
-_RECALL = re.compile(r"(image|crop|page)_recall@([1-9][0-9]?)")
+_RECALL = re.compile(r"(box|image|crop|page)_recall@([1-9][0-9]?)")
 
 
 def measure(name: str, protocol: Protocol) -> Measure:
@@ -132,6 +133,8 @@ def measure(name: str, protocol: Protocol) -> Measure:
     their scorers; `harmonic_score`: InfoSeek's, of its two unseen splits. `image_recall@k`,
     `crop_recall@k`, `page_recall@k`; `article_recall`: Wiki-PRF's Table 2. `stages_ms:a+b`: of stages
     together, those that ran beside each other in full; `signal:name`: of the explanation.
+    By CRAG-MM-Diagnostics: `box_recall@k`, of the crops; `identified`, by the answer's entity;
+    `query_overlap`, of the search query with the question that stands without the photo.
     """
     if name in _OF_VERDICTS:
         return Measure(name, partial(_of_verdicts, name, protocol), by_session=name in _BY_SESSION)
@@ -145,6 +148,8 @@ def measure(name: str, protocol: Protocol) -> Measure:
         return Measure(name, partial(_of_answers, partial(_signal, signal[1])))
     if recall := _RECALL.fullmatch(name):
         k = int(recall[2])
+        if recall[1] == "box":
+            return Measure(name, partial(_of_answers, partial(_has_box, k)))
         if recall[1] == "page":
             return Measure(name, partial(_recall, PAGES, k, _has_answer, _is_told_by_pages))
         stage = WHOLE_PHOTO if recall[1] == "image" else CROPS
@@ -226,6 +231,10 @@ def _word_counts(text: str) -> Counter[str]:
 
 WHOLE_PHOTO, CROPS, PAGES = "image_search", "crop_search", "text_search"
 """The stages."""
+CROPPER = "cropper"
+_WRITE_QUERIES = frozenset({"query_rewrite", "query_split", "query_enhancement", "query_sampling"})
+_ALIKE, _SAME_BOX = 0.85, 0.5
+"""From which likeness two names are one, and from which intersection over union two boxes are."""
 
 _TOLD_BY_A_PAGE = frozenset({AnswerType.NUMBER, AnswerType.DATE, AnswerType.NAME, AnswerType.SPAN})
 
@@ -253,7 +262,7 @@ def _recall(
 def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
     """A search's results, best first, without repeats; None if the stage did not run or was not reported.
 
-    What was brought of a page is put together in its first place.
+    What was brought of a page, and the things in a picture, are put together in its first place.
     """
     answer = record.answer
     if answer is None or answer.explanation is None:
@@ -263,20 +272,63 @@ def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
     results: dict[str, SearchResult] = {}
     for each in answer.explanation.found:
         if each.stage == stage:
-            key = each.url if stage == PAGES else each.title
-            known = results.get(key)
-            text = f"{known.text}\n{each.text}" if known else each.text
-            results[key] = each.model_copy(update={"text": text})
+            key = each.url or each.title
+            merged = "text" if stage == PAGES else "title"
+            texts = [getattr(part, merged) for part in (results.get(key), each) if part]
+            results[key] = each.model_copy(update={merged: "\n".join(texts)})
     return list(results.values())
 
 
 def _names_a_thing(record: TurnRecord) -> bool:
-    return record.truth is not None and bool(record.truth.photographed)
+    return record.target is not None or (record.truth is not None and bool(record.truth.photographed))
 
 
 def _has_thing(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
+    names = [name for each in results for name in each.title.splitlines()]
+    if record.target:
+        return any(_is_alike(name, record.target.name) for name in names)
     thing = normalised(record.truth.photographed) if record.truth else ""
-    return any(normalised(each.title) == thing for each in results)
+    return any(normalised(name) == thing for name in names)
+
+
+def _is_alike(name: str, gold: str) -> bool:
+    """Whether two names are one by the rule of CRAG-MM-Diagnostics' released code."""
+    return SequenceMatcher(None, gold.lower(), name.lower()).ratio() >= _ALIKE
+
+
+def _identified(scored: Scored) -> float:
+    target, answer = scored.record.target, scored.record.answer
+    if target is None or answer is None:
+        return math.nan
+    return float(answer.entity is not None and _is_alike(answer.entity, target.name))
+
+
+def _query_overlap(scored: Scored) -> float:
+    """Of the best of the stages that write a search query."""
+    target, answer = scored.record.target, scored.record.answer
+    if target is None or not target.question or answer is None or answer.explanation is None:
+        return math.nan
+    queries = [note.text for note in answer.explanation.notes if note.stage in _WRITE_QUERIES]
+    return max((overlap(query, target.question) for query in queries), default=math.nan)
+
+
+def _has_box(k: int, scored: Scored) -> float:
+    """Whether one of the first `k` crops covers the object; 0 if the cropper ran and gave none."""
+    target, answer = scored.record.target, scored.record.answer
+    if target is None or target.box is None or answer is None:
+        return math.nan
+    if CROPPER not in answer.timings_ms or CROPPER in answer.degraded:
+        return math.nan
+    crops = [each for each in answer.looked_at if each.kind is LookedAtKind.CROP][:k]
+    boxes = ((each.left, each.top, each.right, each.bottom) for each in crops)
+    return float(any(_shared(box, target.box) >= _SAME_BOX for box in boxes))
+
+
+def _shared(one: Sequence[float], other: Sequence[float]) -> float:
+    """Intersection over union of two boxes."""
+    across, down = (max(0.0, min(one[i + 2], other[i + 2]) - max(one[i], other[i])) for i in (0, 1))
+    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
+    return across * down / (sum(areas) - across * down)
 
 
 def _article_recall(scored: Scored) -> float:
@@ -312,4 +364,6 @@ _OF_ANSWERS: dict[str, Callable[[Scored], float]] = {
     "overlap": lambda scored: overlap(scored.answer, scored.record.gold),
     "benchmark_score": _benchmark,
     "article_recall": _article_recall,
+    "identified": _identified,
+    "query_overlap": _query_overlap,
 }

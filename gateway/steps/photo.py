@@ -34,13 +34,16 @@ async def read_text(services: Services, query: Query, run: Run) -> PhotoText:
 
 
 async def search_whole_photo(services: Services, query: Query, count: int, run: Run) -> tuple[Entity, ...]:
-    """Candidates for what the whole photo shows."""
+    """Candidates for what the whole photo shows, each once; explained are all hits."""
     entities: tuple[Entity, ...] = ()
     async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH) as deadline:
         if query.photo is not None:
             entities = await services.search_photos([query.photo.jpeg], count, deadline)
     run.explain.found(Stage.IMAGE_SEARCH, entities)
-    return entities
+    likeliest: dict[str, Entity] = {}
+    for entity in entities:
+        likeliest.setdefault(entity.name, entity)
+    return tuple(likeliest.values())
 
 
 async def classify_domain(

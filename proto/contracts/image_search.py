@@ -29,7 +29,7 @@ class ImageHit(Message):
 
 
 class ImageSearchReply(Message):
-    """Hits of all uploads fused, one per entity, by falling score."""
+    """Hits of all uploads fused, one per entity (of `crag-mm`: per entity of an image), by falling score."""
 
     hits: list[ImageHit]
     collection: str

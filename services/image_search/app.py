@@ -13,11 +13,23 @@ from services.image_search.routes import router, write_router
 from services.image_search.settings import Engine, ImageSearchSettings
 
 if TYPE_CHECKING:
-    from services.image_search.engines.dense import DenseOptions
+    from services.image_search.engines.clip import ClipEncoder
+    from services.image_search.engines.crag_mm import CragMmImageSearch
+    from services.image_search.engines.dense import DenseOptions, Forward, ForwardTexts
 
 
 def create_app(settings: ImageSearchSettings) -> FastAPI:
     """The service with the engine and the store that the settings name."""
+    takes = ("image", "text") if settings.takes_texts else ("image",)
+    if settings.engine is Engine.CRAG_MM:
+        published = ServiceSpec(
+            name="image_search",
+            routers=[router],
+            open_engine=partial(_open_crag_mm, settings),
+            probe=lambda engine: engine.probe(),
+            takes=takes,
+        )
+        return create_service(published, settings)
     spec = ServiceSpec(
         name="image_search",
         routers=[router, collections_router()],
@@ -25,7 +37,7 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
         open_engine=partial(open_engine, settings),
         probe=probed,
         close_engine=lambda engine: engine.store.close(),
-        takes=("image", "text") if settings.takes_texts else ("image",),
+        takes=takes,
     )
     return create_service(spec, settings)
 
@@ -46,8 +58,26 @@ def _open_builtin(settings: ImageSearchSettings, _: EngineResources) -> ImageSea
 
 
 def _open_clip(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
-    from services.image_search.engines.clip import ClipEncoder
     from services.image_search.engines.dense import DenseImageSearch
+
+    encoder, forward, texts = _clip(settings, resources)
+    return DenseImageSearch(settings.open_store(), encoder, _dense_options(settings), forward, texts)
+
+
+def _open_crag_mm(settings: ImageSearchSettings, resources: EngineResources) -> "CragMmImageSearch":
+    from chassis.vectors.chroma import ChromaIndex
+    from services.image_search.engines.crag_mm import COLLECTION, CragMmImageSearch
+
+    encoder, forward, texts = _clip(settings, resources)
+    index = ChromaIndex(settings.index_dir, COLLECTION, encoder.size)
+    return CragMmImageSearch(index, encoder, _dense_options(settings), forward, texts)
+
+
+def _clip(
+    settings: ImageSearchSettings, resources: EngineResources
+) -> "tuple[ClipEncoder, Forward, ForwardTexts | None]":
+    """Return the encoder, with forward passes that the calls share."""
+    from services.image_search.engines.clip import ClipEncoder
 
     accelerator = resources.open_accelerator(settings.placement)
     encoder = ClipEncoder(settings.model, accelerator, texts=settings.takes_texts)
@@ -55,7 +85,7 @@ def _open_clip(settings: ImageSearchSettings, resources: EngineResources) -> Ima
     texts = None
     if settings.takes_texts:
         texts = resources.batched(encoder.forward_texts, settings.batch_limits, "clip_text")
-    return DenseImageSearch(settings.open_store(), encoder, _dense_options(settings), forward, texts)
+    return encoder, forward, texts
 
 
 def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:

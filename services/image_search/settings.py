@@ -11,11 +11,12 @@ from services.image_search.engines.remote import RemoteShape
 
 
 class Engine(EngineName):
-    """Engines that find known things."""
+    """Engines that find known things. `crag-mm`: CRAG-MM's published index as it is, with its CLIP."""
 
     BUILTIN = "builtin"
     CLIP = "clip"
     REMOTE = "remote"
+    CRAG_MM = "crag-mm"
 
 
 class ImageSearchSettings(IndexSettings):
@@ -24,7 +25,7 @@ class ImageSearchSettings(IndexSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_IMAGE_SEARCH_")
 
     port: int = Field(default=7103, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, `clip` on a GPU, or `remote`.")
+    engine: Engine = Field(default=Engine.BUILTIN, description="`builtin`, `clip`, `remote` or `crag-mm`.")
     workers: int = Field(default=2, ge=1, description="Calls that run at once in the `builtin` engine.")
     data_dir: Path = Field(
         default=Path("var/image_search"), description="Folder of the embedded store and of local features."
@@ -37,14 +38,12 @@ class ImageSearchSettings(IndexSettings):
         default=1600, ge=320, description="Longest side of a photo in pixels. Larger photos are scaled down."
     )
     midpoint: float = Field(
-        default=0.75, ge=-1, le=1, description="`clip`, `remote`: the cosine with a probability of one half."
+        default=0.75, ge=-1, le=1, description="All but `builtin`: the cosine with a probability of one half."
     )
     slope: float = Field(
-        default=30.0, gt=0, description="`clip`, `remote`: slope of the probability over the cosine."
+        default=30.0, gt=0, description="All but `builtin`: slope of the probability over the cosine."
     )
-    texts: bool | None = Field(
-        default=None, description="Search by text too. Unset: `clip` does, `remote` does not."
-    )
+    texts: bool | None = Field(default=None, description="Search by text too. Unset: only `remote` does not.")
     text_midpoint: float = Field(
         default=0.25, ge=-1, le=1, description="As `midpoint`, between text and photo."
     )
@@ -55,5 +54,5 @@ class ImageSearchSettings(IndexSettings):
     @property
     def takes_texts(self) -> bool:
         """Whether pictures can be searched by text."""
-        usual = self.engine is Engine.CLIP
+        usual = self.engine is not Engine.REMOTE
         return self.engine is not Engine.BUILTIN and (usual if self.texts is None else self.texts)

@@ -1,6 +1,7 @@
 """The text_search service: which passages speak of what is asked."""
 
 import time
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -12,14 +13,17 @@ from chassis.startup import WrongSettings
 from chassis.vectors.document_routes import documents_router
 from chassis.vectors.port import RANK_CONSTANT
 from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
-from services.text_search.encoding import TextEncoder
+from services.text_search.encoding import Pooling, TextEncoder
 from services.text_search.engine import Provider, TextSearchEngine
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, RemoteSeeingEncoder
 from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
 
 if TYPE_CHECKING:
+    from services.text_search.engines.crag_mm import CragMmTextSearch
     from services.text_search.engines.web import WebTextSearch
+
+    _Reader = WebTextSearch | CragMmTextSearch
 
 _PAGE_LIMITS = FetchLimits(max_bytes=8 * 2**20, seconds=8.0)
 
@@ -29,8 +33,8 @@ BUILTIN_RANK_CONSTANT = 1
 
 def create_app(settings: TextSearchSettings) -> FastAPI:
     """Return the service with the engine and the store that the settings name."""
-    if settings.engine is Engine.WEB:
-        return create_service(_web(settings), settings)
+    if settings.engine in _WITHOUT_INDEX:
+        return create_service(_reading(settings), settings)
     spec = ServiceSpec(
         name="text_search",
         routers=[router, pages_router, collections_router()],
@@ -43,32 +47,46 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
     return create_service(spec, settings)
 
 
-def _web(settings: TextSearchSettings) -> ServiceSpec["WebTextSearch"]:
-    """Return the service that searches the web, which holds no index."""
-
-    def open_web(_: EngineResources) -> "WebTextSearch":
-        from services.text_search.engines.web import WebLimits, WebTextSearch
-        from services.text_search.engines.web_providers import WebProvider
-
-        if settings.web_provider is Provider.SEARXNG and not settings.web_url:
-            raise WrongSettings("LOREGLASS_TEXT_SEARCH_WEB_URL: the address of your SearXNG is needed.")
-        key = settings.web_key.get_secret_value()
-        if settings.web_provider is not Provider.SEARXNG and not key:
-            raise WrongSettings(f"LOREGLASS_TEXT_SEARCH_WEB_KEY: {settings.web_provider} needs a key.")
-        provider = WebProvider(settings.web_provider, settings.web_url, key)
-        fetcher = PublicFetcher(_PAGE_LIMITS, accept="text/html,application/pdf,text/plain;q=0.5")
-        limits = WebLimits(
-            settings.web_pages, settings.web_keep_s, settings.web_per_minute, settings.web_robots
-        )
-        return WebTextSearch(provider, fetcher, limits, time.monotonic)
-
+def _reading(settings: TextSearchSettings) -> ServiceSpec["_Reader"]:
+    """Return the service of an engine that keeps no index of its own."""
     return ServiceSpec(
         name="text_search",
         routers=[router],
-        open_engine=open_web,
+        open_engine=partial(_WITHOUT_INDEX[settings.engine], settings),
         probe=lambda engine: engine.probe(),
         close_engine=lambda engine: engine.close(),
     )
+
+
+def _open_web(settings: TextSearchSettings, _: EngineResources) -> "WebTextSearch":
+    from services.text_search.engines.web import WebLimits, WebTextSearch
+    from services.text_search.engines.web_providers import WebProvider
+
+    if settings.web_provider is Provider.SEARXNG and not settings.web_url:
+        raise WrongSettings("LOREGLASS_TEXT_SEARCH_WEB_URL: the address of your SearXNG is needed.")
+    key = settings.web_key.get_secret_value()
+    if settings.web_provider is not Provider.SEARXNG and not key:
+        raise WrongSettings(f"LOREGLASS_TEXT_SEARCH_WEB_KEY: {settings.web_provider} needs a key.")
+    provider = WebProvider(settings.web_provider, settings.web_url, key)
+    fetcher = PublicFetcher(_PAGE_LIMITS, accept="text/html,application/pdf,text/plain;q=0.5")
+    limits = WebLimits(settings.web_pages, settings.web_keep_s, settings.web_per_minute, settings.web_robots)
+    return WebTextSearch(provider, fetcher, limits, time.monotonic)
+
+
+def _open_crag_mm(settings: TextSearchSettings, resources: EngineResources) -> "CragMmTextSearch":
+    from chassis.vectors.chroma import ChromaIndex
+    from services.text_search.engines.crag_mm import COLLECTION, CragMmTextSearch, PageContents
+
+    as_published = {"pooling": Pooling.MEAN, "query_instruction": "", "passage_instruction": ""}
+    encoder = open_encoder(settings.model_copy(update=as_published), resources)
+    contents = PageContents(settings.pages_dir) if settings.pages_dir else None
+    return CragMmTextSearch(ChromaIndex(settings.index_dir, COLLECTION, encoder.size), encoder, contents)
+
+
+_WITHOUT_INDEX: Mapping[Engine, Callable[[TextSearchSettings, EngineResources], "_Reader"]] = {
+    Engine.WEB: _open_web,
+    Engine.CRAG_MM: _open_crag_mm,
+}
 
 
 def open_engine(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:

@@ -15,7 +15,7 @@ from services.text_search.engines.remote import RemoteShape
 class Engine(EngineName):
     """`bm25`: BM25 alone. `builtin`, `bge`, `remote`: BM25 beside the sentence encoder that came with the
     platform, one of your choice in this process, or one on a ready-made server. `web` has no index: it asks a
-    search API and reads the pages.
+    search API and reads the pages. `crag-mm`: CRAG-MM's published index as it is.
     """
 
     BM25 = "bm25"
@@ -23,6 +23,7 @@ class Engine(EngineName):
     BGE = "bge"
     REMOTE = "remote"
     WEB = "web"
+    CRAG_MM = "crag-mm"
 
 
 class TextSearchSettings(IndexSettings):
@@ -31,11 +32,16 @@ class TextSearchSettings(IndexSettings):
     model_config = SettingsConfigDict(env_prefix="LOREGLASS_TEXT_SEARCH_")
 
     port: int = Field(default=7104, description="Port to listen on.")
-    engine: Engine = Field(default=Engine.BM25, description="`bm25`, `builtin`, `bge`, `remote` or `web`.")
+    engine: Engine = Field(
+        default=Engine.BM25, description="`bm25`, `builtin`, `bge`, `remote`, `web` or `crag-mm`."
+    )
     workers: int = Field(
         default=2, ge=1, description="Calls that run at once in the `bm25` and `builtin` engines."
     )
     data_dir: Path = Field(default=Path("var/text_search"), description="Folder of the embedded store.")
+    pages_dir: Path | None = Field(
+        default=None, description="`crag-mm`: a copy of the published store of pages, if there is one."
+    )
     hybrid: bool = Field(default=True, description="Use BM25 beside the dense vectors.")
     pooling: Pooling = Field(
         default=Pooling.CLS, description="How token vectors become one: the model's own way."

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 from chassis.picture_cache import PictureCache
 from corpus.articles import Article, article_pages, article_pictures, read_articles
 from corpus.cli import app
-from corpus.crag_mm.image_index import Pictures
 from corpus.ingest import IngestOptions, index_pages
 from corpus.items import PageItem, PhotoItem
 from corpus.jsonl import ManifestError, Rejected
+from corpus.linked_pictures import Pictures
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live

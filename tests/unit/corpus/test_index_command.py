@@ -74,12 +74,6 @@ def test_failures_are_sentences_and_no_traceback(failure: Exception, lines: list
     assert "Traceback" not in shown.getvalue()
 
 
-def test_missing_photo_folder_is_a_usage_error(tmp_path: Path) -> None:
-    result = CliRunner().invoke(app, ["crag-images", str(tmp_path), "--photos", str(tmp_path / "none")])
-    assert result.exit_code == 2
-    assert "'--photos'" in result.output
-
-
 @pytest.mark.parametrize("command", ["images", "pages"])
 def test_missing_manifest_exits_1(command: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [command, str(tmp_path / "none.jsonl")])

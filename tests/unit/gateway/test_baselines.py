@@ -152,6 +152,17 @@ async def test_crag_mm_keeps_things_from_three_quarters_on_by_cosine_if_there_is
     assert [thing.name for thing in (await results_of(name, services)).things] == ["Near"]
 
 
+async def test_a_thing_of_several_images_is_named_once_and_explained_each_time() -> None:
+    services = FakeServices()
+    services.image_search.reply = images(
+        image_hit("Near", 0.9), image_hit("Far", 0.8), image_hit("Near", 0.7)
+    )
+    result = await put_baseline("crag-mm-task-1", services=services)
+    named = result.reasoner.results("answer_from").things
+    assert [(thing.name, thing.probability) for thing in named] == [("Near", 0.9), ("Far", 0.8)]
+    assert [found.title for found in result.explanation.found] == ["Near", "Far", "Near"]
+
+
 async def test_direct_rag_keeps_every_thing() -> None:
     result = await put_baseline("direct-rag", services=find_things(0.9, 0.1))
     assert [thing.name for thing in result.reasoner.results("answer_from").things] == ["Thing 0", "Thing 1"]

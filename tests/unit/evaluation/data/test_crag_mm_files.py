@@ -1,9 +1,11 @@
 """CRAG-MM's files in both schema versions, and every kind of bad row."""
 
+import io
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from evaluation.data.checks import BadRow
 from evaluation.data.crag_mm import parse_row
@@ -22,6 +24,7 @@ from tests.unit.evaluation.data.benchmark import (
     write_parquet,
 )
 
+LINK = "https://photos.example/a.jpg"
 WORDS: dict[str, Any] = {
     "domain": "book",
     "query_category": "simple-recognition",
@@ -70,7 +73,7 @@ def test_label_words_are_normalised() -> None:
 
 def test_photos_are_stored_once_by_content(tmp_path: Path) -> None:
     shown = [{"bytes": picture(colour), "path": "a.jpg"} for colour in ("red", "red", "blue", "red")]
-    rows = [columns(row(str(place), image=image)) for place, image in enumerate(shown)]
+    rows = [columns(row(str(place), image=image, image_url=LINK)) for place, image in enumerate(shown)]
     source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
     photos = [each.photo for each in opened(source).conversations]
     assert [each.read_bytes() for each in photos] == [each["bytes"] for each in shown]
@@ -179,7 +182,9 @@ def test_split_is_chosen_by_name(tmp_path: Path) -> None:
 
 def test_only_chosen_photos_are_extracted(tmp_path: Path) -> None:
     colours = ("red", "blue", "green", "pink", "black", "white", "gray", "gold")
-    rows = [columns(row(each, image={"bytes": picture(each), "path": None})) for each in colours]
+    rows = [
+        columns(row(each, image={"bytes": picture(each), "path": None}, image_url=LINK)) for each in colours
+    ]
     source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
     first = opened(source, limit=2)
     assert [each.session_id for each in first.conversations] == ["red", "blue"]
@@ -205,3 +210,26 @@ def test_rows_that_all_fail_are_counted_in_the_error(tmp_path: Path) -> None:
     rows = [columns(row(name, turn(name, domain=7))) for name in ("a", "b")]
     with pytest.raises(DatasetError, match=r"2 unknown_label.*row 0"):
         opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES))
+
+
+def test_photos_without_an_address_are_egocentric_and_resized(tmp_path: Path) -> None:
+    rows = [
+        columns(row("a")),
+        columns(row("b", image={"bytes": picture(), "path": None}, image_url=LINK)),
+    ]
+    source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
+    sizes = {}
+    for each in opened(source).conversations:
+        assert each.photo is not None
+        with Image.open(each.photo) as photo:
+            sizes[each.turns[0].image_kind] = photo.size
+    assert sizes == {"egocentric": (960, 1280), "normal": (32, 32)}
+
+
+def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    Image.new("RGB", (960, 1280), "teal").save(buffer, "JPEG", quality=40)
+    rows = [columns(row("a", image={"bytes": buffer.getvalue(), "path": None}, image_url=""))]
+    (asked,) = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)).conversations
+    assert asked.photo is not None
+    assert asked.photo.read_bytes() == buffer.getvalue()

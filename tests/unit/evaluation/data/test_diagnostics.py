@@ -1,0 +1,150 @@
+"""CRAG-MM-Diagnostics joined to CRAG-MM's rows, and recall of each stage by it."""
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from evaluation.data.diagnostics import with_targets
+from evaluation.data.model import Dataset, DatasetError, Target
+from evaluation.data.opening import open_dataset
+from evaluation.judging.verdicts import Judgement, Verdict
+from evaluation.scoring.measures import measure
+from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.scored import Scored
+from loreglass_client.models import Explanation, LookedAt, LookedAtKind, Note, SearchResult
+from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, turn, write_parquet
+from tests.unit.evaluation.records import answered, turn_of
+
+METADATA = {
+    "target_roi_bbox": [10, 20, 60, 120],
+    "image_size": [100, 200],
+    "target_object_name": "Salt Road",
+    "textual_only_question": "Who wrote Salt Road?",
+    "referring_expression_category": "not enough cue (ambiguous)",
+}
+TARGET = Target(
+    name="Salt Road",
+    box=(0.1, 0.1, 0.6, 0.6),
+    question="Who wrote Salt Road?",
+    reference="not enough cue (ambiguous)",
+)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    rows = [columns(row("a")), columns(row("b")), columns(row("c", turn("c.0"), turn("c.1")))]
+    source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
+    return open_dataset(str(source), cache=tmp_path / "cache")
+
+
+def diagnostics(folder: Path, **metadata: Any) -> str:
+    """A file of rows about the ids that are given."""
+    rows = [
+        {"id": key.replace("_", "."), "question": "?", "metadata": value} for key, value in metadata.items()
+    ]
+    path = folder / "test-00000-of-00001.parquet"
+    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
+    return str(path)
+
+
+def targets(dataset: Dataset) -> dict[str, Target | None]:
+    return {turn.interaction_id: turn.target for each in dataset.conversations for turn in each.turns}
+
+
+def test_a_row_belongs_to_its_interaction_or_to_a_session_of_one_turn(
+    tmp_path: Path, dataset: Dataset
+) -> None:
+    source = diagnostics(tmp_path, a=METADATA, b_0={**METADATA, "image_size": [200, 400]}, c=METADATA)
+    assert targets(with_targets(dataset, source)) == {
+        "a.0": TARGET,
+        "b.0": TARGET.model_copy(update={"box": (0.05, 0.05, 0.3, 0.3)}),
+        "c.0": None,
+        "c.1": None,
+    }
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"target_object_name": ""},
+        {"image_size": [0, 0]},
+        {"image_size": [10, 10]},
+        {"target_roi_bbox": [1.0, 2.0]},
+        {"target_roi_bbox": [50, 0, 10, 100]},
+        {"target_roi_bbox": [math.nan, 0.0, 10.0, 100.0]},
+    ],
+)
+def test_a_bad_row_is_counted_and_named(fault: dict[str, Any], tmp_path: Path, dataset: Dataset) -> None:
+    (tmp_path / "both").mkdir()
+    good, bad = tmp_path / "both/a", tmp_path / "both/b"
+    good.mkdir(), bad.mkdir()
+    diagnostics(good, a=METADATA)
+    diagnostics(bad, b={**METADATA, **fault})
+    joined = with_targets(dataset, str(tmp_path / "both"))
+    assert joined.rejections == {"malformed_target": 1}
+    assert targets(joined)["b.0"] is None
+
+
+def test_rows_about_other_questions_are_refused(tmp_path: Path, dataset: Dataset) -> None:
+    with pytest.raises(DatasetError, match="None of the 1 rows"):
+        with_targets(dataset, diagnostics(tmp_path, x=METADATA))
+
+
+def scored(target: Target | None = TARGET, **told: Any) -> Scored:
+    """An answer after all stages."""
+    stages = dict.fromkeys(("cropper", "image_search", "query_rewrite"), 1.0)
+    record = turn_of("1", answered("x", timings_ms=stages, **told)).model_copy(update={"target": target})
+    return Scored(record, Judgement(Verdict.CORRECT, "made up"))
+
+
+def value(name: str, answer: Scored) -> float:
+    return measure(name, Protocol.KDD_CUP_2025).of([answer])
+
+
+def crop(*box: float, kind: LookedAtKind = LookedAtKind.CROP) -> LookedAt:
+    left, top, right, bottom = box
+    return LookedAt(kind=kind, left=left, top=top, right=right, bottom=bottom)
+
+
+def test_crops_are_held_against_the_objects_box() -> None:
+    there, elsewhere = crop(0.1, 0.1, 0.6, 0.4), crop(0.5, 0.5, 1, 1)
+    assert value("box_recall@1", scored(looked_at=[there])) == 1
+    assert value("box_recall@1", scored(looked_at=[elsewhere, there])) == 0
+    assert value("box_recall@2", scored(looked_at=[elsewhere, there])) == 1
+    assert value("box_recall@1", scored(looked_at=[crop(0.1, 0.1, 0.6, 0.6, kind=LookedAtKind.TEXT)])) == 0
+    assert value("box_recall@1", scored(looked_at=[])) == 0
+
+
+def test_images_are_counted_and_not_their_things() -> None:
+    def found(*things: tuple[str, str]) -> Scored:
+        results = [SearchResult(stage="image_search", title=name, url=url) for name, url in things]
+        return scored(explanation=Explanation(found=results))
+
+    second = found(
+        ("Tin Lantern", "https://a.org/1"), ("Salt Roads", "https://a.org/1"), ("Other", "https://a.org/2")
+    )
+    assert value("image_recall@1", second) == 1
+    assert (
+        value("image_recall@1", found(("Tin Lantern", "https://a.org/1"), ("Salt Road", "https://a.org/2")))
+        == 0
+    )
+
+
+def test_entity_and_query_are_held_against_the_object() -> None:
+    queries = [
+        Note(stage="query_rewrite", text="salt road author"),
+        Note(stage="verifier", text=TARGET.question),
+    ]
+    told = scored(entity="Salt Roads", explanation=Explanation(notes=queries))
+    assert value("identified", told) == 1
+    assert value("identified", scored(entity=None)) == 0
+    assert value("query_overlap", told) == 0.5
+
+
+@pytest.mark.parametrize("name", ["box_recall@1", "image_recall@1", "identified", "query_overlap"])
+def test_questions_without_a_target_have_no_value(name: str) -> None:
+    assert math.isnan(value(name, scored(None, explanation=Explanation())))
