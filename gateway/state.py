@@ -212,6 +212,8 @@ def name_sentence(name: str) -> str:
 class Evidence:
     """One chunk that may support an answer. `score`: probability that it answers the question.
 
+    `place`: of a page's passage among the results of its search; 0 is the best.
+
     `section`: where it begins in its page, such as "page 2 › Opening hours"; `sections`: lines of its text
     that begin other ones.
     """
@@ -221,6 +223,7 @@ class Evidence:
     url: str
     kind: CitationKind
     score: float = 0.0
+    place: int = 0
     entity: str | None = None
     last_modified: datetime | None = None
     section: str = ""

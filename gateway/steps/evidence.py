@@ -44,7 +44,7 @@ async def search_pages(
         return ()
     jpeg = photo.jpeg if photo else None
     passages = await services.search_pages(queries[:MAX_QUERIES], hits, deadline, jpeg=jpeg)
-    return tuple(chunk for passage in passages for chunk in page_evidence(passage))
+    return chunks_of(passages)
 
 
 async def find_pages(
@@ -65,11 +65,19 @@ async def search_web(services: Services, queries: Sequence[str], run: Run) -> tu
     pages: tuple[Evidence, ...] = ()
     async with run.optional(Stage.WEB_SEARCH), run.stage(Stage.WEB_SEARCH) as deadline:
         passages = await services.search_web(queries[:MAX_QUERIES], run.plan.text_hits, deadline)
-        chunks = (chunk for passage in passages for chunk in page_evidence(passage))
-        pages = tuple(replace(chunk, kind=CitationKind.WEB) for chunk in chunks)
+        pages = tuple(replace(chunk, kind=CitationKind.WEB) for chunk in chunks_of(passages))
     run.explain.note(Stage.WEB_SEARCH, queries)
     run.explain.found(Stage.WEB_SEARCH, pages)
     return pages
+
+
+def chunks_of(passages: Sequence[Passage]) -> tuple[Evidence, ...]:
+    """Return the passages of a search in chunks, which know their passage's place in it."""
+    return tuple(
+        replace(chunk, place=place)
+        for place, passage in enumerate(passages)
+        for chunk in page_evidence(passage)
+    )
 
 
 def page_evidence(passage: Passage) -> Iterator[Evidence]:

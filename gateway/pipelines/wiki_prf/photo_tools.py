@@ -48,7 +48,7 @@ async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -
     if addresses:
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
             passages = await services.read_pages(addresses, _MOST_PASSAGES, deadline)
-            pages = tuple(chunk for passage in passages for chunk in evidence.page_evidence(passage))
+            pages = evidence.chunks_of(passages)
         run.explain.found(Stage.TEXT_SEARCH, pages)
     return pages
 

@@ -116,7 +116,8 @@ async def read_evidence(
     `printed`: the photo's print without noise. No one passage answers a comparison.
     """
     thing = entity if entity is not None and is_about(question, entity) else None
-    passages = dict(_passages(question, evidence, printed, thing))
+    about = _passages(question, evidence, printed, thing)
+    passages = dict(sorted(about, key=lambda each: evidence[each[0]].place))  # the reader counts on it
     if question.compares or not passages:
         return None
     subjects: tuple[str | None, ...] = (None,)
