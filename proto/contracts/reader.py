@@ -39,8 +39,8 @@ class ReadTurn(Request):
 class ReadRequest(Request):
     """`subject`: the name of the thing that "this", "it" or "here" in the question stands for, if known.
 
-    `passages`: the search's best first, for a page found first is likelier to answer; with their titles at most
-    200,000 characters together. `history`: earlier turns, oldest first.
+    `passages`: in the search's order, which tells how likely each answers; with their titles at most 200,000
+    characters together. `history`: earlier turns, oldest first.
     `top_n`: how many answers to return at most.
     """
 
