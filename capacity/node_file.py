@@ -32,8 +32,8 @@ ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "domain_router": (BUILTIN, "blip2"),
         "cropper": (BUILTIN, "grounding_dino"),
-        "image_search": (BUILTIN, "clip", "remote"),
-        "text_search": (BM25, BUILTIN, "bge", "remote"),
+        "image_search": (BUILTIN, "clip", "remote", "crag-mm"),
+        "text_search": (BM25, BUILTIN, "bge", "remote", "crag-mm"),
         "reranker": (BUILTIN, "cascade", "remote"),
         "verifier": (BUILTIN, "white_box"),
         "ocr": (BUILTIN,),

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from chassis.errors import LoreglassError
-from chassis.pixels import decode_rgb, encode_jpeg
 from chassis.vectors.origin import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
@@ -214,6 +213,8 @@ def _page_item(record: PageRecord, ocr_url: str) -> PageItem | Rejected:
 
 def _picture(path: Path) -> bytes:
     """Return a page's picture as a small JPEG. Raises `Unusable`, or what `decode_rgb` raises."""
+    from chassis.pixels import decode_rgb, encode_jpeg  # numpy and OpenCV
+
     check_file(path, LARGEST_PHOTO, "image")
     try:
         content = path.read_bytes()

@@ -223,11 +223,11 @@ class Evidence:
     url: str
     kind: CitationKind
     score: float = 0.0
-    place: int = 0
     entity: str | None = None
     last_modified: datetime | None = None
     section: str = ""
     sections: tuple[str, ...] = ()
+    place: int = 0
 
     @property
     def is_page(self) -> bool:

@@ -87,7 +87,7 @@ def test_bad_arguments_are_refused(arguments: list[str], said: str) -> None:
 
 def test_pages_that_are_too_long_together_are_left_out_from_the_end() -> None:
     pages = [ToRead("word " * 4_000, f"Page {place}", CitationKind.PAGE) for place in range(40)]
-    asked = read_request("who wrote it?", pages, None, (), 1)
+    asked = read_request("who wrote it?", pages, None)
     assert sum(len(each.text) + len(each.title) for each in asked.passages) <= MAX_CHARACTERS
     assert [each.title for each in asked.passages] == [page.title for page in pages[: len(asked.passages)]]
     assert len(asked.passages) > 5

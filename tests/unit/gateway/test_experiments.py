@@ -241,9 +241,9 @@ def test_a_named_risk_and_a_file_are_not_both_taken(tmp_path: Path) -> None:
 
 
 def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
-    mine = GIVEN.replace("version = 7", "version = 8").replace("decisive = 0.75", "decisive = 1")
+    mine = GIVEN.replace("version = 8", "version = 9").replace("decisive = 0.75", "decisive = 1")
     thresholds = load_thresholds(written(tmp_path, mine))
-    assert (thresholds.version, thresholds.decisive) == (8, 1.0)
+    assert (thresholds.version, thresholds.decisive) == (9, 1.0)
 
 
 @pytest.mark.parametrize(
@@ -257,9 +257,9 @@ def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
         (("decisive = 0.75", "decisive = true"), "decisive: "),
         (("decisive = 0.75", 'decisive = "high"'), "decisive: "),
         (("decisive = 0.75", "supported = 0.9"), "supported is given twice"),
-        (("version = 7", "version = 0"), "version: "),
-        (("version = 7", "version = 2.5"), "version: "),
-        (("version = 7", "version = "), "is not TOML"),
+        (("version = 8", "version = 0"), "version: "),
+        (("version = 8", "version = 2.5"), "version: "),
+        (("version = 8", "version = "), "is not TOML"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_in_one_sentence(

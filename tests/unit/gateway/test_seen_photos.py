@@ -4,11 +4,8 @@ import pytest
 
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.pipelines import PHOTO, loreglass
-from tests.unit.gateway.reasoners import ScriptedReasoner
 
 pytestmark = pytest.mark.anyio
-
-SECOND_HOP = "Where was Mira Holm born?"
 
 
 async def test_search_and_ranking_get_the_photo_if_they_say_that_they_take_it() -> None:
@@ -31,10 +28,3 @@ async def test_a_question_without_a_photo_is_a_text() -> None:
     services.takes = ("text", "image")
     await loreglass(services=services, photo=None)
     assert services.photos == [("text_search", None), ("reranker", None)]
-
-
-async def test_a_second_hop_is_about_something_else_than_the_photo() -> None:
-    services = FakeServices()
-    services.takes = ("text", "image")
-    await loreglass(ScriptedReasoner(hop=lambda _: (SECOND_HOP,)), services)
-    assert [photo for _, photo in services.photos] == [PHOTO.jpeg, PHOTO.jpeg, None, None]

@@ -77,10 +77,10 @@ async def test_events_arrive_during_the_work_and_a_disconnected_client_cancels_i
             async for text in reply.aiter_text():
                 received += text
                 if "draft" in received:
+                    await services.text_search.arrived.wait()
                     if mood is Mood.HANGS:
                         break
                     services.text_search.release.set()
-            await services.text_search.arrived.wait()
             await reply.aclose()
             if mood is Mood.HANGS:
                 await services.text_search.left.wait()

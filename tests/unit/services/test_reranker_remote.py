@@ -125,7 +125,7 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-SHAPES = list(RemoteShape)
+SHAPES = [RemoteShape.COHERE, RemoteShape.TEI]
 QUERY = "who built the tower"
 DOCUMENTS = ["A dog.", "Ada built the tower.", "the tower", "who built the tower", "built", "Who?"]
 EXPECTED = [overlap(QUERY, document) for document in DOCUMENTS]
