@@ -60,8 +60,8 @@ def main(
         unanswerable=None if every else unanswerable,
         photo=photo,
     )
-    part = {"limit": None if every else limit, "seed": None if every else seed}
-    dataset = opened_dataset(f"{PREFIX}{file}", squad=choice, **part)
+    most, drawn = (None, None) if every else (limit, seed)
+    dataset = opened_dataset(f"{PREFIX}{file}", limit=most, seed=drawn, squad=choice)
     folder = Path("var/eval/squad") / file.stem
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
@@ -69,7 +69,7 @@ def main(
     if set_aside(runs, state_of_platform()):
         typer.echo(f"The code or its settings have changed; earlier runs: {runs}-before")
         shutil.rmtree(folder / "index", ignore_errors=True)
-    facts: dict[str, object] = {**part, "squad": choice.model_dump(mode="json")}
+    facts: dict[str, object] = {"limit": most, "seed": drawn, "squad": choice.model_dump(mode="json")}
     run = runs / hashlib.sha256(dataset.fingerprint.encode()).hexdigest()[:8]
     with (
         started_platform(PocketSettings(port=0, service_port=0, data_dir=folder / "index")) as started,
