@@ -3,13 +3,12 @@
 from functools import partial
 from typing import Any, TypeVar
 
-import anyio.to_thread
 from fastapi import Request
 from pydantic import BaseModel
 from starlette.datastructures import FormData, UploadFile
 
 from chassis.errors import InvalidRequest, UnsupportedMediaType
-from chassis.http.bodies import read_body
+from chassis.http.bodies import read_body, read_bytes
 from chassis.http.forms import read_form
 from chassis.json_text import JsonLimits, read_json
 from chassis.validation import inlined_schema, validated
@@ -43,7 +42,7 @@ async def read_pictured(request: Request, model: type[Body], limits: JsonLimits)
         return await read_body(request, partial(_parsed, model)), None
     if kind == "multipart/form-data":
         body, image = await _read_form(request, limits.max_bytes or _LONGEST_TEXT)
-        return await anyio.to_thread.run_sync(_parsed, model, body, limits), image
+        return await read_bytes(body, partial(_parsed, model, limits=limits)), image
     raise UnsupportedMediaType("Send application/json or multipart/form-data.")
 
 

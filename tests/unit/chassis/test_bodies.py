@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Iterator
-from functools import partial
 from typing import Annotated, Any
 
 import anyio
@@ -12,12 +11,13 @@ import pytest
 from fastapi import APIRouter, FastAPI, Form, Request
 from fastapi.routing import APIRoute
 from httpx import ASGITransport, AsyncClient
-from pydantic import BaseModel
+from pydantic import BaseModel, field_validator
 
 from chassis.errors import LoreglassError, problem_of
-from chassis.http.bodies import Router, read_body, takes_json
+from chassis.http.bodies import Router, takes_json
 from chassis.http.forms import read_form
-from chassis.json_text import JsonLimits, read_json
+from chassis.http.pictured import read_pictured
+from chassis.json_text import JsonLimits
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
 from contracts.chat import MOST_CHARS, MOST_FILES, ChatRequest
@@ -153,29 +153,47 @@ def test_validation_stops_at_the_first_wrong_message() -> None:
     assert caught.value.error_count() == 1
 
 
-async def test_large_bodies_are_read_one_at_a_time() -> None:
+@pytest.mark.parametrize("in_form", [False, True], ids=["json", "form"])
+async def test_large_bodies_are_read_one_at_a_time(in_form: bool) -> None:
     """A wide character in a long string takes eight times what arrived: of one body, not of all of them."""
     reading, most = 0, 0
 
-    def read(body: bytes) -> Any:
-        nonlocal reading, most
-        reading += 1
-        most = max(most, reading)
-        time.sleep(0.01)  # lets go of the interpreter, as reading does not
-        reading -= 1
-        return read_json(body)
+    class Text(BaseModel):
+        text: str
 
-    router = Router()
+        @field_validator("text")
+        @classmethod
+        def observe(cls, text: str) -> str:
+            nonlocal reading, most
+            reading += 1
+            most = max(most, reading)
+            time.sleep(0.01)  # lets go of the interpreter, as reading does not
+            reading -= 1
+            return text
+
+    router, limits = Router(), JsonLimits()
 
     @router.post("/read")
+    @takes_json(limits, or_form=True)
     async def route(request: Request) -> int:
-        return len(await read_body(request, read))
+        body, _ = await read_pictured(request, Text, limits)
+        return len(body.text)
 
-    text = json.dumps("a" * 100_000 + "😀", ensure_ascii=False).encode()
+    text = json.dumps({"text": "a" * 100_000 + "😀"}, ensure_ascii=False).encode()
+    sending: dict[str, Any] = (
+        {"files": {"request": text}}
+        if in_form
+        else {"content": text, "headers": {"Content-Type": "application/json"}}
+    )
+    replies = list[int]()
+
+    async def send() -> None:
+        replies.append((await client.post("/read", **sending)).json())
+
     async with client_of(router) as client, anyio.create_task_group() as group:
         for _ in range(4):
-            group.start_soon(partial(client.post, "/read", content=text))
-    assert most == 1
+            group.start_soon(send)
+    assert (replies, most) == ([100_001] * 4, 1)
 
 
 PART = b'--XX\r\nContent-Disposition: form-data; name="question"\r\n\r\nhow high is it?\r\n'
