@@ -4,7 +4,7 @@ import asyncio
 from asyncio import TaskGroup
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -68,8 +68,10 @@ class Prefetch(Generic[T]):
         self._finished = asyncio.Event()
 
     def start(self, group: TaskGroup) -> None:
-        """Begin in the background."""
-        self._running = group.create_task(self._run())
+        """Begin in the background. A stage that begins it does not wait for what it waits for."""
+        context = copy_context()
+        context.run(WAITED.set, None)
+        self._running = group.create_task(self._run(), context=context)
 
     async def result(self) -> T:
         """Wait for it; after `cancel`, the default."""

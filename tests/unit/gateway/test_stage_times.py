@@ -68,6 +68,25 @@ async def test_a_stage_is_not_charged_for_waiting_for_another_one() -> None:
     assert noted.ms == pytest.approx({Stage.OCR: 5_000.0, Stage.DRAFT: 2_000.0})
 
 
+async def test_a_stage_is_charged_although_what_it_began_waits_for_another_one() -> None:
+    clock, noted, read = Clock(), Noted(), anyio.Event()
+    run = Run("trace", Deadline.after_ms(60_000, clock), planning=noted)
+
+    async def search() -> str:
+        await read.wait()
+        return "thing"
+
+    async with prefetching() as group:
+        thing = run.prefetch(group, search, "")
+        async with run.stage(Stage.DRAFT):
+            run.prefetch(group, thing.result, "")
+            await anyio.wait_all_tasks_blocked()
+            clock.now += 2.0
+            read.set()
+            await anyio.wait_all_tasks_blocked()
+    assert noted.ms == pytest.approx({Stage.DRAFT: 2_000.0})
+
+
 @pytest.mark.parametrize("now", [True, False])
 async def test_a_prefetch_cancelled_before_it_began_is_no_stage(now: bool) -> None:
     run = Run("trace", Deadline.after_ms(60_000, Clock()))
