@@ -86,6 +86,7 @@ async def wire(
         thresholds = load_thresholds(settings.thresholds, settings.risk)
         tiers = open_tiers(settings, reasoners.fallback is not None, estimates, clock, meters)
         photos, recordings = _decoders(settings, meters, resources)
+        photo_slots = decoder_slots(settings, settings.photo_decoders, clock)
         voice = open_voice(settings, http, guards, stores, recordings, meters, clock)
 
         execution = Execution(
@@ -98,7 +99,7 @@ async def wire(
             voice=voice,
             scope_of=partial(scope_of, stores.signing_secret),
             unverified=settings.unverified,
-            memory=await _memory(settings, stores, photos, wall_clock),
+            memory=await _memory(settings, stores, photos, photo_slots, wall_clock),
         )
         checks = _checks(settings, services, reasoners, stores, photos, voice, tiers[0])
         if settings.placement is not None:
@@ -114,7 +115,7 @@ async def wire(
             settings=settings,
             keys=keys,
             quotas=Quotas(keys.quota, stores.rates, meters.quota_exceeded),
-            photo_slots=decoder_slots(settings, settings.photo_decoders, clock),
+            photo_slots=photo_slots,
             photos=photos,
             voice=voice,
             signing_secret=stores.signing_secret,
@@ -135,7 +136,7 @@ def _decoders(
 
 
 async def _memory(
-    settings: GatewaySettings, stores: Stores, photos: PhotoDecoders, clock: Clock
+    settings: GatewaySettings, stores: Stores, photos: PhotoDecoders, slots: Admission, clock: Clock
 ) -> Memory | None:
     """Return the memory of what was seen; None without the operator's key. Raises `WrongSettings`."""
     text = read_secret(SETTING, settings.memory_key, settings.memory_key_file)
@@ -144,7 +145,7 @@ async def _memory(
     key = encryption_key(text)
     if stores.redis is not None:
         await check_key(stores.redis, key)
-    return Memory(stores.memories, key, settings.memory_days, photos, clock)
+    return Memory(stores.memories, key, settings.memory_days, photos, slots, clock)
 
 
 def _keys(settings: GatewaySettings, clock: Clock) -> Keys:

@@ -268,21 +268,18 @@ class Execution:
 
     async def _remember_sighting(self, admitted: Admitted, query: Query, outcome: Outcome, run: Run) -> None:
         """Remember what the question's photo shows, by consent and if it is anything with a name or text."""
-        question, consent, session_id = (
-            admitted.question,
-            admitted.question.memory,
-            admitted.session.session_id,
-        )
+        question, session_id = admitted.question, admitted.session.session_id
+        consent, photo = question.memory, question.photo
         if consent is None:
             return
         if self.memory is None:
             run.did_less(Stage.MEMORY.value)
             return
-        seen = sighting_of(query, outcome, run, consent.place) if question.photo else None
-        if seen is not None and question.photo is not None:
-            async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
-                tenant = question.caller.tenant
-                await self.memory.add(consent, tenant, session_id, seen, question.photo, deadline)
+        sighting = sighting_of(query, outcome, run, consent.place)
+        if photo is None or sighting is None:
+            return
+        async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
+            await self.memory.add(consent, question.caller, session_id, sighting, photo, deadline)
 
     async def _reply(self, progress: Progress, query: Query, outcome: Outcome) -> AnswerWithRemark:
         run = progress.run

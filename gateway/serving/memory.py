@@ -1,7 +1,7 @@
-"""Memories of what was seen, for clients that consent: encrypted, each thing for a set time.
+"""Memories of what was seen, for clients that consent: encrypted, each sighting for a set time.
 
-Each thing is an entry of the store, so that it expires by itself. A list for each memory, and one for each
-session, has the keys of its things. Names in the store are keyed hashes: who reads the store learns no id.
+Each sighting is an entry of the store, so that it expires by itself. A list for each memory, and one for each
+session, has the keys of its sightings. Names in the store are keyed hashes, which reveal no id.
 """
 
 import json
@@ -24,15 +24,19 @@ from chassis.images import ImageLimits, PhotoDecoders
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.startup import WrongSettings
 from contracts.answer import MemoryInput
+from gateway.serving.admission import Admission
+from gateway.serving.tenants import Caller
 from gateway.state import Photo, Recall, Sighting
 from gateway.store import ListChange, Store
 
 SETTING = "LOREGLASS_GATEWAY_MEMORY_KEY"
 MOST = 200
-"""Things of one memory; further ones push out the oldest."""
+"""Sightings in one memory. A further one replaces the oldest."""
 MOST_THUMBNAIL_BYTES = 20 * 2**10
 _AT_ONCE = 8
-"""Things that several requests may add to one memory at the same time, and still each old one is deleted."""
+"""Requests that may add to one memory at once: its list keeps so many more keys, so that each request finds
+the old sightings that it must delete.
+"""
 _SIDES = (160, 80)
 """Of a thumbnail, in pixels; the smaller where the larger has too many bytes."""
 _KEY_BYTES, _NONCE_BYTES = 32, 12
@@ -70,22 +74,31 @@ async def check_key(redis: Redis, key: bytes) -> None:
 class Memory:
     """Remembers what was seen. Methods raise `DependencyUnavailable` if the store does not answer.
 
-    `photos` make thumbnails. `clock`: seconds since 1970.
+    `photos` make thumbnails, in the order of `slots`. `clock`: seconds since 1970.
     """
 
-    def __init__(self, store: Store, key: bytes, days: int, photos: PhotoDecoders, clock: Clock) -> None:
+    def __init__(
+        self, store: Store, key: bytes, days: int, photos: PhotoDecoders, slots: Admission, clock: Clock
+    ) -> None:
         self.days = days
         self._store = store
         self._key = key
         self._ttl_s = days * 86_400.0
         self._photos = photos
+        self._slots = slots
         self._clock = clock
 
     async def add(
-        self, memory: MemoryInput, tenant: str, session_id: str, seen: Sighting, photo: Photo, due: Deadline
+        self,
+        memory: MemoryInput,
+        caller: Caller,
+        session_id: str,
+        seen: Sighting,
+        photo: Photo,
+        due: Deadline,
     ) -> None:
         """Remember something now, with the photo's thumbnail; the id and the time of `seen` are replaced."""
-        thumbnail = await self._thumbnail(photo, due)
+        thumbnail, tenant = await self._thumbnail(photo, caller, due), caller.tenant
         at = datetime.fromtimestamp(self._clock(), UTC)
         listed = self._name("memory", tenant, memory.id)
         key = f"{listed}:{token_urlsafe(12)}"
@@ -99,7 +112,7 @@ class Memory:
         await self._store.put(key, value, self._ttl_s, tenant)
 
     async def all(self, memory_id: str, tenant: str) -> tuple[Sighting, ...]:
-        """Return what it holds, oldest first."""
+        """Return all sightings, oldest first."""
         keys = (await self._keys(self._name("memory", tenant, memory_id)))[-MOST:]
         values = await gather(*map(self._store.get, keys))
         after = self._clock() - self._ttl_s
@@ -107,7 +120,7 @@ class Memory:
         return tuple(each for each in sightings if each is not None and each.at.timestamp() > after)
 
     async def one(self, memory_id: str, tenant: str, sighting_id: str) -> Sighting:
-        """Raises `NotFound`."""
+        """Return one sighting. Raises `NotFound`."""
         key = f"{self._name('memory', tenant, memory_id)}:{sighting_id}"
         value = await self._store.get(key)
         sighting = self._decode(key, value) if value else None
@@ -126,7 +139,7 @@ class Memory:
         return Recall(datetime.fromtimestamp(self._clock(), zone), sightings)
 
     async def forget(self, memory_id: str, tenant: str, sighting_id: str | None = None) -> None:
-        """Delete one thing or everything. No error if there is none."""
+        """Delete one sighting, or all of them. No error if there is none."""
         listed = self._name("memory", tenant, memory_id)
         if sighting_id is None:
             await self._forget_list(listed, tenant)
@@ -137,11 +150,12 @@ class Memory:
         """Delete what was remembered in a conversation."""
         await self._forget_list(self._name("session", tenant, session_id), tenant)
 
-    async def _thumbnail(self, photo: Photo, due: Deadline) -> bytes:
-        for side in _SIDES:
-            small = await self._photos.clean(photo.jpeg, ImageLimits(), side, due)
-            if len(small.jpeg) <= MOST_THUMBNAIL_BYTES:
-                return small.jpeg
+    async def _thumbnail(self, photo: Photo, caller: Caller, due: Deadline) -> bytes:
+        async with self._slots.admitted(caller.tenant, caller.priority, due):
+            for side in _SIDES:
+                small = await self._photos.clean(photo.jpeg, ImageLimits(), side, due)
+                if len(small.jpeg) <= MOST_THUMBNAIL_BYTES:
+                    return small.jpeg
         return b""
 
     async def _forget_list(self, name: str, tenant: str) -> None:

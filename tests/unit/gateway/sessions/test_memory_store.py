@@ -16,9 +16,11 @@ from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
 from contracts.answer import MemoryInput
 from gateway.serving import memory as module
+from gateway.serving.admission import Admission, AdmissionLimits
 from gateway.serving.memory import Memory, check_key, encryption_key
 from gateway.serving.redis_store import RedisStore, connect
-from gateway.state import Sighting
+from gateway.serving.tenants import Caller
+from gateway.state import Priority, Sighting
 from gateway.store import Allowance, MemoryStore, Store
 from tests.unit.gateway.sessions.harness import ManualClock, allowance_of, photo
 
@@ -50,8 +52,9 @@ class Place:
     namespace: str = ""
     redis: Redis | None = None
 
-    def memory(self, key: bytes = KEY) -> Memory:
-        return Memory(self.store, key, 1, Photos(), self.clock)
+    def memory(self, key: bytes = KEY, decoders: Admission | None = None) -> Memory:
+        slots = decoders or Admission(AdmissionLimits(8, 0))
+        return Memory(self.store, key, 1, Photos(), slots, self.clock)
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -70,7 +73,8 @@ async def see(
     memory: Memory, name: str, of: MemoryInput = MINE, tenant: str = "acme", session: str = "s"
 ) -> None:
     seen = Sighting("", datetime.fromtimestamp(0, UTC), name, "PLATFORM 3", of.place, b"")
-    await memory.add(of, tenant, session, seen, photo(), Deadline.after_ms(60_000))
+    caller = Caller(tenant, Priority.INTERACTIVE)
+    await memory.add(of, caller, session, seen, photo(), Deadline.after_ms(60_000))
 
 
 async def names(memory: Memory, of: MemoryInput = MINE, tenant: str = "acme") -> list[str]:
@@ -160,6 +164,17 @@ async def test_things_seen_at_the_same_time_are_all_remembered(place: Place) -> 
         for number in range(8):
             group.start_soon(see, memory, str(number))
     assert sorted(await names(memory)) == [str(number) for number in range(8)]
+
+
+async def test_a_thumbnail_takes_its_turn_at_the_photo_decoders(place: Place) -> None:
+    decoders = Admission(AdmissionLimits(1, 1))
+    memory = place.memory(decoders=decoders)
+    other = decoders.admitted("globex", Priority.INTERACTIVE, Deadline.after_ms(60_000))
+    async with anyio.create_task_group() as group, other:
+        group.start_soon(see, memory, "Tower")
+        await anyio.wait_all_tasks_blocked()
+        assert await names(memory) == []
+    assert await names(memory) == ["Tower"]
 
 
 async def test_who_reads_the_store_learns_nothing(place: Place) -> None:
