@@ -84,7 +84,9 @@ async def answer(request: Request) -> Response:
 
         if key is None:
             return await work(), False
-        name, place = (caller.tenant, key), request.state.place
+        # An answer may quote a memory, and somebody else's key may be the same.
+        scoped_key = key if question.memory is None else f"{key} {question.memory.id}"
+        name, place = (caller.tenant, scoped_key), request.state.place
         return await gateway.idempotency.once(name, question.digest, deadline, work, place)
 
     async def produce(emit: Emit) -> None:

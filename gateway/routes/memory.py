@@ -1,4 +1,4 @@
-"""`/v1/memory`: shows, exports and deletes what was remembered for a client."""
+"""`/v1/memory`: show, export and delete a client's memory."""
 
 import base64
 import re
@@ -11,14 +11,13 @@ from starlette.responses import Response
 from chassis.errors import InvalidRequest, NotConfigured
 from chassis.http.bodies import Router
 from contracts.headers import MEMORY
-from contracts.memory import MemoryReply, Sighting
+from contracts.memory import MEMORY_ID, MemoryReply, Sighting
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.serving.memory import SETTING, Memory
 from gateway.steps.memory import PATH
 
 router = Router(prefix=PATH)
 
-_ID = re.compile(r"[A-Za-z0-9_-]{32}")
 _HEADERS = {"Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -39,8 +38,8 @@ async def _own(
     """Raises `NotConfigured` or `InvalidRequest`."""
     if gateway.execution.memory is None:
         raise NotConfigured(f"Nothing is remembered here. Operators switch it on with {SETTING}.")
-    if _ID.fullmatch(memory_id) is None:
-        raise InvalidRequest(f"{MEMORY}: 32 letters, digits, - or _.")
+    if re.fullmatch(MEMORY_ID, memory_id) is None:
+        raise InvalidRequest(f"{MEMORY}: must be 32 letters, digits, - or _.")
     return _Own(gateway.execution.memory, memory_id, caller.tenant)
 
 

@@ -7,6 +7,7 @@ from pydantic import Base64Bytes, Field, StrictBool, StrictFloat, StrictStr
 
 from contracts.domain_router import Domain
 from contracts.errors import Problem
+from contracts.memory import MEMORY_ID
 from contracts.message import Message, Request
 
 DEFAULT_PIPELINE = "loreglass"
@@ -81,7 +82,7 @@ class MemoryInput(Request):
     """Consent to remember what this question's photo shows, and to answer from what was remembered."""
 
     id: str = Field(
-        pattern=r"^[A-Za-z0-9_-]{32}$",
+        pattern=MEMORY_ID,
         description="Names the memory: 32 random letters, digits, `-` or `_` that the client makes once and "
         "keeps secret. Who knows it can read and delete the memory.",
     )
@@ -90,8 +91,8 @@ class MemoryInput(Request):
     )
     utc_offset_min: int = Field(
         default=0,
-        ge=-1440,
-        le=1440,
+        gt=-1440,
+        lt=1440,
         description='Minutes that the client\'s clock is ahead of UTC, to understand "this morning".',
     )
 

@@ -6,6 +6,8 @@ from pydantic import Base64Bytes, Field
 
 from contracts.message import Message
 
+MEMORY_ID = r"^[A-Za-z0-9_-]{32}$"
+
 
 class Sighting(Message):
     """One thing that was seen."""

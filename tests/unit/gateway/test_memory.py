@@ -285,11 +285,20 @@ async def test_the_python_client_consents_with_and_without_a_photo(world: World)
     assert answer.answer == f"Today at 06:30, at home, you saw {BOOK}."
 
 
+async def test_a_key_of_another_memory_repeats_no_answer(world: World) -> None:
+    world.client.headers["Idempotency-Key"] = "1"
+    await world.ask(memory=NOWHERE)
+    for memory_id, reason in ((ID, Reason.ANSWERED), (OTHER_ID, Reason.NOT_REMEMBERED)):
+        world.client.headers["Idempotency-Key"] = "2"
+        answer = await world.ask(WHERE, photo=None, memory=json.dumps({"id": memory_id}))
+        assert answer.reason is reason
+
+
 @pytest.mark.parametrize(
     "memory",
     [
         *("{", "[]", '"a"', "{}", '{"id": "short"}', '{"id": "é"}'),
-        json.dumps({"id": ID, "utc_offset_min": 9999}),
+        *(json.dumps({"id": ID, "utc_offset_min": minutes}) for minutes in (1440, -1440)),
         json.dumps({"id": ID, "place": "x" * 201}),
         json.dumps({"id": ID, "who": "me"}),
     ],
