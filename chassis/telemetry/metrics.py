@@ -50,19 +50,14 @@ gauge: Callable[..., partial[Any]] = partial(partial, Gauge)
 histogram: Callable[..., partial[Any]] = partial(partial, Histogram)
 
 
-class Series:
-    """The series of a table of metrics. A row: `counter(name, help text, labels)`, or another kind's."""
+def series_of(registry: CollectorRegistry, table: Sequence[partial[Any]]) -> Callable[..., Any]:
+    """Return a function that finds the series of a metric, by its name and labels; it is shown from then on.
 
-    def __init__(self, registry: CollectorRegistry, table: Sequence[partial[Any]]) -> None:
-        metrics = {row.args[0]: row(registry=registry) for row in table}
-        # Cached: to find a series by its labels costs more than to count with it.
-        self._find: Callable[..., Any] = cache(
-            lambda name, *labels: metrics[name].labels(*labels) if labels else metrics[name]
-        )
-
-    def __call__(self, name: str, *labels: str) -> Any:
-        """Return the series of a metric with these labels; it is shown from now on."""
-        return self._find(name, *labels)
+    A row of the table: `counter(name, help text, labels)`, or another kind's.
+    """
+    metrics = {row.args[0]: row(registry=registry) for row in table}
+    # Cached: to find a series by its labels costs more than to count with it.
+    return cache(lambda name, *labels: metrics[name].labels(*labels) if labels else metrics[name])
 
 
 class Queue(Protocol):
@@ -130,7 +125,7 @@ class Metrics:
         disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self.service = service
-        self._series = Series(self.registry, _METRICS)
+        self._series = series_of(self.registry, _METRICS)
         self._working = self._series("loreglass_requests_in_flight", service)
         ProcessCollector(registry=self.registry)
 
@@ -265,7 +260,7 @@ class GuardMetrics:
     """Metrics of the guards before an app's dependencies."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._series = Series(registry, _GUARDS)
+        self._series = series_of(registry, _GUARDS)
 
     def start(self, dependency: str, limit: float) -> None:
         """The values before the first call, so that a dependency without calls has its series."""

@@ -14,7 +14,7 @@ from opentelemetry.trace import Span, SpanKind
 from prometheus_client import CollectorRegistry
 
 from chassis.http.client import server_attributes
-from chassis.telemetry.metrics import Series, counter, exemplar, histogram
+from chassis.telemetry.metrics import counter, exemplar, histogram, series_of
 from chassis.telemetry.spans import span
 from gateway.llm.capabilities import Abilities
 from gateway.llm.completion import Completion, Usage, Written
@@ -176,7 +176,7 @@ class VlmMetrics:
     """Counts and times; `observe`, with a model's name, is its client's observer."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._series = Series(registry, _METRICS)
+        self._series = series_of(registry, _METRICS)
 
     def observe(self, model: str, call: VlmCall) -> None:
         """Count one call that is over, for the model and for the question that it belongs to."""

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 from chassis.decoding.pool import Ending
 from chassis.errors import PROBLEM_TYPE_PREFIX
 from chassis.resilience.deadlines import Clock
-from chassis.telemetry.metrics import Series, counter, exemplar, gauge, histogram
+from chassis.telemetry.metrics import counter, exemplar, gauge, histogram, series_of
 from contracts.answer import Reason, Route, Trace
 from contracts.domain_router import Domain
 from gateway.planning.estimates import Estimates
@@ -182,7 +182,7 @@ class GatewayMetrics:
     """
 
     def __init__(self, registry: CollectorRegistry, pipeline: str, estimates: Estimates) -> None:
-        self._series = Series(registry, _METRICS)
+        self._series = series_of(registry, _METRICS)
         self._estimates = estimates
         self._pipelines: set[str] = set()
         self._stages: set[str] = set()
