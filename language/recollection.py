@@ -33,9 +33,9 @@ _PRINT = content_stems("sign label notice poster menu board plate plaque ticket 
 
 @dataclass(frozen=True, slots=True)
 class PastQuestion:
-    """What is asked of what was seen. `stems`: of the thing's words; `names_it`: they tell which thing it is.
+    """A question about something that was seen. `stems`: of its words; `names_it`: they name the thing.
 
-    `since`, `until`: the time that the question names; None for any. `of_print`: of something with text.
+    `since`, `until`: the time that the question names; None for any. `of_print`: it asks about printed text.
     """
 
     stems: frozenset[str]
@@ -46,7 +46,7 @@ class PastQuestion:
 
 
 def past_question(text: str, now: datetime, *, shows_photo: bool) -> PastQuestion | None:
-    """Return what is asked of what the asker saw before; None for another question.
+    """Return the question about what the asker saw before; None if it is another question.
 
     `now`: the asker's local time. `shows_photo`: a photo came with the question, and "this" is in it.
     """
@@ -68,25 +68,25 @@ def past_question(text: str, now: datetime, *, shows_photo: bool) -> PastQuestio
 def _named_time(text: str, now: datetime) -> tuple[datetime, datetime] | None:
     """Return the time that the text names, from and to; None for no time or a vague one."""
     match = _TIME.search(text)
-    said = match.group().split() if match else []
+    phrase = match.group().split() if match else []
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
-    if said and said[-1] == "ago":
-        count = _COUNTS.get(said[-3]) or int(said[-3])
-        unit = timedelta(**{f"{said[-2].rstrip('s')}s": 1})
+    if phrase and phrase[-1] == "ago":
+        count = _COUNTS.get(phrase[-3]) or int(phrase[-3])
+        unit = timedelta(**{f"{phrase[-2].rstrip('s')}s": 1})
         if unit < timedelta(days=1):
             return now - 1.5 * count * unit, now - 0.5 * count * unit
         day = midnight - count * unit
         return day, day + unit
-    if "week" in said:
-        monday = midnight - timedelta(days=midnight.weekday(), weeks=said[-2] == "last")
+    if "week" in phrase:
+        monday = midnight - timedelta(days=midnight.weekday(), weeks=phrase[-2] == "last")
         return monday, monday + timedelta(weeks=1)
-    named = next((place for place, day in enumerate(_DAYS) if day in said), None)
+    named = next((place for place, day in enumerate(_DAYS) if day in phrase), None)
     if named is not None:
         midnight -= timedelta(days=(midnight.weekday() - named) % 7 or 7)
-    elif "yesterday" in said or "last" in said:
+    elif "yesterday" in phrase or "last" in phrase:
         midnight -= timedelta(days=1)
-    elif not {"today", "tonight", "this"}.intersection(said):
+    elif not {"today", "tonight", "this"}.intersection(phrase):
         return None
-    part = "night" if "tonight" in said else said[-1]
+    part = "night" if "tonight" in phrase else phrase[-1]
     begin, end = _HOURS.get(part, (0, 24))
     return midnight + timedelta(hours=begin), midnight + timedelta(hours=end)

@@ -95,8 +95,8 @@ class Services:
     web_search: ServiceClient | None = None
     photo_to: PhotoRecipients = PhotoRecipients()
     weigh: Weigh = weightless
-    taken: dict[str, tuple[float, list[str]]] = field(default_factory=dict, init=False)
-    """Caches what services take, by name, with a time on the deadlines' clock up to which that holds."""
+    takes_cache: dict[str, tuple[float, list[str]]] = field(default_factory=dict, init=False)
+    """`Info.takes` of services by name, each with the time on the deadlines' clock when it expires."""
 
     @classmethod
     def names(cls) -> list[str]:
@@ -142,16 +142,16 @@ class Services:
         return _entities(reply, places)
 
     async def takes(self, name: str, what: str, deadline: Deadline) -> bool:
-        """Return whether a service takes `image` or `text`, by its cached `/info`; False if it is silent."""
+        """Return whether a service takes `image` or `text`, by its cached `/info`; False without a reply."""
         now = deadline.clock()
-        until, taken = self.taken.get(name, (-math.inf, []))
+        until, kinds = self.takes_cache.get(name, (-math.inf, []))
         if now >= until:
             try:
-                taken, fresh_s = (await self.about(name, deadline.within(_ASK_INFO_MS))).takes, _INFO_FRESH_S
+                kinds, fresh_s = (await self.about(name, deadline.within(_ASK_INFO_MS))).takes, _INFO_FRESH_S
             except LoreglassError:
-                taken, fresh_s = [], _SILENCE_S
-            self.taken[name] = (now + fresh_s, taken)
-        return what in taken
+                kinds, fresh_s = [], _SILENCE_S
+            self.takes_cache[name] = (now + fresh_s, kinds)
+        return what in kinds
 
     async def search_photos_by_text(
         self, texts: Sequence[str], count: int, deadline: Deadline

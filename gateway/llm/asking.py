@@ -85,8 +85,8 @@ def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
     left, tokens = options.history_chars, options.history_tokens
     for turn in reversed(history[-options.history_turns :] if options.history_turns else ()):
         answer = _REFUSED if turn.abstained else _line(turn.answer)
-        said = f"\nYou: {answer}" if answer else ""
-        text = within_tokens(f"Wearer: {_line(turn.question)}{said}"[:left], tokens)
+        reply = f"\nYou: {answer}" if answer else ""
+        text = within_tokens(f"Wearer: {_line(turn.question)}{reply}"[:left], tokens)
         left -= len(text)
         tokens -= tokens_at_most(text) + 1  # and a line feed
         if not text:

@@ -1,4 +1,4 @@
-// What the gateway remembers of what was seen, by consent: the switch, the list, the export, and deletion.
+// The memory of what was seen, by consent: the switch, the list, the export, and deletion.
 
 import { apiKey } from "./dialogs.js";
 import { byId, h, icon } from "./dom.js";
@@ -9,13 +9,13 @@ const PATH = "/v1/memory";
 /** The id names this browser's memory; it stays while the switch is off, so that the memory can be deleted. */
 const own = () => remembered("memory", { id: null, on: false });
 
-/** What goes along with a question; null without consent, or if the gateway has no memory. */
+/** Returns the consent to send with a question; null without consent, or if the gateway has no memory. */
 export function consent() {
   const { id, on } = own();
   return on && remembered("setup", {}).memory_days ? { id, utc_offset_min: -new Date().getTimezoneOffset() } : null;
 }
 
-/** The reply, or null if there is none; 401 and the like are none either. */
+/** Returns the reply; null without one, or if it is an error. */
 async function call(path, method = "GET") {
   const key = apiKey();
   const headers = { "Loreglass-Memory": own().id, ...(key && { Authorization: `Bearer ${key}` }) };
@@ -50,7 +50,7 @@ export class Memory {
     byId("memory-export").addEventListener("click", () => this.save());
   }
 
-  /** `days`: how long things are kept here; null for a gateway without a memory. */
+  /** `days`: how long the gateway keeps things; null if it has no memory. */
   setUp(days) {
     byId("memory").hidden = !days;
     byId("memory-days").textContent = days === 1 ? "1 day" : `${days} days`;
@@ -73,8 +73,8 @@ export class Memory {
   /** The newest first. */
   async list() {
     const reply = own().id ? await call(PATH) : undefined;
-    this.held = reply ? await reply.json() : { sightings: [] };
-    const { sightings } = this.held;
+    this.contents = reply ? await reply.json() : { sightings: [] };
+    const { sightings } = this.contents;
     byId("memory-list").replaceChildren(...sightings.map((seen) => this.entry(seen)).reverse());
     byId("memory-empty").hidden = sightings.length > 0;
     byId("memory-empty").textContent = reply === null ? "The memory cannot be read now." : "Nothing is remembered yet.";
@@ -103,7 +103,7 @@ export class Memory {
   }
 
   save() {
-    const url = URL.createObjectURL(new Blob([JSON.stringify(this.held, null, 1)], { type: "application/json" }));
+    const url = URL.createObjectURL(new Blob([JSON.stringify(this.contents, null, 1)], { type: "application/json" }));
     h("a", { href: url, download: "loreglass-memory.json" }).click();
     URL.revokeObjectURL(url);
   }

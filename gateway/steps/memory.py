@@ -1,4 +1,4 @@
-"""What of this question's photo is remembered, and what of the memory answers a question."""
+"""The sighting that a question's photo adds to a memory, and the sightings that answer a question."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
@@ -22,9 +22,9 @@ _NO_QUOTES = str.maketrans("“”", "''")
 
 
 def sighting_of(query: Query, outcome: Outcome, run: Run, place: str) -> Sighting | None:
-    """Return what this question's own photo shows; None for nothing with a name or text.
+    """Return what this question's own photo shows; None if it has neither a name nor text.
 
-    A thing that only the question names was not seen, and print alone is no thing.
+    A name that only the question or the print gives is left out.
     """
     lines = (each.text for each in run.looked_at if each.kind is LookedAtKind.TEXT)
     text = " ".join(line for line in lines if plausibility(line, 1.0) >= NOISE_BELOW)
@@ -39,9 +39,9 @@ def sighting_of(query: Query, outcome: Outcome, run: Run, place: str) -> Sightin
 
 
 async def recollect(query: Query, run: Run) -> tuple[Evidence, ...] | None:
-    """Return what the memory holds of what the question asks, the best first.
+    """Return the sightings that the question asks about, the best first.
 
-    None without consent, or where the question does not ask about the past.
+    None without consent, or if the question does not ask about the past.
     """
     recall = query.recall
     shows_photo = query.photo is not None and query.photo_is_new
@@ -58,12 +58,11 @@ async def recollect(query: Query, run: Run) -> tuple[Evidence, ...] | None:
 
 
 def matching(past: PastQuestion, sightings: Sequence[Sighting]) -> list[tuple[Sighting, float]]:
-    """Return the sightings that the question may mean, each with the share of its words that they have.
+    """Return the sightings that the question may mean, each with its share of the question's words.
 
-    More than half of them are needed. "What …" with a time may ask for whatever was seen then.
+    It needs more than half of them. "What …" with a time may ask for anything that was seen then.
     """
-    meant = (each for each in reversed(sightings) if _is_meant(past, each))
-    newest = list(_once_a_place(meant))
+    newest = list(_once_a_place(each for each in reversed(sightings) if _is_meant(past, each)))
     if not past.stems:
         return [(each, 1.0) for each in newest[:_MOST]]
     shares = {each.id: len(past.stems & _stems(each)) / len(past.stems) for each in newest}
@@ -95,12 +94,12 @@ def _stems(seen: Sighting) -> frozenset[str]:
 def _evidence(seen: Sighting, score: float, past: PastQuestion, now: datetime) -> Evidence:
     """Return a sighting in words, with its print if the question needs it or nothing was recognised.
 
-    Print is quoted, so that it cannot pass for ours.
+    Print is quoted, so that a reader can tell it from our words.
     """
     place = f", at {seen.place}," if seen.place else ""
     by_name = past.stems <= content_stems(f"{seen.name} {seen.place}") and not past.of_print
-    is_told = not same_name(seen.name, seen.text) and not (seen.name and by_name)
-    read = seen.text.translate(_NO_QUOTES) if is_told else ""
+    needs_text = not same_name(seen.name, seen.text) and not (seen.name and by_name)
+    read = seen.text.translate(_NO_QUOTES) if needs_text else ""
     what = f"{seen.name}. It read" if seen.name and read else seen.name or "something that read"
     text = f"{_when(seen.at, now)}{place} you saw {what}{f': “{read}”' if read else ''}."
     title = seen.name or "What you saw"

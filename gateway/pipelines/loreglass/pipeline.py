@@ -130,9 +130,9 @@ class LoreglassPipeline:
             failure = run.failures.get(Stage.MEMORY)
             return refusal(reason_of(failure) if failure else Reason.NOT_REMEMBERED, Route.RAG)
         context, draft = Context(Route.RAG, evidence=memories), Draft.of_question()
-        asked = replace(query, photo=None)
-        reply = await answer_from(self.reasoner, self.fallback, asked, draft, context, run)
-        return await self._check(asked, reply, context, None, run)
+        query = replace(query, photo=None)
+        reply = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
+        return await self._check(query, reply, context, None, run)
 
     async def _draft(self, group: TaskGroup, query: Query, prefetched: Prefetched, run: Run) -> Draft:
         """Return the first look at the photo (3.1); without a photo, what to search pages for.

@@ -116,8 +116,8 @@ class ThreeStepPipeline:
         if "query-rewriting" in self.missing:
             return (query.question,)
         if "earlier-answers" in self.missing:
-            asked = tuple(replace(turn, answer="", abstained=False) for turn in query.history)
-            query = replace(query, history=asked)
+            questions = tuple(replace(turn, answer="", abstained=False) for turn in query.history)
+            query = replace(query, history=questions)
         samples = 1 if "multi-query" in self.missing else self.samples
         count, queries = min(samples, run.plan.sub_queries), tuple[str, ...]()
         async with run.optional(Stage.QUERY_SAMPLING), run.stage(Stage.QUERY_SAMPLING) as deadline:

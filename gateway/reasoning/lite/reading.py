@@ -20,6 +20,8 @@ SURE = 0.85
 """Image search's probability from which a match stands against whatever is printed beside it."""
 NAMED_BY_PRINT = 0.75
 """Probability, at most, of a thing that only its print names: large print may be a slogan or a brand."""
+_NAMES_IT = 0.5
+"""Share of a name's letters from which a passage speaks of the thing."""
 _LARGEST = 0.6
 """Height, as a share of the tallest line's, from which a line belongs to the title."""
 _LEAST_AREA = 0.01
@@ -56,10 +58,8 @@ def printed_name(printed: PhotoText) -> Entity | None:
     clear = [line for line in printed.lines if line.score >= CLEAR and _may_name(line)]
     tallest = max(map(_height, clear), default=0.0)
     title = [line for line in clear if _height(line) >= _LARGEST * tallest]
-    if (
-        sum(len(line.text.split()) for line in title) > _MOST_WORDS
-    ):  # print of one size: its first line is its title
-        title = title[:1]
+    if sum(len(line.text.split()) for line in title) > _MOST_WORDS:
+        title = title[:1]  # print of one size: its first line is its title
     name = " ".join(line.text.strip(" .,:;|") for line in title)
     area = sum(_height(line) * (line.box[2] - line.box[0]) for line in title)
     if area < _LEAST_AREA or not 0 < len(name.split()) <= _MOST_WORDS:
@@ -99,10 +99,6 @@ def orders_answer(text: str) -> bool:
     return _ORDERS.match(text) is not None
 
 
-_NAMES_IT = 0.5
-"""Share of a name's letters from which a passage speaks of the thing."""
-
-
 async def read_evidence(
     read: Read,
     question: ParsedQuestion,
@@ -117,7 +113,7 @@ async def read_evidence(
     """
     thing = entity if entity is not None and is_about(question, entity) else None
     about = _passages(question, evidence, printed, thing)
-    passages = dict(sorted(about, key=lambda each: evidence[each[0]].place))  # the reader counts on it
+    passages = dict(sorted(about, key=lambda each: evidence[each[0]].place))  # as its contract demands
     if question.compares or not passages:
         return None
     subjects: tuple[str | None, ...] = (None,)
@@ -147,7 +143,7 @@ def _passages(
     If it points at a thing that was not identified, only pages whose title is printed on it stay.
     """
     unknown = question.about is About.VIEW and thing is None and question.points
-    called = question.names if question.about in (About.NAMED, About.SPOKEN) else ()
+    names = question.names if question.about in (About.NAMED, About.SPOKEN) else ()
     for index, item in enumerate(evidence):
         if item.kind is CitationKind.PHOTO:
             if printed.lines:
@@ -155,9 +151,9 @@ def _passages(
             continue
         printed_on_it = (agreement(item.title, printed.plain) or 0.0) >= AGREES
         of_it = thing is not None and item.entity in (None, thing.name)
-        meant = of_it if item.kind is CitationKind.IMAGE else printed_on_it or not unknown
+        is_about_it = of_it if item.kind is CitationKind.IMAGE else printed_on_it or not unknown
         text = f"{item.title} {item.text}"
-        if called and not any(coverage(name, text) >= _NAMES_IT for name in called):
+        if names and not any(coverage(name, text) >= _NAMES_IT for name in names):
             continue
-        if meant and item.text.strip():
+        if is_about_it and item.text.strip():
             yield index, ToRead(item.text, item.entity or item.title, item.kind)

@@ -41,7 +41,7 @@ from language.names import mentions, same_name
 from language.sentences import sentences
 
 WAITING_SHARE = 0.6
-"""Of the time that is left, at most for print and pictures: without them there is still the question."""
+"""Of the time that is left, at most for the print: without it there is still the question."""
 _MOST_SPOKEN = 25
 """Words of a photo's print that are read out."""
 _READER = "reader"
