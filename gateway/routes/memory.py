@@ -2,9 +2,11 @@
 
 import base64
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
+import anyio.to_thread
 from fastapi import Depends, Header, status
 from starlette.responses import Response
 
@@ -12,6 +14,7 @@ from chassis.errors import InvalidRequest, NotConfigured
 from chassis.http.bodies import Router
 from contracts.headers import MEMORY
 from contracts.memory import MEMORY_ID, MemoryReply, Sighting
+from gateway import state
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.serving.memory import SETTING, Memory
 from gateway.steps.memory import PATH
@@ -46,11 +49,17 @@ async def _own(
 _OwnDep = Annotated[_Own, Depends(_own)]
 
 
-@router.get("")
-async def show(own: _OwnDep, response: Response) -> MemoryReply:
+@router.get("", response_model=MemoryReply)
+async def show(own: _OwnDep) -> Response:
     """Return all that the memory holds, the oldest first. It is also the export."""
-    response.headers.update(_HEADERS)
-    sightings = [
+    sightings = await own.memory.all(own.id, own.tenant)
+    content = await anyio.to_thread.run_sync(_reply, own.memory.days, sightings)
+    return Response(content, headers=_HEADERS, media_type="application/json")
+
+
+def _reply(days: int, sightings: Sequence[state.Sighting]) -> str:
+    """Blocking: the thumbnails of a full memory have 4 MB."""
+    shown = [
         Sighting(
             id=each.id,
             at=each.at,
@@ -59,9 +68,9 @@ async def show(own: _OwnDep, response: Response) -> MemoryReply:
             text=each.text,
             thumbnail=base64.b64encode(each.thumbnail),
         )
-        for each in await own.memory.all(own.id, own.tenant)
+        for each in sightings
     ]
-    return MemoryReply(days=own.memory.days, sightings=sightings)
+    return MemoryReply(days=days, sightings=shown).model_dump_json()
 
 
 @router.get("/{sighting_id}", response_class=Response, responses={200: {"content": {"image/jpeg": {}}}})

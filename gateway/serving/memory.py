@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from hashlib import blake2b
 from secrets import token_bytes, token_urlsafe
 
+import anyio.to_thread
 import structlog
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -115,9 +116,9 @@ class Memory:
         """Return all sightings, oldest first."""
         keys = (await self._keys(self._name("memory", tenant, memory_id)))[-MOST:]
         values = await gather(*map(self._store.get, keys))
+        sightings = await anyio.to_thread.run_sync(self._decode_all, keys, values)
         after = self._clock() - self._ttl_s
-        sightings = (self._decode(key, value) for key, value in zip(keys, values, strict=True) if value)
-        return tuple(each for each in sightings if each is not None and each.at.timestamp() > after)
+        return tuple(each for each in sightings if each.at.timestamp() > after)
 
     async def one(self, memory_id: str, tenant: str, sighting_id: str) -> Sighting:
         """Return one sighting. Raises `NotFound`."""
@@ -168,6 +169,11 @@ class Memory:
 
     def _name(self, *parts: str) -> str:
         return blake2b("\0".join(parts).encode(), key=self._key, digest_size=24).hexdigest()
+
+    def _decode_all(self, keys: Sequence[str], values: Sequence[bytes | None]) -> list[Sighting]:
+        """Blocking: a full memory has 4 MB."""
+        sightings = (self._decode(key, value) for key, value in zip(keys, values, strict=True) if value)
+        return [each for each in sightings if each is not None]
 
     def _decode(self, key: str, value: bytes) -> Sighting | None:
         plain = _unseal(self._key, value, key)
