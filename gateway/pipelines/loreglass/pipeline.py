@@ -129,6 +129,7 @@ class LoreglassPipeline:
         if not memories:
             failure = run.failures.get(Stage.MEMORY)
             return refusal(reason_of(failure) if failure else Reason.NOT_REMEMBERED, Route.RAG)
+        run.spare(Stage.RERANKER)  # and with it each stage before the answer
         context, draft = Context(Route.RAG, evidence=memories), Draft.of_question()
         query = replace(query, photo=None)
         reply = await answer_from(self.reasoner, self.fallback, query, draft, context, run)

@@ -1,10 +1,13 @@
 """What a stage's time is counted as: its own, the model's or the pocket reasoner's, or nothing at all."""
 
+from datetime import UTC, datetime
+
 import anyio
 import pytest
 
 from chassis.errors import Overloaded
 from chassis.resilience.deadlines import Deadline
+from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
 from gateway.planning.live_plan import FixedPlan, LivePlan
@@ -13,10 +16,13 @@ from gateway.planning.planner import Planner
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
+from gateway.state import Query, Recall, Sighting
 from gateway.steps.evidence import SearchRequest, rank_chunks
+from gateway.thresholds import RetrievalLimits
 from tests.unit.gateway.fakes import FakeServices
-from tests.unit.gateway.pipelines import clients_of
+from tests.unit.gateway.pipelines import THRESHOLDS, clients_of
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS, QA_DRAGON
+from tests.unit.gateway.reasoners import ScriptedReasoner
 from tests.unit.gateway.sessions.harness import ManualClock as Clock
 
 pytestmark = pytest.mark.anyio
@@ -120,6 +126,22 @@ async def test_an_error_beside_a_prefetch_stops_it_and_comes_out_as_it_was_raise
     with pytest.raises(Overloaded):
         await answer()
     assert stopped == ["search"]
+
+
+async def test_a_question_about_the_past_has_the_time_that_searches_would_take() -> None:
+    clock, now = Clock(), datetime(2026, 11, 27, 8, tzinfo=UTC)
+    plan, _ = live_plan(LOREGLASS, clock, 1_000.0)
+    assert not plan.plan.model
+
+    async def sightings() -> tuple[Sighting, ...]:
+        return (Sighting("1", now, "The Tower", "", "", b""),)
+
+    query = Query("Where did I see the Tower?", None, recall=Recall(now, sightings))
+    model, fallback = ScriptedReasoner(), ScriptedReasoner()
+    async with clients_of(FakeServices()) as services:
+        pipeline = LoreglassPipeline(services, model, THRESHOLDS, RetrievalLimits(), fallback=fallback)
+        await pipeline.answer(query, Run("trace", Deadline.after_ms(1_000, clock), planning=plan))
+    assert (len(model.contexts), len(fallback.contexts)) == (1, 0)
 
 
 async def test_step_without_the_model_does_not_change_its_estimates() -> None:
