@@ -87,7 +87,7 @@ def test_pictures_are_photos_of_the_articles_subject(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos/Moss hare.jpg").write_bytes(picture())
     pictures = Pictures(PictureCache(tmp_path / "cache"), tmp_path / "photos", fetch=False)
-    bad = {"https://a.example/bad": {}}
+    bad: dict[str, Any] = {"https://a.example/bad": {}}
     source = article_pictures(knowledge_base(tmp_path, {**bad, HARE: MOSS_HARE}), pictures)
     nameless, photo, missing = source.items()
     assert isinstance(nameless, Rejected)
