@@ -135,10 +135,10 @@ class _Members:
                 return value
 
     def _refill(self) -> bool:
-        """As much again as is held, so that a long article is parsed a few times, not for every piece."""
-        held = self._text[self._place :]
-        more = self._stream.read(max(_READ_AT_ONCE, len(held)))
-        self._text, self._place = held + more, 0
+        """Read as much again as is left, so that a long article is parsed a few times only."""
+        rest = self._text[self._place :]
+        more = self._stream.read(max(_READ_AT_ONCE, len(rest)))
+        self._text, self._place = rest + more, 0
         return bool(more)
 
 
@@ -153,12 +153,10 @@ def _title(fields: Mapping[str, Any]) -> str:
 
 
 def _texts(fields: Mapping[str, Any], key: str) -> list[str]:
-    given = fields.get(key)
-    return (
-        [plain_text(each) if isinstance(each, str) else "" for each in given]
-        if isinstance(given, list)
-        else []
-    )
+    texts = fields.get(key)
+    if not isinstance(texts, list):
+        return []
+    return [plain_text(each) if isinstance(each, str) else "" for each in texts]
 
 
 def _page_item(article: Article | Rejected) -> PageItem | Rejected:
@@ -180,6 +178,7 @@ def _photos(file: Path, pictures: Pictures) -> Iterator[PhotoRecord | Rejected]:
     """Pictures that are not here are counted for each article: there are millions."""
     for article in read_articles(file):
         if isinstance(article, Rejected):
+            yield article
             continue
         where, missing = f"article {article.url}", 0
         for start in range(0, len(article.pictures), PICTURES_AT_ONCE):
@@ -195,7 +194,7 @@ def _photos(file: Path, pictures: Pictures) -> Iterator[PhotoRecord | Rejected]:
 
 
 def _digest(file: Path) -> str:
-    """Changes when the file does; by size and time, for reading gigabytes would double the work."""
+    """Return a hash of the file's size and time of change: hashing gigabytes would take minutes."""
     try:
         status = file.stat()
     except OSError as error:

@@ -165,8 +165,6 @@ Photos = Annotated[
 ]
 Cache = Annotated[Path, typer.Option(help="Where fetched pictures are kept.")]
 Fetch = Annotated[bool, typer.Option(help="Fetch the pictures that are not here.")]
-
-
 KnowledgeBase = Annotated[
     Path,
     typer.Argument(help="E-VQA's encyclopedic_kb_wiki.json, or EchoSight's knowledge base", dir_okay=False),

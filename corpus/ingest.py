@@ -22,6 +22,7 @@ from corpus.folders import FolderFile
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.jsonl import Rejected
 from corpus.manifests import count_records, files_of, has_files, is_page_file, manifest_digest, name_of
+from corpus.page_records import read_pictures
 from corpus.photo_records import count_photos, read_photos
 from corpus.pipeline import Batching, OnRecord, Outcome, Pipeline, Progress, Remark, Tally
 from corpus.settings import write_token
@@ -160,7 +161,7 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
     name = await find_name(PAGES, source, text_search_url, options)
     pages = Source(
         partial(count_records, source),
-        partial(manifest_digest, source),
+        lambda: manifest_digest(source, read_pictures(source)),
         partial(page_items, source, name, options.ocr_url),
         name,
         named=has_named_pages(source),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from chassis.errors import LoreglassError
+from chassis.images import ImageLimits, clean_image
 from chassis.vectors.origin import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
@@ -122,8 +123,8 @@ def page_item(
     title, texts = visible(page.title), [visible(text) for text in texts]
     modified = page.last_modified.isoformat() if page.last_modified else ""
     # Every id depends on the whole page, so that a page with one changed sentence is sent as a whole.
-    shown = [hashlib.sha256(picture).hexdigest()] if picture else []
-    content = json.dumps([address, page.url, title, modified, texts, *shown])
+    picture_digest = [hashlib.sha256(picture).hexdigest()] if picture else []
+    content = json.dumps([address, page.url, title, modified, texts, *picture_digest])
     page_digest = hashlib.sha256(content.encode()).hexdigest()
     encoded = base64.b64encode(picture) if picture else None
     boilerplate = f"{page.left_out:.0%} of its text was left out as menus, notices and the like."
@@ -212,12 +213,10 @@ def _page_item(record: PageRecord, ocr_url: str) -> PageItem | Rejected:
 
 
 def _picture(path: Path) -> bytes:
-    """Return a page's picture as a small JPEG. Raises `Unusable`, or what `decode_rgb` raises."""
-    from chassis.pixels import decode_rgb, encode_jpeg  # numpy and OpenCV
-
+    """Return a page's picture as a small JPEG. Raises `Unusable`, or what `clean_image` raises."""
     check_file(path, LARGEST_PHOTO, "image")
     try:
         content = path.read_bytes()
     except OSError as error:
         raise Unusable(f"The image cannot be read ({error.strerror}).") from error
-    return encode_jpeg(decode_rgb(content, max_side=PICTURE_SIDE), quality=85)
+    return clean_image(content, ImageLimits(), PICTURE_SIDE).jpeg

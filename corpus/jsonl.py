@@ -3,11 +3,10 @@
 import codecs
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +70,12 @@ def open_manifest(source: Path) -> Iterator[BufferedReader]:
 
 
 def json_lines(
-    manifest: Path, span: Span | None = None
+    manifest: Path, span: Span | None = None, holding: bytes = b""
 ) -> Iterator[tuple[str, Mapping[str, Any] | Rejected]]:
-    """Where each record is, and its object or why it is none. Raises `ManifestError`."""
+    """Where each record is, and its object or why it is none; only of lines that hold these bytes.
+
+    Raises `ManifestError`.
+    """
     with open_manifest(manifest) as stream:
         place, number = (span.start, span.line - 1) if span else (0, 0)
         stream.seek(place)
@@ -84,20 +86,14 @@ def json_lines(
             if len(line) > LONGEST_LINE:
                 place += sum(map(len, _rest(stream, line)))
                 yield where, Rejected(where, f"The line is longer than {LONGEST_LINE // 2**20} MiB.")
-            elif line.strip():
+            elif holding in line and line.strip():
                 yield where, _parse_line(where, line)
 
 
-def spans(
-    manifest: Path,
-    records: int,
-    most_bytes: int,
-    seen: Callable[[bytes], None] = lambda _: None,
-    within: Span | None = None,
-) -> Iterator[Span]:
+def spans(manifest: Path, records: int, most_bytes: int, within: Span | None = None) -> Iterator[Span]:
     """A file, or the lines of it `within` a span, cut after so many records or bytes, whichever is first.
 
-    `seen` is shown every byte of it, once and in order. Raises `ManifestError`.
+    Raises `ManifestError`.
     """
     with open_manifest(manifest) as stream:
         start, number = (within.start, within.line) if within else (0, 1)
@@ -106,9 +102,7 @@ def spans(
         while (within is None or end < within.end) and (line := stream.readline(LONGEST_LINE + 1)):
             held += bool(line.strip())
             number += 1
-            for piece in chain((line,), _rest(stream, line)):
-                seen(piece)
-                end += len(piece)
+            end += len(line) + sum(map(len, _rest(stream, line)))
             if held >= records or end - start >= most_bytes:
                 yield Span(start, end, first, held)
                 start, first, held = end, number, 0

@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 from chassis.picture_cache import PictureCache
 
 PICTURES_AT_ONCE = 16
-"""Rows whose pictures are fetched together; an interrupted import waits for as many."""
+"""Pictures that are fetched together; an interrupted import waits for as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +24,13 @@ class Pictures:
 
 def find_pictures(urls: list[str], pictures: Pictures) -> Mapping[str, Path | str]:
     """Return each picture's file, or a sentence on why there is none. Raises `OSError`."""
-    found: dict[str, Path | str] = {}
+    files: dict[str, Path | str] = {}
     for url in urls:
-        held = _local(url, pictures.local) or pictures.cache.held(url)
-        found[url] = held or "The picture is not here, and nothing is to be fetched."
+        file = _local(url, pictures.local) or pictures.cache.held(url)
+        files[url] = file or "The picture is not here, and nothing is to be fetched."
     if pictures.fetch:
-        found.update(pictures.cache.fetch(url for url, held in found.items() if isinstance(held, str)))
-    return found
+        files.update(pictures.cache.fetch(url for url, file in files.items() if isinstance(file, str)))
+    return files
 
 
 def _local(url: str, folder: Path | None) -> Path | None:

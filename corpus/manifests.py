@@ -39,13 +39,14 @@ def count_records(source: Path) -> int:
     return sum(span.records for span in spans(source, _COUNTED, _COUNTED))
 
 
-def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
+def manifest_digest(source: Path, pictures: Iterable[Path] = ()) -> str:
     """Return a SHA-256 (hex) that changes with the manifest, a file that it names, or a file of the folder.
 
     Files are compared by name, size and time of change: reading them once more would double the work.
     Raises `ManifestError`.
     """
     digest = hashlib.sha256()
+    named: Iterable[tuple[str, Path]]
     if source.is_dir():
         named = [(each.name, each.path) for each in files_of(source)]
     elif is_page_file(source) or is_photo_file(source):
@@ -54,11 +55,11 @@ def manifest_digest(source: Path, photos: Iterable[Path] = ()) -> str:
         with open_manifest(source) as stream:
             while block := stream.read(1 << 20):
                 digest.update(block)
-        named = [(path.name, path) for path in photos]
+        named = ((path.name, path) for path in pictures)
     for name, path in named:
         try:
             status = path.stat()
-        except OSError:
+        except (OSError, ValueError):  # no name of a file: with a NUL, for example
             continue
         digest.update(f"\n{name}\0{status.st_size}\0{status.st_mtime_ns}".encode(errors="replace"))
     return digest.hexdigest()

@@ -1,6 +1,7 @@
 """Read pages from a folder, a file or a manifest, one record at a time."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -52,6 +53,14 @@ def read_pages(
                 yield _page_record(where, record, name, source.parent)
             except Unusable as reason:
                 yield Rejected(where, str(reason))
+
+
+def read_pictures(manifest: Path) -> Iterator[Path]:
+    """The pictures that the pages of a JSONL file show. Raises `ManifestError`."""
+    for _, record in json_lines(manifest, holding=b'"image"'):
+        with suppress(Unusable):
+            if image := text_field(record_fields(record), "image"):
+                yield manifest.parent / image
 
 
 def _page_record(

@@ -154,7 +154,8 @@ class Version:
         """Parts of the manifest that an earlier run has brought into it whole."""
 
     async def open(self, manifest: str, *, replace: bool) -> None:
-        """Look at what the service has. With `replace` the version starts empty.
+        """Look at what the service has. With `replace` the version starts empty, unless the published one was
+        made of this manifest alone.
 
         Raises `DependencyUnavailable` where it would start with what cannot be opened.
         """
@@ -164,11 +165,17 @@ class Version:
             raise DependencyUnavailable(live.fault)
         self._published = live.name if live is not None and not live.fault else ""
         self._base = None if replace else self._published or None
-        parts = "\n".join([INDEX_FORMAT, self._alias, self._base or "", manifest])
-        self.name = f"{self._alias}-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
+        self.name = self._name(manifest)
+        if self.name == self._published:  # readers must not see it change: changes go into a copy
+            self._base = self._published
+            self.name = self._name(manifest)
         begun = [each for each in held if each.name == self.name and not each.fault]
         self._exists = bool(begun)
         self.finished = tuple(name for each in begun for name in each.finished)
+
+    def _name(self, manifest: str) -> str:
+        parts = "\n".join([INDEX_FORMAT, self._alias, self._base or "", manifest])
+        return f"{self._alias}-{hashlib.sha256(parts.encode()).hexdigest()[:16]}"
 
     @property
     def exists(self) -> bool:
@@ -246,7 +253,7 @@ class Version:
 
     async def finish(self, parts: Sequence[str]) -> None:
         """Have the service remember which parts are in it whole, if there is anything new in it yet."""
-        if self._exists and self.name != self._published:
+        if self._exists:
             body = FinishedParts(parts=list(parts))
             await self._send(f"/v1/collections/{self.name}/finished", body, Collection, method="PUT")
 
@@ -256,7 +263,7 @@ class Version:
         False where there is nothing new to see. Its index is built first, which may take hours; what `check`
         raises then leaves readers what they have.
         """
-        if not self._exists or self.name == self._published:
+        if not self._exists:
             return False
         check(await self._built())
         if self._published:
@@ -271,7 +278,7 @@ class Version:
 
     async def abandon(self) -> None:
         """Drop the version, where there is one, that nothing came to be in."""
-        if self._exists and self.name != self._published:
+        if self._exists:
             await self._drop(self.name)
 
     async def _built(self) -> Built:

@@ -1,6 +1,5 @@
 """A source cut into parts. A part is what one Ray task reads, and what a later run can skip."""
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -11,7 +10,7 @@ from corpus.folders import FolderFile
 from corpus.ingest import PAGES
 from corpus.jsonl import Rejected, Span, spans
 from corpus.manifests import is_page_file, manifest_digest, name_of
-from corpus.page_records import PageRecord, page_files, page_of_file, read_pages
+from corpus.page_records import PageRecord, page_files, page_of_file, read_pages, read_pictures
 from corpus.photo_records import PhotoRecord, read_photos
 from corpus.sources import SourceName
 
@@ -40,9 +39,8 @@ def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> 
     """
     is_file = not source.is_dir() and not (alias == PAGES and is_page_file(source))
     if alias == PAGES and is_file:
-        digest = hashlib.sha256()
-        contents: list[Content] = list(spans(source, size, PART_BYTES, digest.update))
-        named = digest.hexdigest()
+        contents: list[Content] = list(spans(source, size, PART_BYTES))
+        named = manifest_digest(source, read_pictures(source))
     elif alias == PAGES:
         files = page_files(source, name or name_of(source))
         contents, named = _batched(files, size), manifest_digest(source)

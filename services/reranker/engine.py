@@ -12,7 +12,7 @@ Photo = NDArray[np.uint8]
 INSTRUCTION = (
     "Someone asks about a thing in a photo. Decide whether the document states what is needed to answer."
 )
-"""The task, for models that are told one."""
+"""The task, for models that take an instruction."""
 SAMPLE = ("Who wrote it?", "It was written by Ada.")
 """A question and a document for probes."""
 

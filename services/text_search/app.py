@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from services.text_search.engines.crag_mm import CragMmTextSearch
     from services.text_search.engines.web import WebTextSearch
 
-    _Reader = WebTextSearch | CragMmTextSearch
+    _SearchOnly = WebTextSearch | CragMmTextSearch
 
 _PAGE_LIMITS = FetchLimits(max_bytes=8 * 2**20, seconds=8.0)
 
@@ -33,8 +33,8 @@ BUILTIN_RANK_CONSTANT = 1
 
 def create_app(settings: TextSearchSettings) -> FastAPI:
     """Return the service with the engine and the store that the settings name."""
-    if settings.engine in _WITHOUT_INDEX:
-        return create_service(_reading(settings), settings)
+    if settings.engine in _SEARCH_ONLY:
+        return create_service(_search_only(settings), settings)
     spec = ServiceSpec(
         name="text_search",
         routers=[router, pages_router, collections_router()],
@@ -47,12 +47,12 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
     return create_service(spec, settings)
 
 
-def _reading(settings: TextSearchSettings) -> ServiceSpec["_Reader"]:
+def _search_only(settings: TextSearchSettings) -> ServiceSpec["_SearchOnly"]:
     """Return the service of an engine that keeps no index of its own."""
     return ServiceSpec(
         name="text_search",
         routers=[router],
-        open_engine=partial(_WITHOUT_INDEX[settings.engine], settings),
+        open_engine=partial(_SEARCH_ONLY[settings.engine], settings),
         probe=lambda engine: engine.probe(),
         close_engine=lambda engine: engine.close(),
     )
@@ -83,7 +83,7 @@ def _open_crag_mm(settings: TextSearchSettings, resources: EngineResources) -> "
     return CragMmTextSearch(ChromaIndex(settings.index_dir, COLLECTION, encoder.size), encoder, contents)
 
 
-_WITHOUT_INDEX: Mapping[Engine, Callable[[TextSearchSettings, EngineResources], "_Reader"]] = {
+_SEARCH_ONLY: Mapping[Engine, Callable[[TextSearchSettings, EngineResources], "_SearchOnly"]] = {
     Engine.WEB: _open_web,
     Engine.CRAG_MM: _open_crag_mm,
 }

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,19 +64,6 @@ class TextEncoder(Protocol):
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
         """A vector for each passage, in order."""
-        ...
-
-
-@runtime_checkable
-class SeeingEncoder(TextEncoder, Protocol):
-    """A `TextEncoder` whose vectors may be of a text and a picture together. Pictures are JPEGs."""
-
-    def queries_about(self, texts: Sequence[str], photo: bytes) -> list[Vector]:
-        """A vector for each question with the photo, in order."""
-        ...
-
-    def passages_with(self, texts: Sequence[str], pictures: Sequence[bytes | None]) -> list[Vector]:
-        """A vector for each passage with its picture, if it has one, in order."""
         ...
 
 

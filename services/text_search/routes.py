@@ -54,7 +54,9 @@ async def search_text(request: Request, pool: Pool, deadline: RequestDeadline) -
         raise InvalidRequest(f"queries: at most {MAX_QUERY_CHARACTERS} characters each.")
 
     def search(engine: TextSearchEngine) -> list[FusedHit]:
-        photo = None if image is None else clean_image(image, ImageLimits(), settings.max_side).jpeg
+        photo = None
+        if image is not None and settings.sees_photos:
+            photo = clean_image(image, ImageLimits(), settings.max_side).jpeg
         return engine.search(call.queries, call.k, call.collection, call.depth, photo)
 
     hits = await pool.run(search, deadline)

@@ -11,10 +11,8 @@ from pathlib import Path
 
 from services.vlm.launch import Placement, command, container_command, table
 from services.vlm.presets import DEFAULT, PRESETS, TRAINED_FOR
-from services.vlm.retrievers import RETRIEVERS
+from services.vlm.retrievers import SERVED
 from services.vlm.settings import ServeSettings, serve_settings
-
-SERVED = PRESETS | RETRIEVERS
 
 
 def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argparse.Namespace:

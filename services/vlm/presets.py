@@ -95,9 +95,9 @@ class Preset:
 # A grammar that allows any white space lets a model fill its token limit with it.
 _COMPACT_JSON = ("--structured-outputs-config", '{"backend": "xgrammar", "disable_any_whitespace": true}')
 # Photos arrive inside the request. A name under .invalid is nobody's (RFC 2606), so nothing is ever fetched.
-NO_FETCHING = ("--allowed-media-domains", "photos-travel-inside-requests.invalid")
-NO_REDIRECTS = ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
-NO_TELEMETRY = ("VLLM_NO_USAGE_STATS", "1")
+_NO_FETCHING = ("--allowed-media-domains", "photos-travel-inside-requests.invalid")
+_NO_REDIRECTS = ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
+_NO_TELEMETRY = ("VLLM_NO_USAGE_STATS", "1")
 _SSRF = (
     "vLLM 0.10.2 has no switch against fetching image URLs (CVE-2025-6242): keep it in a network that "
     "reaches nothing but the gateway. The gateway itself sends data: URIs only."
@@ -131,7 +131,7 @@ LLAMA = Preset(
     holds_schema=False,
     masked_logprobs=False,
     system_beside_photo=False,
-    environment=(NO_TELEMETRY,),
+    environment=(_NO_TELEMETRY,),
     limits=(
         "Served by vLLM up to 0.10.2; 0.11 and later refuse MllamaForConditionalGeneration.",
         "Encoder-decoder: no chunked prefill and no prefix caching, so each call reads the photo anew "
@@ -174,15 +174,16 @@ LLAMA_FP8 = replace(
 )
 
 
-def _qwen_flags(max_pixels: int) -> tuple[str, ...]:
+def qwen_flags(max_pixels: int, *more: str) -> tuple[str, ...]:
+    """The flags for a Qwen model whose photos are scaled to so many pixels."""
     return (
         "--limit-mm-per-prompt",
         '{"image": 1, "video": 0}',
         "--mm-processor-kwargs",
         f'{{"max_pixels": {max_pixels}}}',
         "--enable-prefix-caching",
-        *_COMPACT_JSON,
-        *NO_FETCHING,
+        *more,
+        *_NO_FETCHING,
     )
 
 
@@ -201,8 +202,8 @@ QWEN25 = Preset(
     vision_tflop=6.9,
     most_sequences=32,
     prefix_caching=True,
-    flags=_qwen_flags(1_003_520),
-    environment=(NO_TELEMETRY, NO_REDIRECTS),
+    flags=qwen_flags(1_003_520, *_COMPACT_JSON),
+    environment=(_NO_TELEMETRY, _NO_REDIRECTS),
     limits=(
         "Photos are scaled to 1,280 tokens of 28 x 28 pixels; fine print in a large photo is lost.",
         "Prefix caching pays when the prompts of a request begin alike and run within seconds of each other.",
@@ -256,7 +257,7 @@ QWEN3 = replace(
     decode_weights_gb=15.1,
     prefill_gflop=15.1,
     vision_tflop=5.7,
-    flags=_qwen_flags(1_310_720),
+    flags=qwen_flags(1_310_720, *_COMPACT_JSON),
     limits=(
         "Photos are scaled to 1,280 tokens of 32 x 32 pixels.",
         "2.6 times the keys and values of Qwen2.5-VL-7B for each token: fewer long prompts fit at once.",

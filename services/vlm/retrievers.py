@@ -3,7 +3,9 @@
 They are for text_search and the reranker with `engine=remote` and `remote_shape=vllm`.
 """
 
-from services.vlm.presets import NO_FETCHING, NO_REDIRECTS, NO_TELEMETRY, OPEN_ROUTES, Preset
+from dataclasses import replace
+
+from services.vlm.presets import OPEN_ROUTES, PRESETS, QWEN25, Preset, qwen_flags
 
 # The format that Qwen3-VL-Reranker was trained with. A template is stripped of its last line break, hence the
 # expression. vLLM takes it as a file or, as here, as it is.
@@ -26,33 +28,20 @@ _SOURCES = (
 
 
 def _retriever(name: str, model: str, flags: tuple[str, ...], *sources: str) -> Preset:
-    return Preset(
+    return replace(
+        QWEN25,
         name=name,
         model=model,
-        image="docker.io/vllm/vllm-openai:v0.32.0",
         context=2_048,
         sequences=16,
         weights_gb=4.3,
         kv_bytes_per_token=114_688,
         photo_tokens=448,
-        photo_gb=0.0,
         decode_weights_gb=2.8,
         prefill_gflop=2.8,
         vision_tflop=1.1,
         most_sequences=64,
-        prefix_caching=True,
-        flags=(
-            "--runner",
-            "pooling",
-            "--limit-mm-per-prompt",
-            '{"image": 1, "video": 0}',
-            "--mm-processor-kwargs",
-            '{"max_pixels": 458752}',
-            "--enable-prefix-caching",
-            *NO_FETCHING,
-            *flags,
-        ),
-        environment=(NO_TELEMETRY, NO_REDIRECTS),
+        flags=("--runner", "pooling", *qwen_flags(458_752), *flags),
         limits=(
             "Photos are scaled to 448 tokens of 32 x 32 pixels; the service sends at most 441 (672 pixels).",
             "It does not chat: it is no preset of the gateway's model.",
@@ -71,3 +60,5 @@ RERANKER = _retriever(
     "overrides: vLLM's page of scoring; template: QwenLM/Qwen3-VL-Embedding",
 )
 RETRIEVERS: dict[str, Preset] = {preset.name: preset for preset in (EMBEDDING, RERANKER)}
+SERVED = PRESETS | RETRIEVERS
+"""All presets of `python -m services.vlm`."""

@@ -3,8 +3,7 @@
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services.vlm.presets import PRESETS
-from services.vlm.retrievers import RETRIEVERS
+from services.vlm.retrievers import SERVED
 
 
 class ServeSettings(BaseSettings):
@@ -26,9 +25,8 @@ class ServeSettings(BaseSettings):
     @field_validator("preset")
     @classmethod
     def _known(cls, name: str) -> str:
-        known = PRESETS | RETRIEVERS
-        if name and name not in known:
-            raise ValueError(f"there is no such preset; there are {', '.join(known)}")
+        if name and name not in SERVED:
+            raise ValueError(f"there is no such preset; there are {', '.join(SERVED)}")
         return name
 
     def sized_for(self, preset: str) -> "ServeSettings":

@@ -32,12 +32,8 @@ class CragMmImageSearch:
         forward_texts: ForwardTexts | None = None,
     ) -> None:
         """As of `DenseImageSearch`."""
-        self._index, self._encoder, self._forward, self._forward_texts = (
-            index,
-            encoder,
-            forward,
-            forward_texts,
-        )
+        self._index, self._encoder = index, encoder
+        self._forward, self._forward_texts = forward, forward_texts
         slope = options.slope
         self._curve = LogisticCurve(-slope * options.midpoint, (slope,))
         self._text_curve = LogisticCurve(-slope * options.text_midpoint, (slope,))
@@ -47,7 +43,7 @@ class CragMmImageSearch:
         self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
         """Return the entities of the `limit` images that are nearest to the photos' centres."""
-        return self._seen(self.embed(photos), limit, self._curve) if still_wanted() else []
+        return self._things(self.embed(photos), limit, self._curve) if still_wanted() else []
 
     def search_texts(
         self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
@@ -55,7 +51,7 @@ class CragMmImageSearch:
         """Return the entities of the `limit` images most like the texts. Raises `NotSupported`."""
         if self._forward_texts is None:
             raise NotSupported("This engine searches by photos only.")
-        return self._seen(self._forward_texts(texts), limit, self._text_curve) if still_wanted() else []
+        return self._things(self._forward_texts(texts), limit, self._text_curve) if still_wanted() else []
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
         """Return the vectors of the centre views."""
@@ -65,7 +61,9 @@ class CragMmImageSearch:
         """Encode a drawn pattern and search for it."""
         self.search([drawn_pattern()], 1, "", lambda: True)
 
-    def _seen(self, vectors: Sequence[Floats] | Floats, limit: int, curve: LogisticCurve) -> list[ThingSeen]:
+    def _things(
+        self, vectors: Sequence[Floats] | Floats, limit: int, curve: LogisticCurve
+    ) -> list[ThingSeen]:
         best: dict[str, tuple[Neighbour, int]] = {}
         for place, vector in enumerate(vectors):
             for image in self._index.nearest(vector, limit):

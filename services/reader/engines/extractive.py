@@ -95,7 +95,7 @@ class ExtractiveReader:
         self.name = model.name
 
     def read(self, query: Query, passages: Sequence[Passage], top_n: int = 1) -> list[Answer]:
-        """See the protocol. What was said earlier in the conversation is not read."""
+        """See the protocol."""
         question = question_text(query.question, query.subject)
         headings = [heading(passage) for passage in passages]
         texts = [

@@ -36,6 +36,8 @@ _NAME_BEFORE = re.compile(
     r"(?:(?:of|on|for|the)\s+)*)+$"
 )
 """The beginning of a name that goes on: "Treaty on the Functioning of the " before "European Union"."""
+_LONGEST_NAME = 200
+"""Characters before the words that answer."""
 _PHRASE_AFTER = re.compile(
     r"(?:\s+(?!(?:a|an|the|of|in|on|at|by|to|for|from|with|as|than|into|over|under|after|before|during|between|"
     r"and|or|but|that|which|who|whose|where|when|while|if|because|so|it|he|she|they|this|these|not|also)\b)"
@@ -55,7 +57,7 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
 
     At most `MOST_SPOKEN` words. A leading "It" becomes the `subject`, where its name is known.
     """
-    wanted = _plain(span)
+    wanted, sentence = _plain(span), _SPACE.sub(" ", sentence)
     readings = (sentence, _IN_BRACKETS.sub(r", \1, ", sentence), span)
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
     bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else "", whole)
@@ -78,7 +80,8 @@ def _phrase(sentence: str, wanted: str) -> str:
     """Return the words that answer with the rest of their name or noun phrase, which readers often cut."""
     start = sentence.find(wanted)
     end = start + len(wanted)
-    before = _NAME_BEFORE.search(sentence[:start]) if wanted[:1].isupper() else None
+    left = max(0, start - _LONGEST_NAME)
+    before = _NAME_BEFORE.search(sentence, left, start) if wanted[:1].isupper() else None
     after = _PHRASE_AFTER.match(sentence, end)
     rest = _VERB.split(after[0])[0] if after else ""
     return sentence[before.start() if before else start : end] + rest.rstrip()
@@ -114,7 +117,9 @@ def _clauses(sentence: str) -> Iterator[str]:
     yield sentence
     ends = [*(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
     pauses = {end for end, _ in ends} | {match.start() for match in _PHRASE_END.finditer(sentence)}
-    yield from (sentence[:end] for end in sorted(pauses, reverse=True) if _VERB.search(sentence[:end]))
+    verb = _VERB.search(sentence)
+    least = verb.end() if verb else len(sentence) + 1
+    yield from (sentence[:end] for end in sorted(pauses, reverse=True) if end >= least)
     for (_, start), (end, _) in pairwise(ends):
         clause = _JOINING.sub("", sentence[start:end], count=1)
         first = clause.partition(" ")[0]
@@ -123,9 +128,9 @@ def _clauses(sentence: str) -> Iterator[str]:
 
 
 def _is_short(text: str) -> bool:
-    return len(text.split()) <= MOST_SPOKEN
+    return len(text.split(maxsplit=MOST_SPOKEN)) <= MOST_SPOKEN
 
 
 def _plain(text: str) -> str:
-    spaced = _SPACE.sub(" ", _ASIDE.sub("", text))
+    spaced = _ASIDE.sub("", _SPACE.sub(" ", text))
     return _REPEATED_POINT.sub(r"\1", _BEFORE_POINT.sub(r"\1", spaced)).strip(" ,;:–—-[]()\"“”'")

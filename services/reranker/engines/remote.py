@@ -13,11 +13,11 @@ from chassis.pixels import encode_jpeg
 from services.reranker.engine import INSTRUCTION, SAMPLE, Photo, with_entity
 
 _MOST_TOKENS = 512
-"""Of a question and of a document: vLLM reads the beginning of a longer one, if it is told to."""
+"""Of a question and of a document: vLLM cuts longer ones at the limit of the request."""
 
 
 class RemoteShape(StrEnum):
-    """What the server speaks. `vllm`: as `cohere`, but the query may hold a photo, and the task is told."""
+    """What the server speaks. `vllm`: as `cohere`, with the photo in the query and an instruction."""
 
     COHERE = "cohere"
     TEI = "tei"
@@ -41,7 +41,7 @@ _ADAPTERS = {
 
 
 class RemoteReranker:
-    """`Reranker` on a server; it is told the entity's name, and sees the photo if its shape is `vllm`.
+    """`Reranker` on a server. It gets the entity's name, and the photo if its shape is `vllm`.
 
     Servers send probabilities or raw logits and do not say which. Scores outside 0..1 are logits: from the
     first such reply on, all scores of this server go through a logistic curve, so that their order holds.
@@ -108,10 +108,11 @@ class RemoteReranker:
 
 def _seeing_body(query: str, documents: Sequence[str], photo: Photo | None) -> Mapping[str, Any]:
     """The photo comes before the question, as Qwen3-VL-Reranker was trained (its repository)."""
-    words = without_controls(query)
-    content = [content_part(encode_jpeg(photo)), content_part(words)] if photo is not None else None
+    question: Any = without_controls(query)
+    if photo is not None:
+        question = {"content": [content_part(encode_jpeg(photo)), content_part(question)]}
     return {
-        "query": {"content": content} if content else words,
+        "query": question,
         "documents": [without_controls(text) or " " for text in documents],
         "instruction": INSTRUCTION,
         "max_tokens_per_query": _MOST_TOKENS,

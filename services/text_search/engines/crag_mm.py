@@ -103,28 +103,29 @@ class PageContents:
         }
         if not paths or set(paths) != set(range(len(paths))):
             raise WrongSettings(f"{folder} does not hold all files shard_0.mdb, shard_1.mdb and so on.")
-        self._opened = ExitStack()
+        self._files = ExitStack()
         self._shards: list[Any] = []
         try:
             for number in range(len(paths)):
                 shard = lmdb.open(str(paths[number]), readonly=True, lock=False, subdir=False)
-                self._shards.append(self._opened.enter_context(shard))
+                self._shards.append(self._files.enter_context(shard))
         except lmdb.Error as error:
-            self._opened.close()
+            self._files.close()
             raise WrongSettings(f"{folder}: a shard cannot be opened ({error}).") from error
 
     def chunk(self, url: str, number: int) -> str:
         """Return a page's chunk, empty for chunk 0 (name and snippet) and for a page that is not there."""
+        if number == 0:
+            return ""
         key = hashlib.sha256(url.encode(errors="surrogatepass")).hexdigest()
         with self._shards[int(key, 16) % len(self._shards)].begin(buffers=True) as transaction:
-            held = transaction.get(key.encode())
-            page = bytes(held) if number and held is not None and len(held) <= LARGEST_PAGE else b""
-        words = page_words(page)
-        return " ".join(words[(number - 1) * CHUNK_WORDS : number * CHUNK_WORDS]) if number else ""
+            stored = transaction.get(key.encode(), b"")
+            page = bytes(stored) if len(stored) <= LARGEST_PAGE else b""
+        return " ".join(page_words(page)[(number - 1) * CHUNK_WORDS : number * CHUNK_WORDS])
 
     def close(self) -> None:
         """Close the files."""
-        self._opened.close()
+        self._files.close()
 
 
 def page_words(page: bytes) -> list[str]:

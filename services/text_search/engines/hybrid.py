@@ -7,8 +7,9 @@ from chassis.images import ImageLimits, clean_image
 from chassis.models.wanted import while_wanted
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
-from services.text_search.encoding import SeeingEncoder, TextEncoder, Vector
+from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
+from services.text_search.engines.remote import RemoteSeeingEncoder
 from services.text_search.lexical import TERMS, TermWeights
 from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfit, write_passages
 
@@ -36,7 +37,7 @@ class HybridTextSearch:
         self._encoder = encoder
         self._terms = TermWeights()
         self._uses_terms, self._rank_constant = terms, rank_constant
-        self._seeing = encoder if isinstance(encoder, SeeingEncoder) else None
+        self._seeing = encoder if isinstance(encoder, RemoteSeeingEncoder) else None
         self._picture_side = picture_side
         sparse = (TERMS,) if terms else ()
         self.schema = CollectionSchema(

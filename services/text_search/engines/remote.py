@@ -96,8 +96,9 @@ class RemoteEncoder:
 
 
 class RemoteSeeingEncoder(RemoteEncoder):
-    """`SeeingEncoder` by vLLM: an input is a chat of an instruction, a picture, if there is one, and a text.
+    """Vectors of a text and a picture (a JPEG) together, by vLLM.
 
+    An input is a chat of an instruction, a picture, if there is one, and a text.
     Source: Qwen3-VL-Embedding (Li et al. 2026, arXiv:2601.04720) and its repository: the vector is that of
     the last token, after the chat template has begun the reply.
     """
@@ -105,11 +106,11 @@ class RemoteSeeingEncoder(RemoteEncoder):
     kind = "remote, photos"
 
     def queries_about(self, texts: Sequence[str], photo: bytes) -> list[Vector]:
-        """See the protocol."""
+        """Return a vector for each question with the photo, in order."""
         return self._encode([self._input(self._instructions.query, text, photo) for text in texts])
 
     def passages_with(self, texts: Sequence[str], pictures: Sequence[bytes | None]) -> list[Vector]:
-        """See the protocol."""
+        """Return a vector for each passage with its picture, if it has one, in order."""
         instruction = self._instructions.passage
         return self._encode([self._input(instruction, *each) for each in zip(texts, pictures, strict=True)])
 

@@ -87,12 +87,14 @@ def test_pictures_are_photos_of_the_articles_subject(tmp_path: Path) -> None:
     (tmp_path / "photos").mkdir()
     (tmp_path / "photos/Moss hare.jpg").write_bytes(picture())
     pictures = Pictures(PictureCache(tmp_path / "cache"), tmp_path / "photos", fetch=False)
-    source = article_pictures(knowledge_base(tmp_path), pictures)
-    photo, missing = source.items()
+    bad: dict[str, Any] = {"https://a.example/bad": {}}
+    source = article_pictures(knowledge_base(tmp_path, {**bad, HARE: MOSS_HARE}), pictures)
+    nameless, photo, missing = source.items()
+    assert isinstance(nameless, Rejected)
     assert isinstance(photo, PhotoItem)
     assert (photo.item.entity, photo.item.url) == ("Moss hare", HARE)
     assert missing == Rejected(f"article {HARE}", "1 of 2 pictures are not to be had.")
-    assert source.count() == 2
+    assert source.count() == 3
 
 
 def test_articles_are_read_in_pieces(tmp_path: Path) -> None:

@@ -106,6 +106,21 @@ async def test_pages_are_added_unless_replaced(tmp_path: Path) -> None:
         assert await snippets(client, "mill") == ["The pond by the mill."]
 
 
+async def test_a_changed_picture_never_changes_the_published_version(tmp_path: Path) -> None:
+    source = lines(
+        tmp_path / "pages.jsonl", [page("a", "The mill.") | {"image": "a.png"}, page("b", "The pond.")]
+    )
+    published = []
+    async with text_search(tmp_path) as client:
+        for colour in ("red", "blue"):
+            Image.new("RGB", (8, 8), colour).save(tmp_path / "a.png")
+            published.append(await index_pages(client, source, replace=True))
+        [points] = [each["points"] for each in await versions(client) if each["aliases"] == ["pages"]]
+    assert [each.added for each in published] == [2, 2]
+    assert published[0].version != published[1].version is not None
+    assert points == 2
+
+
 async def test_only_the_current_and_the_previous_version_are_kept(tmp_path: Path) -> None:
     async with text_search(tmp_path) as client:
         reports = [

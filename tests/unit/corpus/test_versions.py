@@ -1,5 +1,6 @@
 """Publish index versions and roll back, over HTTP to a real text_search."""
 
+import os
 from pathlib import Path
 
 import anyio
@@ -50,6 +51,20 @@ async def aliases(client: httpx.AsyncClient) -> dict[str, list[str]]:
     async with http_client() as http:
         service = ServiceClient(http, "text_search", str(client.base_url))
         return {each.name: each.aliases for each in await list_versions(service, Patience(pauses_s=()))}
+
+
+async def test_replace_never_writes_into_the_published_version(tmp_path: Path) -> None:
+    """Here by a change that neither the size nor the time of the file tells."""
+    source = tmp_path / "page.txt"
+    async with live(create_app(text_search(tmp_path))) as client:
+        first = await publish(client, tmp_path, "The red mill.")
+        times = source.stat()
+        source.write_text("The tan mill.")
+        os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
+        report = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
+        assert await seen(client) == ["The tan mill."]
+        assert await led_back(client) == (report.version, first)
+        assert await seen(client) == ["The red mill."]
 
 
 async def test_rollback_twice_restores_the_version(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The reader's service, and how its answers are spoken."""
 
 import json
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -194,6 +195,13 @@ DUCHY = (
     "The Duchy of Normandy, which began in 911 as a small fiefdom on the coast, was established by the "
     "treaty between King Charles III and the Viking ruler Rollo, and was situated in the Frankish kingdom."
 )
+
+
+@pytest.mark.parametrize("filling", [" " * 19_000, "a, " * 6_000, "if " * 6_000, "Ada " * 4_500])
+def test_an_answer_in_a_hostile_sentence_is_spoken_at_once(filling: str) -> None:
+    begun = time.process_time()
+    assert speak(f"It {filling} was built in x Zorn.", "Zorn", "The mill", "").endswith("Zorn.")
+    assert time.process_time() - begun < 1.0
 
 
 def test_a_relative_clause_is_left_out_where_the_sentence_is_too_long_with_it() -> None:

@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from services.vlm.__main__ import SERVED, arguments, main
+from services.vlm.__main__ import arguments, main
 from services.vlm.launch import Placement, command, container_command, serve_arguments, table
 from services.vlm.presets import DEFAULT, PRESETS, Preset
+from services.vlm.retrievers import SERVED
 from services.vlm.settings import ServeSettings
 
 FP8 = "llama-3.2-11b-vision-fp8"
