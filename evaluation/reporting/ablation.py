@@ -159,16 +159,10 @@ def paper_tables() -> dict[str, PaperTable]:
     return tables
 
 
-def systems_for(keys: Sequence[str], offered: Sequence[str], at: str = "") -> tuple[list[str], list[str]]:
-    """Those that the tables want of the gateway of that name and whose pipelines it has, each once; and those
-    without one.
-    """
-    wanted = dict.fromkeys(name for key in keys for name in paper_tables()[key].systems)
-    there: dict[bool, list[str]] = {True: [], False: []}
-    for name in wanted:
-        if (system := System.named(name)).at == at:
-            there[system.pipeline in offered].append(name)
-    return there[True], there[False]
+def systems_at(at: str, keys: Sequence[str]) -> list[str]:
+    """Return the tables' systems of the gateway of that name, each once."""
+    names = dict.fromkeys(name for key in keys for name in paper_tables()[key].systems)
+    return [name for name in names if System.named(name).at == at]
 
 
 Figure = dict[str, float | None]
