@@ -76,6 +76,17 @@ class PictureCache:
         _write(path, data)
         return path
 
+    def keep_as(self, name: str, make: Callable[[], bytes]) -> Path:
+        """Return the picture of that name, made on the first call only.
+
+        Raises `NotAPicture`, `OSError` and what `make` raises.
+        """
+        path = self.held(name)
+        if path is None:
+            path = self.keep(make())
+            _write(self._link(name), path.name.encode("ascii"))
+        return path
+
     def held(self, url: str) -> Path | None:
         """The file that was fetched from the URL before, if it was."""
         try:

@@ -1,8 +1,8 @@
-"""`loreglass eval ablate`: the papers' tables and figures anew, over the same questions for every system."""
+"""`loreglass eval ablate`: fill the papers' tables and figures, with the same questions for every system."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -32,7 +32,6 @@ from evaluation.scoring.scored import NotJudged, judged
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
 LIST = "list"
-_FOLDER_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
 
 def _list_tables(given: str) -> str:
@@ -62,12 +61,14 @@ def ablate(
     at: Annotated[
         list[str] | None,
         typer.Option(
-            help="gateway of systems that end in @NAME, which runs another model", metavar="NAME=URL"
+            help="gateway with another model, for systems whose names end in @NAME", metavar="NAME=URL"
         ),
     ] = None,
     run: Annotated[
         list[str] | None,
-        typer.Option(help="a table's system was asked before: its folder", metavar="SYSTEM=RUN"),
+        typer.Option(
+            help="folder of a system's finished run, which is not asked again", metavar="SYSTEM=RUN"
+        ),
     ] = None,
     part: OnlyPart = None,
     split: Split = None,
@@ -76,14 +77,14 @@ def ablate(
     concurrency: Concurrency = 2,
     deadline_ms: DeadlineMs = None,
     no_cuts: Annotated[
-        bool, typer.Option("--no-cuts", help="no module is given up when a question's time gets short")
+        bool, typer.Option("--no-cuts", help="run every module, also when a question's time is short")
     ] = False,
     diagnostics: Diagnostics = "",
     judge: Annotated[
         str, typer.Option(help="whose verdicts: rules, bem, or model:NAME", metavar="JUDGE")
     ] = "rules",
 ) -> None:
-    """Ask every system that the tables want the questions of DATASET; write ours beside the papers' figures.
+    """Ask every system of the tables the questions of DATASET; write our figures beside the papers'.
 
     Run the same command again to continue; no question is asked twice. For a model's verdicts, let
     it judge the runs below the folder (`eval judge`), then give the command again with --judge.
@@ -102,6 +103,8 @@ def ablate(
         stored = _stored(run or [], wanted, opened)
         asked = anyio.run(_ask, opened, out, wanted, asking, gateways, chosen, frozenset(stored))
         runs = {**{each.header.name: each for each in asked}, **stored}
+        if diagnostics:
+            runs = {name: _with_targets(each, opened) for name, each in runs.items()}
         typer.echo(write_tables(runs, opened.name, judge, wanted, out))
 
 
@@ -114,19 +117,21 @@ async def _ask(
     choice: dict[str, int | None],
     stored: frozenset[str],
 ) -> list[Run]:
-    from evaluation.reporting.ablation import systems_for
+    from evaluation.reporting.ablation import systems_at
     from evaluation.runs.running import reached
     from evaluation.runs.tally import ask_several
 
     runs: list[Run] = []
     for at, url in gateways.items():
+        systems = [each for each in systems_at(at, tables) if each not in stored]
+        if not systems:
+            continue
         async with reached(*gateway_of(url)) as gateway:
-            offered = tuple(name for name in gateway.pipelines if _FOLDER_NAME.fullmatch(name))
-            names, absent = systems_for(tables, offered, at)
+            absent = [each for each in systems if System.named(each).pipeline not in gateway.pipelines]
             if absent:
                 why = "not on this gateway (papers need a language model)"
                 typer.echo(f"{why}: {', '.join(absent)}", err=True)
-            names = [name for name in names if name not in stored]
+            names = [each for each in systems if each not in absent]
             runs += await ask_several(opened, out / "runs", names, asking, gateway, choice)
     return runs
 
@@ -135,14 +140,22 @@ def _stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> di
     """By the systems' names. Raises `RunError` for a run of other questions, or that no table wants."""
     from evaluation.reporting.ablation import paper_tables
 
-    wanted, runs = {name for key in tables for name in paper_tables()[key].systems}, dict[str, Run]()
+    systems = {name for key in tables for name in paper_tables()[key].systems}
+    runs: dict[str, Run] = {}
     for name, _, folder in (each.partition("=") for each in given):
-        if name not in wanted:
-            raise RunError(f"These tables ask no system {name!r}: see --tables list.")
+        if name not in systems:
+            raise RunError(f"These tables ask no system {name!r}. List the systems with: --tables list")
         runs[name] = load_run(Path(folder))
         if runs[name].header.fingerprint != dataset.fingerprint:
             raise RunError(f"{folder} answers other questions than {dataset.name}, or another part of them.")
     return runs
+
+
+def _with_targets(run: Run, dataset: Dataset) -> Run:
+    """Return the run with the dataset's targets: its questions may have been asked without --diagnostics."""
+    targets = {turn.interaction_id: turn.target for each in dataset.conversations for turn in each.turns}
+    records = (each.model_copy(update={"target": targets.get(each.interaction_id)}) for each in run.records)
+    return replace(run, records=tuple(records))
 
 
 def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, str]:
@@ -152,14 +165,17 @@ def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, st
     systems = [System.named(name) for key in tables for name in paper_tables()[key].systems]
     names = dict.fromkeys(each.at for each in systems if each.at)
     gateways = {name.strip(): url.strip() for name, _, url in (each.partition("=") for each in given)}
-    if wrong := [name for name, url in gateways.items() if name not in names or not url]:
-        told = f"{wrong[0]!r} is none of {', '.join(names) or 'no names'}, or has no URL"
-        raise typer.BadParameter(told, param_hint="--at")
+    for name, url in gateways.items():
+        if name not in names:
+            there = f"they name {', '.join(names)}" if names else "they name none"
+            raise typer.BadParameter(f"these tables name no gateway {name!r}; {there}", param_hint="--at")
+        if not url:
+            raise typer.BadParameter(f"give the gateway's URL: {name}=http://…", param_hint="--at")
     return gateways
 
 
 def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
-    """Both files, from the verdicts that there are. Returns the page. Raises `NotJudged`."""
+    """Write both files from the stored verdicts, and return the page. Raises `NotJudged`."""
     from evaluation.reporting.ablation import Systems, done_without, markdown, paper_tables, table_values
 
     scored = {name: judged(run.records, run.folder, judge)[0] for name, run in runs.items()}

@@ -58,8 +58,8 @@ def _files(source: str) -> list[Path]:
     path = Path(source).expanduser()
     if path.is_file():
         return [path]
-    found = hub.hub_id(source)
-    files = table_files(path) if path.is_dir() else hub.fetch_split(*found, SPLIT)[2] if found else []
+    hosted = hub.hub_id(source)
+    files = table_files(path) if path.is_dir() else hub.fetch_split(*hosted, SPLIT)[2] if hosted else []
     if not files:
         raise DatasetError(f"{source} is neither a Parquet file, nor a folder of them, nor a hub id.")
     return files
@@ -68,23 +68,23 @@ def _files(source: str) -> list[Path]:
 def _target(metadata: object) -> Target:
     if not isinstance(metadata, Mapping):
         raise BadRow("malformed_row", "metadata is not an object.")
-    told = {key: value for key, value in metadata.items() if value is not None}
+    fields = {key: value for key, value in metadata.items() if value is not None}
     question, reference = "textual_only_question", "referring_expression_category"
     return Target(
-        name=identifier(told, "target_object_name"),
-        box=_box(told),
-        question=text(told, question, if_empty="malformed_row") if told.get(question) else "",
-        reference=identifier(told, reference) if told.get(reference) else "",
+        name=identifier(fields, "target_object_name"),
+        box=_box(fields),
+        question=text(fields, question, if_empty="malformed_row") if fields.get(question) else "",
+        reference=identifier(fields, reference) if fields.get(reference) else "",
     )
 
 
-def _box(told: Mapping[str, Any]) -> tuple[float, float, float, float] | None:
-    """As shares of width and height: whatever the photo was resized to."""
-    if "target_roi_bbox" not in told:
+def _box(fields: Mapping[str, Any]) -> tuple[float, float, float, float] | None:
+    """Return the box in shares of width and height, which hold whatever the photo is resized to."""
+    if "target_roi_bbox" not in fields:
         return None
     try:
-        left, top, right, bottom = map(float, told["target_roi_bbox"])
-        width, height = map(float, told["image_size"])
+        left, top, right, bottom = map(float, fields["target_roi_bbox"])
+        width, height = map(float, fields["image_size"])
         box = left / width, top / height, right / width, bottom / height
     except (KeyError, TypeError, ValueError, ZeroDivisionError, OverflowError) as error:
         raise BadRow("malformed_row", "target_roi_bbox and image_size are not numbers.") from error

@@ -69,6 +69,14 @@ class Truth(BaseModel):
     scorer: Scorer | None = None
     range: tuple[float, float] | None = None
 
+    @property
+    def unkeyed(self) -> set[str]:
+        """Fields to leave out of a stored verdict's key: the id, and later fields that are not set.
+
+        So keys that older versions stored still match.
+        """
+        return {"interaction_id"} | {name for name in ("scorer", "range") if getattr(self, name) is None}
+
 
 class Target(BaseModel):
     """The object that a question is about, by CRAG-MM-Diagnostics.

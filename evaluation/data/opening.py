@@ -88,7 +88,7 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
     if choice.squad != EVERYTHING:
         raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
     kind, _, file = source.partition(":")
-    if kind in READERS:
+    if file and kind in READERS:
         return _of_vqa(kind, Path(file).expanduser(), choice, split)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():

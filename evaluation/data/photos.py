@@ -1,7 +1,9 @@
 """Photos of rows as files: embedded ones are written to the cache, linked ones fetched to it."""
 
+import hashlib
 import io
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 
 from chassis.errors import LoreglassError
@@ -17,9 +19,9 @@ class Photos:
         self._cache = cache
 
     def embedded(self, image: object, size: tuple[int, int] | None = None) -> Path | None:
-        """The photo in a row's `image`, bytes or `{bytes}`; None where there is none. Raises `BadRow`.
+        """Return the photo in a row's `image`, bytes or `{bytes}`; None if there is none. Raises `BadRow`.
 
-        `size`: width and height to bring it to, its proportions included.
+        `size`: width and height to resize it to, whatever its shape; done once for each photo.
         """
         data = image.get("bytes") if isinstance(image, Mapping) else image
         if not data:
@@ -27,7 +29,10 @@ class Photos:
         if not isinstance(data, bytes):
             raise BadRow("malformed_row", "image is not bytes.")
         try:
-            return self._cache.keep(_resized(data, size) if size else data)
+            if size is None:
+                return self._cache.keep(data)
+            name = f"{hashlib.sha256(data).hexdigest()} {size}"
+            return self._cache.keep_as(name, partial(_resized, data, size))
         except (NotAPicture, LoreglassError) as reason:
             raise BadRow("unreadable_image", str(reason)) from reason
 
@@ -41,7 +46,7 @@ class Photos:
 
 
 def _resized(data: bytes, size: tuple[int, int]) -> bytes:
-    """The upright picture in that size; the bytes as they are if it has it. Raises `LoreglassError`."""
+    """Return the upright picture in that size, or the bytes unchanged. Raises `LoreglassError`."""
     picture = upright_rgb(data, ImageLimits(), None)
     if picture.size == size:
         return data

@@ -35,7 +35,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class PhotoQuestion:
-    """A question that can be asked once its photo is there: the file of that name, whatever its suffix."""
+    """A question and its photo's file name, without the suffix. `where`: its place in the data set's file."""
 
     where: str
     photo: str
@@ -43,7 +43,7 @@ class PhotoQuestion:
 
 
 def read_vqa(kind: str, path: Path) -> tuple[list[PhotoQuestion], list[Rejected]]:
-    """Every question of a file in its order, and the rows that cannot be asked. Raises `UnreadableFile`."""
+    """Return a file's questions in its order, and the rows that cannot be asked. Raises `UnreadableFile`."""
     questions: dict[str, PhotoQuestion] = {}
     rejected: list[Rejected] = []
     for where, make in READERS[kind](path):
@@ -59,7 +59,7 @@ def read_vqa(kind: str, path: Path) -> tuple[list[PhotoQuestion], list[Rejected]
 def with_photos_of(
     questions: Sequence[PhotoQuestion], path: Path
 ) -> tuple[list[Conversation], list[Rejected]]:
-    """The questions, each a conversation of its own, and those whose photo cannot be had."""
+    """Return each question as a conversation, and the questions whose photo is missing or unreadable."""
     folder = path.parent / "images" if (path.parent / "images").is_dir() else path.parent
     photos = _photos(folder, {each.photo for each in questions})
     inside = cache(partial(photo_inside, folder))  # several questions are about one photo
@@ -78,15 +78,15 @@ def with_photos_of(
 
 
 def _photos(folder: Path, names: set[str]) -> dict[str, str]:
-    """Where the photos of these names are in the folder."""
-    found: dict[str, str] = {}
+    """Return where the photos of these names are in the folder."""
+    paths: dict[str, str] = {}
     for place, folders, files in os.walk(folder):
         folders.sort()
         for file in files:
             name, suffix = os.path.splitext(file)
             if name in names and suffix.lower() in _PHOTO_SUFFIXES:
-                found.setdefault(name, os.path.relpath(os.path.join(place, file), folder))
-    return found
+                paths.setdefault(name, os.path.relpath(os.path.join(place, file), folder))
+    return paths
 
 
 _Made = tuple[str, AskedTurn]
@@ -104,15 +104,13 @@ def _infoseek_question(row: Row | BadRow, types: Mapping[str, str], names: Mappi
     if isinstance(row, BadRow):
         raise row
     name, split = identifier(row, "data_id"), str(row.get("data_split", ""))[:100]
+    kind = types.get(name, "").casefold()
     answers = _answers(row.get("answer") or [])
-    limits = _range(row.get("answer_eval"), types.get(name, "").casefold() == "numerical")
+    limits = _range(row.get("answer_eval") or row.get("answer"), kind == "numerical")
     accepted = answers if limits else _answers(row.get("answer_eval") or answers)
-    kinds = {"time": AnswerType.DATE}
     truth = Truth(
         interaction_id=name,
-        answer_type=AnswerType.NUMBER
-        if limits
-        else kinds.get(types.get(name, "").casefold(), AnswerType.NAME),
+        answer_type=AnswerType.NUMBER if limits else AnswerType.DATE if kind == "time" else AnswerType.NAME,
         accepted=accepted,
         photographed=names.get(name, ""),
         scorer=Scorer.INFOSEEK,
@@ -122,7 +120,7 @@ def _infoseek_question(row: Row | BadRow, types: Mapping[str, str], names: Mappi
         interaction_id=name,
         question=text(row, "question", if_empty="empty_question"),
         gold=next(iter(answers or accepted), ""),
-        domain=types.get(name, "").casefold(),
+        domain=kind,
         query_category=next((each for each in _UNSEEN if split.endswith(each)), split),
         truth=truth if accepted or limits else None,
     )
@@ -130,25 +128,30 @@ def _infoseek_question(row: Row | BadRow, types: Mapping[str, str], names: Mappi
 
 
 def _range(given: Any, numerical: bool) -> tuple[float, float] | None:
-    """The numbers that are right: those of the file, or the number it gives and a tenth to either side."""
+    """Return the lowest and highest right number: the file's range, or a tenth to either side of its number.
+
+    None if the answer is no number.
+    """
     first = given[0] if isinstance(given, list) and given else given
     if isinstance(first, dict):
         given = first.get("range", first.get("wikidata"))
-    elif not numerical:
+    elif not numerical or not given:
         return None
     numbers = given if isinstance(given, list) else [given]
     try:
         low, *others = (float(each) for each in numbers[:2])
-        limits = (low, others[0]) if others else (low * (1 - TOLERANCE), low * (1 + TOLERANCE))
-        if not all(map(math.isfinite, limits)):
+        if not others:
+            margin = abs(low) * TOLERANCE
+            low, others = low - margin, [low + margin]
+        if not (math.isfinite(low) and math.isfinite(others[0])):
             raise ValueError
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise BadRow("malformed_row", "answer_eval has no numbers.") from None
-    return limits
+    return low, others[0]
 
 
 def _beside(path: Path, ending: str, key: str) -> dict[str, str]:
-    """What the file with that ending says of each question; nothing where there is none."""
+    """Return a key's values by question from the file with that ending; empty if there is no such file."""
     file = path.with_name(f"{path.stem}{ending}.jsonl")
     if not file.is_file():
         return {}
@@ -206,20 +209,22 @@ def _evqa_question(row: Row, number: int, files: Mapping[str, Any]) -> _Made:
 
 
 def _okvqa(path: Path) -> _Rows:
-    asked = _json(path)
+    published = _json(path)
     notes = _json(path.with_name(path.name.replace("OpenEnded_", "").replace("_questions", "_annotations")))
     topics = notes.get("question_types")
-    annotated = {each.get("question_id"): each for each in _objects(notes, "annotations")}
-    photo = f"COCO_{asked.get('data_subtype', '')}_"
-    for number, row in enumerate(_objects(asked, "questions")):
-        note = annotated.get(row.get("question_id"), {})
-        yield f"{path.name}, question {number + 1}", partial(_okvqa_question, row, note, photo, topics)
+    notes_by_id = {str(each.get("question_id")): each for each in _objects(notes, "annotations")}
+    photo = f"COCO_{published.get('data_subtype', '')}_"
+    for number, row in enumerate(_objects(published, "questions")):
+        make = partial(_okvqa_question, row, notes_by_id, photo, topics)
+        yield f"{path.name}, question {number + 1}", make
 
 
-def _okvqa_question(row: Row, note: Row, photo: str, topics: Any) -> _Made:
+def _okvqa_question(row: Row, notes: Mapping[str, Row], photo: str, topics: Any) -> _Made:
     if not isinstance(row.get("image_id"), int) or not isinstance(row.get("question_id"), int):
         raise BadRow("malformed_row", "image_id and question_id are not numbers.")
-    name, topic = str(row["question_id"]), str(note.get("question_type", ""))
+    name = str(row["question_id"])
+    note = notes.get(name, {})
+    topic = str(note.get("question_type", ""))
     accepted = _answers([each.get("answer", "") for each in _objects(note, "answers")])
     if not accepted:
         raise BadRow("empty_answer", "There are no answers in the annotations.")
@@ -238,18 +243,18 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_JSON:
             raise UnreadableFile(f"{path.name} is larger than {_LARGEST_JSON // 2**20} MiB.")
-        held = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UnreadableFile(f"{path.name} cannot be read ({error.strerror}).") from error
     except (ValueError, RecursionError) as error:
         raise UnreadableFile(f"{path.name} is not JSON in UTF-8.") from error
-    if not isinstance(held, dict):
+    if not isinstance(content, dict):
         raise UnreadableFile(f"{path.name} is not a JSON object.")
-    return held
+    return content
 
 
-def _objects(held: Row, key: str) -> Iterable[Row]:
-    listed = held.get(key)
+def _objects(content: Row, key: str) -> Iterable[Row]:
+    listed = content.get(key)
     return (each for each in listed if isinstance(each, dict)) if isinstance(listed, list) else ()
 
 

@@ -19,7 +19,7 @@ _VOCABULARY = "gs://cloud-tpu-checkpoints/bert/keras_bert/uncased_L-12_H-768_A-1
 _CLS, _SEP, _LENGTH = 101, 102, 512
 
 Equivalence = Callable[[str, str, str], float]
-"""Of a question, a gold answer and an answer: how likely the two mean the same, 0 to 1."""
+"""From a question, a gold answer and an answer, the probability that both answers mean the same."""
 
 
 class BemJudge:
@@ -31,7 +31,7 @@ class BemJudge:
         self._equivalence = equivalence
 
     async def judge(self, case: Case) -> Judgement:
-        """Return the verdict; `failed` for questions of another data set."""
+        """Return the verdict; `failed` if the question is not E-VQA's."""
         return await anyio.to_thread.run_sync(self._judge, case)
 
     def _judge(self, case: Case) -> Judgement:
@@ -41,7 +41,7 @@ class BemJudge:
         if case.failed or exact.verdict is Verdict.CORRECT:
             return exact
         golds = (gold.replace(LIST, ",") for gold in case.truth.accepted)
-        likely = max(self._equivalence(case.question, gold, case.answer) for gold in golds)
+        likely = max((self._equivalence(case.question, gold, case.answer) for gold in golds), default=0.0)
         return Judgement(Verdict.CORRECT if likely >= THRESHOLD else exact.verdict, f"BEM {likely:.2f}")
 
 

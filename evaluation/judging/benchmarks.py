@@ -1,10 +1,10 @@
-"""Scores of InfoSeek, E-VQA and OK-VQA, equal to those of their released scorers, oddities included.
+"""Score answers to InfoSeek, E-VQA and OK-VQA exactly as their released scorers do, oddities included.
 
 InfoSeek: `infoseek_eval.py` of edchengg/infoseek_eval. A text is right if it equals a gold by SQuAD's
 normalisation; a number if it lies in the gold's range, a range if it lies in it or their overlap is half of
 their union. Of the numbers in an answer the first two count.
-E-VQA: `evaluation_utils.py` of google-research/encyclopedic_vqa. The exact match alone; what fails it goes to
-BEM (`judging.bem`). A list is right if half of all that either names is in both.
+E-VQA: `evaluation_utils.py` of google-research/encyclopedic_vqa. Here only the exact match; BEM judges the
+other answers (`judging.bem`). A list is right if both lists share half of their union.
 OK-VQA: `vqaEval.py` of GT-Vision-Lab/VQA. A third for each of up to three people who said the same, as the
 mean over leaving out one of the ten.
 """
@@ -39,17 +39,17 @@ _NUMBER = re.compile(r"[-+]?\.?\d+(?:,\d{3})*\.?\d*(?:[eE][-+]?\d+)?")
 
 
 def _numbers(answer: str) -> Sequence[float]:
-    """The first two numbers if they are in order, else the first; none where there is no number."""
+    """Return the first two numbers if they are in order, else the first; empty if there is no number."""
     parted = "".join(
         " - " if char == "-" and place and answer[place - 1].isdigit() else char
         for place, char in enumerate(answer)
     )
-    found = [_number(each) for each in _NUMBER.findall(parted)][:2]
-    return found if found == sorted(found) else found[:1]
+    numbers = [_number(each) for each in _NUMBER.findall(parted)[:2]]
+    return numbers if numbers == sorted(numbers) else numbers[:1]
 
 
 def _number(text: str) -> float:
-    """A point before the first digit goes (".5" is 5), as does all after a second one."""
+    """Return ".5" as 5, and "1.2.3" as 1, as the released scorer does."""
     plain = text.replace(",", "").strip(".")
     try:
         return float(plain.split(".")[0] if plain.count(".") > 1 else plain)
@@ -57,11 +57,12 @@ def _number(text: str) -> float:
         return 0.0
 
 
-def _overlaps(said: Sequence[float], gold: Sequence[float]) -> bool:
-    if all(gold[0] <= each <= gold[1] for each in said):
+def _overlaps(numbers: Sequence[float], gold: Sequence[float]) -> bool:
+    if all(gold[0] <= each <= gold[1] for each in numbers):
         return True
-    shared = max(0.0, min(max(said), max(gold)) - max(min(said), min(gold)))
-    union = (max(said) - min(said) + 1e-12) + (max(gold) - min(gold) + 1e-12) - shared
+    low, high = min(numbers), max(numbers)
+    shared = max(0.0, min(high, max(gold)) - max(low, min(gold)))
+    union = (high - low + 1e-12) + (max(gold) - min(gold) + 1e-12) - shared
     return union != 0 and shared / union >= 0.5 - 1e-12
 
 
@@ -75,9 +76,9 @@ def _same_answer(gold: str, answer: str) -> bool:
 
 
 def _same_list(gold: str, answer: str) -> bool:
-    wanted = set(filter(None, map(_plain, gold.split(LIST))))
-    named = set(filter(None, map(_plain, answer.replace(" and ", ",").replace(" & ", ",").split(","))))
-    return bool(wanted) and len(wanted & named) / len(wanted | named) >= 0.5
+    golds = set(filter(None, map(_plain, gold.split(LIST))))
+    answers = set(filter(None, map(_plain, answer.replace(" and ", ",").replace(" & ", ",").split(","))))
+    return bool(golds) and len(golds & answers) / len(golds | answers) >= 0.5
 
 
 LIST = "&&"
@@ -99,11 +100,11 @@ def _plain(text: str) -> str:
 
 
 def _okvqa(answer: str, truth: Truth) -> float:
-    said, golds = _stripped(answer), list(map(_stripped, truth.accepted))
+    plain, golds = _stripped(answer), list(map(_stripped, truth.accepted))
     if len(set(golds)) > 1:
-        said, golds = _spoken(said), list(map(_spoken, golds))
-    same = golds.count(said)
-    return sum(min(1.0, (same - (gold == said)) / 3) for gold in golds) / len(golds) if golds else 0.0
+        plain, golds = _spoken(plain), list(map(_spoken, golds))
+    same = golds.count(plain)
+    return sum(min(1.0, (same - (gold == plain)) / 3) for gold in golds) / len(golds) if golds else 0.0
 
 
 def _stripped(text: str) -> str:

@@ -138,8 +138,7 @@ def key_of(case: Case, judge: str, version: str = "") -> str:
     """Names one question to one judge: the same answer to the same question is the same everywhere."""
     asked = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
     if case.truth is not None:
-        unset = {name for name in ("scorer", "range") if getattr(case.truth, name) is None}
-        asked.append(case.truth.model_dump_json(exclude={"interaction_id", *unset}))  # older runs' keys hold
+        asked.append(case.truth.model_dump_json(exclude=case.truth.unkeyed))
     return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 

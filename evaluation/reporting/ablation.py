@@ -44,10 +44,8 @@ class _Data(BaseModel):
 
 
 class Column(_Data):
-    """`measure`: ours, none where the paper's column has no like. `where`: of turns with these labels only.
-
-    Several labels of one kind are given as a list. `scale`: of the measure's own value, the paper's unit:
-    percent, seconds.
+    """`measure`: ours, empty if we have none like the paper's. `where`: only turns with these labels, a list
+    if several of one kind count. `scale`: converts the measure to the paper's unit, percent or seconds.
     """
 
     name: str
@@ -58,11 +56,11 @@ class Column(_Data):
     @model_validator(mode="before")
     @classmethod
     def _completed(cls, given: Any) -> Any:
-        told = {"measure": given} if isinstance(given, str) else given
-        name = told.get("measure", "")
+        fields = {"measure": given} if isinstance(given, str) else given
+        name = fields.get("measure", "")
         label = f"@{name.partition('@')[2]}" if "@" in name else _LABELS.get(name, name.capitalize())
         scale = 1.0 if name in USAGE else 0.001 if name == "elapsed_s" else 100.0
-        return {"name": label, "scale": scale, **told}
+        return {"name": label, "scale": scale, **fields}
 
     @model_validator(mode="after")
     def _is_known(self) -> "Column":
@@ -92,8 +90,8 @@ class Column(_Data):
 
 
 class Row(_Data):
-    """`system`: ours, by its name in reports (`@` and a gateway's name after it: asked there, if the command
-    says where that is); else, or if it was not asked, `needs`: why there is none.
+    """`system`: ours, by its name in reports; after `@` the name of its gateway, which `--at` gives a URL.
+    `needs`: why we have no figures, if there is no system or it was not asked.
 
     `printed`: by column, as far as the row is printed; text where the paper prints no plain number.
     """
@@ -144,7 +142,7 @@ class PaperTable(_Data):
 
     @property
     def systems(self) -> list[str]:
-        """Ours that it wants, each once."""
+        """Our systems in it, each once."""
         return list(dict.fromkeys(row.system for each in self.section for row in each.rows if row.system))
 
 
@@ -153,22 +151,16 @@ def paper_tables() -> dict[str, PaperTable]:
     """Every table by its key."""
     tables = {}
     for path in sorted(_FOLDER.glob("*.toml")):
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-        for table in told.pop("table"):
-            tables[table["key"]] = PaperTable.model_validate({**told, **table})
+        paper = tomllib.loads(path.read_text(encoding="utf-8"))
+        for table in paper.pop("table"):
+            tables[table["key"]] = PaperTable.model_validate({**paper, **table})
     return tables
 
 
-def systems_for(keys: Sequence[str], offered: Sequence[str], at: str = "") -> tuple[list[str], list[str]]:
-    """Those that the tables want of the gateway of that name and whose pipelines it has, each once; and those
-    without one.
-    """
-    wanted = dict.fromkeys(name for key in keys for name in paper_tables()[key].systems)
-    there: dict[bool, list[str]] = {True: [], False: []}
-    for name in wanted:
-        if (system := System.named(name)).at == at:
-            there[system.pipeline in offered].append(name)
-    return there[True], there[False]
+def systems_at(at: str, keys: Sequence[str]) -> list[str]:
+    """Return the tables' systems of the gateway of that name, each once."""
+    names = dict.fromkeys(name for key in keys for name in paper_tables()[key].systems)
+    return [name for name in names if System.named(name).at == at]
 
 
 Figure = dict[str, float | None]
@@ -214,16 +206,16 @@ def differences(section: Section, protocol: Protocol, systems: Systems) -> dict[
     names = dict.fromkeys(row.system for row in section.rows if row.system != section.compare)
     answers = {name: scored for name in names if (scored := systems.of(name, section.part))} if whole else {}
     truthfulness = measure("truthfulness", protocol)
-    found = [paired(scored, whole, truthfulness) for scored in answers.values()]
+    pairs = [paired(scored, whole, truthfulness) for scored in answers.values()]
     return {
         name: _figure(each.difference, each.interval.low, each.interval.high, each.turns, p_value=p_value)
-        for name, each, p_value in zip(answers, found, holm([each.p_value for each in found]), strict=True)
+        for name, each, p_value in zip(answers, pairs, holm([each.p_value for each in pairs]), strict=True)
     }
 
 
 def table_values(table: PaperTable, systems: Systems) -> dict[str, Any]:
     """A table with ours, for JSON, in the table's units; None where there is no figure."""
-    told = table.model_dump(mode="json", include={"key", "paper", "title", "setting", "protocol", "note"})
+    fields = table.model_dump(mode="json", include={"key", "paper", "title", "setting", "protocol", "note"})
     sections = [
         {
             "name": section.name,
@@ -232,7 +224,7 @@ def table_values(table: PaperTable, systems: Systems) -> dict[str, Any]:
         }
         for section in table.section
     ]
-    return {**told, "sections": sections}
+    return {**fields, "sections": sections}
 
 
 def _row_values(section: Section, protocol: Protocol, systems: Systems) -> Iterator[dict[str, Any]]:
@@ -272,13 +264,13 @@ def markdown(values: Sequence[Mapping[str, Any]], systems: Systems) -> str:
     """The whole page, from what `table_values` makes."""
     about = _ABOUT.format(dataset=systems.dataset, judge=systems.judge)
     lines = ["# Ablations", "", _escaped(about)]
-    for told in values:
-        table = paper_tables()[told["key"]]
+    for each in values:
+        table = paper_tables()[each["key"]]
         about = f"{table.key}. {table.setting}. Protocol: {table.protocol.value}. {table.note}"
         lines += ["", f"## {_escaped(f'{table.paper}, {table.title}')}", "", _escaped(about)]
-        for section, made in zip(table.section, told["sections"], strict=True):
+        for section, ours in zip(table.section, each["sections"], strict=True):
             heading = [f"### {_escaped(section.name)}", ""] if section.name else []
-            lines += ["", *heading, *_grid(section, made["rows"], systems)]
+            lines += ["", *heading, *_grid(section, ours["rows"], systems)]
     lines += ["", "## Done without", ""]
     lines += ["How many answers did without what, because it failed or for want of time.", ""]
     for name, counts in done_without(systems).items():
@@ -300,10 +292,10 @@ def _grid(section: Section, rows: Sequence[Mapping[str, Any]], systems: Systems)
     yield "|" + " --- |" * len(words) + " ---: |" * len(numbers)
     for row in rows:
         marks = [row["mark"]] if section.marks else []
-        yield _line([row["method"], *marks, _said(row, systems), *_cells(section, row)])
+        yield _line([row["method"], *marks, _source(row, systems), *_cells(section, row)])
 
 
-def _said(row: Mapping[str, Any], systems: Systems) -> str:
+def _source(row: Mapping[str, Any], systems: Systems) -> str:
     """Which system's figures these are, or why there are none."""
     system = row["system"]
     if system and not row["n"] and system in systems.scored:

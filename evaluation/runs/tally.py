@@ -69,10 +69,10 @@ def _table(name: str, scored: Sequence[Scored]) -> Table:
 
 
 def _print_benchmark(scored: Sequence[Scored], console: Console) -> None:
-    """The score of InfoSeek, E-VQA or OK-VQA, where the questions are theirs."""
+    """Print the score of InfoSeek, E-VQA or OK-VQA if the questions are theirs."""
     names = {"benchmark_score": "the benchmark's own score", "harmonic_score": "harmonic mean of both splits"}
-    found = {told: measure(name, Protocol.KDD_CUP_2025).of(scored) for name, told in names.items()}
-    if shares := [f"{told} {_percent(share)}" for told, share in found.items() if not math.isnan(share)]:
+    scores = {label: measure(name, Protocol.KDD_CUP_2025).of(scored) for name, label in names.items()}
+    if shares := [f"{label} {_percent(share)}" for label, share in scores.items() if not math.isnan(share)]:
         exact = any(each.record.truth and each.record.truth.scorer is Scorer.EVQA for each in scored)
         hint = "; exact match alone, `eval judge --judge bem` adds BEM" if exact else ""
         console.print(", ".join(shares) + hint, highlight=False, markup=False, soft_wrap=True)

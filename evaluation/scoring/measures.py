@@ -33,9 +33,9 @@ Valued = dict[Unit, float]
 class Measure:
     """`values`: of each turn, NaN where it has none and is left out; their mean is the figure.
 
-    `by_session`: the mean over conversations of their mean instead. `quantile`: the smallest value that
-    at least this share of all do not exceed instead. `splits`: instead the harmonic mean of two means, of the
-    turns that it holds for and of the others.
+    Instead of that mean: `by_session`: the mean over conversations of their means. `quantile`: the smallest
+    value that at least this share of all do not exceed. `splits`: the harmonic mean of two means, of the
+    turns for which it is true and of the others.
     """
 
     name: str
@@ -46,14 +46,13 @@ class Measure:
 
     def of(self, scored: Sequence[Scored]) -> float:
         """The figure; NaN where there is nothing to measure."""
+        if self.splits is not None:
+            sums = self.split_sums(scored)
+            return float(harmonic_mean(*sums, axis=-1)) if sums[1].any() and sums[3].any() else math.nan
         valued = known(self.values(scored))
         values = np.array(list(valued.values()), dtype=np.float64)
         if self.quantile is not None:
             return percentile(values, self.quantile)
-        if self.splits is not None:
-            of_splits = self.split_sums(scored)
-            there = of_splits[1].any() and of_splits[3].any()
-            return float(harmonic_mean(*of_splits, axis=-1)) if there else math.nan
         if values.size == 0:
             return math.nan
         if not self.by_session:
@@ -62,7 +61,7 @@ class Measure:
         return float((sums / counts).mean())
 
     def split_sums(self, scored: Sequence[Scored]) -> tuple[Floats, Floats, Floats, Floats]:
-        """Of each conversation: the sum of its turns' values and their number, in one split and the other."""
+        """Return sum and number of each conversation's values: of turns in the split, then of the others."""
         inside = {unit_of(each) for each in scored if self.splits and self.splits(each)}
         valued = known(self.values(scored))
         sessions = {unit[:2]: place for place, unit in enumerate(sorted(valued))}
@@ -74,7 +73,7 @@ class Measure:
 
 
 def harmonic_mean(*sums_and_counts: Floats, axis: int) -> Floats:
-    """Return the harmonic mean of two means; 0 where one of them is 0 or of nothing."""
+    """Return the harmonic mean of two means; 0 if one of them is 0 or has no values."""
     one, other = (
         sums.sum(axis) / np.maximum(counts.sum(axis), 1.0)
         for sums, counts in (sums_and_counts[:2], sums_and_counts[2:])
@@ -151,7 +150,7 @@ def measure(name: str, protocol: Protocol) -> Measure:
         if recall[1] == "box":
             return Measure(name, partial(_of_answers, partial(_has_box, k)))
         if recall[1] == "page":
-            return Measure(name, partial(_recall, PAGES, k, _has_answer, _is_told_by_pages))
+            return Measure(name, partial(_recall, PAGES, k, _has_answer, _is_on_pages))
         stage = WHOLE_PHOTO if recall[1] == "image" else CROPS
         return Measure(name, partial(_recall, stage, k, _has_thing, _names_a_thing))
     raise ValueError(f"there is no measure {name!r}")
@@ -195,7 +194,7 @@ def _signal(name: str, scored: Scored) -> float:
 
 
 def _benchmark(scored: Scored) -> float:
-    """Of E-VQA it is what the judge says of answers that match no gold exactly: BEM, if that is the judge."""
+    """Return the benchmark's score. E-VQA's is also 1 if the judge (BEM, if it judged) says correct."""
     record, truth = scored.record, scored.record.truth
     if truth is None or truth.scorer is None:
         return math.nan
@@ -220,9 +219,9 @@ def overlap(answer: str, gold: str) -> float:
     21 %), but neither its paper nor its code says how it counts. Ours is recall of words: lower case, accents
     and punctuation folded, articles left out, each word as often as it stands in both.
     """
-    wanted = _word_counts(gold)
-    total = wanted.total()
-    return (wanted & _word_counts(answer)).total() / total if total else 1.0
+    golds = _word_counts(gold)
+    total = golds.total()
+    return (golds & _word_counts(answer)).total() / total if total else 1.0
 
 
 def _word_counts(text: str) -> Counter[str]:
@@ -236,7 +235,7 @@ _WRITE_QUERIES = frozenset({"query_rewrite", "query_split", "query_enhancement",
 _ALIKE, _SAME_BOX = 0.85, 0.5
 """From which likeness two names are one, and from which intersection over union two boxes are."""
 
-_TOLD_BY_A_PAGE = frozenset({AnswerType.NUMBER, AnswerType.DATE, AnswerType.NAME, AnswerType.SPAN})
+_ON_PAGES = frozenset({AnswerType.NUMBER, AnswerType.DATE, AnswerType.NAME, AnswerType.SPAN})
 
 Found = Callable[[TurnRecord, Sequence[SearchResult]], bool]
 
@@ -304,7 +303,7 @@ def _identified(scored: Scored) -> float:
 
 
 def _query_overlap(scored: Scored) -> float:
-    """Of the best of the stages that write a search query."""
+    """Return the highest overlap of a written search query with the question that stands alone."""
     target, answer = scored.record.target, scored.record.answer
     if target is None or not target.question or answer is None or answer.explanation is None:
         return math.nan
@@ -321,18 +320,18 @@ def _has_box(k: int, scored: Scored) -> float:
         return math.nan
     crops = [each for each in answer.looked_at if each.kind is LookedAtKind.CROP][:k]
     boxes = ((each.left, each.top, each.right, each.bottom) for each in crops)
-    return float(any(_shared(box, target.box) >= _SAME_BOX for box in boxes))
+    return float(any(_overlap_of(box, target.box) >= _SAME_BOX for box in boxes))
 
 
-def _shared(one: Sequence[float], other: Sequence[float]) -> float:
-    """Intersection over union of two boxes."""
+def _overlap_of(one: Sequence[float], other: Sequence[float]) -> float:
+    """Return the intersection over union of two boxes."""
     across, down = (max(0.0, min(one[i + 2], other[i + 2]) - max(one[i], other[i])) for i in (0, 1))
     areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
     return across * down / (sum(areas) - across * down)
 
 
 def _article_recall(scored: Scored) -> float:
-    """Whether the thing is the first that the whole photo finds, or among those that tools find so."""
+    """Whether the thing is the first result of the whole photo, or among those of the tools' images."""
     record = scored.record
     first = results_of(record, WHOLE_PHOTO) if _names_a_thing(record) else None
     if first is None:
@@ -340,9 +339,9 @@ def _article_recall(scored: Scored) -> float:
     return float(_has_thing(record, [*first[:1], *(results_of(record, CROPS) or ())]))
 
 
-def _is_told_by_pages(record: TurnRecord) -> bool:
+def _is_on_pages(record: TurnRecord) -> bool:
     truth = record.truth
-    if truth is None or not truth.accepted or truth.answer_type not in _TOLD_BY_A_PAGE:
+    if truth is None or not truth.accepted or truth.answer_type not in _ON_PAGES:
         return False
     return not truth.needs or "web" in truth.needs
 
@@ -354,8 +353,8 @@ def _has_answer(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
 
 def percentile(values: Sequence[float] | Floats, share: float) -> float:
     """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
-    found = np.asarray(values, np.float64)
-    return float(np.quantile(found, share, method="inverted_cdf")) if found.size else math.nan
+    array = np.asarray(values, np.float64)
+    return float(np.quantile(array, share, method="inverted_cdf")) if array.size else math.nan
 
 
 _OF_ANSWERS: dict[str, Callable[[Scored], float]] = {

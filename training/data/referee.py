@@ -134,7 +134,7 @@ class Referee:
 
 
 def _told(truth: Truth | None) -> dict[str, Any] | None:
-    return truth.model_dump(mode="json", exclude={"interaction_id"}) if truth else None
+    return truth.model_dump(mode="json", exclude=truth.unkeyed) if truth else None
 
 
 class Relevance(Structured):

@@ -40,7 +40,7 @@ _HERE = "[the reply]"
 
 
 class ServicesDown(Exception):
-    """No question could be looked up, or nobody writes; the message names what failed."""
+    """No question could be looked up, or no model writes; the message names what failed."""
 
 
 @dataclass(frozen=True, slots=True)

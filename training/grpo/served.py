@@ -1,9 +1,9 @@
-"""Tokens from a vLLM server in an environment of its own, which is given the LoRA anew after each step.
+"""Write rollouts by a vLLM server in its own environment, which loads the LoRA anew after each step.
 
 TRL's `use_vllm` needs vLLM in the trainer's environment, whose transformers vLLM does not allow, and sends
 whole weights between cards. Here one server on the trainer's machine has the frozen base and the adapter
 (docs/training.md says how it is started). Photos are processed there (`render`), and sequences go as tokens,
-so that what is learnt is what was written.
+so that the trainer learns exactly the tokens that were written.
 """
 
 import base64
@@ -75,45 +75,47 @@ class WritingServer:
             ids = ended(choice["token_ids"], ask, chats.tokenizer)
             if not likeliest:
                 return Continuation(ids)
-            told = [min(1.0, math.exp(each["logprob"])) for each in choice["logprobs"]["content"]]
-            return Continuation(ids, told[: len(ids)])
+            logprobs = choice["logprobs"]["content"][: len(ids)]
+            return Continuation(ids, [min(1.0, math.exp(each["logprob"])) for each in logprobs])
 
         return list(self._threads.map(write, asks))
 
     def close(self) -> None:
-        """Let go of its connections."""
+        """Close its connections and threads."""
         self._threads.shutdown()
         self._http.close()
 
     def _names(self, prefix: str) -> list[str]:
-        """Return the models there, the base first."""
+        """Return the server's models whose names start with `prefix`, the base first."""
         names = [str(each["id"]) for each in self._ask("/v1/models")["data"]]
         return [name for name in names if name.startswith(prefix)]
 
     def _features(self, photo: Image.Image | None) -> dict[str, Any] | None:
-        """Return the photo as the server's own processor makes it."""
+        """Return the photo as the server's processor encodes it."""
         if photo is None:
             return None
-        held = io.BytesIO()
-        photo.save(held, "PNG")
-        url = f"data:image/png;base64,{base64.b64encode(held.getvalue()).decode()}"
+        buffer = io.BytesIO()
+        photo.save(buffer, "PNG")
+        url = f"data:image/png;base64,{base64.b64encode(buffer.getvalue()).decode()}"
         message = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": url}}]}
-        asked = {"messages": [message], "max_tokens": 1}
-        features: dict[str, Any] = self._ask("/v1/chat/completions/render", asked)["features"]
+        request = {"messages": [message], "max_tokens": 1}
+        features: dict[str, Any] = self._ask("/v1/chat/completions/render", request)["features"]
         return features
 
     def _ask(self, path: str, body: Any = None) -> Any:
         try:
             reply = self._http.request("POST" if body else "GET", path, json=body)
         except httpx.HTTPError as error:
-            raise ServicesDown(f"vLLM at {self._http.base_url} does not answer {path}: {error}.") from error
+            raise ServicesDown(
+                f"vLLM at {self._http.base_url} does not answer {path}: {error}. Is it started?"
+            ) from error
         if not reply.is_success:
             raise ServicesDown(f"vLLM at {self._http.base_url} refuses {path}: {reply.text[:500]}")
         return reply.json() if "json" in reply.headers.get("content-type", "") else None
 
 
 def _key(ask: Ask) -> bytes:
-    """The same for the same photo, which each of a group has read for itself."""
+    """Return a key that is equal for equal photos: each rollout of a group reads the photo again."""
     return b"" if ask.photo is None else ask.photo.tobytes()
 
 
@@ -126,12 +128,11 @@ def _placed(features: dict[str, Any] | None, ask: Ask, chats: Chats) -> dict[str
         length = sum(1 for _ in tokens)
         runs += [{"offset": offset, "length": length}] if is_photo else []
         offset += length
-    here, there = ([each["length"] for each in places] for places in (runs, _places(features)))
+    placeholders = features["mm_placeholders"]["image"]
+    here, there = ([each["length"] for each in places] for places in (runs, placeholders))
     if here != there:
-        raise ServicesDown(f"vLLM makes {there} tokens of a photo that has {here} here: other weights?")
+        raise ServicesDown(
+            f"vLLM makes {there} tokens of a photo that has {here} here. Does it serve other weights?"
+            " Start it with the preset's weights and max_pixels (docs/training.md)."
+        )
     return {**features, "mm_placeholders": {"image": runs}}
-
-
-def _places(features: dict[str, Any]) -> list[dict[str, int]]:
-    found: list[dict[str, int]] = features["mm_placeholders"]["image"]
-    return found

@@ -30,7 +30,7 @@ from training.samples import Part, Task, read_folders
 from training.trainers import arguments, on_main, train_between
 
 SERVED = "served-adapter"
-"""The folder of a run from which the server that writes reads the LoRA of the step."""
+"""A run's folder with the LoRA of the current step, for the vLLM server."""
 
 
 def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
@@ -81,7 +81,7 @@ class Rollouts:
         self._server = WritingServer(url, folder, config.write_at_once, config.rollout_s) if url else None
 
     def close(self) -> None:
-        """Let go of the server that writes."""
+        """Close the connections to the vLLM server."""
         if self._server is not None:
             self._server.close()
 

@@ -64,14 +64,15 @@ def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Obser
             )
             for each in answers
         )
-        said = [(answers[0].spoken, task.passages[answers[0].passage])] if answers else []
-        given = [
-            (text, found) for text in task.other_answers[:1] if (found := find_passage(task.passages, text))
+        best = [(answers[0].spoken, task.passages[answers[0].passage])] if answers else []
+        listed = [
+            (text, passage)
+            for text in (*task.other_answers[:1], *task.golds[:1])
+            if (passage := find_passage(task.passages, text))
         ]
-        given += [(text, found) for text in task.golds[:1] if (found := find_passage(task.passages, text))]
         supports = tuple(
             (support.vector(), says(text, task.golds))
-            for text, passage in said + given
+            for text, passage in best + listed
             if (support := _support(model, task, text, passage.text))
         )
         yield Observation(task.source, candidates, supports)

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from bench.node import LLAMA_ON_VLLM_0_10_2, ServerTraits
+from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.verdicts import Case, Judgement
 from evaluation.runs.store import RunError
@@ -233,6 +234,15 @@ async def test_failing_judge_leaves_samples_for_later(tmp_path: Path) -> None:
     }
     assert different == {MEMORY}
     assert whole.samples == straight.samples
+
+
+async def test_judgement_of_an_older_version_is_not_asked_again(tmp_path: Path) -> None:
+    key = "2acf733401ec2b318105b3d62de728335ab5a44fad53669b31580dfa6523efc0"  # before `scorer`
+    line = {"key": key, "said": {"verdict": "correct", "why": "stored"}}
+    (tmp_path / MEMORY).write_text(json.dumps(line) + "\n")
+    truth = Truth(interaction_id="x", answer_type=AnswerType.NAME, accepted=("Mira Holm",))
+    referee = ScriptedReferee(tmp_path, silent_after=0)
+    assert (await referee.verdict(Case("x", "Who?", "Mira Holm.", "Nobody.", truth))).why == "stored"
 
 
 async def test_broken_rows_are_named_and_the_others_are_made(tmp_path: Path) -> None:

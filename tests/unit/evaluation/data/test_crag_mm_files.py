@@ -226,6 +226,14 @@ def test_photos_without_an_address_are_egocentric_and_resized(tmp_path: Path) ->
     assert sizes == {"egocentric": (960, 1280), "normal": (32, 32)}
 
 
+def test_a_photo_is_resized_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write_parquet(tmp_path / "data/validation.parquet", [columns(row("a"))], SINGLE_NAMES)
+    (first,) = opened(source).conversations
+    monkeypatch.delattr(Image.Image, "resize")
+    (again,) = opened(source).conversations
+    assert again.photo == first.photo
+
+
 def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:
     buffer = io.BytesIO()
     Image.new("RGB", (960, 1280), "teal").save(buffer, "JPEG", quality=40)

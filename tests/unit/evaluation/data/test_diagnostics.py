@@ -4,8 +4,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import pyarrow
-import pyarrow.parquet
 import pytest
 
 from evaluation.data.diagnostics import with_targets
@@ -17,15 +15,9 @@ from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
 from loreglass_client.models import Explanation, LookedAt, LookedAtKind, Note, SearchResult
 from tests.unit.evaluation.data.benchmark import SINGLE_NAMES, columns, row, turn, write_parquet
+from tests.unit.evaluation.data.diagnostics_files import METADATA, diagnostics
 from tests.unit.evaluation.records import answered, turn_of
 
-METADATA = {
-    "target_roi_bbox": [10, 20, 60, 120],
-    "image_size": [100, 200],
-    "target_object_name": "Salt Road",
-    "textual_only_question": "Who wrote Salt Road?",
-    "referring_expression_category": "not enough cue (ambiguous)",
-}
 TARGET = Target(
     name="Salt Road",
     box=(0.1, 0.1, 0.6, 0.6),
@@ -39,16 +31,6 @@ def dataset(tmp_path: Path) -> Dataset:
     rows = [columns(row("a")), columns(row("b")), columns(row("c", turn("c.0"), turn("c.1")))]
     source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
     return open_dataset(str(source), cache=tmp_path / "cache")
-
-
-def diagnostics(folder: Path, **metadata: Any) -> str:
-    """A file of rows about the ids that are given."""
-    rows = [
-        {"id": key.replace("_", "."), "question": "?", "metadata": value} for key, value in metadata.items()
-    ]
-    path = folder / "test-00000-of-00001.parquet"
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), path)
-    return str(path)
 
 
 def targets(dataset: Dataset) -> dict[str, Target | None]:

@@ -8,6 +8,7 @@ import pytest
 from evaluation.data.model import AnswerType, AskedTurn, Dataset, DatasetError, Part, Scorer, Truth
 from evaluation.data.opening import open_dataset
 from tests.unit.evaluation.data.vqa_files import EVQA, OK_ANSWERS, SEEK, evqa, infoseek, okvqa
+from tests.unit.evaluation.runs.small_world import WHO, write_world
 
 
 def turns(dataset: Dataset) -> list[tuple[AskedTurn, Truth]]:
@@ -36,6 +37,8 @@ def test_infoseek_is_read_with_its_splits_answers_and_ranges(tmp_path: Path) -> 
         ({"wikidata": 10.0, "range": [9.0, 11.0]}, (9.0, 11.0)),
         ({"wikidata": 10}, (9.0, 11.0)),
         ([10], (9.0, 11.0)),
+        ([-10], (-11.0, -9.0)),
+        (None, (108.0, 132.0)),
         (["7", "8"], (7.0, 8.0)),
     ],
 )
@@ -72,7 +75,13 @@ def test_okvqa_keeps_all_ten_answers(tmp_path: Path) -> None:
     ((turn, truth),) = turns(dataset)
     assert truth.accepted == OK_ANSWERS
     assert (turn.gold, turn.domain, turn.interaction_id) == ("ride", "Sports and Recreation", "420")
-    assert dataset.rejections == {"malformed_row": 1}
+    assert dataset.rejections == {"malformed_row": 2}
+
+
+def test_a_folder_may_have_a_benchmarks_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_world(tmp_path / "evqa", [WHO], [])
+    monkeypatch.chdir(tmp_path)
+    assert len(open_dataset("evqa").conversations) == 1
 
 
 @pytest.mark.parametrize(
@@ -82,6 +91,7 @@ def test_okvqa_keeps_all_ten_answers(tmp_path: Path) -> None:
         ("malformed_row", {**SEEK[0], "data_id": 7}),
         ("malformed_row", {**SEEK[1], "answer_eval": {"range": ["low", "high"]}}),
         ("malformed_row", {**SEEK[1], "answer_eval": {"range": [float("nan"), 1]}}),
+        ("malformed_row", {**SEEK[1], "answer_eval": {"range": [10**400, 1]}}),
         ("malformed_row", {**SEEK[0], "answer_eval": ["x"] * 101}),
         ("empty_question", {**SEEK[0], "question": " "}),
         ("missing_image", {**SEEK[0], "data_id": "other", "image_id": "oven_1"}),

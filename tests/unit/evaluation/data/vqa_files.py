@@ -93,7 +93,8 @@ def okvqa(folder: Path) -> str:
         "answers": answers,
     }
     questions = folder / "OpenEnded_mscoco_val2014_questions.json"
-    questions.write_text(json.dumps({"data_subtype": "val2014", "questions": [asked, {"question": "?"}]}))
+    listed = [asked, {"question": "?"}, {**asked, "question_id": [420]}]
+    questions.write_text(json.dumps({"data_subtype": "val2014", "questions": listed}))
     (folder / "mscoco_val2014_annotations.json").write_text(
         json.dumps({"annotations": [note], "question_types": {"four": "Sports and Recreation"}})
     )

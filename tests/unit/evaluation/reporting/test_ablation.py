@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from contracts.answer import Reason, Route
 from evaluation.cli import app
-from evaluation.reporting.ablation import Row, Section, paper_tables, systems_for
+from evaluation.reporting.ablation import Row, Section, paper_tables, systems_at
 from evaluation.runs.running import System
 from evaluation.runs.store import load_run
 from gateway.pipelines.baselines import pipeline as baselines
@@ -25,6 +25,7 @@ from gateway.pipelines.wiki_prf import pipeline as wiki_prf
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 from tests.unit.clients.scripted_gateway import ScriptedPipeline, scripted_gateway
+from tests.unit.evaluation.data.diagnostics_files import METADATA, diagnostics
 from tests.unit.evaluation.runs.small_world import PAGES, WHO, script, write_world
 
 pytestmark = pytest.mark.anyio
@@ -44,8 +45,10 @@ async def invoke(systems: Mapping[str, ScriptedPipeline], *arguments: str | Path
 def offered() -> dict[str, ScriptedPipeline]:
     """Pipelines by their names, and who answers for them without a module."""
     whole = ["loreglass", "qa-dragon", "llm-only", "of-somebody-else"]
-    without = systems_for(list(paper_tables()), ("loreglass", "qa-dragon"))[0]
-    systems = {name: ScriptedPipeline(script, System.named(name).pipeline) for name in (*whole, *without)}
+    named = [
+        name for name in systems_at("", list(paper_tables())) if name.startswith(("loreglass", "qa-dragon"))
+    ]
+    systems = {name: ScriptedPipeline(script, System.named(name).pipeline) for name in (*whole, *named)}
     return systems | {"loreglass-no-ocr": ScriptedPipeline(ignorant, "loreglass")}
 
 
@@ -126,6 +129,21 @@ async def test_a_stored_run_of_other_questions_or_of_no_row_is_refused(tmp_path:
         result = await invoke(offered(), *new)
         assert result.exit_code == 1
         assert why in " ".join(result.output.split())
+
+
+async def test_stored_runs_take_later_targets_and_need_no_gateway(tmp_path: Path) -> None:
+    world = write_world(tmp_path / "world", [WHO], [])
+    every = ("crag-mm-task-1", "crag-mm-task-2", "loreglass", "qa-dragon", "three-step", "wiki-prf")
+    pipelines = {name: ScriptedPipeline(script, name) for name in every}
+    first = (world, "--out", tmp_path / "out", "--tables", "crag-mm-stages")
+    assert (await invoke(pipelines, *first)).exit_code == 0
+    source = diagnostics(tmp_path, **{"questions-0": METADATA})
+    again = ["ablate", *map(str, first), "--diagnostics", source, "--gateway", "http://127.0.0.1:1"]
+    runs = [f"--run={name}={tmp_path / 'out' / 'runs' / name}" for name in every]
+    result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, [*again, *runs]))
+    assert result.exit_code == 0, result.output
+    (table,) = json.loads((tmp_path / "out" / "ablation.json").read_text())["tables"]
+    assert [row["ours"]["Identified"]["turns"] for row in table["sections"][0]["rows"]] == [1] * len(every)
 
 
 async def test_without_cuts_every_system_is_asked_without_the_planner(tmp_path: Path) -> None:
@@ -214,10 +232,9 @@ def test_printed_rates_add_up(key: str) -> None:
 
 
 def test_each_system_is_asked_once() -> None:
-    names, absent = systems_for(("qa-dragon-2", "qa-dragon-4", "loreglass"), ("loreglass", "qa-dragon"))
+    names = systems_at("", ("qa-dragon-2", "qa-dragon-4", "loreglass"))
     assert len(names) == len(set(names))
-    assert {"qa-dragon", "qa-dragon-no-reranking", "loreglass", "loreglass-no-ocr"} <= set(names)
-    assert "cot" in absent
+    assert {"qa-dragon", "qa-dragon-no-reranking", "loreglass", "loreglass-no-ocr", "cot"} <= set(names)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.data.model import AnswerType, Scorer, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.reporting.ablation import systems_for
+from evaluation.reporting.ablation import systems_at
 from evaluation.scoring.intervals import bootstrap
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
@@ -89,7 +89,7 @@ async def test_the_benchmarks_score_is_printed_reported_and_tabled(tmp_path: Pat
         return await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, told, env={"COLUMNS": "120"}))
 
     pipeline = ScriptedPipeline(script, "wiki-prf")
-    names = systems_for(["wiki-prf-1"], ["wiki-prf"])[0]
+    names = systems_at("", ["wiki-prf-1"])
     variants = {"wiki-prf": pipeline, **dict.fromkeys(names, pipeline)}
     async with scripted_gateway(pipeline, experiments=True, variants=variants) as url:
         run = await typed(
