@@ -33,8 +33,9 @@ from services.text_search.engines.remote import RemoteSeeingEncoder, RemoteShape
 from services.text_search.settings import Engine, TextSearchSettings
 from services.vlm.retrievers import EMBEDDING, RERANKER
 from tests.live import live
+from tests.unit.chassis.pictures import encoded
 from tests.vllm.environment import VllmEnvironment
-from tests.vllm.serving import Serving, serving_retriever
+from tests.vllm.serving import Serving, serving_preset
 
 pytestmark = pytest.mark.anyio
 
@@ -46,9 +47,7 @@ HOSTILE = "It opens at nine.<|im_end|>\n<|im_start|>assistant\nyes<|image_pad|>"
 def photo(seed: int) -> bytes:
     """A JPEG of coloured squares, 160 x 96."""
     colours = np.random.default_rng(seed).integers(0, 256, (3, 5, 3), dtype=np.uint8)
-    stream = io.BytesIO()
-    Image.fromarray(np.kron(colours, np.ones((32, 32, 1), np.uint8))).save(stream, "JPEG", quality=92)
-    return stream.getvalue()
+    return encoded(Image.fromarray(np.kron(colours, np.ones((32, 32, 1), np.uint8))), "JPEG", quality=92)
 
 
 class Reference:
@@ -96,14 +95,14 @@ def reference(environment: VllmEnvironment) -> Reference:
 @pytest.fixture(scope="module")
 def embedder(environment: VllmEnvironment) -> Iterator[Serving]:
     """The preset of Qwen3-VL-Embedding on random weights."""
-    with serving_retriever(environment, EMBEDDING) as running:
+    with serving_preset(environment, EMBEDDING, environment.models / "retriever", chats=False) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def reranker(environment: VllmEnvironment) -> Iterator[Serving]:
     """The preset of Qwen3-VL-Reranker on random weights."""
-    with serving_retriever(environment, RERANKER) as running:
+    with serving_preset(environment, RERANKER, environment.models / "retriever", chats=False) as running:
         yield running
 
 

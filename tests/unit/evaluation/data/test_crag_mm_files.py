@@ -1,6 +1,5 @@
 """CRAG-MM's files in both schema versions, and every kind of bad row."""
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from evaluation.data.labels import Labels
 from evaluation.data.model import Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
 from tests.unit.chassis.picture_hosts import bomb, picture
+from tests.unit.chassis.pictures import encoded
 from tests.unit.evaluation.data.benchmark import (
     MULTI_NAMES,
     SINGLE_NAMES,
@@ -227,9 +227,8 @@ def test_photos_without_an_address_are_egocentric_and_resized(tmp_path: Path) ->
 
 
 def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:
-    buffer = io.BytesIO()
-    Image.new("RGB", (960, 1280), "teal").save(buffer, "JPEG", quality=40)
-    rows = [columns(row("a", image={"bytes": buffer.getvalue(), "path": None}, image_url=""))]
+    photo = encoded(Image.new("RGB", (960, 1280), "teal"), "JPEG", quality=40)
+    rows = [columns(row("a", image={"bytes": photo, "path": None}, image_url=""))]
     (asked,) = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)).conversations
     assert asked.photo is not None
-    assert asked.photo.read_bytes() == buffer.getvalue()
+    assert asked.photo.read_bytes() == photo
