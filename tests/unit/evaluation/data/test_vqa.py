@@ -89,7 +89,7 @@ def test_okvqa_keeps_all_ten_answers(tmp_path: Path) -> None:
         ("repeated_interaction", SEEK[1]),
     ],
 )
-def test_a_row_of_infoseek_that_cannot_be_asked_is_named(tmp_path: Path, kind: str, row: Any) -> None:
+def test_a_bad_row_of_infoseek_is_named(tmp_path: Path, kind: str, row: Any) -> None:
     dataset = open_dataset(infoseek(tmp_path, [SEEK[1], row]))
     assert dataset.rejections == {kind: 1}
     assert dataset.rejected[0].where == "infoseek_val.jsonl, line 2"
@@ -109,7 +109,7 @@ def test_a_limit_reads_the_photos_of_the_chosen_questions_only(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("source", ["infoseek:nowhere.jsonl", "evqa:nowhere.csv", "okvqa:nowhere.json"])
-def test_a_benchmark_that_is_not_there_is_a_sentence(tmp_path: Path, source: str) -> None:
+def test_a_missing_file_is_named(tmp_path: Path, source: str) -> None:
     kind, _, name = source.partition(":")
     with pytest.raises(DatasetError, match="cannot be read"):
         open_dataset(f"{kind}:{tmp_path / name}")

@@ -62,9 +62,9 @@ def infoseek(folder: Path, rows: Iterable[Mapping[str, Any] | str] = SEEK) -> st
     (folder / "infoseek_val.jsonl").write_text("\n".join(lines) + "\n")
     types = [{"data_id": name, "question_type": kind} for name, kind in SEEK_TYPES.items()]
     names = [{"data_id": "infoseek_val_00000000", "entity_id": "Q178185", "entity_text": "Harl Bridge"}]
-    for ending, told in (("qtype", types), ("withkb", names)):
+    for ending, facts in (("qtype", types), ("withkb", names)):
         (folder / f"infoseek_val_{ending}.jsonl").write_text(
-            "".join(json.dumps(each) + "\n" for each in told)
+            "".join(json.dumps(each) + "\n" for each in facts)
         )
     put_photos(folder / "images", "04/oven_04990048.jpg", "05/oven_05072023.JPEG")
     return f"infoseek:{folder / 'infoseek_val.jsonl'}"
