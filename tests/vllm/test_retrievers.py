@@ -6,7 +6,6 @@ own repository spells them.
 
 import base64
 import io
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -34,6 +33,7 @@ from services.text_search.settings import Engine, TextSearchSettings
 from services.vlm.retrievers import EMBEDDING, RERANKER
 from tests.live import live
 from tests.unit.chassis.pictures import encoded
+from tests.unit.services.text_search_calls import chunk, publish
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving_preset
 
@@ -152,16 +152,7 @@ def test_scores_of_photo_and_question_are_those_of_the_model(reranker: Serving, 
 async def test_the_services_pass_on_what_vllm_thinks(
     embedder: Serving, reranker: Serving, tmp_path: Path
 ) -> None:
-    chunks = [
-        {
-            "id": str(uuid.uuid5(uuid.NAMESPACE_URL, text)),
-            "url": f"https://pages.example/{place}",
-            "title": "",
-            "text": text,
-            "image": base64.b64encode(photo(place)).decode(),
-        }
-        for place, text in enumerate(TEXTS)
-    ]
+    chunks = [chunk(text, image=base64.b64encode(photo(place)).decode()) for place, text in enumerate(TEXTS)]
     search = TextSearchSettings(
         data_dir=tmp_path,
         engine=Engine.REMOTE,
@@ -172,12 +163,10 @@ async def test_the_services_pass_on_what_vllm_thinks(
     )
     form = {"request": '{"queries": ["It opens at nine.", "Gate 7 says yes."], "k": 3}'}
     async with live(create_text_search(search)) as service:
-        await service.post("/v1/collections", json={"name": "v1"})
-        written = await service.put("/v1/collections/v1/chunks", json={"chunks": chunks})
-        await service.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
+        await publish(service, "v1", chunks)
         hits = await service.post("/v1/text-search", data=form, files={"image": photo(1)})
         info = await service.get("/info")
-    assert (written.json()["indexed"], len(hits.json()["hits"])) == (3, 3)
+    assert len(hits.json()["hits"]) == 3
     assert info.json()["takes"] == ["text", "image"]
     ranking = RerankerSettings(
         engine=RerankEngine.REMOTE,
