@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from PIL import Image
 from pydantic import BaseModel, ConfigDict
 
-from tests.live import live
+from tests.live import served
 from training.chat import Chats
 from training.config import LoraSettings, ModelSettings
 from training.grpo.writing import Ask, OwnWriter
@@ -160,5 +160,5 @@ def _image(data: str) -> Image.Image:
 def fake_vllm(weights: Path, shrinks: int = 0) -> Iterator[tuple[FakeVllm, str]]:
     """It and its URL."""
     fake = FakeVllm(weights, shrinks)
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(live(fake.app())) as client:
-        yield fake, str(client.base_url)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(served(fake.app())) as url:
+        yield fake, url

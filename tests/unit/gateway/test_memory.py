@@ -111,6 +111,14 @@ async def test_a_thing_is_found_again_with_time_place_and_picture(world: World, 
     assert source.url == f"/v1/memory/{seen.id}"
 
 
+async def test_a_day_is_named_by_how_long_ago_it_was(world: World, clock: ManualClock) -> None:
+    await world.ask(memory=NOWHERE)
+    for hours, when in ((1, "Today"), (24, "Yesterday"), (24, "On Friday"), (5 * 24, "On 27 November 2026")):
+        clock.now += hours * HOUR
+        answer = await world.ask(WHERE, photo=None, memory=NOWHERE)
+        assert answer.answer == f"{when} at 06:30 you saw {BOOK}."
+
+
 async def test_each_place_is_named_once_and_the_latest_first(world: World, clock: ManualClock) -> None:
     for memory in (STATION, STATION, NOWHERE):
         await world.ask(memory=memory)
