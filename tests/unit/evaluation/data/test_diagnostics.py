@@ -118,16 +118,19 @@ def test_crops_are_compared_with_the_objects_box() -> None:
 
 
 def test_image_recall_counts_images_rather_than_their_entities() -> None:
-    def found(*things: tuple[str, str]) -> Scored:
+    def answer_with(*things: tuple[str, str]) -> Scored:
         results = [SearchResult(stage="image_search", title=name, url=url) for name, url in things]
         return scored(explanation=Explanation(found=results))
 
-    second = found(
+    second = answer_with(
         ("Tin Lantern", "https://a.org/1"), ("Salt Roads", "https://a.org/1"), ("Other", "https://a.org/2")
     )
     assert value("image_recall@1", second) == 1
     assert (
-        value("image_recall@1", found(("Tin Lantern", "https://a.org/1"), ("Salt Road", "https://a.org/2")))
+        value(
+            "image_recall@1",
+            answer_with(("Tin Lantern", "https://a.org/1"), ("Salt Road", "https://a.org/2")),
+        )
         == 0
     )
 

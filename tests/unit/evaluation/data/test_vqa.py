@@ -11,8 +11,8 @@ from tests.unit.evaluation.data.vqa_files import EVQA, OK_ANSWERS, SEEK, evqa, i
 
 
 def turns(dataset: Dataset) -> list[tuple[AskedTurn, Truth]]:
-    found = [(each.turns[0], each.turns[0].truth) for each in dataset.conversations]
-    return [(turn, truth) for turn, truth in found if truth]
+    pairs = [(each.turns[0], each.turns[0].truth) for each in dataset.conversations]
+    return [(turn, truth) for turn, truth in pairs if truth]
 
 
 def test_infoseek_is_read_with_its_splits_answers_and_ranges(tmp_path: Path) -> None:
@@ -49,8 +49,8 @@ def test_a_number_without_a_range_is_right_within_a_tenth(
 
 def test_infoseeks_test_split_is_asked_without_answers(tmp_path: Path) -> None:
     row = {key: value for key, value in SEEK[0].items() if not key.startswith("answer")}
-    (asked,) = open_dataset(infoseek(tmp_path, [row])).conversations
-    assert (asked.turns[0].gold, asked.turns[0].truth) == ("", None)
+    (conversation,) = open_dataset(infoseek(tmp_path, [row])).conversations
+    assert (conversation.turns[0].gold, conversation.turns[0].truth) == ("", None)
 
 
 def test_evqa_is_read_with_lists_alternatives_and_photos_by_id(tmp_path: Path) -> None:

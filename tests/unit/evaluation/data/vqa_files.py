@@ -81,7 +81,7 @@ def evqa(folder: Path, rows: Iterable[Mapping[str, str]] = EVQA) -> str:
 
 
 def okvqa(folder: Path) -> str:
-    asked = {"image_id": 42, "question": "What sport is this?", "question_id": 420}
+    question = {"image_id": 42, "question": "What sport is this?", "question_id": 420}
     answers = [
         {"answer_id": place + 1, "raw_answer": each, "answer": each} for place, each in enumerate(OK_ANSWERS)
     ]
@@ -93,7 +93,7 @@ def okvqa(folder: Path) -> str:
         "answers": answers,
     }
     questions = folder / "OpenEnded_mscoco_val2014_questions.json"
-    questions.write_text(json.dumps({"data_subtype": "val2014", "questions": [asked, {"question": "?"}]}))
+    questions.write_text(json.dumps({"data_subtype": "val2014", "questions": [question, {"question": "?"}]}))
     (folder / "mscoco_val2014_annotations.json").write_text(
         json.dumps({"annotations": [note], "question_types": {"four": "Sports and Recreation"}})
     )

@@ -29,13 +29,13 @@ SCORE, HARMONIC = (measure(name, Protocol.KDD_CUP_2025) for name in ("benchmark_
 
 def scored(
     name: str,
-    said: str,
+    answer: str,
     split: str = "",
     scorer: Scorer = Scorer.INFOSEEK,
     verdict: Verdict = Verdict.INCORRECT,
 ) -> Scored:
     truth = Truth(interaction_id=name, answer_type=AnswerType.NAME, accepted=("moss",), scorer=scorer)
-    record = turn_of(name, answered(said), truth=truth, query_category=split, gold="moss")
+    record = turn_of(name, answered(answer), truth=truth, query_category=split, gold="moss")
     return Scored(record, Judgement(verdict, ""))
 
 
@@ -49,24 +49,24 @@ def answers(questions: int, entities: int, of: int = 10) -> list[Scored]:
 
 
 def test_infoseeks_final_score_is_the_harmonic_mean_of_its_splits() -> None:
-    asked = answers(5, 2)
-    assert SCORE.of(asked) == pytest.approx(0.35)
-    assert HARMONIC.of(asked) == pytest.approx(2 * 0.5 * 0.2 / 0.7)
-    interval = bootstrap(asked, HARMONIC)
-    assert 0 <= interval.low < HARMONIC.of(asked) < interval.high <= 1
+    rows = answers(5, 2)
+    assert SCORE.of(rows) == pytest.approx(0.35)
+    assert HARMONIC.of(rows) == pytest.approx(2 * 0.5 * 0.2 / 0.7)
+    interval = bootstrap(rows, HARMONIC)
+    assert 0 <= interval.low < HARMONIC.of(rows) < interval.high <= 1
     assert HARMONIC.of(answers(5, 0)) == 0
-    assert math.isnan(HARMONIC.of(asked[:10]))  # one split alone has none
+    assert math.isnan(HARMONIC.of(rows[:10]))  # one split alone has none
     assert SCORE.of([scored("a", "Moss", scorer=Scorer.OKVQA)]) == 0  # nobody else said so, nor in lower case
 
 
 def test_evqas_score_is_the_judges_where_no_gold_matches() -> None:
-    asked = [
+    rows = [
         scored("a", "mosses", scorer=Scorer.EVQA, verdict=Verdict.CORRECT),
         scored("b", "moss", scorer=Scorer.EVQA),
         scored("c", "bark", scorer=Scorer.EVQA),
         Scored(turn_of("d", answered("moss")), Judgement(Verdict.CORRECT, "")),
     ]
-    assert SCORE.of(asked) == pytest.approx(2 / 3)
+    assert SCORE.of(rows) == pytest.approx(2 / 3)
 
 
 def test_the_whole_answer_is_scored() -> None:
@@ -75,8 +75,8 @@ def test_the_whole_answer_is_scored() -> None:
 
 
 def script(ask: Query) -> Outcome:
-    said = "E Marr" if "Who" in ask.question else "It is 200 m long."
-    return Outcome(said, Reason.ANSWERED, 0.8, Route.RAG)
+    answer = "E Marr" if "Who" in ask.question else "It is 200 m long."
+    return Outcome(answer, Reason.ANSWERED, 0.8, Route.RAG)
 
 
 @pytest.mark.anyio
