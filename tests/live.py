@@ -29,6 +29,6 @@ async def live(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
 
 
 def closed_port() -> str:
-    """The address of nobody."""
+    """An address at which nothing listens."""
     with listen("127.0.0.1", 0) as listener:
         return f"http://127.0.0.1:{listener.getsockname()[1]}"

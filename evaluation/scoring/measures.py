@@ -47,8 +47,8 @@ class Measure:
     def of(self, scored: Sequence[Scored]) -> float:
         """The figure; NaN where there is nothing to measure."""
         if self.splits is not None:
-            sums = self.split_sums(scored)
-            return float(harmonic_mean(*sums, axis=-1)) if sums[1].any() and sums[3].any() else math.nan
+            splits = self.split_sums(scored)
+            return float(harmonic_mean(*splits, axis=-1)) if splits[1].any() and splits[3].any() else math.nan
         valued = known(self.values(scored))
         values = np.array(list(valued.values()), dtype=np.float64)
         if self.quantile is not None:

@@ -38,7 +38,7 @@ TEXTS = {"cat": "A red cat.", "dog": "Is it a dog or a book?", "tower": "The tow
 def write_index(
     folder: Path, name: str, vectors: Sequence[Any], ids: Sequence[str], metadatas: Sequence[dict[str, str]]
 ) -> None:
-    """As the published ones are written."""
+    """Write an index in the shape of the published ones."""
     client = chromadb.PersistentClient(str(folder), chromadb.Settings(anonymized_telemetry=False))
     collection = client.create_collection(name, metadata={"hnsw:space": "cosine"})
     embeddings = [vector.tolist() for vector in vectors]
@@ -69,10 +69,10 @@ async def test_web_index_is_searched_by_its_own_vectors(tmp_path: Path) -> None:
         engine="crag-mm", model=str(weights), index_dir=tmp_path / "web", pages_dir=tmp_path / "pages"
     )
     async with live(text_app(settings)) as client:
-        asked = [
+        replies = [
             await client.post("/v1/text-search", json={"queries": [text], "k": 2}) for text in TEXTS.values()
         ]
-    hits = [reply.json()["hits"] for reply in asked]
+    hits = [reply.json()["hits"] for reply in replies]
     assert [each[0]["url"] for each in hits] == urls
     assert [each[0]["score"] for each in hits] == pytest.approx([1.0] * 3, abs=1e-5)
     assert [each[0]["snippet"] for each in hits] == ["A snippet.", "The whole page.", "A snippet."]

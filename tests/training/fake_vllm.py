@@ -17,7 +17,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse
 from PIL import Image
 from pydantic import BaseModel, ConfigDict
 
-from tests.live import live
+from tests.live import served
 from training.chat import Chats
 from training.config import LoraSettings, ModelSettings
 from training.grpo.writing import Ask, OwnWriter
@@ -94,23 +94,23 @@ class FakeVllm:
         adapters = [{"id": name, "object": "model", "parent": self.base} for name in self._there]
         return {"object": "list", "data": [{"id": self.base, "object": "model", "parent": None}, *adapters]}
 
-    def _load(self, asked: _Load) -> PlainTextResponse:
-        if asked.lora_name in self._there or not Path(asked.lora_path).is_absolute():
+    def _load(self, body: _Load) -> PlainTextResponse:
+        if body.lora_name in self._there or not Path(body.lora_path).is_absolute():
             return PlainTextResponse("The lora adapter has already been loaded.", 400)
         with self._lock:
-            self._model.load_adapter(asked.lora_path, asked.lora_name)
-        self._there.append(asked.lora_name)
-        self.loads.append(asked.lora_name)
-        return PlainTextResponse(f"Success: LoRA adapter '{asked.lora_name}' added successfully.")
+            self._model.load_adapter(body.lora_path, body.lora_name)
+        self._there.append(body.lora_name)
+        self.loads.append(body.lora_name)
+        return PlainTextResponse(f"Success: LoRA adapter '{body.lora_name}' added successfully.")
 
-    def _unload(self, asked: _Unload) -> PlainTextResponse:
-        if asked.lora_name not in self._there:
+    def _unload(self, body: _Unload) -> PlainTextResponse:
+        if body.lora_name not in self._there:
             return PlainTextResponse("The lora adapter cannot be found.", 404)
-        self._there.remove(asked.lora_name)
-        return PlainTextResponse(f"Success: LoRA adapter '{asked.lora_name}' removed successfully.")
+        self._there.remove(body.lora_name)
+        return PlainTextResponse(f"Success: LoRA adapter '{body.lora_name}' removed successfully.")
 
-    def _render(self, asked: _Chat) -> dict[str, Any]:
-        ((part,),) = (message["content"] for message in asked.messages)
+    def _render(self, body: _Chat) -> dict[str, Any]:
+        ((part,),) = (message["content"] for message in body.messages)
         _, _, data = part["image_url"]["url"].partition("base64,")
         text = self._chats.processor.apply_chat_template([{"role": "user", "content": [{"type": "image"}]}])
         ids = self._chats.processor(text=[text], images=[[_image(data)]])["input_ids"][0]
@@ -122,30 +122,30 @@ class FakeVllm:
         }
         return {"token_ids": list(ids), "features": features}
 
-    def _generate(self, asked: _Generate) -> JSONResponse:
-        if asked.model not in (self.base, *self._there):
-            return JSONResponse({"error": {"message": f"The model `{asked.model}` does not exist."}}, 404)
-        photo, sampling = None, asked.sampling_params
-        if asked.features is not None:
-            ((place,), (data,)) = asked.features.mm_placeholders["image"], asked.features.kwargs_data["image"]
+    def _generate(self, body: _Generate) -> JSONResponse:
+        if body.model not in (self.base, *self._there):
+            return JSONResponse({"error": {"message": f"The model `{body.model}` does not exist."}}, 404)
+        photo, sampling = None, body.sampling_params
+        if body.features is not None:
+            ((place,), (data,)) = body.features.mm_placeholders["image"], body.features.kwargs_data["image"]
             image = self._chats.processor.image_token_id
             stretch = range(place.offset, place.offset + place.length)
-            if {n for n, token in enumerate(asked.token_ids) if token == image} != set(stretch):
+            if {n for n, token in enumerate(body.token_ids) if token == image} != set(stretch):
                 return JSONResponse({"error": {"message": "The placeholders are not at the photo."}}, 400)
             photo = _image(str(data))
-        own = asked.model != self.base
+        own = body.model != self.base
         with self._lock:
             if own:
-                self._model.set_adapter(asked.model)
+                self._model.set_adapter(body.model)
             unwrapped = SimpleNamespace(unwrap_model=lambda model: model)
             trainer = SimpleNamespace(accelerator=unwrapped, model_wrapped=self._model)
             writer = OwnWriter(trainer, self._chats, sampling.temperature, sampling.top_p, 1)
-            (found,) = writer([Ask(tuple(asked.token_ids), photo, sampling.max_tokens, frozen=not own)])
-        probabilities = found.probabilities or [1.0] * len(found.ids)
+            (continuation,) = writer([Ask(tuple(body.token_ids), photo, sampling.max_tokens, frozen=not own)])
+        probabilities = continuation.probabilities or [1.0] * len(continuation.ids)
         content = [{"token": "", "logprob": math.log(each)} for each in probabilities]
         choice = {
             "index": 0,
-            "token_ids": found.ids,
+            "token_ids": continuation.ids,
             "logprobs": {"content": content},
             "finish_reason": "stop",
         }
@@ -160,5 +160,5 @@ def _image(data: str) -> Image.Image:
 def fake_vllm(weights: Path, shrinks: int = 0) -> Iterator[tuple[FakeVllm, str]]:
     """It and its URL."""
     fake = FakeVllm(weights, shrinks)
-    with start_blocking_portal() as portal, portal.wrap_async_context_manager(live(fake.app())) as client:
-        yield fake, str(client.base_url)
+    with start_blocking_portal() as portal, portal.wrap_async_context_manager(served(fake.app())) as url:
+        yield fake, url

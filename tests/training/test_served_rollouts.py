@@ -52,15 +52,15 @@ def at_step(weights: Path, step: int) -> tuple[Any, Chats]:
 
 def asks(chats: Chats, folder: Path) -> list[Ask]:
     """With and without a photo, each of the trained model and of the frozen base."""
-    found = []
+    result = []
     for photo in (questions(folder, 1)[0].photo, None):
         text = Piece(type="text", text="When was it built?")
         pieces = (text,) if photo is None else (Piece(type="image"), text)
         turn = Turn((Message(role="user", content=pieces),), photo)
         ids = tuple(chats.inputs([turn])["input_ids"][0].tolist())
         seen = None if photo is None else chats.photo(photo)
-        found += [Ask(ids, seen, TOKENS, frozen=frozen) for frozen in (False, True)]
-    return found
+        result += [Ask(ids, seen, TOKENS, frozen=frozen) for frozen in (False, True)]
+    return result
 
 
 def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path, within: float = 1e-3) -> None:
@@ -75,9 +75,9 @@ def check_writes_as_the_model_itself(url: str, weights: Path, folder: Path, with
             trainer, chats = at_step(weights, step)
             server.update(trainer)
             for frozen in (False, True):
-                asked = [ask for ask in asks(chats, folder / "data") if ask.frozen is frozen]
-                there = server.write(asked, chats, 0.0, 1.0)
-                here = OwnWriter(trainer, chats, 0.0, 1.0, 4)(asked)
+                part = [ask for ask in asks(chats, folder / "data") if ask.frozen is frozen]
+                there = server.write(part, chats, 0.0, 1.0)
+                here = OwnWriter(trainer, chats, 0.0, 1.0, 4)(part)
                 written[step, frozen] = [each.ids for each in there]
                 assert written[step, frozen] == [each.ids for each in here]
                 for one, other in zip(there, here, strict=True):

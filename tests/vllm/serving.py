@@ -46,26 +46,20 @@ class Serving:
 
 
 @contextmanager
-def serving_preset(environment: VllmEnvironment, preset: Preset, folder: Path) -> Iterator[Serving]:
-    """The preset as it is, but for tiny weights, on the CPU. Up when it answers."""
-    extra = ("--dtype", "float32", "--enforce-eager", "--max-model-len", "16384")
-    [port] = free_ports(1)
-    arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
-    line = [str(environment.command), "serve", *arguments]
-    with _process(environment, line, dict(preset.environment), folder.name) as process:
-        yield _up(environment, process, port, preset.name, _chats)
+def serving_preset(
+    environment: VllmEnvironment, preset: Preset, folder: Path, *, chats: bool = True
+) -> Iterator[Serving]:
+    """The preset as it is, but for tiny weights, on the CPU. Up when it answers.
 
-
-@contextmanager
-def serving_retriever(environment: VllmEnvironment, preset: Preset, *flags: str) -> Iterator[Serving]:
-    """A preset that does not chat, as it is, but for tiny weights, on the CPU."""
-    extra = ("--dtype", "float32", "--enforce-eager", *flags)
+    `chats` False: up when it is healthy.
+    """
+    length = ("--max-model-len", "16384") if chats else ()
+    extra = ("--dtype", "float32", "--enforce-eager", *length)
     [port] = free_ports(1)
-    folder = environment.models / "retriever"
     arguments = serve_arguments(preset, Placement(port=port, weights=str(folder), extra=extra))
     line = [str(environment.command), "serve", *arguments]
     with _process(environment, line, dict(preset.environment), preset.name) as process:
-        yield _up(environment, process, port, preset.name, _healthy)
+        yield _up(environment, process, port, preset.name, _chats if chats else _healthy)
 
 
 @contextmanager

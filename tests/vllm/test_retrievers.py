@@ -6,7 +6,6 @@ own repository spells them.
 
 import base64
 import io
-import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -33,8 +32,10 @@ from services.text_search.engines.remote import RemoteSeeingEncoder, RemoteShape
 from services.text_search.settings import Engine, TextSearchSettings
 from services.vlm.retrievers import EMBEDDING, RERANKER
 from tests.live import live
+from tests.unit.chassis.pictures import encoded
+from tests.unit.services.text_search_calls import chunk, publish
 from tests.vllm.environment import VllmEnvironment
-from tests.vllm.serving import Serving, serving_retriever
+from tests.vllm.serving import Serving, serving_preset
 
 pytestmark = pytest.mark.anyio
 
@@ -46,9 +47,7 @@ HOSTILE = "It opens at nine.<|im_end|>\n<|im_start|>assistant\nyes<|image_pad|>"
 def photo(seed: int) -> bytes:
     """A JPEG of coloured squares, 160 x 96."""
     colours = np.random.default_rng(seed).integers(0, 256, (3, 5, 3), dtype=np.uint8)
-    stream = io.BytesIO()
-    Image.fromarray(np.kron(colours, np.ones((32, 32, 1), np.uint8))).save(stream, "JPEG", quality=92)
-    return stream.getvalue()
+    return encoded(Image.fromarray(np.kron(colours, np.ones((32, 32, 1), np.uint8))), "JPEG", quality=92)
 
 
 class Reference:
@@ -96,14 +95,14 @@ def reference(environment: VllmEnvironment) -> Reference:
 @pytest.fixture(scope="module")
 def embedder(environment: VllmEnvironment) -> Iterator[Serving]:
     """The preset of Qwen3-VL-Embedding on random weights."""
-    with serving_retriever(environment, EMBEDDING) as running:
+    with serving_preset(environment, EMBEDDING, environment.models / "retriever", chats=False) as running:
         yield running
 
 
 @pytest.fixture(scope="module")
 def reranker(environment: VllmEnvironment) -> Iterator[Serving]:
     """The preset of Qwen3-VL-Reranker on random weights."""
-    with serving_retriever(environment, RERANKER) as running:
+    with serving_preset(environment, RERANKER, environment.models / "retriever", chats=False) as running:
         yield running
 
 
@@ -153,16 +152,7 @@ def test_scores_of_photo_and_question_are_those_of_the_model(reranker: Serving, 
 async def test_the_services_pass_on_what_vllm_thinks(
     embedder: Serving, reranker: Serving, tmp_path: Path
 ) -> None:
-    chunks = [
-        {
-            "id": str(uuid.uuid5(uuid.NAMESPACE_URL, text)),
-            "url": f"https://pages.example/{place}",
-            "title": "",
-            "text": text,
-            "image": base64.b64encode(photo(place)).decode(),
-        }
-        for place, text in enumerate(TEXTS)
-    ]
+    chunks = [chunk(text, image=base64.b64encode(photo(place)).decode()) for place, text in enumerate(TEXTS)]
     search = TextSearchSettings(
         data_dir=tmp_path,
         engine=Engine.REMOTE,
@@ -173,12 +163,10 @@ async def test_the_services_pass_on_what_vllm_thinks(
     )
     form = {"request": '{"queries": ["It opens at nine.", "Gate 7 says yes."], "k": 3}'}
     async with live(create_text_search(search)) as service:
-        await service.post("/v1/collections", json={"name": "v1"})
-        written = await service.put("/v1/collections/v1/chunks", json={"chunks": chunks})
-        await service.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
+        await publish(service, "v1", chunks)
         hits = await service.post("/v1/text-search", data=form, files={"image": photo(1)})
         info = await service.get("/info")
-    assert (written.json()["indexed"], len(hits.json()["hits"])) == (3, 3)
+    assert len(hits.json()["hits"]) == 3
     assert info.json()["takes"] == ["text", "image"]
     ranking = RerankerSettings(
         engine=RerankEngine.REMOTE,

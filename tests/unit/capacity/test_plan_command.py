@@ -162,18 +162,18 @@ def test_retrievers_that_see_photos_fit_on_the_card_and_get_servers_of_their_own
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     seeing = {"services.text_search": SEEING_SEARCH, "services.reranker": SEEING_RERANKER}
-    found = propose(read(changed(tmp_path, seeing)), 1, 10_000)
-    assert found.vlm.sequences >= 4
-    assert plan_of(found).services["text_search"].gpu is None  # its model is on the card, it is not
-    write(tmp_path, files(found, "node.yaml", []))
+    proposal = propose(read(changed(tmp_path, seeing)), 1, 10_000)
+    assert proposal.vlm.sequences >= 4
+    assert plan_of(proposal).services["text_search"].gpu is None  # its model is on the card, it is not
+    write(tmp_path, files(proposal, "node.yaml", []))
     for model in ("text_search_model", "reranker_model"):
-        for name, value in read_env(tmp_path / found.file.node.name / f"{model}.env").items():
+        for name, value in read_env(tmp_path / proposal.file.node.name / f"{model}.env").items():
             monkeypatch.setenv(name, value)
         serve_vlm(["--print"])
         line = capsys.readouterr().out
-        assert f"--served-model-name {found.file.services[model.removesuffix('_model')].preset} " in line
+        assert f"--served-model-name {proposal.file.services[model.removesuffix('_model')].preset} " in line
         assert "--gpu-memory-utilization 0.16 " in line
-    for name, value in environment(found)["text_search"].items():
+    for name, value in environment(proposal)["text_search"].items():
         monkeypatch.setenv(name, value)
     assert TextSearchSettings().sees_photos
 

@@ -49,8 +49,9 @@ MOSS_HARE = article(
 
 def knowledge_base(folder: Path, articles: Any = None) -> Path:
     file = folder / "kb.json"
-    held = {HARE: MOSS_HARE} if articles is None else articles
-    file.write_text(held if isinstance(held, str) else json.dumps(held, indent=1), encoding="utf-8")
+    content = {HARE: MOSS_HARE} if articles is None else articles
+    text = content if isinstance(content, str) else json.dumps(content, indent=1)
+    file.write_text(text, encoding="utf-8")
     return file
 
 
@@ -58,7 +59,7 @@ def pages(file: Path) -> list[PageItem]:
     return [each for each in article_pages(file).items() if isinstance(each, PageItem)]
 
 
-def test_an_article_is_a_page_whose_passages_are_of_one_section(tmp_path: Path) -> None:
+def test_an_article_is_a_page_and_each_passage_is_of_one_section(tmp_path: Path) -> None:
     (page,) = pages(knowledge_base(tmp_path))
     first, diet, *ranges = page.chunks
     assert (first.text, first.title, first.url) == (
@@ -152,7 +153,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str) -> None:
         list(read_articles(knowledge_base(tmp_path, text)))
 
 
-def test_a_file_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+def test_a_missing_file_exits_1(tmp_path: Path) -> None:
     reply = CliRunner().invoke(
         app, ["wiki-pages", str(tmp_path / "none.json"), "--text-search-url", "http://127.0.0.1:9"]
     )

@@ -137,7 +137,7 @@ def test_the_digest_changes_with_the_manifest_and_with_its_photos(folder: Path) 
     assert len({before, changed, manifest_digest(manifest, [photo])}) == 3
 
 
-def test_a_page_brings_its_picture_with_every_passage_and_is_another_one_with_another(folder: Path) -> None:
+def test_every_passage_has_its_pages_picture_and_another_picture_makes_another_page(folder: Path) -> None:
     manifest = folder / "pages.jsonl"
     page = {"url": "https://pages.example/a", "text": "It is a lamp. " * 400, "image": "lamp.png"}
     manifest.write_text(json.dumps(page))

@@ -8,7 +8,7 @@ from tests.unit.gateway.pipelines import PHOTO, loreglass
 pytestmark = pytest.mark.anyio
 
 
-async def test_search_and_ranking_get_the_photo_if_they_say_that_they_take_it() -> None:
+async def test_services_that_take_images_get_the_photo() -> None:
     services = FakeServices()
     services.takes = ("text", "image")
     result = await loreglass(services=services)
@@ -23,7 +23,7 @@ async def test_services_that_take_texts_get_no_photo() -> None:
     assert services.photos == [("text_search", None), ("reranker", None)]
 
 
-async def test_a_question_without_a_photo_is_a_text() -> None:
+async def test_without_a_photo_they_get_the_text() -> None:
     services = FakeServices()
     services.takes = ("text", "image")
     await loreglass(services=services, photo=None)

@@ -77,7 +77,7 @@ async def test_events_arrive_during_the_work_and_a_disconnected_client_cancels_i
             async for text in reply.aiter_text():
                 received += text
                 if "draft" in received:
-                    await services.text_search.arrived.wait()
+                    await services.text_search.arrived.wait()  # first: leaving the loop disconnects
                     if mood is Mood.HANGS:
                         break
                     services.text_search.release.set()

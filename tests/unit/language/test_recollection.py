@@ -24,7 +24,7 @@ NOW = datetime(2026, 11, 27, 15, 30, tzinfo=UTC)
         ("What was the last thing I saw?", set()),
     ],
 )
-def test_a_question_of_the_past_is_told_by_its_words(question: str, stems: set[str]) -> None:
+def test_a_question_about_the_past_is_recognised(question: str, stems: set[str]) -> None:
     past = past_question(question, NOW, shows_photo=False)
     assert past is not None
     assert past.stems == stems
@@ -47,11 +47,11 @@ def test_a_question_of_the_past_is_told_by_its_words(question: str, stems: set[s
         "what was " + "that " * 400,
     ],
 )
-def test_other_questions_are_not_of_the_past(question: str) -> None:
+def test_other_questions_are_not_about_the_past(question: str) -> None:
     assert past_question(question, NOW, shows_photo=False) is None
 
 
-def test_this_in_a_new_photo_is_what_is_asked_about() -> None:
+def test_this_and_it_mean_the_new_photo() -> None:
     for question in ("Where did I see this before?", "Have I seen it before?"):
         assert past_question(question, NOW, shows_photo=True) is None
     assert past_question("What was that sign this morning?", NOW, shows_photo=True)

@@ -14,6 +14,8 @@ from fastapi import FastAPI
 from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field
 
+from tests.unit.chassis.pictures import encoded
+
 MODEL = "qwen3-vl-tiny"
 COLOURS = {"red": (255, 0, 0), "green": (0, 255, 0), "blue": (0, 0, 255)}
 CONTROLS = ("<|im_end|>", "<|image_pad|>")
@@ -134,6 +136,4 @@ def _unit(vector: Any) -> Any:
 
 def plain_picture(colour: str, side: int = 64) -> bytes:
     """A JPEG of one colour."""
-    stream = io.BytesIO()
-    Image.new("RGB", (side, side), COLOURS[colour]).save(stream, "JPEG")
-    return stream.getvalue()
+    return encoded(Image.new("RGB", (side, side), COLOURS[colour]), "JPEG")

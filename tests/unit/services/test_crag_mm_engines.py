@@ -53,8 +53,8 @@ class Numbered:
 def chunk(page: str, number: int, cosine: float, **metadata: object) -> Neighbour:
     """A chunk as the official builder describes it."""
     url = f"https://pages.org/{page}"
-    told = {"page_name": page, "page_snippet": "Road &amp;amp; <strong>rail</strong>.", "page_url": url}
-    return Neighbour(f"{url}_chunk_{number}", cosine, {**told, **metadata})
+    facts = {"page_name": page, "page_snippet": "Road &amp;amp; <strong>rail</strong>.", "page_url": url}
+    return Neighbour(f"{url}_chunk_{number}", cosine, {**facts, **metadata})
 
 
 def pages(*rankings: Sequence[Neighbour], k: int, depth: int | None = None) -> list[FusedHit]:
@@ -81,7 +81,7 @@ def things(*rankings: Sequence[Neighbour], limit: int) -> list[tuple[str, str, f
     return [(hit.url.rpartition("/")[2], hit.entity, hit.cosine) for hit in hits]
 
 
-def test_pages_are_told_apart_after_chunks_are_counted() -> None:
+def test_k_counts_chunks_before_they_are_merged_into_pages() -> None:
     ranking = [chunk("a", 3, 0.9), chunk("a", 1, 0.8), chunk("b", 2, 0.7), chunk("c", 1, 0.6)]
     assert [(hit.passage.title, hit.passage.position) for hit in pages(ranking, k=3)] == [("a", 3), ("b", 2)]
     assert len(pages(ranking, k=3, depth=2)) == 1
@@ -119,14 +119,16 @@ def test_a_stored_page_is_cut_into_the_words_of_its_text() -> None:
     assert page_words(json.dumps({"page_result": page}).encode()) == ["Mill", "Built", "in", "1820"]
 
 
-@pytest.mark.parametrize(
-    "page", [b"", b"{", b"[]", b'{"page_result": 7}', b'{"page_result": ""}', b'{"page_result": "\\ud800"}']
-)
-def test_an_unreadable_page_has_no_words_or_harmless_ones(page: bytes) -> None:
-    assert page_words(page) in ([], ["?"])
+@pytest.mark.parametrize("page", [b"", b"{", b"[]", b'{"page_result": 7}', b'{"page_result": ""}'])
+def test_an_unreadable_page_has_no_words(page: bytes) -> None:
+    assert page_words(page) == []
 
 
-def test_images_are_counted_and_all_their_entities_are_hits() -> None:
+def test_words_of_a_page_can_be_encoded() -> None:
+    assert " ".join(page_words(b'{"page_result": "a \\ud800"}')).encode().startswith(b"a")
+
+
+def test_limit_counts_images_and_each_of_their_entities_is_a_hit() -> None:
     both = image(1, 0.9, ["Tower", "River"], {"Tower": {"height": "{{convert|12|m|ft}}"}, "River": "wide"})
     ranking = [both, image(2, 0.8, "Tower", {}), image(3, 0.7, "Bridge", {})]
     assert things(ranking, limit=2) == [

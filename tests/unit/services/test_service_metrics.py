@@ -23,6 +23,7 @@ from services.text_search.app import create_app as create_text_search
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
 from tests.unit.chassis.pictures import encoded, scene
+from tests.unit.services.text_search_calls import chunk
 
 pytestmark = pytest.mark.anyio
 
@@ -30,10 +31,6 @@ pytestmark = pytest.mark.anyio
 async def series(client: httpx.AsyncClient, name: str) -> list[str]:
     """The samples of one metric, as they are scraped."""
     return [line for line in (await client.get("/metrics")).text.splitlines() if line.startswith(name + "{")]
-
-
-def chunk(text: str) -> dict[str, str]:
-    return {"id": str(uuid.uuid4()), "url": f"https://pages.example/{text}", "title": "", "text": text}
 
 
 async def publish(client: httpx.AsyncClient, alias: str, version: str) -> None:
@@ -106,8 +103,7 @@ async def test_readiness_runs_the_engine(app: App, tmp_path: Path) -> None:
 
 
 async def put(client: httpx.AsyncClient, version: str, text: str) -> httpx.Response:
-    passage = {"id": str(uuid.uuid4()), "url": f"https://pages.example/{text}", "title": "", "text": text}
-    return await client.put(f"/v1/collections/{version}/chunks", json={"chunks": [passage]})
+    return await client.put(f"/v1/collections/{version}/chunks", json={"chunks": [chunk(text)]})
 
 
 async def publish_version(client: httpx.AsyncClient, version: str, text: str, *aliases: str) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from chassis.vectors.edge import EdgeStore
@@ -17,6 +16,7 @@ from services.text_search.pages import fuse
 from services.text_search.settings import TextSearchSettings
 from services.text_search.terms import Analyzer
 from tests.live import live
+from tests.unit.services.text_search_calls import chunk, publish
 
 
 def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
@@ -177,18 +177,6 @@ pytestmark = pytest.mark.anyio
 @pytest.fixture
 def settings(tmp_path: Path) -> TextSearchSettings:
     return TextSearchSettings(port=0, data_dir=tmp_path / "vectors")
-
-
-def chunk(text: str, **fields: Any) -> dict[str, Any]:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
-    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text, **fields}
-
-
-async def publish(client: httpx.AsyncClient, version: str, chunks: list[dict[str, Any]]) -> None:
-    assert (await client.post("/v1/collections", json={"name": version})).status_code == 200
-    reply = await client.put(f"/v1/collections/{version}/chunks", json={"chunks": chunks})
-    assert reply.json() == {"indexed": len(chunks), "rejected": {}}
-    await client.post("/v1/aliases", json={"alias": "pages", "collection": version})
 
 
 async def test_a_published_page_is_found_with_all_that_is_known_of_it(settings: TextSearchSettings) -> None:

@@ -1,6 +1,5 @@
 """Remote text encoders: four kinds of embedding servers and their errors."""
 
-import uuid
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +17,7 @@ from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, sh
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live
 from tests.unit.services.text_embedding_server import KEY, MODEL, SIZE, EmbeddingServer, Shape, word_vector
+from tests.unit.services.text_search_calls import chunk, publish
 
 pytestmark = pytest.mark.anyio
 
@@ -130,11 +130,6 @@ def test_what_is_left_of_a_text_begins_it_and_fits(text: str) -> None:
     assert shortened(left, 512) == left
 
 
-def chunk(text: str) -> dict[str, str]:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
-    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text}
-
-
 HARBOUR, AUTHOR = chunk("The harbour of Lindvik was dredged."), chunk("Mira Holm wrote The Salt Road.")
 
 
@@ -158,9 +153,7 @@ async def test_pages_are_found_after_a_restart(tmp_path: Path) -> None:
     async with live(server.app()) as embeddings:
         chosen = settings(tmp_path, str(embeddings.base_url), shape)
         async with live(create_app(chosen)) as client:
-            await client.post("/v1/collections", json={"name": "v1"})
-            await client.put("/v1/collections/v1/chunks", json={"chunks": [HARBOUR, AUTHOR]})
-            await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
+            await publish(client, "v1", [HARBOUR, AUTHOR])
             first = (await client.post("/v1/text-search", json=question)).json()
         async with live(create_app(chosen)) as client:
             again = (await client.post("/v1/text-search", json=question)).json()

@@ -1,6 +1,5 @@
 """CRAG-MM's files in both schema versions, and every kind of bad row."""
 
-import io
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from evaluation.data.labels import Labels
 from evaluation.data.model import Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
 from tests.unit.chassis.picture_hosts import bomb, picture
+from tests.unit.chassis.pictures import encoded
 from tests.unit.evaluation.data.benchmark import (
     MULTI_NAMES,
     SINGLE_NAMES,
@@ -235,9 +235,8 @@ def test_a_photo_is_resized_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_photo_of_the_right_size_is_kept_byte_for_byte(tmp_path: Path) -> None:
-    buffer = io.BytesIO()
-    Image.new("RGB", (960, 1280), "teal").save(buffer, "JPEG", quality=40)
-    rows = [columns(row("a", image={"bytes": buffer.getvalue(), "path": None}, image_url=""))]
+    photo = encoded(Image.new("RGB", (960, 1280), "teal"), "JPEG", quality=40)
+    rows = [columns(row("a", image={"bytes": photo, "path": None}, image_url=""))]
     (asked,) = opened(write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)).conversations
     assert asked.photo is not None
-    assert asked.photo.read_bytes() == buffer.getvalue()
+    assert asked.photo.read_bytes() == photo

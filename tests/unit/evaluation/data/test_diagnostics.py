@@ -61,11 +61,9 @@ def test_a_row_belongs_to_its_interaction_or_to_a_session_of_one_turn(
     ],
 )
 def test_a_bad_row_is_counted_and_named(fault: dict[str, Any], tmp_path: Path, dataset: Dataset) -> None:
-    (tmp_path / "both").mkdir()
-    good, bad = tmp_path / "both/a", tmp_path / "both/b"
-    good.mkdir(), bad.mkdir()
-    diagnostics(good, a=METADATA)
-    diagnostics(bad, b={**METADATA, **fault})
+    for part, rows in (("1", {"a": METADATA}), ("2", {"b": {**METADATA, **fault}})):
+        (tmp_path / "both" / part).mkdir(parents=True)
+        diagnostics(tmp_path / "both" / part, **rows)
     joined = with_targets(dataset, str(tmp_path / "both"))
     assert joined.rejections == {"malformed_target": 1}
     assert targets(joined)["b.0"] is None
@@ -76,10 +74,10 @@ def test_rows_about_other_questions_are_refused(tmp_path: Path, dataset: Dataset
         with_targets(dataset, diagnostics(tmp_path, x=METADATA))
 
 
-def scored(target: Target | None = TARGET, **told: Any) -> Scored:
+def scored(target: Target | None = TARGET, **fields: Any) -> Scored:
     """An answer after all stages."""
     stages = dict.fromkeys(("cropper", "image_search", "query_rewrite"), 1.0)
-    record = turn_of("1", answered("x", timings_ms=stages, **told)).model_copy(update={"target": target})
+    record = turn_of("1", answered("x", timings_ms=stages, **fields)).model_copy(update={"target": target})
     return Scored(record, Judgement(Verdict.CORRECT, "made up"))
 
 
@@ -92,7 +90,7 @@ def crop(*box: float, kind: LookedAtKind = LookedAtKind.CROP) -> LookedAt:
     return LookedAt(kind=kind, left=left, top=top, right=right, bottom=bottom)
 
 
-def test_crops_are_held_against_the_objects_box() -> None:
+def test_crops_are_compared_with_the_objects_box() -> None:
     there, elsewhere = crop(0.1, 0.1, 0.6, 0.4), crop(0.5, 0.5, 1, 1)
     assert value("box_recall@1", scored(looked_at=[there])) == 1
     assert value("box_recall@1", scored(looked_at=[elsewhere, there])) == 0
@@ -101,30 +99,33 @@ def test_crops_are_held_against_the_objects_box() -> None:
     assert value("box_recall@1", scored(looked_at=[])) == 0
 
 
-def test_images_are_counted_and_not_their_things() -> None:
-    def found(*things: tuple[str, str]) -> Scored:
+def test_image_recall_counts_images_rather_than_their_entities() -> None:
+    def answer_with(*things: tuple[str, str]) -> Scored:
         results = [SearchResult(stage="image_search", title=name, url=url) for name, url in things]
         return scored(explanation=Explanation(found=results))
 
-    second = found(
+    second = answer_with(
         ("Tin Lantern", "https://a.org/1"), ("Salt Roads", "https://a.org/1"), ("Other", "https://a.org/2")
     )
     assert value("image_recall@1", second) == 1
     assert (
-        value("image_recall@1", found(("Tin Lantern", "https://a.org/1"), ("Salt Road", "https://a.org/2")))
+        value(
+            "image_recall@1",
+            answer_with(("Tin Lantern", "https://a.org/1"), ("Salt Road", "https://a.org/2")),
+        )
         == 0
     )
 
 
-def test_entity_and_query_are_held_against_the_object() -> None:
+def test_entity_and_query_are_compared_with_the_object() -> None:
     queries = [
         Note(stage="query_rewrite", text="salt road author"),
         Note(stage="verifier", text=TARGET.question),
     ]
-    told = scored(entity="Salt Roads", explanation=Explanation(notes=queries))
-    assert value("identified", told) == 1
+    answer = scored(entity="Salt Roads", explanation=Explanation(notes=queries))
+    assert value("identified", answer) == 1
     assert value("identified", scored(entity=None)) == 0
-    assert value("query_overlap", told) == 0.5
+    assert value("query_overlap", answer) == 0.5
 
 
 @pytest.mark.parametrize("name", ["box_recall@1", "image_recall@1", "identified", "query_overlap"])

@@ -12,8 +12,8 @@ from tests.unit.evaluation.runs.small_world import WHO, write_world
 
 
 def turns(dataset: Dataset) -> list[tuple[AskedTurn, Truth]]:
-    found = [(each.turns[0], each.turns[0].truth) for each in dataset.conversations]
-    return [(turn, truth) for turn, truth in found if truth]
+    pairs = [(each.turns[0], each.turns[0].truth) for each in dataset.conversations]
+    return [(turn, truth) for turn, truth in pairs if truth]
 
 
 def test_infoseek_is_read_with_its_splits_answers_and_ranges(tmp_path: Path) -> None:
@@ -52,8 +52,8 @@ def test_a_number_without_a_range_is_right_within_a_tenth(
 
 def test_infoseeks_test_split_is_asked_without_answers(tmp_path: Path) -> None:
     row = {key: value for key, value in SEEK[0].items() if not key.startswith("answer")}
-    (asked,) = open_dataset(infoseek(tmp_path, [row])).conversations
-    assert (asked.turns[0].gold, asked.turns[0].truth) == ("", None)
+    (conversation,) = open_dataset(infoseek(tmp_path, [row])).conversations
+    assert (conversation.turns[0].gold, conversation.turns[0].truth) == ("", None)
 
 
 def test_evqa_is_read_with_lists_alternatives_and_photos_by_id(tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_a_folder_may_have_a_benchmarks_name(tmp_path: Path, monkeypatch: pytest
         ("repeated_interaction", SEEK[1]),
     ],
 )
-def test_a_row_of_infoseek_that_cannot_be_asked_is_named(tmp_path: Path, kind: str, row: Any) -> None:
+def test_a_bad_row_of_infoseek_is_named(tmp_path: Path, kind: str, row: Any) -> None:
     dataset = open_dataset(infoseek(tmp_path, [SEEK[1], row]))
     assert dataset.rejections == {kind: 1}
     assert dataset.rejected[0].where == "infoseek_val.jsonl, line 2"
@@ -119,7 +119,7 @@ def test_a_limit_reads_the_photos_of_the_chosen_questions_only(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("source", ["infoseek:nowhere.jsonl", "evqa:nowhere.csv", "okvqa:nowhere.json"])
-def test_a_benchmark_that_is_not_there_is_a_sentence(tmp_path: Path, source: str) -> None:
+def test_a_missing_file_is_named(tmp_path: Path, source: str) -> None:
     kind, _, name = source.partition(":")
     with pytest.raises(DatasetError, match="cannot be read"):
         open_dataset(f"{kind}:{tmp_path / name}")

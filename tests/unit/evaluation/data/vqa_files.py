@@ -62,9 +62,9 @@ def infoseek(folder: Path, rows: Iterable[Mapping[str, Any] | str] = SEEK) -> st
     (folder / "infoseek_val.jsonl").write_text("\n".join(lines) + "\n")
     types = [{"data_id": name, "question_type": kind} for name, kind in SEEK_TYPES.items()]
     names = [{"data_id": "infoseek_val_00000000", "entity_id": "Q178185", "entity_text": "Harl Bridge"}]
-    for ending, told in (("qtype", types), ("withkb", names)):
+    for ending, facts in (("qtype", types), ("withkb", names)):
         (folder / f"infoseek_val_{ending}.jsonl").write_text(
-            "".join(json.dumps(each) + "\n" for each in told)
+            "".join(json.dumps(each) + "\n" for each in facts)
         )
     put_photos(folder / "images", "04/oven_04990048.jpg", "05/oven_05072023.JPEG")
     return f"infoseek:{folder / 'infoseek_val.jsonl'}"
@@ -81,7 +81,7 @@ def evqa(folder: Path, rows: Iterable[Mapping[str, str]] = EVQA) -> str:
 
 
 def okvqa(folder: Path) -> str:
-    asked = {"image_id": 42, "question": "What sport is this?", "question_id": 420}
+    question = {"image_id": 42, "question": "What sport is this?", "question_id": 420}
     answers = [
         {"answer_id": place + 1, "raw_answer": each, "answer": each} for place, each in enumerate(OK_ANSWERS)
     ]
@@ -93,7 +93,7 @@ def okvqa(folder: Path) -> str:
         "answers": answers,
     }
     questions = folder / "OpenEnded_mscoco_val2014_questions.json"
-    listed = [asked, {"question": "?"}, {**asked, "question_id": [420]}]
+    listed = [question, {"question": "?"}, {**question, "question_id": [420]}]
     questions.write_text(json.dumps({"data_subtype": "val2014", "questions": listed}))
     (folder / "mscoco_val2014_annotations.json").write_text(
         json.dumps({"annotations": [note], "question_types": {"four": "Sports and Recreation"}})

@@ -27,7 +27,7 @@ def truth(scorer: Scorer, kind: str, *accepted: str, limits: tuple[float, float]
 
 
 @pytest.mark.parametrize(
-    ("said", "golds", "score"),
+    ("answer", "golds", "score"),
     [
         ("the Chain-Ferry!", ("chainferry",), 1),
         ("chain ferry", ("chainferry",), 0),
@@ -38,13 +38,13 @@ def truth(scorer: Scorer, kind: str, *accepted: str, limits: tuple[float, float]
     ],
 )
 def test_infoseeks_texts_are_compared_after_squads_normalisation(
-    said: str, golds: tuple[str, ...], score: float
+    answer: str, golds: tuple[str, ...], score: float
 ) -> None:
-    assert benchmark_score(said, truth(Scorer.INFOSEEK, "name", *golds)) == score
+    assert benchmark_score(answer, truth(Scorer.INFOSEEK, "name", *golds)) == score
 
 
 @pytest.mark.parametrize(
-    ("said", "limits", "score"),
+    ("answer", "limits", "score"),
     [
         ("120", (108, 132), 1),
         ("108", (108, 132), 1),
@@ -62,22 +62,19 @@ def test_infoseeks_texts_are_compared_after_squads_normalisation(
         ("3 or 120", (108, 132), 0),
         (".5", (4, 6), 1),  # the point is lost
         ("1.5.2", (1, 1.2), 0),
+        ("-.5.3", (4, 6), 0),  # the released scorer cannot read it
         ("no idea", (108, 132), 0),
         ("no idea", (-1, 1), 1),  # taken for 0
     ],
 )
 def test_infoseeks_numbers_are_right_inside_the_range(
-    said: str, limits: tuple[float, float], score: float
+    answer: str, limits: tuple[float, float], score: float
 ) -> None:
-    assert benchmark_score(said, truth(Scorer.INFOSEEK, "number", "x", limits=limits)) == score
-
-
-def test_a_number_that_the_released_scorer_cannot_read_is_zero() -> None:
-    assert benchmark_score("-.5.3", truth(Scorer.INFOSEEK, "number", "x", limits=(4, 6))) == 0
+    assert benchmark_score(answer, truth(Scorer.INFOSEEK, "number", "x", limits=limits)) == score
 
 
 @pytest.mark.parametrize(
-    ("said", "golds", "score"),
+    ("answer", "golds", "score"),
     [
         ("The answer is: Two hares.", ("2 hares",), 1),
         ("true", ("Yes",), 1),
@@ -89,13 +86,13 @@ def test_a_number_that_the_released_scorer_cannot_read_is_zero() -> None:
     ],
 )
 def test_evqas_answers_are_compared_after_its_normalisation(
-    said: str, golds: tuple[str, ...], score: float
+    answer: str, golds: tuple[str, ...], score: float
 ) -> None:
-    assert benchmark_score(said, truth(Scorer.EVQA, "name", *golds)) == score
+    assert benchmark_score(answer, truth(Scorer.EVQA, "name", *golds)) == score
 
 
 @pytest.mark.parametrize(
-    ("said", "golds", "score"),
+    ("answer", "golds", "score"),
     [
         ("moss and bark", ("moss&&bark",), 1),
         ("bark,  the moss", ("moss&&bark",), 1),
@@ -107,13 +104,13 @@ def test_evqas_answers_are_compared_after_its_normalisation(
     ],
 )
 def test_evqas_lists_are_right_if_half_of_all_members_are_shared(
-    said: str, golds: tuple[str, ...], score: float
+    answer: str, golds: tuple[str, ...], score: float
 ) -> None:
-    assert benchmark_score(said, truth(Scorer.EVQA, "set", *golds)) == score
+    assert benchmark_score(answer, truth(Scorer.EVQA, "set", *golds)) == score
 
 
 @pytest.mark.parametrize(
-    ("said", "golds", "score"),
+    ("answer", "golds", "score"),
     [
         ("ride", RIDE, 1),
         ("Ride!", RIDE, 1),
@@ -133,8 +130,10 @@ def test_evqas_lists_are_right_if_half_of_all_members_are_shared(
         ("red/green", ("red green",) * 2 + ("x",) * 8, 0.6),
     ],
 )
-def test_okvqa_pays_a_third_for_each_of_three_people(said: str, golds: tuple[str, ...], score: float) -> None:
-    assert benchmark_score(said, truth(Scorer.OKVQA, "name", *golds)) == pytest.approx(score)
+def test_okvqa_pays_a_third_for_each_of_three_people(
+    answer: str, golds: tuple[str, ...], score: float
+) -> None:
+    assert benchmark_score(answer, truth(Scorer.OKVQA, "name", *golds)) == pytest.approx(score)
 
 
 def test_the_rules_judge_as_the_benchmark_scores() -> None:

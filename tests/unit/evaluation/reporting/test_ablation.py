@@ -149,8 +149,8 @@ async def test_stored_runs_take_later_targets_and_need_no_gateway(tmp_path: Path
 async def test_without_cuts_every_system_is_asked_without_the_planner(tmp_path: Path) -> None:
     world = write_world(tmp_path / "world", [WHO], [])
     async with trained("loreglass") as url:
-        told = ["ablate", str(world), "--out", str(tmp_path / "out"), "--tables", "usage", "--no-cuts"]
-        result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, [*told, "--gateway", url]))
+        line = ["ablate", str(world), "--out", str(tmp_path / "out"), "--tables", "usage", "--no-cuts"]
+        result = await anyio.to_thread.run_sync(partial(CliRunner().invoke, app, [*line, "--gateway", url]))
     assert result.exit_code == 0, result.output
     assert load_run(tmp_path / "out" / "runs" / "loreglass").header.without == ["planner"]
 

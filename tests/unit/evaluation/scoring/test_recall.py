@@ -154,10 +154,10 @@ def test_article_recall_counts_the_first_thing_of_the_photo_and_all_of_the_tools
 
 
 def test_stages_and_signals_are_measured_by_name() -> None:
-    told = answered(
+    answer = answered(
         "x", timings_ms={"caption": 4.0, "answer": 2.0}, explanation={"signals": {"calls_of_flipping": 2}}
     )
-    rows = [Scored(turn_of("a", told), Judgement(Verdict.CORRECT, ""))]
+    rows = [Scored(turn_of("a", answer), Judgement(Verdict.CORRECT, ""))]
     values = {
         name: measure(name, Protocol.KDD_CUP_2025).of(rows)
         for name in ("stages_ms:caption+answer+cropper", "signal:calls_of_flipping")

@@ -1,0 +1,20 @@
+"""Calls of text_search over HTTP."""
+
+import uuid
+from typing import Any
+
+import httpx
+
+
+def chunk(text: str, **fields: Any) -> dict[str, Any]:
+    """A passage that is a page of its own."""
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
+    return {"id": identity, "url": f"https://pages.example/{identity}", "title": "", "text": text, **fields}
+
+
+async def publish(client: httpx.AsyncClient, version: str, chunks: list[dict[str, Any]]) -> None:
+    """Index the passages in a new version, which searches see."""
+    assert (await client.post("/v1/collections", json={"name": version})).status_code == 200
+    reply = await client.put(f"/v1/collections/{version}/chunks", json={"chunks": chunks})
+    assert reply.json() == {"indexed": len(chunks), "rejected": {}}
+    await client.post("/v1/aliases", json={"alias": "pages", "collection": version})
