@@ -33,8 +33,12 @@ _VERB = re.compile(
     r"held|won|wrote|built|gave|said|went|came|left|ran|rose|fell|\w{2,}ed)\b"
 )
 """What a cut sentence must have to be more than a fragment: the commonest verbs."""
-_PAUSE_BEFORE = re.compile(r"[,;:|–—]\s+(?:(?:and|but|or|so)\s+)?")
-_VERB_BEFORE = re.compile(rf"{_VERB.pattern}\s+(?:(?:out|up|off|down|back|him|them|it)\s+)?|[;:|–—]\s+")
+_PAUSE_BEFORE = re.compile(r"[,;:|–—]\s+")
+_JOINED = re.compile(r"\A(?:(?:and|but|or|so|that|which|who|with|by|on|at|of|in|for)\s+)*", re.IGNORECASE)
+"""What a phrase does not begin with."""
+_VERB_BEFORE = re.compile(
+    rf"{_VERB.pattern}\s+(?!not\b|never\b)(?:(?:out|up|off|down|back|him|them|it)\s+)?|[;:|–—]\s+"
+)
 _LIST = re.compile(r",\s+(?:and|or)\b")
 _FAR = 200
 """Characters before the words that answer in which a phrase may begin."""
@@ -86,7 +90,8 @@ def _phrase(sentence: str, wanted: str, most: int) -> str:
     starts = (verb if _LIST.search(sentence, verb, end) else nearest, nearest, start)
     pauses = (_CLAUSE_END.search(sentence, end), _PHRASE_END.search(sentence, end))
     ends = [each.start() if each else len(sentence) for each in pauses]
-    parts = (sentence[one:other].strip() for one in starts for other in ends)
+    before = [_JOINED.sub("", sentence[each:start]) for each in starts]
+    parts = (f"{words}{sentence[start:each]}".strip() for words in before for each in ends)
     return next((part for part in parts if len(part.split()) <= most), wanted)
 
 

@@ -211,7 +211,7 @@ def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
         "In 2006, a toxic spill off the coast of Africa, from a European ship with waste of many kinds in "
         "its tanks and no papers, prompted the Commission to look into legislation against waste."
     )
-    assert speak(sentence, "2006", None, "European law") == "European law: In 2006."
+    assert speak(sentence, "2006", None, "European law") == "European law: 2006."
 
 
 @pytest.mark.parametrize(
