@@ -76,11 +76,10 @@ class RunSettings(Settings):
     checkpoints: int = Field(default=2, ge=1)
     log_every: int = Field(default=1, ge=1)
     held_out: int = Field(default=200, ge=0)
-    card: str = "a100-80gb"
     cards: int = Field(default=1, ge=1)
 
 
-Model = TypeVar("Model", bound=Settings)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def load_config(

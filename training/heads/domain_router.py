@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
+from sklearn.metrics import classification_report, confusion_matrix, f1_score
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
@@ -100,19 +100,14 @@ def measure(logits: Matrix, labels: Labels) -> dict[str, Any]:
     predicted; `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
     """
     predicted, classes = logits.argmax(axis=1), range(len(_LABELS))
-    rows = zip(
-        *precision_recall_fscore_support(labels, predicted, labels=classes, zero_division=0), strict=True
-    )
-    names = ("precision", "recall", "f1", "support")
     return {
         "examples": len(labels),
         "accuracy": float((predicted == labels).mean()),
         "macro_f1": _macro_f1(logits, labels),
         "log_loss": log_loss(logits, labels),
-        "classes": [
-            {"label": label, **dict(zip(names, (value.item() for value in row), strict=True))}
-            for label, row in zip(_LABELS, rows, strict=True)
-        ],
+        "classes": classification_report(
+            labels, predicted, labels=classes, target_names=_LABELS, output_dict=True, zero_division=0
+        ),
         "confusion": confusion_matrix(labels, predicted, labels=classes).tolist(),
     }
 
