@@ -55,7 +55,7 @@ def write_report(runs: Sequence[RunReport], judge: str, path: Path) -> None:
 
 async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     """Report on a finished run. Raises `UnreadableData` if it is not, and what `verdict` raises."""
-    summary, rollouts, left_out = run.summary(), run.checked_rollouts(), run.left_out()
+    summary, rollouts, left_out = run.summary(), run.rollouts(), run.left_out()
     before, unjudged_before = await _judged(run, BEFORE, verdict)
     after, unjudged_after = await _judged(run, AFTER, verdict)
     unjudged = unjudged_before + unjudged_after

@@ -82,17 +82,23 @@ class Summary(Row):
 
 
 class Rollout(Row):
-    """What one rollout wrote, and what it earned before weights. `failed`: stages that had no service."""
+    """What one rollout wrote, and what it earned before weights. `failed`: stages that had no service.
+
+    `own_tokens`: of its `tokens` those that the trained model wrote.
+    """
 
     step: int
     sample: str
     question: Text = ""
+    gold: Text = ""
     plan: Text | None = None
     knowledge: Text | None = None
     answer: Text = ""
     rewards: dict[str, float]
     forced: bool = False
     failed: tuple[str, ...] = ()
+    own_tokens: int = 0
+    tokens: int = 0
 
 
 @dataclass(slots=True)
@@ -155,8 +161,8 @@ class RunFolder:
         """Drop what was logged after the step of a checkpoint that the run goes on from."""
         kept = [line for line in self.metrics() if line["step"] <= step]
         replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in kept))
-        rollouts = [line for line in self.rollouts() if line["step"] < step]
-        replace_text(self.path / ROLLOUTS, "".join(f"{json.dumps(line)}\n" for line in rollouts))
+        rollouts = [each for each in self.rollouts() if each.step < step]
+        replace_text(self.path / ROLLOUTS, _as_lines(rollouts))
         self.say(f"Going on after step {step}.")
 
     def metrics(self) -> list[dict[str, Any]]:
@@ -166,20 +172,18 @@ class RunFolder:
             raise UnreadableData(f"{self.path / METRICS} holds a line without a step.")
         return found
 
-    def keep_rollouts(self, step: int, rollouts: Sequence[Mapping[str, Any]]) -> None:
-        """What a step's rollouts wrote and earned, a line each."""
+    def add_rollouts(self, rollouts: Sequence[Rollout]) -> None:
+        """Keep what a step's rollouts wrote and earned, a line each."""
         with (self.path / ROLLOUTS).open("a", encoding="utf-8") as file:
-            for rollout in rollouts:
-                file.write(json.dumps({"step": step, **rollout}, ensure_ascii=False) + "\n")
+            file.write(_as_lines(rollouts))
 
-    def rollouts(self) -> list[dict[str, Any]]:
-        """All that were kept, in order."""
-        return _lines(self.path / ROLLOUTS)
+    def rollouts(self) -> list[Rollout]:
+        """Return all rollouts in order. Raises `UnreadableData`."""
+        return _rows(self.path / ROLLOUTS, Rollout)
 
     def leave_out(self, rows: Sequence[RejectedRow]) -> None:
         """Keep which rows are not learnt, and say how many."""
-        lines = "".join(f"{row.model_dump_json()}\n" for row in rows)
-        replace_text(self.path / LEFT_OUT, lines)
+        replace_text(self.path / LEFT_OUT, _as_lines(rows))
         for row in rows[:_SAID]:
             self.say(f"Left out: {row.where}: {row.why}.")
         if len(rows) > _SAID:
@@ -187,8 +191,7 @@ class RunFolder:
 
     def write_predictions(self, when: str, predictions: list[Prediction]) -> None:
         """`when`: `BEFORE` or `AFTER` training."""
-        lines = "".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in predictions)
-        replace_text(self._predictions(when), lines)
+        replace_text(self._predictions(when), _as_lines(predictions))
 
     def keep_text(self, name: str, text: str) -> None:
         """A file of the run, whole or not at all."""
@@ -218,10 +221,6 @@ class RunFolder:
         """Rows that were not learnt. Raises `UnreadableData`."""
         return _rows(self.path / LEFT_OUT, RejectedRow)
 
-    def checked_rollouts(self) -> list[Rollout]:
-        """All rollouts, in order, each with all that a report shows. Raises `UnreadableData`."""
-        return _rows(self.path / ROLLOUTS, Rollout)
-
     def finish(self, summary: Mapping[str, Any]) -> None:
         """What came out, as JSON."""
         replace_text(self.path / SUMMARY, json.dumps(summary, indent=1) + "\n")
@@ -231,6 +230,10 @@ class RunFolder:
 
 
 Kind = TypeVar("Kind", bound=Row)
+
+
+def _as_lines(rows: Sequence[Row]) -> str:
+    return "".join(f"{row.model_dump_json(exclude_defaults=True)}\n" for row in rows)
 
 
 def _rows(path: Path, kind: type[Kind]) -> list[Kind]:

@@ -18,7 +18,7 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from chassis.validation import first_fault
 
@@ -197,17 +197,12 @@ class PassagesSample(Sample):
 CONVERSATIONS = frozenset({Task.QUERY, Task.RERANK, Task.ANSWER, Task.FILTER})
 """Tasks of the vision-language model, whose samples are `ConversationSample`s."""
 
-AnySample = ConversationSample | QuestionSample | DomainSample | DraftSample | PassagesSample
-SAMPLE_OF: dict[Task, type[AnySample]] = {
-    Task.QUERY: ConversationSample,
-    Task.RERANK: ConversationSample,
-    Task.ANSWER: ConversationSample,
-    Task.FILTER: ConversationSample,
-    Task.QUESTION: QuestionSample,
-    Task.DOMAIN: DomainSample,
-    Task.DRAFT: DraftSample,
-    Task.PASSAGES: PassagesSample,
-}
+_SAMPLE: TypeAdapter[Any] = TypeAdapter(
+    Annotated[
+        ConversationSample | QuestionSample | DomainSample | DraftSample | PassagesSample,
+        Field(discriminator="task"),
+    ]
+)
 
 
 class RejectedRow(Row):
@@ -260,12 +255,12 @@ def read_samples(folder: Path, task: Task) -> Reading[Any]:
         raise UnreadableData(
             f"{path} cannot be read: {error.strerror}. `loreglass train data` writes such folders."
         ) from error
-    kind, samples, rejected = SAMPLE_OF[task], list[Sample](), list[RejectedRow]()
+    samples, rejected = list[Sample](), list[RejectedRow]()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            sample = kind.model_validate_json(line)
+            sample = _SAMPLE.validate_json(line)
             if sample.task is not task:
                 raise ValueError(f"it is a sample of {sample.task.value}")
             if sample.photo and not (folder / sample.photo).is_file():

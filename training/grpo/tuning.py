@@ -25,7 +25,7 @@ from training.grpo.served import WritingServer
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter, Writer
 from training.models import load, with_lora
-from training.runs import Prediction, RunFolder
+from training.runs import Prediction, Rollout, RunFolder
 from training.samples import Part, Task, read_folders
 from training.trainers import arguments, on_main, train_between
 
@@ -53,7 +53,7 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
                 model=with_lora(loaded, config.lora, config.seed, config.adapter),
                 args=given,
                 train_dataset=_data_set(train, chats, settings),
-                reward_funcs=[_told(name) for name in NAMES],
+                reward_funcs=[_reward(name) for name in NAMES],
                 processing_class=loaded.processor,
                 rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
             )
@@ -91,9 +91,9 @@ class Rollouts:
         trajectories = self._rolled_out(trainer, asked, self._config.group, self._config.temperature)
         earned = [self._rewards(*each) for each in zip(trajectories, asked, strict=True)]
         if on_main():
-            self._run.keep_rollouts(
-                trainer.state.global_step,
-                [_told_of(*each) for each in zip(trajectories, asked, earned, strict=True)],
+            step = trainer.state.global_step
+            self._run.add_rollouts(
+                [_rollout(step, *each) for each in zip(trajectories, asked, earned, strict=True)]
             )
         return {
             "prompt_ids": [list(each.prompt) for each in trajectories],
@@ -218,30 +218,31 @@ def _data_set(train: Sequence[Asked], chats: Chats, settings: GatewaySettings) -
     return Dataset.from_dict({"place": list(range(len(train)))}).with_transform(rows)
 
 
-def _told(name: str) -> Any:
-    """A reward function that passes on what was earned when the rollout was made."""
+def _reward(name: str) -> Any:
+    """Return a reward function that passes on what was earned when the rollout was made."""
 
-    def told(completions: Sequence[Any], **given: Any) -> list[float]:
-        return [float(earned) for earned in given[name]]
+    def reward(completions: Sequence[Any], **columns: Any) -> list[float]:
+        return [float(earned) for earned in columns[name]]
 
-    told.__name__ = name
-    return told
+    reward.__name__ = name
+    return reward
 
 
-def _told_of(trajectory: Trajectory, asked: Asked, earned: dict[str, float]) -> dict[str, Any]:
-    return {
-        "sample": asked.sample.id,
-        "question": asked.sample.question,
-        "gold": asked.sample.gold,
-        "plan": trajectory.plan,
-        "knowledge": trajectory.knowledge,
-        "answer": trajectory.answer,
-        "rewards": earned,
-        "forced": trajectory.forced,
-        "failed": list(trajectory.failed),
-        "own_tokens": sum(trajectory.mask),
-        "tokens": len(trajectory.ids),
-    }
+def _rollout(step: int, trajectory: Trajectory, asked: Asked, earned: dict[str, float]) -> Rollout:
+    return Rollout(
+        step=step,
+        sample=asked.sample.id,
+        question=asked.sample.question,
+        gold=asked.sample.gold,
+        plan=trajectory.plan,
+        knowledge=trajectory.knowledge,
+        answer=trajectory.answer,
+        rewards=earned,
+        forced=trajectory.forced,
+        failed=trajectory.failed,
+        own_tokens=sum(trajectory.mask),
+        tokens=len(trajectory.ids),
+    )
 
 
 def _prediction(trajectory: Trajectory, asked: Asked) -> Prediction:

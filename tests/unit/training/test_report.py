@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
-from training.runs import AFTER, BEFORE, METRICS, Prediction, RunFolder
+from training.runs import AFTER, BEFORE, METRICS, Prediction, Rollout, RunFolder
 from training.samples import RejectedRow, Task
 from training.scoring import Judged, common_abstention, scores, truthfulness_at
 
@@ -155,15 +155,10 @@ def test_form_and_tool_calls_are_measured_and_unknown_confidence_is_not(tmp_path
 def test_uniform_or_failed_rollouts_are_reported(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [], [], kind="grpo", questions=4)
     rewards = {"answer": 0.0, "tool_format": 1.0}
-    told = {
-        "sample": "s",
-        "question": "Which?",
-        "plan": "p",
-        "knowledge": None,
-        "answer": "",
-        "forced": False,
-    }
-    run.keep_rollouts(0, [told | {"rewards": rewards, "failed": ["image_search"]}] * 4)
+    failed = Rollout(
+        step=0, sample="s", question="Which?", plan="p", rewards=rewards, failed=("image_search",)
+    )
+    run.add_rollouts([failed] * 4)
     _, warned = reported(run)
     assert "In 1 of 1 groups all rollouts earned the same" in warned
     assert "In 4 of 4 rollouts a service failed" in warned
