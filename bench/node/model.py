@@ -19,7 +19,7 @@ from gateway.llm.probe import TASK
 LLAMA_ON_VLLM_0_10_2 = ServerTraits(
     heeds_schema=False, system_beside_photo=False, photos=1, context=8192, token_style=TokenStyle.VLLM
 )
-"""With the first chat template of its weights; tests/vllm compares it with the real server."""
+"""With the first chat template of its weights, as seen on the real server."""
 PROBED = {"kind": "by-the-schema"}
 """The reply to the gateway's probe where the schema is held."""
 

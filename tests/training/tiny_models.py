@@ -3,7 +3,7 @@
 Head sizes are what vLLM's kernels take (32 and more). Each function writes a folder for `from_pretrained`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -151,7 +151,7 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
         Qwen2VLVideoProcessor,
     )
 
-    tokenizer = _qwen_tokenizer(sentences, size)
+    tokenizer = qwen_tokenizer(sentences, size)
     rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [4, 6, 6]}
     vision = {
         "depth": 2,
@@ -175,8 +175,11 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
     return folder
 
 
-def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int = 600) -> Path:
-    """Qwen3-VL: two layers of text, two of vision, one of which the text's first layer sees too."""
+def tiny_qwen3_vl(folder: Path, words: Sequence[str] = ()) -> Path:
+    """Qwen3-VL: two layers of text, two of vision, one of which the text's first layer sees too.
+
+    `words`: tokens of their own.
+    """
     from transformers import (
         Qwen2VLImageProcessor,
         Qwen3VLConfig,
@@ -185,7 +188,7 @@ def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int 
         Qwen3VLVideoProcessor,
     )
 
-    tokenizer = _qwen_tokenizer(sentences, size)
+    tokenizer = qwen_tokenizer(words=words)
     rope = {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [6, 5, 5], "mrope_interleaved": True}
     vision = {
         "depth": 2,
@@ -237,16 +240,19 @@ def _rare(tokenizer: Any, vocabulary: int) -> list[int]:
     return [token for token, text in spelled if token in special or "\ufffd" in text]
 
 
-def _qwen_tokenizer(sentences: Iterable[str], size: int) -> Any:
+def qwen_tokenizer(sentences: Iterable[str] = SENTENCES, size: int = 600, words: Sequence[str] = ()) -> Any:
+    """A tokenizer with Qwen's marks and chat template, and `words` as tokens of their own."""
     from transformers import PreTrainedTokenizerFast
 
-    return PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=byte_pairs(_QWEN_SPECIALS, sentences, size),
         eos_token="<|im_end|>",
         pad_token="<|endoftext|>",
         padding_side="left",
         chat_template=_QWEN_CHAT,
     )
+    tokenizer.add_tokens(list(words))
+    return tokenizer
 
 
 def _qwen_text(tokenizer: Any) -> dict[str, Any]:

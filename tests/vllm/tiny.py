@@ -5,163 +5,23 @@ Runs in the environment that vLLM is in. Head sizes are what its CPU kernels tak
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import processors
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
-_CHAT = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
-    "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
-    "{% for part in message['content'] %}"
-    "{% if part['type'] in ('image', 'image_url') %}<|vision_start|><|image_pad|><|vision_end|>"
-    "{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-_SPECIAL = (
-    "<|endoftext|>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|vision_start|>",
-    "<|vision_end|>",
-    "<|image_pad|>",
-    "<|video_pad|>",
-)
-_SENTENCES = [f"The sign at gate {number} says that the café opens at nine, yes?" for number in range(99)]
+from tests.training.tiny_models import byte_pairs, qwen_tokenizer, tiny_qwen3_vl, tiny_qwen25_vl
 
-
-def byte_pairs(special: Sequence[str]) -> Any:
-    """Byte-level BPE: every text can be spelled, and rare characters take several tokens."""
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=list(special), initial_alphabet=alphabet)
-    bpe.train_from_iterator(_SENTENCES, trainer)
-    return bpe
-
-
-def _tokenizer() -> Any:
-    """With Qwen's marks and a chat template."""
-    bpe = byte_pairs(_SPECIAL)
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=bpe,
-        eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
-        padding_side="left",
-        chat_template=_CHAT,
-    )
-    tokenizer.add_tokens(["yes", "no"])
-    return tokenizer
-
-
-def tiny_vlm(folder: Path) -> Path:
-    """Qwen2.5-VL: two layers of text, two of vision."""
-    torch.manual_seed(0)
-    tokenizer = _tokenizer()
-    token = tokenizer.convert_tokens_to_ids
-    text = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "max_position_embeddings": 16384,
-        "rope_scaling": {"type": "mrope", "rope_type": "default", "mrope_section": [4, 6, 6]},
-        "bos_token_id": token("<|endoftext|>"),
-        "eos_token_id": token("<|im_end|>"),
-        "pad_token_id": token("<|endoftext|>"),
-    }
-    vision = {
-        "depth": 2,
-        "hidden_size": 64,
-        "intermediate_size": 64,
-        "num_heads": 2,
-        "out_hidden_size": 64,
-        "fullatt_block_indexes": [1],
-    }
-    config = transformers.Qwen2_5_VLConfig(
-        text_config=text,
-        vision_config=vision,
-        image_token_id=token("<|image_pad|>"),
-        video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"),
-        vision_end_token_id=token("<|vision_end|>"),
-    )
-    transformers.Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
-    transformers.Qwen2_5_VLProcessor(
-        transformers.Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 16),
-        tokenizer,
-        video_processor=transformers.Qwen2VLVideoProcessor(),
-        chat_template=_CHAT,
-    ).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
-
-
-def tiny_retriever(folder: Path) -> Path:
-    """Qwen3-VL, as Qwen3-VL-Embedding and Qwen3-VL-Reranker are: it embeds, and it answers "yes" or "no"."""
-    torch.manual_seed(0)
-    tokenizer = _tokenizer()
-    token = tokenizer.convert_tokens_to_ids
-    text = {
-        "vocab_size": len(tokenizer),
-        "hidden_size": 64,
-        "intermediate_size": 128,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 2,
-        "num_key_value_heads": 1,
-        "head_dim": 64,
-        "max_position_embeddings": 4096,
-        "rope_parameters": {
-            "rope_type": "default",
-            "rope_theta": 5e6,
-            "mrope_section": [12, 10, 10],
-            "mrope_interleaved": True,
-        },
-        "eos_token_id": token("<|im_end|>"),
-        "pad_token_id": token("<|endoftext|>"),
-        "tie_word_embeddings": True,
-    }
-    vision = {
-        "depth": 2,
-        "hidden_size": 64,
-        "intermediate_size": 64,
-        "num_heads": 2,
-        "out_hidden_size": 64,
-        "num_position_embeddings": 64,
-        "deepstack_visual_indexes": [0],
-    }
-    config = transformers.Qwen3VLConfig(
-        text_config=text,
-        vision_config=vision,
-        image_token_id=token("<|image_pad|>"),
-        video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"),
-        vision_end_token_id=token("<|vision_end|>"),
-        tie_word_embeddings=True,
-    )
-    transformers.Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
-    sides = {"shortest_edge": 64 * 64, "longest_edge": 256 * 256}
-    transformers.Qwen3VLProcessor(
-        transformers.Qwen2VLImageProcessor(size=sides, patch_size=16),
-        tokenizer,
-        video_processor=transformers.Qwen3VLVideoProcessor(),
-        chat_template=_CHAT,
-    ).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
-    return folder
+WORDS = ("yes", "no")
+"""What a reranker answers, each a token."""
 
 
 def tiny_reranker(folder: Path) -> Path:
     """Qwen3 that answers "yes" or "no", as Qwen3-Reranker does."""
     torch.manual_seed(0)
-    tokenizer = _tokenizer()
+    tokenizer = qwen_tokenizer(words=WORDS)
     config = transformers.Qwen3Config(
         vocab_size=len(tokenizer),
         hidden_size=64,
@@ -284,8 +144,8 @@ def _write_pooling(folder: Path) -> None:
 
 def main(folder: Path) -> None:
     """All of them, each in a folder of its name."""
-    tiny_vlm(folder / "vlm")
-    tiny_retriever(folder / "retriever")
+    tiny_qwen25_vl(folder / "vlm")
+    tiny_qwen3_vl(folder / "retriever", words=WORDS)  # embeds, and answers "yes" or "no"
     tiny_reranker(folder / "reranker")
     tiny_embedder(folder / "embedder")
     tiny_clip(folder / "clip")
