@@ -73,16 +73,19 @@ def _run(bench: Bench) -> Sequence[Table]:
 
 
 @contextmanager
-def one_process(data: Path) -> Iterator[tuple[Running, Mapping[str, str]]]:
-    """Run the platform; yield its process, and its addresses by name."""
+def one_process(
+    data: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[Running, Mapping[str, str]]]:
+    """Run the platform; yield its process, and its addresses by name. `settings`: further ones."""
     gateway, first, *_ = free_ports(1 + len(_SERVICES))
-    settings = {
+    environment = {
         "LOREGLASS_PORT": str(gateway),
         "LOREGLASS_SERVICE_PORT": str(first),
         "LOREGLASS_DATA_DIR": str(data),
         "LOREGLASS_LOG_LEVEL": "warning",
+        **(settings or {}),
     }
-    with serving(*PYTHON, "deploy.one_process", port=gateway, settings=settings) as platform:
+    with serving(*PYTHON, "deploy.one_process", port=gateway, settings=environment) as platform:
         urls = {name: f"http://127.0.0.1:{first + place}" for place, name in enumerate(_SERVICES)}
         yield platform, {**urls, "gateway": platform.url}
 
