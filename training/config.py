@@ -57,7 +57,7 @@ class RunSettings(Settings):
 
     `batch_size`: samples (of GRPO: completions) a step, over all cards; `device_batch_size`: of them at once
     on a card, the rest is accumulated. `warmup`: share of the steps. `checkpoint_every`, `log_every`: steps.
-    `checkpoints`: the last so many are kept. `most_steps`: stop after these, whatever `epochs` says.
+    `most_steps`: stop after these, whatever `epochs` says.
     `held_out`: at most so many samples of the held-out part are replied to, before and after; 0: none.
     """
 
@@ -66,14 +66,11 @@ class RunSettings(Settings):
     warmup: float = Field(default=0.0, ge=0, lt=1)
     schedule: Literal["linear", "cosine", "constant", "constant_with_warmup"] = "cosine"
     optimiser: str = "adamw_torch"
-    weight_decay: float = Field(default=0.0, ge=0)
     batch_size: int = Field(default=64, ge=1)
     device_batch_size: int = Field(default=1, ge=1)
-    max_grad_norm: float = Field(default=1.0, gt=0)
     seed: int = 0
     most_steps: int | None = Field(default=None, ge=1)
     checkpoint_every: int = Field(default=50, ge=1)
-    checkpoints: int = Field(default=2, ge=1)
     log_every: int = Field(default=1, ge=1)
     held_out: int = Field(default=200, ge=0)
     cards: int = Field(default=1, ge=1)

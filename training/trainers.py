@@ -10,6 +10,9 @@ from training.config import ModelSettings, RunSettings, WrongConfig
 from training.models import without_input_gradients
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 
+_CHECKPOINTS = 2
+"""The last so many are kept."""
+
 
 def on_main() -> bool:
     """Whether this process is the one that writes and speaks."""
@@ -37,8 +40,6 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         lr_scheduler_type=config.schedule,
         warmup_steps=config.warmup,
         optim=config.optimiser,
-        weight_decay=config.weight_decay,
-        max_grad_norm=config.max_grad_norm,
         per_device_train_batch_size=config.device_batch_size,
         gradient_accumulation_steps=accumulated(config),
         gradient_checkpointing=model.gradient_checkpointing,
@@ -49,7 +50,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         dataloader_pin_memory=on_card,
         save_strategy="steps",
         save_steps=config.checkpoint_every,
-        save_total_limit=config.checkpoints,
+        save_total_limit=_CHECKPOINTS,
         logging_steps=config.log_every,
         report_to=["tensorboard"],
         remove_unused_columns=False,
