@@ -4,16 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy, normalize
 
 from training.heads.epochs import SCORE, TIE
 from training.heads.settings import CoarseRerankerConfig
 
 DEPTHS = (1, 5, 10)
-_LONGEST_STEP = 1.0  # gradient norm
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,27 +54,20 @@ class ContrastiveLearner:
         start: tuple[Any, Any],
     ) -> None:
         self._encoded, self._validation, self._config = encoded, validation, config
-        self.head = tuple(each.detach().clone().float().requires_grad_(True) for each in start)
+        weight, bias = (each.detach().clone().float().requires_grad_(True) for each in start)
+        self.head = (weight, bias)
+        self.parameters = {"weight": weight, "bias": bias}
         recipe = config.recipe
         self.optimizer = torch.optim.AdamW(self.head, recipe.learning_rate, weight_decay=recipe.weight_decay)
 
-    def train(self, order: NDArray[np.int64]) -> float:
+    def loss(self, places: Sequence[int]) -> Any:
         """See `Learner`."""
-        losses, size = [], self._config.recipe.batch_size
-        for start in range(0, len(order), size):
-            places = [int(place) for place in order[start : start + size]]
-            # Each text once: one that answers two questions is no negative of either.
-            pool = self._encoded.pool(places)
-            asked, texts = projected(self._encoded.states[places], *self.head), self._encoded.texts[pool]
-            scores = similarities(asked, texts)
-            wanted = [pool.index(self._encoded.positives[n]) for n in places]
-            loss = cross_entropy(scores / self._config.temperature, torch.tensor(wanted).to(scores.device))
-            self.optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.head, _LONGEST_STEP)
-            self.optimizer.step()
-            losses.append(float(loss.detach()))
-        return float(np.mean(losses))
+        # Each text once: one that answers two questions is no negative of either.
+        pool = self._encoded.pool(places)
+        questions = projected(self._encoded.states[list(places)], *self.head)
+        scores = similarities(questions, self._encoded.texts[pool])
+        answers = torch.tensor([pool.index(self._encoded.positives[n]) for n in places])
+        return cross_entropy(scores / self._config.temperature, answers.to(scores.device))
 
     def validate(self) -> dict[str, float]:
         """See `Learner`."""
@@ -85,17 +75,6 @@ class ContrastiveLearner:
         with torch.no_grad():
             mrr = recall(projected(self._encoded.states[places], *self.head), self._encoded, places).mrr
         return {SCORE: mrr, TIE: 0.0, "validation/mrr": mrr}
-
-    def weights(self) -> dict[str, Any]:
-        """See `Learner`."""
-        names = ("weight", "bias")
-        return {name: each.detach().cpu().clone() for name, each in zip(names, self.head, strict=True)}
-
-    def restore(self, weights: dict[str, Any]) -> None:
-        """See `Learner`."""
-        with torch.no_grad():
-            for name, each in zip(("weight", "bias"), self.head, strict=True):
-                each.copy_(weights[name])
 
 
 def projected(states: Any, weight: Any, bias: Any) -> Any:

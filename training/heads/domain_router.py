@@ -36,7 +36,6 @@ CHECKPOINT = "head.safetensors"
 Folded = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Weight (classes, features) and bias (classes,), of features as they come."""
 _LABELS = tuple(domain.value for domain in Domain)
-_LONGEST_STEP = 1.0  # gradient norm
 _LEAST_SPREAD = 1e-6  # a feature that hardly varies is not blown up
 
 
@@ -71,7 +70,7 @@ def _calibrated(
     """With the temperature of the validation part, and measured with it."""
     validation = _logits(encoder, head, parts.validation, config.recipe)
     temperature = best_temperature(validation, labels[list(parts.validation)])
-    tuned = {name: values.numpy() for name, values in encoder.weights().items()}
+    tuned = {name: each.detach().cpu().numpy() for name, each in encoder.parameters.items()}
     checkpoint = DomainHead(*head, temperature, _LABELS, config.model, seen, tuned)
     checkpoint.save(run.path / CHECKPOINT)
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
@@ -140,29 +139,20 @@ class _Learner:
         self._bias = torch.zeros(len(_LABELS), device=features.device, requires_grad=True)
         weights = class_weights(labels[list(parts.training)], len(_LABELS))
         self._class_weights = torch.from_numpy(weights).to(features.device)
-        self._learning = [self._weight, self._bias, *encoder.parameters]
+        self.parameters = {"weight": self._weight, "bias": self._bias, **encoder.parameters}
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": [self._weight, self._bias], "lr": config.recipe.learning_rate},
-                {"params": encoder.parameters, "lr": config.tuned_rate},
+                {"params": encoder.parameters.values(), "lr": config.tuned_rate},
             ],
             weight_decay=config.recipe.weight_decay,
         )
 
-    def train(self, order: NDArray[np.int64]) -> float:
+    def loss(self, places: Sequence[int]) -> Any:
         """See `Learner`."""
         self._encoder.learn(True)
-        losses = []
-        for start in range(0, len(order), self._recipe.batch_size):
-            places = [int(place) for place in order[start : start + self._recipe.batch_size]]
-            wanted = torch.from_numpy(self._labels[places]).to(self._class_weights.device)
-            loss = cross_entropy(self._head(self._encoder.features(places)), wanted, self._class_weights)
-            self.optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self._learning, _LONGEST_STEP)
-            self.optimizer.step()
-            losses.append(float(loss.detach()))
-        return float(np.mean(losses))
+        labels = torch.from_numpy(self._labels[list(places)]).to(self._class_weights.device)
+        return cross_entropy(self._head(self._encoder.features(places)), labels, self._class_weights)
 
     def validate(self) -> dict[str, float]:
         """See `Learner`. Of two epochs with one macro-F1 the one with more honest probabilities is better."""
@@ -172,19 +162,6 @@ class _Learner:
         labels = self._labels[list(self._validation)]
         score, loss = _macro_f1(logits, labels), log_loss(logits, labels)
         return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
-
-    def weights(self) -> dict[str, Any]:
-        """See `Learner`."""
-        own = {"weight": self._weight.detach().cpu().clone(), "bias": self._bias.detach().cpu().clone()}
-        return own | self._encoder.weights()
-
-    def restore(self, weights: dict[str, Any]) -> None:
-        """See `Learner`."""
-        with torch.no_grad():
-            self._weight.copy_(weights["weight"])
-            self._bias.copy_(weights["bias"])
-        own = ("weight", "bias")
-        self._encoder.restore({name: values for name, values in weights.items() if name not in own})
 
     def folded(self) -> Folded:
         """The same map of features as they come: weight (classes, features) and bias."""

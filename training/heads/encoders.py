@@ -26,13 +26,14 @@ class Encoder:
     """Pooled features of examples, by their places.
 
     `tuned`: the Q-Former learns, with its query tokens and its word embeddings; the vision tower does not.
-    Else each example goes through the base model once.
+    Else each example goes through the base model once. `parameters`: what learns besides the head, by name in
+    the model; may be empty.
     """
 
     def __init__(self, qformer: QFormer, asked: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
         self._qformer, self._asked = qformer, asked
         self._learning: list[Any] = []
-        self._named: dict[str, Any] = {}
+        self.parameters: dict[str, Any] = {}
         self._features: Any = None
         if tuned:
             self._let_learn(qformer.model)
@@ -49,12 +50,7 @@ class Encoder:
         self._learning = [model.qformer, model.embeddings]
         for part in (*self._learning, model.query_tokens):
             part.requires_grad_(True)
-        self._named = {name: each for name, each in model.named_parameters() if each.requires_grad}
-
-    @property
-    def parameters(self) -> list[Any]:
-        """What learns besides the head; may be empty."""
-        return list(self._named.values())
+        self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
 
     def features(self, places: Sequence[int]) -> Any:
         """A float32 tensor (len(places), hidden), with gradients where something learns."""
@@ -67,13 +63,3 @@ class Encoder:
         """Switch dropout in the parts that learn."""
         for part in self._learning:
             part.train(on)
-
-    def weights(self) -> dict[str, Any]:
-        """A copy of what has been learnt, by name in the model."""
-        return {name: each.detach().cpu().clone() for name, each in self._named.items()}
-
-    def restore(self, weights: dict[str, Any]) -> None:
-        """Go back to an earlier copy."""
-        with torch.no_grad():
-            for name, values in weights.items():
-                self._named[name].copy_(values)
