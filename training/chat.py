@@ -44,21 +44,21 @@ class Chats:
     def unwritable(self) -> list[int]:
         """Tokens that stand for photos and films: one that a model wrote would want a photo of its own."""
         names = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
-        found = (getattr(self.processor, name, None) for name in names)
-        return sorted({token for token in found if token is not None and token < len(self.tokenizer)})
+        tokens = (getattr(self.processor, name, None) for name in names)
+        return sorted({token for token in tokens if token is not None and token < len(self.tokenizer)})
 
     def prompt(self, turn: Turn) -> str:
         """The chat up to where the assistant begins to write."""
-        written: str = self.processor.apply_chat_template(chat_of(turn.messages), add_generation_prompt=True)
-        return written
+        prompt: str = self.processor.apply_chat_template(chat_of(turn.messages), add_generation_prompt=True)
+        return prompt
 
     def reply(self, turn: Turn, prompt: str) -> str:
         """What the assistant writes, up to the token that ends its turn. Raises `UnfitSample`."""
         marks = [mark for mark in self.tokenizer.all_special_tokens if mark in turn.reply]
         if marks:
             raise UnfitSample(f"its reply holds a control token of the model, {marks[0]}")
-        said = [*chat_of(turn.messages), {"role": "assistant", "content": _text(turn.reply.strip())}]
-        whole: str = self.processor.apply_chat_template(said)
+        chat = [*chat_of(turn.messages), {"role": "assistant", "content": _text(turn.reply.strip())}]
+        whole: str = self.processor.apply_chat_template(chat)
         if not whole.startswith(prompt):
             raise UnfitSample("the model's chat template writes a reply elsewhere than it is generated")
         reply, end, _ = whole[len(prompt) :].partition(self.tokenizer.eos_token)
@@ -92,10 +92,10 @@ class Chats:
         photos = [[self.photo(turn.photo)] for turn in turns if turn.photo is not None]
         if photos and len(photos) < len(turns):
             raise UnfitSample("chats with and without a photo cannot share a batch")
-        seen = {"images": photos} if photos else {}
+        images = {"images": photos} if photos else {}
         encoded: Mapping[str, Any] = self.processor(
             text=list(texts),
-            **seen,
+            **images,
             padding=True,
             padding_side=side,
             add_special_tokens=False,  # the template has written them
@@ -145,7 +145,7 @@ def _text(text: str) -> list[dict[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reply:
     """`confidence`: the mean probability of the tokens that spell it, in 0..1; 0 where there are none."""
 
     text: str
@@ -159,11 +159,11 @@ class Probabilities:
     """
 
     def __init__(self) -> None:
-        self._found: list[Any] = []
+        self._rows: list[Any] = []
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
         """`scores` (rows, vocabulary), as they are."""
-        self._found.append(scores.float().softmax(-1).amax(-1))
+        self._rows.append(scores.float().softmax(-1).amax(-1))
         return scores
 
     @property
@@ -171,12 +171,12 @@ class Probabilities:
         """A tensor (rows, tokens), in 0..1."""
         import torch
 
-        return torch.stack(self._found, dim=1)
+        return torch.stack(self._rows, dim=1)
 
 
 def replies(
     model: Any, chats: Chats, turns: Sequence[Turn], most_tokens: int, batch_size: int = 1
-) -> Iterator[Said]:
+) -> Iterator[Reply]:
     """The greedy reply to each, in order. Turns with and without a photo never share a batch."""
     import torch
 
@@ -196,16 +196,16 @@ def replies(
                     suppress_tokens=chats.unwritable,
                 )
             ids = whole[:, inputs["input_ids"].shape[1] :]
-            yield from (_said(chats, *row) for row in zip(ids, probabilities.of_rows, strict=True))
+            yield from (_reply(chats, *row) for row in zip(ids, probabilities.of_rows, strict=True))
     finally:
         model.train(was_training)
 
 
-def _said(chats: Chats, ids: Any, probs: Any) -> Said:
+def _reply(chats: Chats, ids: Any, probs: Any) -> Reply:
     special = set(chats.tokenizer.all_special_ids)
     spelled = [place for place, token in enumerate(ids.tolist()) if token not in special]
     text = chats.tokenizer.decode(ids, skip_special_tokens=True).strip()
-    return Said(text, float(probs[spelled].mean()) if spelled else 0.0)
+    return Reply(text, float(probs[spelled].mean()) if spelled else 0.0)
 
 
 def _batches(turns: Sequence[Turn], size: int) -> Iterator[list[Turn]]:

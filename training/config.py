@@ -85,19 +85,19 @@ def load_config(
     """The preset of that name, or the file. `overrides`: `lora.rank=8`, in YAML; `data`: folders in place of
     those that it names. Raises `WrongConfig`.
     """
-    path = _found(name)
+    path = _file(name)
     try:
-        given = yaml.safe_load(path.read_text("utf-8"))
+        content = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise WrongConfig(f"{path} cannot be read as YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(given, dict):
+    if not isinstance(content, dict):
         raise WrongConfig(f"{path} holds no settings.")
     if data:
-        given["data"] = list(data)
+        content["data"] = list(data)
     for override in overrides or ():
-        _put(given, override)
+        _put(content, override)
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(content)
     except ValidationError as error:
         raise WrongConfig(f"{path.name}: {first_fault(error)}.") from error
 
@@ -112,7 +112,7 @@ def preset_names() -> list[str]:
     return sorted(path.stem for path in PRESETS.glob("*.yaml"))
 
 
-def _found(name: str) -> Path:
+def _file(name: str) -> Path:
     if name in preset_names():
         return PRESETS / f"{name}.yaml"
     if Path(name).is_file():

@@ -58,8 +58,8 @@ def open_processor(settings: ModelSettings) -> Any:
     """The model's own, with `max_pixels` where it is given."""
     from transformers import AutoProcessor
 
-    given = {} if settings.max_pixels is None else {"max_pixels": settings.max_pixels}
-    processor = AutoProcessor.from_pretrained(settings.weights, **given)
+    options = {} if settings.max_pixels is None else {"max_pixels": settings.max_pixels}
+    processor = AutoProcessor.from_pretrained(settings.weights, **options)
     if processor.tokenizer.pad_token is None:
         processor.tokenizer.pad_token = processor.tokenizer.eos_token
     return processor
@@ -120,15 +120,15 @@ def targets(model: Any, names: Sequence[str]) -> list[str]:
     """
     decoder = model.get_decoder()
     (root,) = (name for name, module in model.named_modules() if module is decoder)
-    found = [
+    layers = [
         f"{root}.{name}"
         for name, module in decoder.named_modules()
         if name.rpartition(".")[2] in names and hasattr(module, "weight")
     ]
-    missing = set(names) - {name.rpartition(".")[2] for name in found}
+    missing = set(names) - {name.rpartition(".")[2] for name in layers}
     if missing:
         raise WrongConfig(f"lora.target_modules: the language model has no {', '.join(sorted(missing))}.")
-    return found
+    return layers
 
 
 def _pattern(names: Sequence[str]) -> str:
@@ -159,21 +159,21 @@ class CannotMerge(Exception):
     """The adapter does not fit the base model, or the folder is taken; the message says which."""
 
 
-def preset_of(model: ModelSettings, named: str = "") -> str:
+def preset_of(model: ModelSettings, chosen_name: str = "") -> str:
     """The preset that serves it: the one that is named, the config's, or that of the same hub id.
 
     Raises `WrongConfig` where there is none.
     """
     by_id = {preset.model: preset.name for preset in PRESETS.values()}
-    name = named or model.preset or by_id.get(model.weights, "")
+    name = chosen_name or model.preset or by_id.get(model.weights, "")
     if name not in PRESETS:
-        known = ", ".join(sorted(PRESETS))
-        raise WrongConfig(f"Which preset serves {model.weights}? Name one by --preset: {known}.")
+        presets = ", ".join(sorted(PRESETS))
+        raise WrongConfig(f"Which preset serves {model.weights}? Name one by --preset: {presets}.")
     return name
 
 
-def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, told: dict[str, Any]) -> None:
-    """Write the merged model to `out`, a new folder. `told`: where it is from, kept beside the preset.
+def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, origin: dict[str, Any]) -> None:
+    """Write the merged model to `out`, a new folder. `origin`: where it is from, kept beside the preset.
 
     Raises `CannotMerge` and `WrongConfig`.
     """
@@ -190,9 +190,9 @@ def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, told: dic
     for path in base.iterdir():
         if path.is_file() and not path.name.endswith(_WEIGHTS):
             shutil.copyfile(path, half / path.name)
-    for written in half.glob("*.safetensors"):
-        written.chmod(0o644)  # safetensors lets nobody else read, and a server may be somebody else
-    (half / TRAINED_FOR).write_text(json.dumps({"preset": preset, **told}, indent=1) + "\n", "utf-8")
+    for file in half.glob("*.safetensors"):
+        file.chmod(0o644)  # safetensors lets nobody else read, and a server may be somebody else
+    (half / TRAINED_FOR).write_text(json.dumps({"preset": preset, **origin}, indent=1) + "\n", "utf-8")
     half.rename(out)
 
 
@@ -220,8 +220,8 @@ def tensors(folder: Path) -> dict[str, tuple[int, ...]]:
     """The shapes of all tensors in the folder's safetensors files, by name."""
     from safetensors import safe_open
 
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(str(path), framework="pt") as file:
-            found |= {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    return found
+            shapes |= {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    return shapes

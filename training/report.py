@@ -89,19 +89,19 @@ async def _judged(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Jud
     async with anyio.create_task_group() as tasks:
         for place, case in cases.items():
             tasks.start_soon(ask, place, case)
-    found = [each for each in judged if each is not None]
-    return found, len(judged) - len(found)
+    with_verdict = [each for each in judged if each is not None]
+    return with_verdict, len(judged) - len(with_verdict)
 
 
 def _by_task(before: Sequence[Judged], after: Sequence[Judged]) -> dict[Task, Sides]:
     """By task the samples that both sides have, in one order; if there are none, those after alone."""
     earlier = {each.prediction.sample: each for each in before}
-    found: dict[Task, Sides] = {}
+    by_task: dict[Task, Sides] = {}
     for task in dict.fromkeys(each.prediction.task for each in after):
         of_task = [each for each in after if each.prediction.task is task]
         both = [each for each in of_task if each.prediction.sample in earlier]
-        found[task] = ([earlier[each.prediction.sample] for each in both], both or of_task)
-    return found
+        by_task[task] = ([earlier[each.prediction.sample] for each in both], both or of_task)
+    return by_task
 
 
 def _rows(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[tuple[str, ...]]:

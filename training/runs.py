@@ -123,11 +123,11 @@ class RunFolder:
 
         Raises `RunRefused` where another run is there.
         """
-        kept = self.path / CONFIG
-        if kept.exists():
-            if kept.read_text("utf-8") != config:
+        file = self.path / CONFIG
+        if file.exists():
+            if file.read_text("utf-8") != config:
                 raise RunRefused(
-                    f"{self.path} holds a run with other settings: compare {kept}, or choose another folder."
+                    f"{self.path} holds a run with other settings: compare {file}, or choose another folder."
                 )
             return True
         if self.path.exists() and any(self.path.iterdir()):
@@ -136,19 +136,19 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunRefused(f"{self.path} cannot be made: {error.strerror}.") from error
-        replace_text(kept, config)
+        replace_text(file, config)
         return False
 
     def config(self) -> dict[str, Any]:
         """The settings in force. Raises `UnreadableData` where the folder holds no run."""
         path = self.path / CONFIG
         try:
-            found = yaml.safe_load(path.read_text("utf-8"))
+            config = yaml.safe_load(path.read_text("utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise UnreadableData(f"{self.path} holds no run: {CONFIG} cannot be read.") from error
-        if not isinstance(found, dict):
+        if not isinstance(config, dict):
             raise UnreadableData(f"{path} holds no settings.")
-        return found
+        return config
 
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
         """A line of the log. What is not finite is left out."""
@@ -159,18 +159,18 @@ class RunFolder:
 
     def go_on_after(self, step: int) -> None:
         """Drop what was logged after the step of a checkpoint that the run goes on from."""
-        kept = [line for line in self.metrics() if line["step"] <= step]
-        replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in kept))
+        lines = [line for line in self.metrics() if line["step"] <= step]
+        replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
         rollouts = [each for each in self.rollouts() if each.step < step]
         replace_text(self.path / ROLLOUTS, _as_lines(rollouts))
         self.say(f"Going on after step {step}.")
 
     def metrics(self) -> list[dict[str, Any]]:
         """The logged lines, but for half a line of a run that was killed. Raises `UnreadableData`."""
-        found = _lines(self.path / METRICS)
-        if not all(isinstance(line.get("step"), int) for line in found):
+        lines = _lines(self.path / METRICS)
+        if not all(isinstance(line.get("step"), int) for line in lines):
             raise UnreadableData(f"{self.path / METRICS} holds a line without a step.")
-        return found
+        return lines
 
     def add_rollouts(self, rollouts: Sequence[Rollout]) -> None:
         """Keep what a step's rollouts wrote and earned, a line each."""
@@ -245,13 +245,13 @@ def _rows(path: Path, kind: type[Kind]) -> list[Kind]:
 
 def _lines(path: Path) -> list[dict[str, Any]]:
     """Of a log; half a line of a process that was killed is left out."""
-    found = list[dict[str, Any]]()
+    objects = list[dict[str, Any]]()
     for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
         try:
-            told = json.loads(line)
+            value = json.loads(line)
         except ValueError:
             continue
-        if not isinstance(told, dict):
+        if not isinstance(value, dict):
             raise UnreadableData(f"{path} holds a line that is no object: {line[:40]}")
-        found.append(told)
-    return found
+        objects.append(value)
+    return objects

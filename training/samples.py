@@ -242,8 +242,8 @@ def part_of(key: str, seed: int = 0, held_out: float = HELD_OUT_SHARE) -> Part:
 
     By the key alone, so that a photo stays in its part when other runs are added.
     """
-    drawn = int.from_bytes(hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()[:8], "big")
-    return Part.HELD_OUT if drawn < held_out * 2**64 else Part.TRAIN
+    number = int.from_bytes(hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()[:8], "big")
+    return Part.HELD_OUT if number < held_out * 2**64 else Part.TRAIN
 
 
 def read_samples(folder: Path, task: Task) -> Reading[Any]:
@@ -277,12 +277,12 @@ def read_folders(
     folders: Sequence[Path], task: Task
 ) -> tuple[list[tuple[Any, Path | None]], list[RejectedRow]]:
     """Return each sample of a task once, with its photo, and rows that are none. Raises `UnreadableData`."""
-    found, rejected = dict[str, tuple[Any, Path | None]](), list[RejectedRow]()
+    samples, rejected = dict[str, tuple[Any, Path | None]](), list[RejectedRow]()
     for folder in folders:
         reading = read_samples(folder, task)
         rejected += reading.rejected
-        found |= {sample.id: (sample, reading.photo(sample)) for sample in reading.samples}
-    return list(found.values()), rejected
+        samples |= {sample.id: (sample, reading.photo(sample)) for sample in reading.samples}
+    return list(samples.values()), rejected
 
 
 def write_samples(folder: Path, task: Task, samples: Iterable[Sample]) -> None:
@@ -291,10 +291,10 @@ def write_samples(folder: Path, task: Task, samples: Iterable[Sample]) -> None:
     replace_text(folder / f"{task.value}.jsonl", "".join(f"{line}\n" for line in lines))
 
 
-def write_index(folder: Path, told: Mapping[str, Any], rejected: Sequence[RejectedRow]) -> None:
+def write_index(folder: Path, facts: Mapping[str, Any], rejected: Sequence[RejectedRow]) -> None:
     """How the data set was made, and which rows were left out of it."""
     replace_text(folder / REJECTED, "".join(f"{row.model_dump_json()}\n" for row in rejected))
-    replace_text(folder / INDEX, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    replace_text(folder / INDEX, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
 def replace_text(path: Path, text: str) -> None:
@@ -306,9 +306,9 @@ def replace_text(path: Path, text: str) -> None:
 
 def counts(samples: Sequence[Sample]) -> dict[str, int]:
     """By part and, of conversations, by the source of the label: `train`, `train refusal`, …"""
-    found = Counter[str]()
+    counted = Counter[str]()
     for sample in samples:
-        found[sample.part.value] += 1
+        counted[sample.part.value] += 1
         if isinstance(sample, ConversationSample):
-            found[f"{sample.part.value} {sample.source.value}"] += 1
-    return dict(sorted(found.items()))
+            counted[f"{sample.part.value} {sample.source.value}"] += 1
+    return dict(sorted(counted.items()))

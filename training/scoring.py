@@ -58,20 +58,20 @@ class Judged:
 
 def case_of(prediction: Prediction) -> Case:
     """For a judge. A rollout that refused has said nothing. Raises `UnreadableData`."""
-    said = APPROXIMATE(prediction.said)
+    text = APPROXIMATE(prediction.said)
     return Case(
         prediction.sample,
         prediction.question,
         prediction.gold,
-        said,
+        text,
         None if prediction.truth is None else _truth(prediction.truth),
-        abstained=not said.strip(),
+        abstained=not text.strip(),
     )
 
 
-def _truth(told: Mapping[str, Any]) -> Truth:
+def _truth(content: Mapping[str, Any]) -> Truth:
     try:
-        return Truth.model_validate(told)
+        return Truth.model_validate(content)
     except ValidationError as error:
         raise UnreadableData(f"A prediction's truth cannot be read: {first_fault(error)}.") from error
 
@@ -82,21 +82,21 @@ def scores(task: Task, judged: Sequence[Judged]) -> dict[str, float]:
     `alike`: how near a reply is to the label: words in common, or of lists the numbers (F1). `calls`:
     rollouts with a tool call.
     """
-    found: dict[str, list[float]] = {"alike": [], "in_form": [], "calls": []}
+    values_by_name: dict[str, list[float]] = {"alike": [], "in_form": [], "calls": []}
     for each in judged:
         for name, value in (
             ("alike", _alike(each.prediction)),
             ("in_form", each.prediction.in_form),
             ("calls", None if each.prediction.calls is None else each.prediction.calls > 0),
         ):
-            found[name] += [] if value is None else [float(value)]
+            values_by_name[name] += [] if value is None else [float(value)]
     if task in ANSWERS:
-        found["truthfulness"] = points = [each.points for each in judged]
-        found["refused"] = [float(each.refused) for each in judged]
-        found["right"] = [float(each > 0) for each in points]
-        found["wrong"] = [float(each < 0) for each in points]
-    measured = {name: fmean(values) for name, values in found.items() if values}
-    return {**measured, "same": most_frequent([each.prediction.said.strip() for each in judged])}
+        values_by_name["truthfulness"] = points = [each.points for each in judged]
+        values_by_name["refused"] = [float(each.refused) for each in judged]
+        values_by_name["right"] = [float(each > 0) for each in points]
+        values_by_name["wrong"] = [float(each < 0) for each in points]
+    means = {name: fmean(values) for name, values in values_by_name.items() if values}
+    return {**means, "same": most_frequent([each.prediction.said.strip() for each in judged])}
 
 
 def most_frequent(texts: Sequence[str]) -> float:
@@ -116,36 +116,36 @@ def truthfulness_at(abstention: float, judged: Sequence[Judged]) -> float:
     surest = sorted(
         (each for each in judged if not each.refused), key=lambda each: -(each.prediction.confidence or 0.0)
     )
-    kept = surest[: len(judged) - round(abstention * len(judged))]
-    return sum(each.points for each in kept) / len(judged)
+    answers = surest[: len(judged) - round(abstention * len(judged))]
+    return sum(each.points for each in answers) / len(judged)
 
 
 def _alike(prediction: Prediction) -> float | None:
     """Of the reply and the label; None where there is none."""
-    label, said = prediction.label, prediction.said
+    label, reply = prediction.label, prediction.said
     match prediction.task:
         case Task.RERANK:
-            return _of_numbers(said, label)
+            return _of_numbers(reply, label)
         case Task.QUERY | Task.ANSWER if label:
-            return word_f1(_words(said), [_words(label)])
+            return word_f1(_words(reply), [_words(label)])
         case Task.FILTER if prediction.gold:
-            return float(says(said, [prediction.gold]))
+            return float(says(reply, [prediction.gold]))
         case _:
             return None
 
 
-def _of_numbers(said: str, label: str) -> float:
+def _of_numbers(reply: str, label: str) -> float:
     """F1 of the sets of numbers; of a label that names none, of the words."""
-    named, wanted = set(_NUMBER.findall(said)), set(_NUMBER.findall(label))
-    if not wanted:
-        return word_f1(said, [label])
-    return 2 * len(named & wanted) / (len(named) + len(wanted))
+    numbers, expected = set(_NUMBER.findall(reply)), set(_NUMBER.findall(label))
+    if not expected:
+        return word_f1(reply, [label])
+    return 2 * len(numbers & expected) / (len(numbers) + len(expected))
 
 
 def _words(text: str) -> str:
     """What a reply says, without the braces and names of an object."""
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
-    return " ".join(str(each) for each in told.values()) if isinstance(told, dict) else text
+    return " ".join(str(each) for each in value.values()) if isinstance(value, dict) else text

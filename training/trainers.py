@@ -86,8 +86,8 @@ def train_between(
         mine = predict(held_out[state.process_index :: state.num_processes])
         everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
         if on_main():
-            found = {each.sample: each for part in everybody for each in part}
-            run.write_predictions(when, [found[each.sample.id] for each in held_out])
+            predictions = {each.sample: each for part in everybody for each in part}
+            run.write_predictions(when, [predictions[each.sample.id] for each in held_out])
 
     show_in(run, trainer)
     without_input_gradients(trainer.model)
@@ -105,12 +105,12 @@ def train_between(
 
 def last_checkpoint(run: RunFolder) -> Path | None:
     """The newest that was written to its end: the trainer's state is what it writes last."""
-    found = {
+    by_step = {
         int(path.parent.name.rpartition("-")[2]): path.parent
         for path in run.checkpoints.glob("checkpoint-*/trainer_state.json")
         if _is_whole(path)
     }
-    return found[max(found)] if found else None
+    return by_step[max(by_step)] if by_step else None
 
 
 def _is_whole(state: Path) -> bool:
@@ -132,8 +132,8 @@ def show_in(run: RunFolder, trainer: Any) -> None:
             }
             if self.training_bar is not None and numbers:
                 run.log(state.global_step, numbers)
-                shown = {name: numbers[name] for name in ("loss", "reward") if name in numbers}
-                self.training_bar.set_postfix(shown)
+                postfix = {name: numbers[name] for name in ("loss", "reward") if name in numbers}
+                self.training_bar.set_postfix(postfix)
 
     for kind in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(kind)

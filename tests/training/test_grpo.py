@@ -20,7 +20,7 @@ from tests.unit.gateway.fakes import FakeServices
 from training.config import WrongConfig, dump_config
 from training.grpo import tuning
 from training.grpo.rewards import NAMES
-from training.grpo.rollout import Asked, Trajectory, messages_of
+from training.grpo.rollout import Question, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import tune
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder
@@ -164,7 +164,7 @@ def break_off(
     assert run.begin(dump_config(config))
 
 
-def half_in_form(folder: Path, weights: Path, asked: Sequence[Asked]) -> Path:
+def half_in_form(folder: Path, weights: Path, asked: Sequence[Question]) -> Path:
     """A LoRA that writes a plan in form about every second time."""
     options = model_options(GatewaySettings())
     chats = folder / "chats"

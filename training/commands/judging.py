@@ -28,17 +28,17 @@ def no_people(choice: Choice) -> None:
 
 @asynccontextmanager
 async def open_referee(
-    choice: Choice, named: tuple[str, str], folder: Path, concurrency: int
+    choice: Choice, server: tuple[str, str], folder: Path, concurrency: int
 ) -> AsyncIterator[tuple["Referee", "Judge"]]:
-    """It keeps what it says in the folder. `named`: a model's server and name; else the settings'."""
+    """It keeps what it says in the folder. `server`: a model's server and name; else the settings'."""
     from evaluation.commands.judge import open_judge
     from training.data.referee import ModelReferee, Referee, open_model
 
     async with AsyncExitStack() as stack:
-        judge = await stack.enter_async_context(open_judge(choice, *named))
+        judge = await stack.enter_async_context(open_judge(choice, *server))
         referee = Referee(judge, folder, concurrency)
         if choice is Choice.MODEL:
-            model = await stack.enter_async_context(open_model(*named))
+            model = await stack.enter_async_context(open_model(*server))
             referee = ModelReferee(judge, folder, concurrency, model)
         yield stack.enter_context(referee), judge
 

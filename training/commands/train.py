@@ -160,6 +160,6 @@ def presets() -> None:
     for name in preset_names():
         lines = (PRESETS / f"{name}.yaml").read_text("utf-8").splitlines()
         opening = takewhile(lambda line: line.startswith("# "), lines)
-        told = " ".join(line.removeprefix("# ").strip() for line in opening)
-        typer.echo(f"{name}: {told.partition('. ')[0].removesuffix('.')}.")
+        text = " ".join(line.removeprefix("# ").strip() for line in opening)
+        typer.echo(f"{name}: {text.partition('. ')[0].removesuffix('.')}.")
     typer.echo(f"They lie in {PRESETS}.")

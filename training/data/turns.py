@@ -105,16 +105,16 @@ class Album:
 
         What was said before is what was answered, or the gold answer where nobody was asked.
         """
-        said: dict[str, list[tuple[str, str]]] = {}
+        earlier: dict[str, list[tuple[str, str]]] = {}
         for record in run.records:
-            history = tuple(said.setdefault(record.session_id, []))
+            history = tuple(earlier.setdefault(record.session_id, []))
             try:
                 yield self._turn(run, record, history)
             except BrokenTurn as error:
                 yield rejected(run, record, str(error))
             answered = record.answer.answer if record.answer else "" if record.error else record.gold
             if answered:
-                said[record.session_id].append((record.question, answered))
+                earlier[record.session_id].append((record.question, answered))
 
     def _turn(self, run: Run, record: TurnRecord, history: tuple[tuple[str, str], ...]) -> RunTurn:
         words = len(record.gold.split())

@@ -69,15 +69,15 @@ class OwnWriter:
 
     def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
         """See `Writer`."""
-        written: dict[int, Continuation] = {}
+        continuations: dict[int, Continuation] = {}
         kinds: dict[tuple[bool, bool], list[int]] = {}
         for place, ask in enumerate(asks):
             kinds.setdefault((ask.frozen, ask.photo is None), []).append(place)
         for places in kinds.values():
             for start in range(0, len(places), self.at_once):
                 batch = places[start : start + self.at_once]
-                written |= zip(batch, self._batch([asks[n] for n in batch]), strict=True)
-        return [written[place] for place in range(len(asks))]
+                continuations |= zip(batch, self._batch([asks[n] for n in batch]), strict=True)
+        return [continuations[place] for place in range(len(asks))]
 
     def _batch(self, asks: Sequence[Ask]) -> list[Continuation]:
         """Of one kind."""
@@ -105,11 +105,11 @@ class OwnWriter:
         finally:
             model.train(was_training)
         new = whole[:, inputs["input_ids"].shape[1] :].tolist()
-        kept = [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
+        sequences = [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
         if not likeliest:
-            return [Continuation(ids) for ids in kept]
+            return [Continuation(ids) for ids in sequences]
         rows = probabilities.of_rows.tolist()
-        return [Continuation(ids, row[: len(ids)]) for ids, row in zip(kept, rows, strict=True)]
+        return [Continuation(ids, row[: len(ids)]) for ids, row in zip(sequences, rows, strict=True)]
 
     def _inputs(self, asks: Sequence[Ask]) -> dict[str, Any]:
         """Padded on the left; places of photos are marked as the processor marks them."""
@@ -129,11 +129,11 @@ class OwnWriter:
 def ended(ids: Sequence[int], ask: Ask, tokenizer: Any) -> list[int]:
     """Up to the token that ends the turn, or that completes `ends_with`, and the turn's end behind that."""
     ids, end = ids[: ask.most_tokens], tokenizer.eos_token_id
-    kept = list(ids[: ids.index(end) + 1]) if end in ids else list(ids)
-    if not ask.ends_with or ask.ends_with not in tokenizer.decode(kept):
-        return kept
-    shortest = next(n for n in range(1, len(kept) + 1) if ask.ends_with in tokenizer.decode(kept[:n]))
-    return kept[: shortest + 1] if kept[shortest : shortest + 1] == [end] else kept[:shortest]
+    turn = list(ids[: ids.index(end) + 1]) if end in ids else list(ids)
+    if not ask.ends_with or ask.ends_with not in tokenizer.decode(turn):
+        return turn
+    shortest = next(n for n in range(1, len(turn) + 1) if ask.ends_with in tokenizer.decode(turn[:n]))
+    return turn[: shortest + 1] if turn[shortest : shortest + 1] == [end] else turn[:shortest]
 
 
 Request = TypeVar("Request")

@@ -104,16 +104,16 @@ def _cosines(encoded: Encoded, learner: ContrastiveLearner, places: Sequence[int
     rows = []
     for n in places:
         texts = [encoded.positives[n], *encoded.negatives[n]]
-        found = similarities(projected(encoded.states[[n]], *learner.head), encoded.texts[texts])[0]
-        rows += [(float(each), float(m == 0)) for m, each in enumerate(found)]
+        scores = similarities(projected(encoded.states[[n]], *learner.head), encoded.texts[texts])[0]
+        rows += [(float(each), float(m == 0)) for m, each in enumerate(scores)]
     return np.array(rows, np.float64)
 
 
-def _logistic(known: Any, similarity: Any) -> Any:
-    """P(answers) of similarities, by a curve fitted on `known` pairs; their share where all are alike."""
+def _logistic(pairs: Any, similarity: Any) -> Any:
+    """P(answers) of similarities, by a curve fitted on `pairs`; their share where all are alike."""
     from sklearn.linear_model import LogisticRegression
 
-    if len(set(known[:, 1])) < 2:
-        return np.full(len(similarity), known[:, 1].mean())
-    curve = LogisticRegression(C=100.0).fit(known[:, :1], known[:, 1])
+    if len(set(pairs[:, 1])) < 2:
+        return np.full(len(similarity), pairs[:, 1].mean())
+    curve = LogisticRegression(C=100.0).fit(pairs[:, :1], pairs[:, 1])
     return curve.predict_proba(similarity[:, None])[:, 1]

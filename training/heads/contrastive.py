@@ -39,8 +39,8 @@ class Recall:
     mrr: float
 
     def __str__(self) -> str:
-        found = ", ".join(f"recall@{k} {share:.3f}" for k, share in self.at.items())
-        return f"{found}, MRR {self.mrr:.3f} ({self.questions} questions, {self.texts} texts)"
+        recalls = ", ".join(f"recall@{k} {share:.3f}" for k, share in self.at.items())
+        return f"{recalls}, MRR {self.mrr:.3f} ({self.questions} questions, {self.texts} texts)"
 
 
 class ContrastiveLearner:
@@ -91,8 +91,8 @@ def recall(vectors: Any, encoded: Encoded, places: Sequence[int]) -> Recall:
     """Of the samples at `places`, whose `vectors` are given, among all texts of these samples."""
     pool = encoded.pool(places)
     scores = similarities(vectors, encoded.texts[pool])
-    wanted = torch.tensor([pool.index(encoded.positives[n]) for n in places], device=scores.device)
-    own = scores.gather(1, wanted[:, None])
+    answers = torch.tensor([pool.index(encoded.positives[n]) for n in places], device=scores.device)
+    own = scores.gather(1, answers[:, None])
     others = ~(scores <= own)  # a score that is no number counts as better, so that it ranks last
     ranks = 1 + others.sum(dim=1).double()
     at = {k: float((ranks <= k).double().mean()) for k in DEPTHS}

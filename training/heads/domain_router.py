@@ -49,8 +49,8 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     parts: Parts[Any] = read_parts(config.data, Task.DOMAIN, recipe.validation, recipe.seed)
     run.leave_out(parts.rejected)
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
-    asked = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
-    encoder = Encoder(qformer, asked, recipe.batch_size, tuned=config.tune_qformer)
+    questions = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
+    encoder = Encoder(qformer, questions, recipe.batch_size, tuned=config.tune_qformer)
     labels = np.array([_number(each) for each in parts.samples], np.int64)
     learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
@@ -65,13 +65,13 @@ def _calibrated(
     labels: Labels,
     head: Folded,
     chosen: dict[str, float],
-    seen: NDArray[np.float32],
+    vectors: NDArray[np.float32],
 ) -> DomainHead:
     """With the temperature of the validation part, and measured with it."""
     validation = _logits(encoder, head, parts.validation, config.recipe)
     temperature = best_temperature(validation, labels[list(parts.validation)])
     tuned = {name: each.detach().cpu().numpy() for name, each in encoder.parameters.items()}
-    checkpoint = DomainHead(*head, temperature, _LABELS, config.model, seen, tuned)
+    checkpoint = DomainHead(*head, temperature, _LABELS, config.model, vectors, tuned)
     checkpoint.save(run.path / CHECKPOINT)
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
     measures = measure(raw / temperature, true)

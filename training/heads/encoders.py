@@ -17,9 +17,9 @@ Asked = tuple[str, Path | None]
 """A question, and where its photo is."""
 
 
-def questions(asked: Sequence[Asked]) -> list[Question]:
+def questions(pairs: Sequence[Asked]) -> list[Question]:
     """With decoded photos. Raises `WrongConfig`."""
-    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in asked]
+    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in pairs]
 
 
 class Encoder:
@@ -30,8 +30,8 @@ class Encoder:
     the model; may be empty.
     """
 
-    def __init__(self, qformer: QFormer, asked: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
-        self._qformer, self._asked = qformer, asked
+    def __init__(self, qformer: QFormer, pairs: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
+        self._qformer, self._asked = qformer, pairs
         self._learning: list[Any] = []
         self.parameters: dict[str, Any] = {}
         self._features: Any = None
@@ -40,8 +40,8 @@ class Encoder:
         else:
             encoded = [
                 pooled(states)
-                for start in bar(range(0, len(asked), batch_size), "reading questions and photos")
-                for states in qformer.encode_questions(questions(asked[start : start + batch_size]))
+                for start in bar(range(0, len(pairs), batch_size), "reading questions and photos")
+                for states in qformer.encode_questions(questions(pairs[start : start + batch_size]))
             ]
             self._features = torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
 

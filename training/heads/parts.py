@@ -32,17 +32,17 @@ class Parts(Generic[Kind]):
 
 def read_parts(folders: Sequence[Path], task: Task, validation: float, seed: int) -> "Parts[Sample]":
     """Samples about one photo are always in the same part. Raises `UnreadableData` and `WrongConfig`."""
-    found, rejected = read_folders(folders, task)
+    pairs, rejected = read_folders(folders, task)
     places: dict[str, list[int]] = {"training": [], "validation": [], "held_out": []}
-    for place, (sample, _) in enumerate(found):
+    for place, (sample, _) in enumerate(pairs):
         key = sample.photo or f"{sample.origin.run} {sample.origin.session_id}"
         chooses = part_of(f"validation {key}", seed, validation) is Part.HELD_OUT
         held_out = sample.part is Part.HELD_OUT
         places["held_out" if held_out else "validation" if chooses else "training"].append(place)
     if not all(places.values()):
         empty = ", ".join(name for name, part in places.items() if not part)
-        raise WrongConfig(f"{len(found)} samples are too few: nothing is left for {empty}.")
-    samples, photos = zip(*found, strict=True)
+        raise WrongConfig(f"{len(pairs)} samples are too few: nothing is left for {empty}.")
+    samples, photos = zip(*pairs, strict=True)
     return Parts(
         samples, photos, **{name: tuple(part) for name, part in places.items()}, rejected=tuple(rejected)
     )

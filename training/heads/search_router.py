@@ -85,11 +85,11 @@ def read_drafts(folders: Sequence[Path]) -> Drafts:
     samples, files = list[DraftSample](), list[Rows]()
     for folder in folders:
         reading = read_samples(folder, Task.DRAFT)
-        found: tuple[DraftSample, ...] = reading.samples
+        drafts: tuple[DraftSample, ...] = reading.samples
         if reading.rejected:
             first = reading.rejected[0]
             raise WrongConfig(f"{folder}, {first.where}: {first.why}.")
-        other = next((each for each in found if set(each.features) != set(FEATURES)), None)
+        other = next((each for each in drafts if set(each.features) != set(FEATURES)), None)
         if other is not None:
             raise WrongConfig(
                 f"{folder}, interaction {other.origin.interaction_id}: other features than this router's; "
@@ -100,14 +100,14 @@ def read_drafts(folders: Sequence[Path]) -> Drafts:
             Rows(
                 file=folder.name,
                 sha256=hashlib.sha256(content).hexdigest(),
-                drafts=len(found),
-                right=sum(each.right for each in found),
-                conversations=len({_conversation(each) for each in found}),
-                systems=sorted({each.system for each in found}),
-                judges=sorted({each.judge for each in found}),
+                drafts=len(drafts),
+                right=sum(each.right for each in drafts),
+                conversations=len({_conversation(each) for each in drafts}),
+                systems=sorted({each.system for each in drafts}),
+                judges=sorted({each.judge for each in drafts}),
             )
         )
-        samples += found
+        samples += drafts
     return Drafts(tuple(samples), tuple(files))
 
 

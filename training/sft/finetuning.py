@@ -30,7 +30,7 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
     from trl import SFTTrainer
 
     collated = {"dataset_kwargs": {"skip_prepare_dataset": True}, "max_length": None}
-    given = arguments(config, config.model, run, TrlConfig, **collated)
+    trl_config = arguments(config, config.model, run, TrlConfig, **collated)
     loaded = load(config.model)
     chats = Chats(loaded.processor)
     mixture = read_mixture(config, chats)
@@ -43,7 +43,7 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
 
     trainer = SFTTrainer(
         model=with_lora(loaded, config.lora, config.seed, config.adapter),
-        args=given,
+        args=trl_config,
         train_dataset=Dataset.from_dict({"place": list(range(len(mixture.train)))}),
         data_collator=collate,
         processing_class=loaded.processor,
@@ -60,10 +60,12 @@ def predictions(
     model: Any, chats: Chats, located: Sequence[Located], most_tokens: int, batch_size: int = 1
 ) -> list[Prediction]:
     """What the model says about samples."""
-    said = replies(model, chats, [each.turn for each in located], most_tokens, batch_size)
+    texts = replies(model, chats, [each.turn for each in located], most_tokens, batch_size)
     return [
         Prediction.of(each.sample, reply.text, reply.confidence)
-        for each, reply in zip(located, bar(said, "replying to the held-out part", len(located)), strict=True)
+        for each, reply in zip(
+            located, bar(texts, "replying to the held-out part", len(located)), strict=True
+        )
     ]
 
 

@@ -38,14 +38,14 @@ class Mixture:
     def faults(self) -> list[str]:
         """What of the whole would teach something that nobody wants."""
         answers = [each.sample for each in self.train if each.sample.task is Task.ANSWER]
-        found = []
+        faults = []
         if answers and all(sample.source is Label.REFUSAL for sample in answers):
-            found.append(
+            faults.append(
                 f"All {len(answers)} answers to learn are refusals: the model would learn to refuse."
             )
         if not self.held_out:
-            found.append("Nothing is held out: nobody will know what was learnt.")
-        return found
+            faults.append("Nothing is held out: nobody will know what was learnt.")
+        return faults
 
 
 def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
@@ -53,9 +53,9 @@ def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
 
     Raises `UnreadableData`, and `WrongConfig` where nothing is left to learn.
     """
-    chosen, held_out, left_out = selected(config)
-    random.Random(config.seed).shuffle(chosen)
-    train = _fitting(bar(chosen, "measuring samples"), chats, config, left_out)
+    to_learn, held_out, left_out = selected(config)
+    random.Random(config.seed).shuffle(to_learn)
+    train = _fitting(bar(to_learn, "measuring samples"), chats, config, left_out)
     mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
     if not train:
         first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""
@@ -73,12 +73,12 @@ def selected(config: SftConfig) -> tuple[list[Located], list[Located], list[Reje
 
     Raises `UnreadableData`.
     """
-    found, rejected = list[Located](), list[RejectedRow]()
+    located, rejected = list[Located](), list[RejectedRow]()
     for task in config.tasks:
         samples, left_out = read_folders(config.data, task)
-        found += [Located(*each) for each in samples]
+        located += [Located(*each) for each in samples]
         rejected += left_out
-    parts = {part: [each for each in found if each.sample.part is part] for part in Part}
+    parts = {part: [each for each in located if each.sample.part is part] for part in Part}
     train = within_refusal_share(parts[Part.TRAIN], config.refusal_share, config.seed)
     return train, parts[Part.HELD_OUT], rejected
 
@@ -90,8 +90,8 @@ def within_refusal_share(samples: Sequence[Located], share: float | None, seed: 
     if share is None:
         return list(samples)
     most = int(share * answers / (1 - share) + 1e-9)
-    kept = {each.sample.id for each in random.Random(seed).sample(refusals, min(most, len(refusals)))}
-    return [each for each in samples if each.sample.source is not Label.REFUSAL or each.sample.id in kept]
+    some = {each.sample.id for each in random.Random(seed).sample(refusals, min(most, len(refusals)))}
+    return [each for each in samples if each.sample.source is not Label.REFUSAL or each.sample.id in some]
 
 
 def _fitting(
