@@ -22,7 +22,7 @@ class Learner(Protocol):
     """What learns in epochs. `parameters`: all that is learnt, by name."""
 
     optimizer: Any
-    parameters: Mapping[str, Any]
+    parameters: dict[str, Any]
 
     def loss(self, places: Sequence[int]) -> Any:
         """Return the loss of the samples at these places, a scalar with gradients."""
