@@ -1,4 +1,4 @@
-"""Settings of a training, from YAML: one of the presets by name, or a file of one's own."""
+"""Settings of a training, from YAML: a preset by name, or a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ PRESETS = Path(__file__).with_name("presets")
 
 
 class WrongConfig(Exception):
-    """Settings that cannot be used; the message says which, and why."""
+    """Settings are wrong; the message says which, and why."""
 
 
 class Settings(BaseModel):
-    """Frozen; a name that does not exist is refused."""
+    """Frozen; unknown names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -53,7 +53,7 @@ class ModelSettings(Settings):
 
 
 class RunSettings(Settings):
-    """What every training by gradient steps has.
+    """Settings of every training by gradient steps.
 
     `batch_size`: samples (of GRPO: completions) a step, over all cards; `device_batch_size`: of them at once
     on a card, the rest is accumulated. `warmup`: share of the steps. `checkpoint_every`, `log_every`: steps.
@@ -82,8 +82,8 @@ Model = TypeVar("Model", bound=BaseModel)
 def load_config(
     name: str, kind: type[Model], overrides: Sequence[str] | None = None, data: Sequence[Path] | None = None
 ) -> Model:
-    """The preset of that name, or the file. `overrides`: `lora.rank=8`, in YAML; `data`: folders in place of
-    those that it names. Raises `WrongConfig`.
+    """Load a preset by name, or a file. `overrides`: such as `lora.rank=8`; `data`: folders instead of the
+    file's. Raises `WrongConfig`.
     """
     path = _file(name)
     try:
@@ -103,12 +103,12 @@ def load_config(
 
 
 def dump_config(config: Settings) -> str:
-    """All settings in force, as YAML that `load_config` reads."""
+    """Return all settings as YAML that `load_config` reads."""
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
 
 def preset_names() -> list[str]:
-    """What there is to choose from."""
+    """Return the names of the presets."""
     return sorted(path.stem for path in PRESETS.glob("*.yaml"))
 
 

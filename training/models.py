@@ -22,19 +22,19 @@ from training.config import LoraSettings, ModelSettings, WrongConfig
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model with what turns chats and photos into its inputs."""
+    """A model and its processor."""
 
     model: Any
     processor: Any
 
     @property
     def tokenizer(self) -> Any:
-        """The processor's own."""
+        """Return the processor's tokenizer."""
         return self.processor.tokenizer
 
 
 def load(settings: ModelSettings) -> Loaded:
-    """The base model and its processor. Raises `WrongConfig` where there is none under that name."""
+    """Load the base model and its processor. Raises `WrongConfig` if it cannot be loaded."""
     import torch
     from transformers import AutoModelForImageTextToText
 
@@ -55,7 +55,7 @@ def load(settings: ModelSettings) -> Loaded:
 
 
 def open_processor(settings: ModelSettings) -> Any:
-    """The model's own, with `max_pixels` where it is given."""
+    """Load the model's processor, with `max_pixels` if it is set."""
     from transformers import AutoProcessor
 
     options = {} if settings.max_pixels is None else {"max_pixels": settings.max_pixels}
@@ -66,7 +66,7 @@ def open_processor(settings: ModelSettings) -> Any:
 
 
 def four_bits(settings: ModelSettings) -> Any:
-    """QLoRA's quantisation (Dettmers et al. 2023): NF4, constants quantised too."""
+    """Return QLoRA's quantisation (Dettmers et al. 2023): NF4 with double quantisation."""
     import torch
     from transformers import BitsAndBytesConfig
 
@@ -79,7 +79,7 @@ def four_bits(settings: ModelSettings) -> Any:
 
 
 def lora_config(model: Any, settings: LoraSettings) -> Any:
-    """PEFT's, for layers of the language model. Raises `WrongConfig` where it has none of those names."""
+    """Return PEFT's config for layers of the language model. Raises `WrongConfig` for unknown layers."""
     from peft import LoraConfig
 
     return LoraConfig(
@@ -92,7 +92,7 @@ def lora_config(model: Any, settings: LoraSettings) -> Any:
 
 
 def with_lora(loaded: Loaded, settings: LoraSettings, seed: int, adapter: Path | None = None) -> Any:
-    """PEFT's model with the LoRA to go on from, or a new one, whose first numbers are of the seed."""
+    """Return the model with the LoRA of `adapter`, or with a new one that is initialised by the seed."""
     from peft import PeftModel, get_peft_model
     from transformers import set_seed
 
@@ -105,18 +105,18 @@ def with_lora(loaded: Loaded, settings: LoraSettings, seed: int, adapter: Path |
 
 
 def without_input_gradients(model: Any) -> Any:
-    """PEFT's model, without a backward pass through the frozen vision tower.
+    """Return the model without a backward pass through the frozen vision tower.
 
-    PEFT and TRL each let what is embedded have gradients, which only reentrant checkpointing needs.
+    PEFT and TRL give embeddings gradients, which only reentrant checkpointing needs.
     """
     model.get_base_model().disable_input_require_grads()
     return model
 
 
 def targets(model: Any, names: Sequence[str]) -> list[str]:
-    """The full names of the linear layers of the language model that end in one of `names`.
+    """Return the full names of the language model's linear layers that end in one of `names`.
 
-    Raises `WrongConfig` where one of `names` is no layer of it.
+    Raises `WrongConfig` if one of `names` is not a layer.
     """
     decoder = model.get_decoder()
     (root,) = (name for name, module in model.named_modules() if module is decoder)
@@ -132,15 +132,15 @@ def targets(model: Any, names: Sequence[str]) -> list[str]:
 
 
 def _pattern(names: Sequence[str]) -> str:
-    """One expression for all of them, numbers of layers left open: it is kept with the adapter."""
+    """Return one regular expression for all of them, for any layer number. It is stored with the adapter."""
     kinds = dict.fromkeys(re.sub(r"\\\.\d+\\\.", r"\\.\\d+\\.", re.escape(name)) for name in names)
     return f"({'|'.join(kinds)})"
 
 
 def local_files(weights: str) -> Path:
-    """The folder of these weights: the one that is named, or the hub's copy on this machine.
+    """Return the folder of these weights: a local one, or the hub's copy on this machine.
 
-    Raises `WrongConfig` where there is none.
+    Raises `WrongConfig` if there is none.
     """
     if Path(weights).is_dir():
         return Path(weights)
@@ -160,9 +160,9 @@ class CannotMerge(Exception):
 
 
 def preset_of(model: ModelSettings, chosen_name: str = "") -> str:
-    """The preset that serves it: the one that is named, the config's, or that of the same hub id.
+    """Return the preset that serves the model: the chosen one, the config's, or that of the same hub id.
 
-    Raises `WrongConfig` where there is none.
+    Raises `WrongConfig` if there is none.
     """
     by_id = {preset.model: preset.name for preset in PRESETS.values()}
     name = chosen_name or model.preset or by_id.get(model.weights, "")
@@ -173,7 +173,7 @@ def preset_of(model: ModelSettings, chosen_name: str = "") -> str:
 
 
 def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, origin: dict[str, Any]) -> None:
-    """Write the merged model to `out`, a new folder. `origin`: where it is from, kept beside the preset.
+    """Write the merged model to `out`, a new folder. `origin`: facts that are stored with the preset's name.
 
     Raises `CannotMerge` and `WrongConfig`.
     """
@@ -191,13 +191,13 @@ def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, origin: d
         if path.is_file() and not path.name.endswith(_WEIGHTS):
             shutil.copyfile(path, half / path.name)
     for file in half.glob("*.safetensors"):
-        file.chmod(0o644)  # safetensors lets nobody else read, and a server may be somebody else
+        file.chmod(0o644)  # safetensors makes files private, and a server may run as another user
     (half / TRAINED_FOR).write_text(json.dumps({"preset": preset, **origin}, indent=1) + "\n", "utf-8")
     half.rename(out)
 
 
 def _merged(base: Path, adapter: Path) -> Any:
-    """In the type that the base's weights are stored in, on the processor: it needs no card."""
+    """Merge on the CPU, in the type that the base's weights are stored in."""
     from peft import PeftModel
     from transformers import AutoModelForImageTextToText
 
@@ -209,7 +209,7 @@ def _merged(base: Path, adapter: Path) -> Any:
 
 
 def _require_the_same_tensors(base: Path, merged: Path) -> None:
-    """A server finds weights by name, and takes what it does not find for noise, if it starts at all."""
+    """Servers look up weights by name: one that is missing is random, or keeps the server from starting."""
     before, after = tensors(base), tensors(merged)
     if before and before != after:
         different = sorted(before.items() ^ after.items())
@@ -217,7 +217,7 @@ def _require_the_same_tensors(base: Path, merged: Path) -> None:
 
 
 def tensors(folder: Path) -> dict[str, tuple[int, ...]]:
-    """The shapes of all tensors in the folder's safetensors files, by name."""
+    """Return the shape of each tensor in the folder's safetensors files, by name."""
     from safetensors import safe_open
 
     shapes: dict[str, tuple[int, ...]] = {}

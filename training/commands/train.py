@@ -40,7 +40,7 @@ def on_all_cards(cards: int) -> None:
 
 
 def opened(out: Path | None, config: Settings) -> RunFolder:
-    """The run's folder, taken by the first process. Raises `WrongConfig` and `RunRefused`."""
+    """Open the run's folder; the first process takes it. Raises `WrongConfig` and `RunRefused`."""
     from training.trainers import on_main
 
     if out is None:
@@ -56,7 +56,7 @@ def _say(line: str) -> None:
 
 
 def _silent(line: str) -> None:
-    """Another process says it."""
+    """Another process prints it."""
 
 
 def sft(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:

@@ -1,4 +1,4 @@
-"""Builds a data set from evaluation runs: the same folder from the same runs, whenever it is interrupted."""
+"""Build a data set from evaluation runs: the same folder from the same runs, even after interruptions."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ from training.samples import (
 DEFAULT_TASKS = (Task.QUERY, Task.RERANK, Task.ANSWER)
 _AT_ONCE = 8
 _MANY = 0.9
-"""A share of all labels that says the same teaches nothing else."""
+"""The share of equal labels that is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Plan:
 
     @property
     def needs_answers(self) -> bool:
-        """Whether somebody must have answered the questions."""
+        """Return whether a task needs answers."""
         return not OF_THE_DATA_SET.issuperset(self.tasks)
 
 
 @dataclass(slots=True)
 class DataSet:
-    """What came out. `unjudged`: samples that wait for a judge who answers; the same command makes them."""
+    """The result. `unjudged`: samples that the judge did not answer for; the same command asks again."""
 
     samples: dict[Task, list[Sample]] = field(default_factory=dict)
     rejected: list[RejectedRow] = field(default_factory=list)
@@ -76,7 +76,7 @@ class DataSet:
 
     @property
     def faults(self) -> list[str]:
-        """What a person should know before training on it."""
+        """Return what to know before training on it."""
         faults = []
         for task, samples in self.samples.items():
             labels = Counter(each.label for each in samples if isinstance(each, ConversationSample))
@@ -125,7 +125,7 @@ async def build(plan: Plan, referee: Referee, judge: Judge) -> DataSet:
 async def _make(
     tasks: Tasks, chosen: Sequence[Task], turns: Sequence[RunTurn], data_set: DataSet, name: str
 ) -> None:
-    """Several turns at once, their samples in the turns' order."""
+    """Make samples of several turns at once, and add them in the turns' order."""
     results: list[dict[Task, list[Sample]]] = [{} for _ in turns]
 
     async def work(places: Iterable[int]) -> None:

@@ -1,7 +1,6 @@
-"""Who says which answers are right, which results help, and how else a label could be worded.
+"""Judge answers and search results, and reword labels.
 
-Every judgement is kept in the data set's folder as it comes, so that building goes on where it stopped and
-nobody is asked twice.
+Each judgement is stored in the data set's folder at once, so that an interrupted build asks nothing twice.
 """
 
 import hashlib
@@ -36,12 +35,12 @@ _VERSION = 1
 
 
 class NoJudgement(Exception):
-    """The judge said nothing that can be used; asking again may help."""
+    """The judge gave no usable reply; asking again may help."""
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a result is to help with. `search`: the question as it was searched for, complete in itself."""
+    """The question that results should help with. `search`: the search query, which needs no context."""
 
     question: str
     search: str
@@ -50,7 +49,7 @@ class Need:
 
 
 class Referee:
-    """A judge of answers, and rules for the rest. Use it as a context: it keeps judgements in the folder.
+    """A judge of answers, and rules for the rest. As a context it stores judgements in the folder.
 
     `at_once`: questions to the judge at a time.
     """
@@ -75,11 +74,11 @@ class Referee:
 
     @property
     def name(self) -> str:
-        """The judge's, kept with each judgement: another judge's are not taken for this one's."""
+        """Return the judge's name. Judgements are stored by it, so that judges are not mixed up."""
         return self._judge.name
 
     async def verdict(self, case: Case) -> Judgement:
-        """Whether the answer is right. Raises `NoJudgement`."""
+        """Return whether the answer is right. Raises `NoJudgement`."""
         parts = [case.question, case.gold, case.answer, case.abstained, _as_json(case.truth)]
 
         async def ask() -> dict[str, Any]:
@@ -90,14 +89,12 @@ class Referee:
         return Judgement(Verdict(judgement["verdict"]), judgement["why"])
 
     async def helps(self, need: Need, piece: str) -> bool:
-        """Whether a single result helps to answer (BlackPearl, 3.3 and figure 7). Raises `NoJudgement`."""
+        """Return whether a result helps to answer (BlackPearl, 3.3 and figure 7). Raises `NoJudgement`."""
         parts = [need.question, need.search, need.gold, _as_json(need.truth), piece]
         return bool(await self._remembered("helps", parts, lambda: self._marked(need, piece)))
 
     async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
-        """Other labels for the same answer, simpler or richer (BlackPearl, 2.2 and figure 5). Raises
-        `NoJudgement`.
-        """
+        """Return other wordings of an answer (BlackPearl, 2.2 and figure 5). Raises `NoJudgement`."""
         wordings: list[str] = await self._remembered(
             "rewordings", [question, gold, count], lambda: self._reworded(question, gold, count)
         )
@@ -110,7 +107,7 @@ class Referee:
         return judgement
 
     async def _marked(self, need: Need, piece: str) -> bool:
-        """Whether an accepted answer stands in the piece; nothing helps where there is no answer."""
+        """Return whether the piece contains an accepted answer; False if there is no answer."""
         if not is_answerable(need.truth):
             return False
         if need.truth and need.truth.accepted:
@@ -118,7 +115,7 @@ class Referee:
         return judge_by_rules(Case("", need.question, need.gold, piece)).verdict is Verdict.CORRECT
 
     async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
-        """None: it takes a model."""
+        """Return nothing: rewording needs a model."""
         return []
 
     async def _remembered(self, kind: str, parts: list[Any], ask: Callable[[], Awaitable[Any]]) -> Any:
@@ -177,12 +174,12 @@ class ModelReferee(Referee):
         self._model = model
 
     async def _marked(self, need: Need, piece: str) -> bool:
-        """By the model; as in the paper it is not shown the gold answer."""
+        """Ask the model, without the gold answer, as in the paper."""
         text = _HELPS.format(question=need.question, search=need.search, piece=piece)
         return bool((await self._complete("helps", text, Relevance, 32)).helps)
 
     async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
-        """By the model; longer ones are left out."""
+        """Ask the model, and leave out wordings that are too long."""
         text = _REWORDS.format(question=question, gold=gold, count=count, words=LONGEST_LABEL_WORDS)
         answers = (await self._complete("rewordings", text, Rewordings, 120 * count)).answers
         plain = dict.fromkeys(" ".join(each.split()) for each in answers)
@@ -198,7 +195,7 @@ class ModelReferee(Referee):
 
 @asynccontextmanager
 async def open_model(base_url: str, name: str) -> AsyncIterator[VlmClient]:
-    """The judge's model for marks and wordings, by the same settings as its verdicts."""
+    """Open the judge's model for marks and wordings, with the settings of its verdicts."""
     settings = JudgeSettings()
     endpoint = VlmEndpoint(base_url or settings.url, name or settings.model, settings.key.get_secret_value())
     async with http_client() as http:
@@ -206,7 +203,7 @@ async def open_model(base_url: str, name: str) -> AsyncIterator[VlmClient]:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What was judged before; half a line of a process that was killed is asked for again."""
+    """Return stored judgements, without lines that a killed process cut off."""
     entries: dict[str, Any] = {}
     for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
         try:

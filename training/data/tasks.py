@@ -1,4 +1,4 @@
-"""The samples of each task that one turn of a run gives, with the labels of the papers.
+"""Make the samples of each task from one turn of a run, with the labels of the papers.
 
 BlackPearl (arXiv 2507.21520), sections 2.2 and 3.3: the query is the base model's own; results that help are
 marked one by one; an answer is the base model's own where it is right, else a refusal (in the tables' rows
@@ -42,12 +42,12 @@ REFUSAL = "I don't know."
 _RIGHT = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})
 _MOST_NEGATIVES = 8
 OF_THE_DATA_SET = frozenset({Task.QUESTION, Task.DOMAIN})
-"""Whoever was asked: the same in every run, and without one."""
+"""Tasks whose samples are the same in every run, and need no run."""
 _PAGES, _RANKED = "text_search", "rank_evidence"
 
 
 class NothingToLearn(Exception):
-    """The turn is in order and gives no sample of this task; the message says why, in a word or two."""
+    """A valid turn gives no sample of this task; the message says why, briefly."""
 
 
 class Tasks:
@@ -77,7 +77,7 @@ class Tasks:
         return await self._makers[task](turn)
 
     async def _query(self, turn: RunTurn) -> list[Sample]:
-        """The draw that the search went on with: of several, the paper does not say which is learnt."""
+        """Label the draw that the search used: the paper does not say which of several is learnt."""
         used, calls = turn.note(_PAGES, "kept: "), dict[str, ModelCall]()
         for call in _required(turn, "sample_query"):
             read = read_reply(call.reply, SearchPhrase)
@@ -159,7 +159,7 @@ class Tasks:
         ]
 
     async def _passages(self, turn: RunTurn) -> list[Sample]:
-        """A sample for each result that helps, beside those that do not."""
+        """Make a sample for each result that helps, with those that do not."""
         explanation = turn.record.answer.explanation if turn.record.answer else None
         pages = [each for each in explanation.found if each.stage == _PAGES] if explanation else []
         texts = list(dict.fromkeys(f"{each.title}\n{each.text}".strip() for each in pages if each.text))
@@ -188,7 +188,7 @@ class Tasks:
         return [await self._referee.helps(need, piece) for piece in pieces]
 
     async def _is_right(self, turn: RunTurn, answer: str) -> bool:
-        """Whatever is said where there is no answer is wrong; a refusal does not come here."""
+        """Return whether an answer is right. Any answer to an unanswerable question is wrong."""
         if not is_answerable(turn.record.truth) or not turn.record.gold.strip():
             return False
         case = replace(case_of(turn.record), answer=APPROXIMATE(answer), abstained=False, failed=False)
@@ -196,7 +196,7 @@ class Tasks:
 
 
 def spelled(call: ModelCall, reply: Structured) -> str:
-    """A reply in the form that the call asked for."""
+    """Return a reply in the form that the call asked for."""
     return in_lines(reply.told()) if call.form == SchemaForm.WORDS else reply.spelled()
 
 
@@ -232,7 +232,7 @@ def _conversation(
 
 
 def _place(turn: RunTurn, task: Task, text: str = "") -> dict[str, object]:
-    """The fields that every sample has."""
+    """Return the fields that every sample has."""
     record, dataset = turn.record, turn.run.header.dataset
     source = (dataset, record.question) if task in OF_THE_DATA_SET else run_identity(turn.run)
     return {

@@ -36,29 +36,29 @@ PLAN, FILTER = "plan_tools", "filter_knowledge"
 ANSWERS = ("answer_from_knowledge", "answer_in_short")
 _OWN = frozenset({Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER})
 _HERE = "[the reply]"
-"""Stands in a rendered chat where the model's own tokens are."""
+"""Stands in a rendered chat for the model's own tokens."""
 
 
 class ServicesDown(Exception):
-    """No question could be looked up, or no model writes; the message names what failed."""
+    """No question could be answered, or no model writes; the message names what failed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question with its photo, as the gateway would have it."""
+    """A question and its photo."""
 
     sample: QuestionSample
     photo: Path | None
 
     @property
     def query(self) -> Query:
-        """As a pipeline takes it."""
+        """Return the query for a pipeline."""
         history = tuple(Said(question, answer, False) for question, answer in self.sample.history)
         return Query(self.sample.question, self._photo, history=history)
 
     @property
     def _photo(self) -> Photo | None:
-        """The data set's photos are the gateway's own, cleaned and scaled."""
+        """Return the photo as it is: the data set's photos are cleaned and scaled by the gateway's code."""
         if self.photo is None:
             return None
         with Image.open(self.photo) as opened:
@@ -87,7 +87,7 @@ class Trajectory(RolledOut):
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What rollouts are made with. `base`: who captions and answers; None: the model without its LoRA.
+    """Services and models for rollouts. `base`: captions and answers; None: the model without its LoRA.
 
     `missing`: modules that the pipeline leaves out.
     """
@@ -100,7 +100,7 @@ class Platform:
 
 
 class Roller:
-    """Makes rollouts of questions, all of them at once."""
+    """Makes rollouts of questions, all at once."""
 
     def __init__(self, chats: Chats, writer: Writer, forced: ForcedPlan, rollout_s: float) -> None:
         self._chats = chats
@@ -111,7 +111,7 @@ class Roller:
     async def roll_out(
         self, platform: Platform, questions: Sequence[Question], group: int = 1
     ) -> list[Trajectory]:
-        """One trajectory for each; equal questions stand together, `group` of them.
+        """Return one trajectory for each question; `group` equal questions follow one another.
 
         Raises `ServicesDown`, and what the writer raises.
         """
@@ -224,7 +224,7 @@ class Member:
         return self._text(ids)
 
     async def _filter(self, prompt: TextPrompt) -> str:
-        """The chat goes on: what was found is the next turn of the user, whose tokens carry no loss."""
+        """Continue the chat with the search results as the user's next turn, whose tokens carry no loss."""
         self.trajectory.add(self._between(prompt), own=False)
         so_far = (*self.trajectory.prompt, *self.trajectory.ids)
         ids = (await self._written(prompt, so_far, self.question.photo)).ids
@@ -232,7 +232,7 @@ class Member:
         return self._text(ids)
 
     def _between(self, prompt: TextPrompt) -> list[int]:
-        """From the end of the model's turn to where it begins to write again, as its template has it."""
+        """Return the tokens from the end of the model's turn to the beginning of its next one."""
         task = prompt.user[-1]
         user = Message(role="user", content=_pieces((task,)))
         reply = Message(role="assistant", content=(Piece(type="text", text=_HERE),))
@@ -254,7 +254,7 @@ class Member:
 
 
 def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
-    """The chat of a prompt, as samples have it."""
+    """Return the messages of a prompt in the form of samples."""
     chat = [Message(role="system", content=(Piece(type="text", text=prompt.system),))]
     if prompt.earlier is not None:
         chat.append(Message(role="user", content=_pieces(prompt.earlier.user)))
@@ -264,7 +264,7 @@ def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
 
 
 def shows_photo(prompt: TextPrompt) -> bool:
-    """Whether there is one in it."""
+    """Return whether the prompt has a photo."""
     return any(isinstance(part, ImagePart) for part in prompt.user)
 
 

@@ -34,7 +34,7 @@ SERVED = "served-adapter"
 
 
 def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
-    """Train, or go on, and write the adapter and what the rollouts come to before and after.
+    """Train or continue; write the adapter, and predictions of rollouts before and after.
 
     `settings`: the gateway's, which say where the services are. Raises `WrongConfig`, `UnreadableData`,
     `RunRefused` and `ServicesDown`.
@@ -62,7 +62,7 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
 
 
 class Rollouts:
-    """Makes a batch's rollouts and rewards, and keeps them for people to read."""
+    """Makes a batch's rollouts and rewards, and stores them in the run."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class Rollouts:
             self._server.close()
 
     def of_batch(self, trainer: Any) -> dict[str, Any]:
-        """What TRL wants of a rollout function, for the questions of the trainer's batch."""
+        """Return what TRL expects of a rollout function, for the trainer's batch."""
         questions = [self._train[place] for place in trainer.places]
         trajectories = self._rolled_out(trainer, questions, self._config.group, self._config.temperature)
         earned = [self._rewards(*each) for each in zip(trajectories, questions, strict=True)]
@@ -104,7 +104,7 @@ class Rollouts:
         }
 
     def predict(self, trainer: Any, share: Sequence[Question]) -> list[Prediction]:
-        """One rollout of each held-out question, as it would be served."""
+        """Make one rollout of each held-out question, greedily as when it is served."""
         mine, size = list[Prediction](), self._config.batch_size
         for start in bar(range(0, len(share), size), "rollouts of the held-out part"):
             batch = share[start : start + size]
@@ -133,7 +133,7 @@ class Rollouts:
 
 @asynccontextmanager
 async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncIterator[Platform]:
-    """The running services where the gateway's settings say, and the frozen base where the config says."""
+    """Open clients of the services in the gateway's settings and of the frozen base in the config."""
     token = settings.services.read_token()
     async with http_client() as http:
         clients = {
@@ -151,7 +151,7 @@ async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncI
 
 
 def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Question], list[Question]]:
-    """To learn from and to measure on. Raises `WrongConfig` where there are too few to learn from."""
+    """Return questions to learn from and to measure on. Raises `WrongConfig` if there are too few."""
     samples, left_out = read_folders(config.data, Task.QUESTION)
     run.leave_out(left_out)
     parts: dict[Part, list[Question]] = {part: [] for part in Part}
@@ -169,7 +169,7 @@ def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Question], list
 
 
 def _of_grpo(config: GrpoConfig) -> dict[str, Any]:
-    """TRL's arguments beside those of every trainer."""
+    """Return TRL's arguments that only GRPO has."""
     weights = config.rewards
     return {
         "num_generations": config.group,
@@ -189,7 +189,7 @@ def _trainer_class() -> Any:
     from trl import GRPOTrainer
 
     class RolloutTrainer(GRPOTrainer):  # type: ignore[misc]  # no types are read
-        """TRL's, which also tells its rollout function which rows of the data set are asked."""
+        """TRL's trainer, with the rows of the current batch for the rollout function."""
 
         places: Sequence[int] = ()
 
@@ -202,7 +202,7 @@ def _trainer_class() -> Any:
 
 
 def _data_set(train: Sequence[Question], chats: Chats, settings: GatewaySettings) -> Any:
-    """The plan's prompt of each question, with its photo, which is opened when the row is read."""
+    """Return the plan's prompt of each question; its photo is opened when the row is read."""
     from datasets import Dataset
 
     options = model_options(settings)

@@ -1,4 +1,4 @@
-"""InfoNCE between questions with photos and texts (van den Oord et al. 2018), and the recall it comes to."""
+"""InfoNCE between questions with photos and texts (van den Oord et al. 2018), and recall."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Encoded:
     negatives: tuple[tuple[int, ...], ...]
 
     def pool(self, places: Sequence[int]) -> list[int]:
-        """The texts of some samples, each once."""
+        """Return the texts of some samples, each once."""
         return sorted({text for n in places for text in (self.positives[n], *self.negatives[n])})
 
 
@@ -44,7 +44,7 @@ class Recall:
 
 
 class ContrastiveLearner:
-    """A projection (weight, bias) from `start`; towers stay as they are, so that they were read once."""
+    """Learns a projection (weight, bias), beginning with `start`. The towers are frozen: they ran once."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class ContrastiveLearner:
 
 
 def projected(states: Any, weight: Any, bias: Any) -> Any:
-    """Unit vectors (samples, N_q, d)."""
+    """Return unit vectors (samples, N_q, d)."""
     return normalize(states @ weight.T + bias, dim=-1)
 
 
@@ -88,12 +88,12 @@ def similarities(vectors: Any, texts: Any) -> Any:
 
 
 def recall(vectors: Any, encoded: Encoded, places: Sequence[int]) -> Recall:
-    """Of the samples at `places`, whose `vectors` are given, among all texts of these samples."""
+    """Return the recall of the samples at `places` with these `vectors`, among all texts of these samples."""
     pool = encoded.pool(places)
     scores = similarities(vectors, encoded.texts[pool])
     answers = torch.tensor([pool.index(encoded.positives[n]) for n in places], device=scores.device)
     own = scores.gather(1, answers[:, None])
-    others = ~(scores <= own)  # a score that is no number counts as better, so that it ranks last
+    others = ~(scores <= own)  # NaN counts as better, so that it ranks last
     ranks = 1 + others.sum(dim=1).double()
     at = {k: float((ranks <= k).double().mean()) for k in DEPTHS}
     return Recall(len(places), len(pool), at, float((1 / ranks).mean()))

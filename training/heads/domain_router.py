@@ -1,6 +1,6 @@
 """The BLIP-2 domain router's head (QA-Dragon, section 3.1.1): weighted cross-entropy, AdamW, one temperature.
 
-By default only the linear head learns, on features that are computed once. Trains in float32.
+By default only the linear head learns, on features that are computed once, in float32.
 """
 
 from collections.abc import Sequence
@@ -34,9 +34,9 @@ from training.samples import DomainSample, Task
 
 CHECKPOINT = "head.safetensors"
 Folded = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Weight (classes, features) and bias (classes,), of features as they come."""
+"""Weight (classes, features) and bias (classes,) of raw features."""
 _LABELS = tuple(domain.value for domain in Domain)
-_LEAST_SPREAD = 1e-6  # a feature that hardly varies is not blown up
+_LEAST_SPREAD = 1e-6  # features that hardly vary are not scaled up
 
 
 def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHead:
@@ -67,7 +67,7 @@ def _calibrated(
     chosen: dict[str, float],
     vectors: NDArray[np.float32],
 ) -> DomainHead:
-    """With the temperature of the validation part, and measured with it."""
+    """Choose the temperature on the validation part, measure the head, and write the checkpoint."""
     validation = _logits(encoder, head, parts.validation, config.recipe)
     temperature = best_temperature(validation, labels[list(parts.validation)])
     tuned = {name: each.detach().cpu().numpy() for name, each in encoder.parameters.items()}
@@ -116,7 +116,7 @@ def _macro_f1(logits: Matrix, labels: Labels) -> float:
 
 
 def class_weights(labels: Labels, classes: int) -> NDArray[np.float32]:
-    """Inverse frequency: each class that occurs weighs the same in all, 1 an example on average."""
+    """Return inverse frequencies: classes have the same total weight, examples 1 on average."""
     counts = np.bincount(labels, minlength=classes)
     present = int((counts > 0).sum())
     weights = np.divide(len(labels), present * counts, out=np.zeros(classes), where=counts > 0)
@@ -124,7 +124,7 @@ def class_weights(labels: Labels, classes: int) -> NDArray[np.float32]:
 
 
 class _Learner:
-    """A linear map of features that are brought to mean 0 and variance 1 first, so that one rate fits all."""
+    """Learns a linear map of features with mean 0 and variance 1, so that one rate fits all."""
 
     def __init__(
         self, encoder: Encoder, labels: Labels, parts: Parts[Any], config: DomainRouterConfig
@@ -155,7 +155,7 @@ class _Learner:
         return cross_entropy(self._head(self._encoder.features(places)), labels, self._class_weights)
 
     def validate(self) -> dict[str, float]:
-        """See `Learner`. Of two epochs with one macro-F1 the one with more honest probabilities is better."""
+        """See `Learner`. Of two epochs with the same macro-F1 the one with less log loss is better."""
         with torch.no_grad():
             features = _encoded(self._encoder, self._validation, self._recipe)
             logits = self._head(features).double().cpu().numpy()
@@ -164,7 +164,7 @@ class _Learner:
         return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
 
     def folded(self) -> Folded:
-        """The same map of features as they come: weight (classes, features) and bias."""
+        """Return the map of raw features: weight (classes, features) and bias."""
         with torch.no_grad():
             weight = self._weight.double() / self._spread.double()
             bias = self._bias.double() - weight @ self._mean.double()
@@ -175,7 +175,7 @@ class _Learner:
 
 
 def _logits(encoder: Encoder, head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
-    """(len(places), classes), as the checkpoint will give them."""
+    """Return logits (len(places), classes) as the checkpoint computes them."""
     features = _encoded(encoder, places, recipe).cpu().numpy().astype(np.float64)
     return np.asarray(features @ head[0].T.astype(np.float64) + head[1])
 

@@ -1,4 +1,4 @@
-"""The head's features while it is trained: computed once, or by a Q-Former that learns too."""
+"""Features of the domain router's head: computed once, or by a Q-Former that learns too."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,16 +14,16 @@ from services.domain_router.engines.blip2 import pooled
 from training.heads.parts import pixels
 
 Asked = tuple[str, Path | None]
-"""A question, and where its photo is."""
+"""A question and the path of its photo."""
 
 
 def questions(pairs: Sequence[Asked]) -> list[Question]:
-    """With decoded photos. Raises `WrongConfig`."""
+    """Decode the photos. Raises `WrongConfig`."""
     return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in pairs]
 
 
 class Encoder:
-    """Pooled features of examples, by their places.
+    """Computes pooled features of examples, by their places.
 
     `tuned`: the Q-Former learns, with its query tokens and its word embeddings; the vision tower does not.
     Else each example goes through the base model once. `parameters`: what learns besides the head, by name in
@@ -53,7 +53,7 @@ class Encoder:
         self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
 
     def features(self, places: Sequence[int]) -> Any:
-        """A float32 tensor (len(places), hidden), with gradients where something learns."""
+        """Return float32 features (len(places), hidden), with gradients if the Q-Former learns."""
         if self._features is not None:
             return self._features[list(places)]
         pairs = questions([self._asked[place] for place in places])

@@ -1,4 +1,4 @@
-"""Epochs with early stopping, which a run that was broken off goes on with, to the same result."""
+"""Train in epochs with early stopping. An interrupted run continues to the same result."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,11 +15,11 @@ from training.runs import RunFolder
 STATE = "epochs.pt"
 _LONGEST_STEP = 1.0  # gradient norm
 SCORE, TIE = "score", "tie"
-"""What an epoch is chosen by, and what decides between equals; both: more is better."""
+"""The best epoch has the highest score, and among equal scores the highest tie."""
 
 
 class Learner(Protocol):
-    """What learns in epochs. `parameters`: all that is learnt, by name."""
+    """Something that learns in epochs. `parameters`: all that learns, by name."""
 
     optimizer: Any
     parameters: dict[str, Any]
@@ -34,9 +34,9 @@ class Learner(Protocol):
 
 
 def fit(learner: Learner, training: Sequence[int], recipe: Recipe, run: RunFolder) -> dict[str, float]:
-    """Train until the validation part gets no better; the learner is left as at its best epoch, 0 before any.
+    """Train until the validation score stops improving, and restore the best epoch (0: before any).
 
-    That epoch's figures, with its `epoch` and how many there were in all (`epochs`).
+    Return that epoch's figures, its number (`epoch`), and how many there were (`epochs`).
     """
     torch.manual_seed(recipe.seed)  # dropout
     path = run.checkpoints / STATE
@@ -81,7 +81,7 @@ def _resumed(learner: Learner, path: Path, run: RunFolder) -> dict[str, Any]:
 
 
 def _save(learner: Learner, state: dict[str, Any], path: Path) -> None:
-    """Beside it first, then in its place: a run that is killed leaves a whole file."""
+    """Write the state atomically."""
     content = {
         "weights": _copy(learner),
         "optimizer": learner.optimizer.state_dict(),

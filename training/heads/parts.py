@@ -1,4 +1,4 @@
-"""The samples of a head's task, with places that are learnt, that choose, and that are only measured on."""
+"""The samples of a head's task, split into training, validation and held-out parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ Kind = TypeVar("Kind", bound=Sample)
 
 @dataclass(frozen=True, slots=True)
 class Parts(Generic[Kind]):
-    """`samples` in the files' order, `photos` beside them; places in them by part."""
+    """`samples` and their `photos` in the files' order; places of each part."""
 
     samples: tuple[Kind, ...]
     photos: tuple[Path | None, ...]
@@ -26,12 +26,12 @@ class Parts(Generic[Kind]):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many there are of each."""
+        """Return the size of each part."""
         return {name: len(getattr(self, name)) for name in ("training", "validation", "held_out")}
 
 
 def read_parts(folders: Sequence[Path], task: Task, validation: float, seed: int) -> "Parts[Sample]":
-    """Samples about one photo are always in the same part. Raises `UnreadableData` and `WrongConfig`."""
+    """Read samples; those about one photo share a part. Raises `UnreadableData` and `WrongConfig`."""
     pairs, rejected = read_folders(folders, task)
     places: dict[str, list[int]] = {"training": [], "validation": [], "held_out": []}
     for place, (sample, _) in enumerate(pairs):
@@ -49,7 +49,7 @@ def read_parts(folders: Sequence[Path], task: Task, validation: float, seed: int
 
 
 def pixels(photo: Path, side: int) -> RGB:
-    """Decoded as the service does it. Raises `WrongConfig` for one that cannot be."""
+    """Decode a photo as the service does. Raises `WrongConfig`."""
     try:
         return decode_rgb(photo.read_bytes(), max_side=side)
     except LoreglassError as error:
