@@ -69,12 +69,12 @@ def lookup_router(indexing: Indexing) -> APIRouter:
     async def look_up(
         _: CallerDep, name: Annotated[str, Query(min_length=1, max_length=200)], limit: Limit = 5
     ) -> FoundThings:
-        async with opened(indexing, Index.IMAGES) as held:
-            listed = (await held.find(name, limit=_MOST_LISTED)).documents
+        async with opened(indexing, Index.IMAGES) as documents:
+            listed = (await documents.find(name, limit=_MOST_LISTED)).documents
             nearest = sorted(_one_of_each(listed, name), key=lambda each: _distance(each, name))
-            shown = [await held.show(each.address) for each in nearest[:limit]]
+            contents = [await documents.show(each.address) for each in nearest[:limit]]
         return FoundThings(
-            things=[FoundThing(name=each.name, url=each.url, facts=each.attributes) for each in shown]
+            things=[FoundThing(name=each.name, url=each.url, facts=each.attributes) for each in contents]
         )
 
     return router

@@ -49,8 +49,8 @@ def conversations(source: str) -> list[Conversation]:
     A line of a folder's `asked.jsonl`: `{"photo": "a.jpg", "turns": ["what is this?", "who made it?"]}`, with
     `"impossible": true` if nobody can know, and with a `"mark"` if the photo bears one that is on no other.
     """
-    named = {"signs": signs, "sample": sample, "routes": routes}
-    return list(named[source]() if source in named else _folder(Path(source)))
+    sources = {"signs": signs, "sample": sample, "routes": routes}
+    return list(sources[source]() if source in sources else _folder(Path(source)))
 
 
 def _folder(folder: Path) -> Iterator[Conversation]:
