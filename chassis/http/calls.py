@@ -16,11 +16,11 @@ from chassis.http.client import (
     HttpClient,
     Response,
     ResponseTooLargeError,
+    connection_pool,
     server_attributes,
     whole,
 )
 from chassis.http.multipart import Fields, FilePart, form
-from chassis.http.pool import connection_pool
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard

@@ -22,9 +22,9 @@ from chassis.http.client import (
     ExchangeError,
     HttpClient,
     ResponseTooLargeError,
+    connection_pool,
     whole,
 )
-from chassis.http.pool import connection_pool
 
 pytestmark = pytest.mark.anyio
 
