@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -93,6 +94,20 @@ def test_what_waits_while_a_batch_runs_goes_into_the_next_one(threads: ThreadPoo
         assert first.result() == [0]
         assert [each.result() for each in others] == [[2], [4], [6], [8], [10]]
     assert [len(batch) for batch in model.batches] == [1, 5]
+
+
+def test_the_oldest_of_the_waiting_calls_tells_how_long_it_has_waited(threads: ThreadPoolExecutor) -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(1, 0.0)) as batcher:
+        held_up(batcher, model, threads)
+        assert batcher.oldest_wait_s == 0
+        threads.submit(batcher, [1])
+        wait_until_pending(batcher, 1)
+        first_came_before = time.monotonic()
+        threads.submit(batcher, [2])
+        wait_until_pending(batcher, 2)
+        since_s = time.monotonic() - first_came_before
+        assert batcher.oldest_wait_s >= since_s
 
 
 def test_a_call_with_many_items_is_split_and_does_not_keep_a_small_one_out(

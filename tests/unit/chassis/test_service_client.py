@@ -145,7 +145,6 @@ async def test_a_cancelled_call_cancels_the_work_behind_it() -> None:
             await witness.cancelled.wait()
 
 
-OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n" + b'{"status":"ok"}'
 ASKED = Health(status="ok")
 
 
@@ -159,32 +158,6 @@ class Watched:
         self.guard = Guard(
             "probe", breaker=self.breaker, gate=self.gate, retries=retries, observe=self.events.append
         )
-
-
-@asynccontextmanager
-async def server_that_hangs_up_on_kept_connections() -> AsyncIterator[str]:
-    """Answers the first request of a connection; at the second it is gone, as after a restart."""
-
-    async def handle(stream: SocketStream) -> None:
-        async with stream:
-            await stream.receive()
-            await stream.send(OK)
-            await stream.receive()
-
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        async with anyio.create_task_group() as group:
-            group.start_soon(listener.serve, handle)
-            yield f"http://127.0.0.1:{port}"
-            group.cancel_scope.cancel()
-
-
-async def test_a_read_over_a_stale_connection_is_made_again_within_the_guards_budget() -> None:
-    watched = Watched(RetryBudget())
-    async with server_that_hangs_up_on_kept_connections() as url, service_at(url, watched.guard) as service:
-        for _ in range(3):
-            await service.send_json("POST", "/read", ASKED, Health, after(20_000))
-    assert [event.attempts for event in watched.events] == [1, 2, 2]
 
 
 async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:
