@@ -49,13 +49,11 @@ def documents_router() -> APIRouter:
 
     @router.get("/documents")
     async def list_documents(
-        name: str, wanted: Annotated[Listed, Query()], pool: Pool, deadline: RequestDeadline
+        name: str, page: Annotated[Listed, Query()], pool: Pool, deadline: RequestDeadline
     ) -> Documents:
         """Documents of a version or alias, by name."""
         return await pool.run(
-            lambda engine: listings.page(
-                engine.store, name, wanted.source, wanted.q, wanted.offset, wanted.limit
-            ),
+            lambda engine: listings.page(engine.store, name, page.source, page.q, page.offset, page.limit),
             deadline,
         )
 

@@ -156,8 +156,8 @@ class ServerStore:
             keywords=tuple(map(str, metadata.get(KEYWORDS, ()))),
             encoder=str(metadata.get(ENCODER, "")),
         )
-        wanted = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
-        require_schema(actual, wanted, whole=whole)
+        ordered = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
+        require_schema(actual, ordered, whole=whole)
 
     def drop(self, name: str) -> None:
         aliases = self._aliases()
