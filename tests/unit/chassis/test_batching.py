@@ -127,33 +127,23 @@ def test_a_call_with_many_items_is_split_and_does_not_keep_a_small_one_out(
     assert max(len(batch) for batch in model.batches) == 8
 
 
-def test_a_call_whose_caller_has_left_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
-    model = Doubling()
+def test_a_call_that_nobody_waits_for_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
+    model, now = Doubling(), [0.0]
     with batching(model, BatchLimits(16, 0.0)) as batcher:
         held_up(batcher, model, threads)
         gone, stays = Call(Deadline.after_ms(NEVER_MS)), Call(Deadline.after_ms(NEVER_MS))
         left = threads.submit(for_caller, batcher, gone, [50])
+        late = threads.submit(for_caller, batcher, Call(Deadline.after_ms(10, lambda: now[0])), [55])
         kept = threads.submit(for_caller, batcher, stays, [60])
-        wait_until_pending(batcher, 2)
+        wait_until_pending(batcher, 3)
         gone.leave()
-        model.go.set()
-        assert kept.result() == [120]
-        with pytest.raises(Abandoned):
-            left.result()
-    assert model.batches == [[0], [60]]
-
-
-def test_a_call_whose_deadline_has_passed_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
-    model, now = Doubling(), [0.0]
-    with batching(model, BatchLimits(16, 0.0)) as batcher:
-        held_up(batcher, model, threads)
-        late = threads.submit(for_caller, batcher, Call(Deadline.after_ms(10, lambda: now[0])), [50])
-        wait_until_pending(batcher, 1)
         now[0] = 1.0
         model.go.set()
-        with pytest.raises(Abandoned):  # which its caller may see, when it is quicker than the clock
-            late.result()
-    assert model.batches == [[0]]
+        assert kept.result() == [120]
+        for abandoned in (left, late):
+            with pytest.raises(Abandoned):
+                abandoned.result()
+    assert model.batches == [[0], [60]]
 
 
 def test_a_model_that_gives_too_few_results_is_an_error_and_not_a_shift() -> None:

@@ -147,7 +147,7 @@ async def test_an_error_of_the_app_keeps_its_time_to_come_back(client: httpx.Asy
 
 
 async def test_a_bad_trace_id_is_replaced(client: httpx.AsyncClient) -> None:
-    for given in ("", "short", TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000, "<script>"):
+    for given in ("", "short", "0" * 32, TRACE_ID.upper(), TRACE_ID + "0", "x" * 5000, "<script>"):
         reply = await client.get("/remaining", headers={headers.TRACE: given})
         assert reply.status_code == 200
         assert len(reply.headers[headers.TRACE]) == 32
