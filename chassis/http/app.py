@@ -163,12 +163,8 @@ def create_app(
         )
 
     metrics.describe(about)
-    ours = (
-        _openapi_router(app, described_to),
-        health_router(about),
-        metrics_router(metrics, callers.sees_tenants),
-    )
-    for router in (*routers, *ours):
+    for_operators = (health_router(about), metrics_router(metrics, callers.sees_tenants))
+    for router in (*routers, _openapi_router(app, described_to), *for_operators):
         app.include_router(router)
     install_problem_handlers(app)
     app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read
