@@ -12,7 +12,7 @@ import pytest
 
 from chassis.errors import NotReady
 from chassis.models.batching import BatchLimits, MicroBatcher
-from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
+from chassis.models.cancellation import CURRENT_CALL, Abandoned, Call
 from chassis.resilience.deadlines import Deadline
 
 NEVER_MS = 3_600_000.0

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
@@ -130,7 +130,7 @@ async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> N
         async with anyio.create_task_group() as group:
             group.start_soon(
                 pool.run,
-                lambda engine: [engine.work(piece) for piece in while_wanted(["one", "two", "three"])],
+                lambda engine: [engine.work(piece) for piece in until_cancelled(["one", "two", "three"])],
                 Deadline.after_ms(PLENTY_MS),
             )
             await entered(gate)
