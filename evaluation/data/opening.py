@@ -3,20 +3,23 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
 from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from evaluation.data import hub
-from evaluation.data.crag_mm import Reading, with_photos
+from evaluation.data.candidates import Candidate, Candidates, Photo, with_photos
+from evaluation.data.checks import photo_inside
+from evaluation.data.crag_mm import fetched, read_tables
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
 from evaluation.data.photos import Photos
-from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
+from evaluation.data.plain import PLAIN, is_plain, read_plain
 from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
-from evaluation.data.tables import Table, UnreadableFile, split_of, table_files
-from evaluation.data.vqa import READERS, read_vqa, with_photos_of
+from evaluation.data.tables import UnreadableFile, split_of, table_files
+from evaluation.data.vqa import READERS, photos_by_name, read_vqa
 from evaluation.data.world import TRUTH, Sampled, load_world, sample
 
 CACHE = Path("var/datasets")
@@ -25,7 +28,7 @@ CACHE = Path("var/datasets")
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """Which conversations are wanted."""
+    """Which conversations to ask."""
 
     part: Part | None
     limit: int | None
@@ -35,6 +38,10 @@ class _Choice:
     def of(self, single: Sequence[Sampled], multi: Sequence[Sampled]) -> tuple[Sampled, ...]:
         first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
         return (*first, *(() if self.part is Part.SINGLE else sample(multi, self.limit, self.seed)))
+
+    def among(self, rows: Candidates[Photo]) -> tuple[Candidate[Photo], ...]:
+        single, multi = ([each for each in rows.good if each.part is part] for part in Part)
+        return self.of(single, multi)
 
 
 def open_dataset(
@@ -116,9 +123,10 @@ def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
 def _of_vqa(kind: str, path: Path, choice: _Choice, split: str | None) -> Dataset:
     if split or choice.part is Part.MULTI:
         raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
-    questions, rejected = read_vqa(kind, path)
-    conversations, without = with_photos_of(choice.of(questions, ()), path)
-    return _dataset(f"{kind}/{path.stem}", conversations, [*rejected, *without])
+    rows = read_vqa(kind, path)
+    chosen = choice.among(rows)
+    find = photos_by_name(path, {each.photo for each in chosen})
+    return _with_photos(f"{kind}/{path.stem}", rows, chosen, find)
 
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
@@ -150,19 +158,25 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
 
 
 def _of_plain(path: Path, choice: _Choice) -> Dataset:
-    sessions, rejected = read_plain(path)
-    single, multi = ([each for each in sessions if each.part is part] for part in Part)
-    conversations, without = with_photos_inside(choice.of(single, multi), path.parent)
-    return _dataset(path.resolve().parent.name, conversations, [*rejected, *without])
+    rows = read_plain(path)
+    find = cache(partial(photo_inside, path.parent))
+    return _with_photos(path.resolve().parent.name, rows, choice.among(rows), find)
 
 
 def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
-    reading = Reading(folder, name)
-    for path in files:
-        reading.read(Table(path))
-    single, multi = ([each for each in reading.candidates if each.part is part] for part in Part)
-    conversations, rejected = with_photos(choice.of(single, multi), photos)
-    return _dataset(name, conversations, [*reading.rejected, *rejected])
+    rows = read_tables(folder, name, files)
+    chosen = choice.among(rows)
+    return _with_photos(name, rows, chosen, fetched([each.photo for each in chosen], photos))
+
+
+def _with_photos(
+    name: str,
+    rows: Candidates[Photo],
+    chosen: Sequence[Candidate[Photo]],
+    find: Callable[[Photo], Path],
+) -> Dataset:
+    conversations, rejected = with_photos(chosen, find)
+    return _dataset(name, conversations, [*rows.rejected, *rejected])
 
 
 def _dataset(name: str, conversations: Sequence[Conversation], rejected: Sequence[Rejected]) -> Dataset:
