@@ -15,7 +15,8 @@ from evaluation.data.diagnostics import with_targets
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
 from evaluation.data.opening import open_dataset
 from evaluation.data.squad import EVERYTHING, SquadChoice
-from evaluation.runs.asking import Asking, RunStopped
+from evaluation.runs.asking import Asking
+from evaluation.runs.retrying import RunStopped
 from evaluation.runs.running import Task, make_run, reached, write_pages
 
 _SOURCE = (
