@@ -1,16 +1,19 @@
 """Conversations as a file has them, before their photos are looked for, and the rows that cannot be asked."""
 
-from collections.abc import Callable, Iterator, Sequence
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from evaluation.data.checks import BadRow
 from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
 from evaluation.data.progress import bar
+from evaluation.data.tables import json_lines
 
 Photo = TypeVar("Photo")
+Sampled = TypeVar("Sampled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,15 @@ class Candidates(Generic[Photo]):
     rejected: list[Rejected] = field(default_factory=list)
     _sessions: set[str] = field(default_factory=set)
     _interactions: set[str] = field(default_factory=set)
+
+    def lines(self, path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the place and the object of each line of JSONL. Raises `UnreadableFile`."""
+        for number, row in json_lines(path):
+            place = f"{path.name}, line {number + 1}"
+            if isinstance(row, BadRow):
+                self.rejected.append(Rejected(row.kind, place, row.why))
+            else:
+                yield place, row
 
     @contextmanager
     def rejecting(self, *places: str) -> Iterator[None]:
@@ -64,3 +76,13 @@ def with_photos(
         with rows.rejecting(*each.places):
             conversations.append(Conversation(each.session_id, each.part, find(each.photo), each.turns))
     return conversations, rows.rejected
+
+
+def sample(conversations: Sequence[Sampled], limit: int | None, seed: int | None) -> tuple[Sampled, ...]:
+    """At most `limit` of them: the first ones, or with a seed a random choice; always in file order."""
+    if limit is None or limit >= len(conversations):
+        return tuple(conversations)
+    if seed is None:
+        return tuple(conversations[:limit])
+    chosen = random.Random(seed).sample(range(len(conversations)), limit)
+    return tuple(conversations[index] for index in sorted(chosen))

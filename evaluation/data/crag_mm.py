@@ -20,16 +20,8 @@ EGOCENTRIC_SIZE = (960, 1280)
 _KINDS = ("egocentric", "normal")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row without its image."""
-
-    session_id: str
-    turns: tuple[AskedTurn, ...]
-
-
-def parse_row(row: Mapping[str, Any], labels: Labels) -> Row:
-    """Raises `BadRow`."""
+def parse_row(row: Mapping[str, Any], labels: Labels) -> tuple[str, tuple[AskedTurn, ...]]:
+    """Return the session id and the turns. Raises `BadRow`."""
     session_id = identifier(row, "session_id")
     records = _records(row.get("turns"), "turns")
     golds = _golds(row.get("answers"))
@@ -41,7 +33,7 @@ def parse_row(row: Mapping[str, Any], labels: Labels) -> Row:
         raise BadRow("repeated_interaction", "Two turns have one interaction id.")
     if set(ids) != golds.keys():
         raise BadRow("unmatched_answers", "An answer belongs to no turn.")
-    return Row(session_id, turns)
+    return session_id, turns
 
 
 def _url(row: Mapping[str, Any]) -> str:
@@ -119,17 +111,15 @@ def read_tables(folder: Path, name: str, files: Iterable[Path]) -> Candidates[Im
             for number, row in bar(table.rows(), "rows"):
                 place = f"{file}, row {number}"
                 with rows.rejecting(place):
-                    rows.add(_candidate(parse_row(row, labels), Image(table, number, _url(row)), place, name))
+                    session_id, turns = parse_row(row, labels)
+                    image = Image(table, number, _url(row))
+                    kind = _KINDS[bool(image.url)]
+                    turns = tuple(replace(turn, image_kind=kind) for turn in turns)
+                    part = _part(file, name) or (Part.MULTI if len(turns) > 1 else Part.SINGLE)
+                    rows.add(Candidate(session_id, part, image, turns, (place,)))
         except UnreadableFile as reason:
             rows.rejected.append(Rejected("unreadable_file", file, str(reason)))
     return rows
-
-
-def _candidate(row: Row, image: Image, place: str, dataset: str) -> Candidate[Image]:
-    kind = _KINDS[bool(image.url)]
-    turns = tuple(replace(turn, image_kind=kind) for turn in row.turns)
-    part = _part(place, dataset) or (Part.MULTI if len(turns) > 1 else Part.SINGLE)
-    return Candidate(row.session_id, part, image, turns, (place,))
 
 
 def _part(*names: str) -> Part | None:

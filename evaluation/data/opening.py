@@ -11,16 +11,16 @@ from pathlib import Path
 from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from evaluation.data import hub
-from evaluation.data.candidates import Candidate, Candidates, Photo, with_photos
+from evaluation.data.candidates import Candidate, Candidates, Photo, sample, with_photos
 from evaluation.data.checks import photo_inside
 from evaluation.data.crag_mm import fetched, read_tables
-from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
+from evaluation.data.model import Conversation, Dataset, DatasetError, Part
 from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain
 from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
 from evaluation.data.tables import UnreadableFile, split_of, table_files
 from evaluation.data.vqa import READERS, photos_by_name, read_vqa
-from evaluation.data.world import TRUTH, Sampled, load_world, sample
+from evaluation.data.world import TRUTH, read_world
 
 CACHE = Path("var/datasets")
 """Where photos are kept unless told otherwise."""
@@ -35,13 +35,12 @@ class _Choice:
     seed: int | None
     squad: SquadChoice
 
-    def of(self, single: Sequence[Sampled], multi: Sequence[Sampled]) -> tuple[Sampled, ...]:
-        first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
-        return (*first, *(() if self.part is Part.SINGLE else sample(multi, self.limit, self.seed)))
-
-    def among(self, rows: Candidates[Photo]) -> tuple[Candidate[Photo], ...]:
-        single, multi = ([each for each in rows.good if each.part is part] for part in Part)
-        return self.of(single, multi)
+    def among(self, rows: Candidates[Photo]) -> list[Candidate[Photo]]:
+        chosen: list[Candidate[Photo]] = []
+        for part in Part if self.part is None else (self.part,):
+            of_part = [each for each in rows.good if each.part is part]
+            chosen += sample(of_part, self.limit, self.seed)
+        return chosen
 
 
 def open_dataset(
@@ -144,8 +143,7 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
             raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
         if not (folder / TRUTH).is_file():
             return _of_plain(folder / PLAIN, choice)
-        world = load_world(folder)
-        return _dataset(folder.resolve().name, choice.of(world.single, world.multi), [])
+        return _with_photos_inside(folder, read_world(folder), choice)
     files = table_files(folder)
     if not files:
         raise DatasetError(
@@ -158,9 +156,12 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
 
 
 def _of_plain(path: Path, choice: _Choice) -> Dataset:
-    rows = read_plain(path)
-    find = cache(partial(photo_inside, path.parent))
-    return _with_photos(path.resolve().parent.name, rows, choice.among(rows), find)
+    return _with_photos_inside(path.parent, read_plain(path), choice)
+
+
+def _with_photos_inside(folder: Path, rows: Candidates[str], choice: _Choice) -> Dataset:
+    find = cache(partial(photo_inside, folder))
+    return _with_photos(folder.resolve().name, rows, choice.among(rows), find)
 
 
 def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
@@ -176,11 +177,7 @@ def _with_photos(
     find: Callable[[Photo], Path],
 ) -> Dataset:
     conversations, rejected = with_photos(chosen, find)
-    return _dataset(name, conversations, [*rows.rejected, *rejected])
-
-
-def _dataset(name: str, conversations: Sequence[Conversation], rejected: Sequence[Rejected]) -> Dataset:
-    return Dataset(name, fingerprint(conversations), tuple(conversations), tuple(rejected))
+    return Dataset(name, fingerprint(conversations), tuple(conversations), (*rows.rejected, *rejected))
 
 
 def _nothing(dataset: Dataset, part: Part | None) -> str:

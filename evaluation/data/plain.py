@@ -33,13 +33,10 @@ def read_plain(path: Path) -> Candidates[str]:
     rows = Candidates[str]()
     sessions: defaultdict[str, list[_Line]] = defaultdict(list)
     single: set[str] = set()
-    for number, row in json_lines(path):
-        place = f"{path.name}, line {number + 1}"
+    for place, row in rows.lines(path):
         with rows.rejecting(place):
-            if isinstance(row, BadRow):
-                raise row
             alone = row.get("session_id") is None
-            session_id = f"line-{number + 1}" if alone else identifier(row, "session_id")
+            session_id = f"line-{place.split()[-1]}" if alone else identifier(row, "session_id")
             if session_id in single or (alone and session_id in sessions):
                 raise BadRow("repeated_session", f"Session {session_id} came before.")
             if alone:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.data.candidates import Candidate, Candidates
+from evaluation.data.candidates import Candidate, Candidates, sample
 from evaluation.data.checks import BadRow, identifier, photo_inside, text
 from evaluation.data.model import (
     AnswerType,
@@ -25,7 +25,6 @@ from evaluation.data.model import (
     Text,
     Truth,
 )
-from evaluation.data.world import sample
 
 PREFIX = "squad:"
 """What a source begins with that names such a file."""

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 
 import typer
 
-from evaluation.data.model import AskedTurn, is_answerable
-from evaluation.data.world import load_world, truth_of
+from evaluation.data.model import AskedTurn
+from evaluation.data.opening import open_dataset
 from evaluation.judging.text import says
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.reply_forms import in_lines
@@ -62,14 +62,13 @@ class Teacher:
 
     def _thing(self, question: str) -> str:
         """What such a question is about, if it is asked of one thing only."""
-        things = {truth_of(turn).photographed for turn in self._turns.get(question, ())}
+        things = {turn.truth.photographed for turn in self._turns.get(question, ()) if turn.truth}
         return (things.pop() or "") if len(things) == 1 else ""
 
     def _answer(self, question: str, shown: str) -> str:
         """The world's, where what is shown says it; else nothing."""
         for turn in self._turns.get(question, ()):
-            truth = truth_of(turn)
-            if is_answerable(truth) and says(shown, truth.accepted):
+            if turn.truth and turn.answerable and says(shown, turn.truth.accepted):
                 return turn.gold
         return ""
 
@@ -85,8 +84,7 @@ def serve(
     port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
 ) -> None:
     """Answer for the questions of WORLD on this machine, by OpenAI's API, until it is told to stop."""
-    loaded = load_world(world)
-    teacher = Teacher([turn for talk in (*loaded.single, *loaded.multi) for turn in talk.turns])
+    teacher = Teacher([turn for talk in open_dataset(str(world)).conversations for turn in talk.turns])
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:

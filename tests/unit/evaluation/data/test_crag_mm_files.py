@@ -67,7 +67,7 @@ def test_rows_of_both_schema_versions_become_the_same(tmp_path: Path) -> None:
 
 def test_label_words_are_normalised() -> None:
     spelled = {**WORDS, "image_quality": "Low-Light", "domain": "plants_and_gardening"}
-    (asked,) = parse_row(row("b", turn("b.0", **spelled)), Labels()).turns
+    _, (asked,) = parse_row(row("b", turn("b.0", **spelled)), Labels())
     assert (asked.domain, asked.image_quality) == ("plants and gardening", "low light")
 
 
