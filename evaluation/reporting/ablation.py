@@ -18,10 +18,10 @@ from evaluation.data.model import Part
 from evaluation.judging.text import one_line
 from evaluation.record import TurnRecord
 from evaluation.runs.running import System
-from evaluation.scoring.intervals import bootstrap, holm, paired
-from evaluation.scoring.measures import USAGE, Measure, Valued, known, measure, unit_of
+from evaluation.scoring.intervals import estimate, holm, paired
+from evaluation.scoring.measures import USAGE, Measure, measure
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, degradations
+from evaluation.scoring.scored import Scored, Valued, degradations, unit_of
 
 NOT_PRINTED = "–"
 _FOLDER = Path(__file__).with_name("papers")
@@ -184,12 +184,9 @@ class Systems:
         """Return a column's value for a system; it is computed once for all tables."""
         key = (system, part, column.measure, tuple(column.where.items()), column.scale, protocol)
         if key not in self._figures:
-            scored, figure = self.of(system, part), column.of(protocol)
-            interval, turns = bootstrap(scored, figure), len(known(figure.values(scored)))
-            value, low, high = (
-                column.scale * each for each in (figure.of(scored), interval.low, interval.high)
-            )
-            self._figures[key] = _figure(value, low, high, turns)
+            found = estimate(self.of(system, part), column.of(protocol))
+            value, low, high = (column.scale * each for each in (found.value, found.low, found.high))
+            self._figures[key] = _figure(value, low, high, found.turns)
         return self._figures[key]
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from evaluation.data.model import Part
@@ -11,10 +11,10 @@ from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun, ReportError
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
 from evaluation.reporting.failures import RULE, Failure, instructive
-from evaluation.reporting.formatting import READINGS, Estimate, NoPhoto, plural, small_photo
+from evaluation.reporting.formatting import READINGS, NoPhoto, plural, small_photo
 from evaluation.reporting.tables import Sliced, StageTimes, sliced, stage_times
-from evaluation.scoring.intervals import Paired, bootstrap, holm, paired
-from evaluation.scoring.measures import Measure, measure
+from evaluation.scoring.intervals import Estimate, Paired, estimate, holm, paired
+from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, degradations, settle
 
@@ -222,16 +222,9 @@ def _parts(scored: Sequence[Scored], protocol: Protocol) -> tuple[PartScores, ..
 def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores:
     by_hand = any(each.judgement.verdict is Verdict.ACCEPTABLE for each in scored)
     names = [each for each in READINGS if each != "acceptable" or by_hand]
-    estimates = {each: _estimate(scored, measure(each, protocol)) for each in names}
-    known = {each: estimate for each, estimate in estimates.items() if estimate.known}
-    return PartScores(name, len(scored), _sessions(scored), known)
-
-
-def _estimate(scored: Sequence[Scored], figure: Measure) -> Estimate:
-    values = figure.values(scored)  # finding them takes longest of all
-    once = replace(figure, values=lambda _: values)
-    interval = bootstrap(scored, once)
-    return Estimate(once.of(scored), interval.low, interval.high)
+    estimates = {each: estimate(scored, measure(each, protocol)) for each in names}
+    measured = {each: figure for each, figure in estimates.items() if figure.turns}
+    return PartScores(name, len(scored), _sessions(scored), measured)
 
 
 def refusals(settled: Sequence[Settled]) -> Refusals:

@@ -65,7 +65,7 @@ def _scores(report: Report) -> Iterator[Drawn]:
         starts = [0.0] * len(names)
         for measure, colour in _SHARES:
             found = [system.whole.estimates.get(measure) for system in report.systems]
-            shares = [each.value if each and each.known else 0.0 for each in found]
+            shares = [each.value if each else 0.0 for each in found]
             if any(shares):
                 axes.barh(names, shares, left=starts, color=colour, label=READINGS[measure].label)
             starts = [start + share for start, share in zip(starts, shares, strict=True)]

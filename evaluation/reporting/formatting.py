@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chassis.errors import ImageTooLarge, LoreglassError
 from chassis.images import ImageLimits, upright_rgb
+from evaluation.scoring.intervals import Estimate
 
 
 class Unit(StrEnum):
@@ -47,20 +48,6 @@ READINGS: dict[str, Reading] = {
 """How measures are shown, by name and in the order of columns."""
 OF_CONVERSATIONS = ("session_truthfulness", "early_stopped")
 """Means over conversations; the others are over questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure with its 95 % interval; NaN where there is nothing to measure."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def known(self) -> bool:
-        """Whether there was anything to measure."""
-        return not math.isnan(self.value)
 
 
 def written(value: float, unit: Unit) -> str:

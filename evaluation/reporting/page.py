@@ -19,7 +19,6 @@ from evaluation.reporting.figures import drawn
 from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
     READINGS,
-    Estimate,
     Unit,
     plural,
     short,
@@ -28,6 +27,7 @@ from evaluation.reporting.formatting import (
     span,
     written,
 )
+from evaluation.scoring.intervals import Estimate
 
 _TEMPLATES = Path(__file__).parent / "templates"
 

@@ -22,6 +22,10 @@ from evaluation.judging.verdicts import (
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
 
+Unit = tuple[Part, str, int]
+"""A question's part, session and turn: the same in every run over one dataset."""
+Valued = dict[Unit, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -134,6 +138,12 @@ def settle(scored: Iterable[Scored], protocol: Protocol) -> list[Settled]:
         for turn, before, after in zip(turns, alone, stop_early(alone), strict=True):
             settled.append(Settled(turn, before, after, hopeless))
     return settled
+
+
+def unit_of(scored: Scored) -> Unit:
+    """Which question this is."""
+    record = scored.record
+    return record.part, record.session_id, record.turn
 
 
 def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]:

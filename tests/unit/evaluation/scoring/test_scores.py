@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.judging.text import overlap
 from evaluation.judging.verdicts import HUMAN, Judgement, Verdict
-from evaluation.scoring.measures import overlap, scores_of
+from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import NotJudged, Scored, judged
 from tests.unit.evaluation.scoring.predictions import JUDGED, conversation, keep_verdict, turn_record
