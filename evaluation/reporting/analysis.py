@@ -30,19 +30,6 @@ class PartScores:
 
 
 @dataclass(frozen=True, slots=True)
-class Refusals:
-    """How refusing and knowing go together.
-
-    `kept`: refusals of what cannot be known; `timid`: refusals of what can.
-    """
-
-    unanswerable: int
-    kept: int
-    answerable: int
-    timid: int
-
-
-@dataclass(frozen=True, slots=True)
 class SystemReport:
     """Figures of one run. `parts`: those that were asked, the whole last; `number`: its place, from 1.
 
@@ -61,7 +48,6 @@ class SystemReport:
     asked_again: int
     judge_failures: Mapping[str, int]
     degraded: Mapping[str, int]
-    refusals: Refusals
     stages: tuple[StageTimes, ...]
     curve: Curve
     spans: SpanReport | None = None
@@ -111,6 +97,7 @@ class ShownFailure:
 class Report:
     """`asked`: questions that any of the runs asked; `questions`: those that all did, in whole sessions, and
     that are compared. `remarks`: what a reader must know of how this came about. `made_at`: Unix seconds.
+    `stages`: of all systems, in their order.
     """
 
     dataset: str
@@ -125,6 +112,7 @@ class Report:
     rejected: Mapping[str, int]
     remarks: tuple[str, ...]
     systems: tuple[SystemReport, ...]
+    stages: tuple[str, ...]
     slices: tuple[Sliced, ...]
     pairs: tuple[Pair, ...]
     studied: str
@@ -157,10 +145,7 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
     studied = next((name for name in runs if name != choices.baseline), next(iter(runs)))
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
     first = next(iter(runs.values()))
-    systems = tuple(
-        _system(number, name, run, settled[name], choices)
-        for number, (name, run) in enumerate(runs.items(), 1)
-    )
+    systems = tuple(_system(number, name, run, choices) for number, (name, run) in enumerate(runs.items(), 1))
     return Report(
         dataset=first.header.dataset,
         made_at=choices.made_at,
@@ -174,6 +159,9 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
         rejected=_rejected(runs),
         remarks=(*comparison.remarks, *_remarks(runs)),
         systems=systems,
+        stages=tuple(
+            each.stage for each in stage_times(each.record for run in runs.values() for each in run.scored)
+        ),
         slices=sliced(settled),
         pairs=_pairs(runs, choices),
         studied=studied,
@@ -182,9 +170,7 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
     )
 
 
-def _system(
-    number: int, name: str, run: JudgedRun, settled: Sequence[Settled], choices: Choices
-) -> SystemReport:
+def _system(number: int, name: str, run: JudgedRun, choices: Choices) -> SystemReport:
     protocol = choices.protocol
     answers = in_hand(run.scored, run.withheld, lambda each: each.verdict(protocol))
     return SystemReport(
@@ -198,7 +184,6 @@ def _system(
         asked_again=sum(each.record.asked_again for each in run.scored),
         judge_failures=_judge_failures(run),
         degraded=degradations(run.scored),
-        refusals=refusals(settled),
         stages=stage_times(each.record for each in run.scored),
         curve=curve(answers, len(run.scored)),
         spans=span_report(run),
@@ -225,20 +210,6 @@ def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores
     estimates = {each: estimate(scored, measure(each, protocol)) for each in names}
     measured = {each: figure for each, figure in estimates.items() if figure.turns}
     return PartScores(name, len(scored), _sessions(scored), measured)
-
-
-def refusals(settled: Sequence[Settled]) -> Refusals:
-    """Refusals by whether they were right; a failed request is no refusal."""
-    counts = Counter(
-        (turn.scored.record.answerable, turn.alone is Verdict.MISSING and turn.scored.record.error is None)
-        for turn in settled
-    )
-    return Refusals(
-        unanswerable=counts[False, True] + counts[False, False],
-        kept=counts[False, True],
-        answerable=counts[True, True] + counts[True, False],
-        timid=counts[True, True],
-    )
 
 
 def _errors(run: JudgedRun) -> dict[str, int]:

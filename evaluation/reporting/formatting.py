@@ -23,27 +23,26 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How people read a measure. `better`: 1 where more is better, -1 where less is, 0 where neither is."""
+    """How people read a measure."""
 
     label: str
     unit: Unit
-    better: int
 
 
 READINGS: dict[str, Reading] = {
-    "truthfulness": Reading("truthfulness", Unit.SCORE, 1),
-    "accuracy": Reading("accuracy", Unit.SHARE, 1),
-    "acceptable": Reading("acceptable", Unit.SHARE, 0),
-    "missing": Reading("missing", Unit.SHARE, 0),
-    "hallucination": Reading("hallucination", Unit.SHARE, -1),
-    "benchmark_score": Reading("benchmark's score", Unit.SHARE, 1),
-    "harmonic_score": Reading("of splits, harmonic", Unit.SHARE, 1),
-    "overlap": Reading("overlap", Unit.SHARE, 1),
-    "elapsed_mean_ms": Reading("elapsed, mean", Unit.MILLISECONDS, -1),
-    "elapsed_p50_ms": Reading("elapsed, p50", Unit.MILLISECONDS, -1),
-    "elapsed_p95_ms": Reading("elapsed, p95", Unit.MILLISECONDS, -1),
-    "session_truthfulness": Reading("truthfulness by conv.", Unit.SCORE, 1),
-    "early_stopped": Reading("conv. given up", Unit.SHARE, -1),
+    "truthfulness": Reading("truthfulness", Unit.SCORE),
+    "accuracy": Reading("accuracy", Unit.SHARE),
+    "acceptable": Reading("acceptable", Unit.SHARE),
+    "missing": Reading("missing", Unit.SHARE),
+    "hallucination": Reading("hallucination", Unit.SHARE),
+    "benchmark_score": Reading("benchmark's score", Unit.SHARE),
+    "harmonic_score": Reading("of splits, harmonic", Unit.SHARE),
+    "overlap": Reading("overlap", Unit.SHARE),
+    "elapsed_mean_ms": Reading("elapsed, mean", Unit.MILLISECONDS),
+    "elapsed_p50_ms": Reading("elapsed, p50", Unit.MILLISECONDS),
+    "elapsed_p95_ms": Reading("elapsed, p95", Unit.MILLISECONDS),
+    "session_truthfulness": Reading("truthfulness by conv.", Unit.SCORE),
+    "early_stopped": Reading("conv. given up", Unit.SHARE),
 }
 """How measures are shown, by name and in the order of columns."""
 OF_CONVERSATIONS = ("session_truthfulness", "early_stopped")
