@@ -87,7 +87,7 @@ class RunStore:
             files.callback(os.close, self._turns)
             if is_new or different:
                 lines = "".join(json.dumps(asdict(row)) + "\n" for row in rejected)
-                _replace(folder / REJECTED, lines)
+                write_whole(folder / REJECTED, lines)
                 self.header = header
                 self.rewrite_header()  # last: now there is a run
             self._files = files.pop_all()
@@ -112,7 +112,7 @@ class RunStore:
     def rewrite_header(self, **changes: Any) -> None:
         """Keep what has become known of the run."""
         self.header = self.header.model_copy(update=changes)
-        _replace(self.folder / HEADER, self.header.model_dump_json(indent=2) + "\n")
+        write_whole(self.folder / HEADER, self.header.model_dump_json(indent=2) + "\n")
 
     def close(self) -> None:
         """Let others open it."""
@@ -208,7 +208,7 @@ def _rejected(folder: Path) -> tuple[Rejected, ...]:
         raise RunError(f"{path} cannot be read: {first_fault(error)}.") from error
 
 
-def _replace(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """All of it or nothing, also where the power fails. Raises `RunError`."""
     half = path.with_name(path.name + ".new")
     try:

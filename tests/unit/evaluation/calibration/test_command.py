@@ -138,7 +138,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         hallucination_range=Interval(low=low, high=0.1),
         truthfulness=0.8 - wrong,
         truthfulness_range=Interval(low=0.7, high=0.9),
-        risk=wrong / (0.8 + wrong),
     )
     held, told = kept(0.02, found, found)
     assert held is expected
