@@ -231,12 +231,6 @@ def test_printed_rates_add_up(key: str) -> None:
     assert checked >= 10
 
 
-def test_each_system_is_asked_once() -> None:
-    names = systems_at("", ("qa-dragon-2", "qa-dragon-4", "loreglass"))
-    assert len(names) == len(set(names))
-    assert {"qa-dragon", "qa-dragon-no-reranking", "loreglass", "loreglass-no-ocr", "cot"} <= set(names)
-
-
 @pytest.mark.parametrize(
     "section",
     [

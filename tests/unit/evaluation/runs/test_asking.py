@@ -81,14 +81,6 @@ async def test_answers_have_explanation_trace_and_time(tmp_path: Path) -> None:
         assert run.photo(record).is_file()
 
 
-async def test_gateway_without_experiments(tmp_path: Path) -> None:
-    asked = task(tmp_path, [WHO, PAGES], [], Asking(concurrency=2))
-    outcome = await made(asked, ScriptedPipeline(script), experiments=False)
-    assert outcome.refused
-    assert not outcome.run.header.explained
-    assert [record.error for record in outcome.run.records] == [None, None]
-
-
 async def test_failed_first_turn_resends_the_photo(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     run = (await made(task(tmp_path, [], [[BROKEN, WHO, WHO]], Asking()), pipeline)).run
