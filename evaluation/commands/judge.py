@@ -18,6 +18,7 @@ from evaluation.commands.run import require, stops_politely
 from evaluation.data.model import Rejected
 from evaluation.judging.bem import BemJudge, open_bem
 from evaluation.judging.model_judge import ModelJudge, undisputed, version_of
+from evaluation.judging.people import read_labels
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut, one_line, open_cut
 from evaluation.judging.verdicts import (
@@ -31,7 +32,6 @@ from evaluation.judging.verdicts import (
     counts,
     judge_all,
     key_of,
-    read_human,
     verdict_file,
 )
 from evaluation.record import TurnRecord
@@ -124,7 +124,7 @@ def _import_labels(runs: list[Run], labels: Path | None) -> None:
         raise typer.BadParameter("labels are of one run's answers", param_hint="RUN")
     run = runs[0]
     records = {record.interaction_id: record for record in run.records}
-    judgements, rejected = read_human(labels, records.keys())
+    judgements, rejected = read_labels(labels, records.keys())
     with VerdictCache(verdict_file(run.folder, HUMAN), fresh=True) as cache:
         for name, judgement in judgements.items():
             case = case_of(records[name])

@@ -1,17 +1,15 @@
-"""Verdicts: what judges return, where runs keep them, and people's labels.
+"""Verdicts: what judges return, and where runs keep them.
 
 `<run>/verdicts/<judge>.jsonl` has one JSON line a verdict, so that no judge is asked twice about an answer.
 A later line on the same question replaces an earlier one; half a line at the end, of a killed process, is
 ignored. Failed judgements are kept, to be counted, and asked for again.
 """
 
-import csv
 import hashlib
-import io
 import json
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,7 +18,7 @@ from typing import Protocol, TextIO
 import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaluation.data.model import EvaluationError, Rejected, Truth
+from evaluation.data.model import EvaluationError, Truth
 
 
 class Verdict(StrEnum):
@@ -89,6 +87,7 @@ class Choice(StrEnum):
     BEM = "bem"
 
 
+HUMAN, BEM = "human", "bem"
 FOLDER = "verdicts"
 _GIVE_UP_AFTER = 8
 
@@ -261,62 +260,5 @@ def _lines(path: Path) -> list[_Line]:
 
 def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
     """How many of each verdict, failures apart."""
-    names = ["failed" if each.failed else each.verdict.value for each in judgements.values()]
-    return {name: names.count(name) for name in dict.fromkeys(sorted(names))}
-
-
-HUMAN, BEM = "human", "bem"
-
-_LABELS = {
-    "perfect": Verdict.CORRECT,
-    "acceptable": Verdict.ACCEPTABLE,
-    "missing": Verdict.MISSING,
-    "incorrect": Verdict.INCORRECT,
-}
-_ID, _LABEL = "interaction_id", "label"
-
-
-class LabelsError(EvaluationError):
-    """The file of labels cannot be read at all; the message says why."""
-
-
-def read_human(path: Path, known: Collection[str]) -> tuple[dict[str, Judgement], list[Rejected]]:
-    """Judgements by interaction id, from CSV with a heading, and the rows that cannot be used
-    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`).
-
-    `known`: the interactions that there are. Raises `LabelsError`.
-    """
-    judgements: dict[str, Judgement] = {}
-    rejected: list[Rejected] = []
-    for where, row in _label_rows(path):
-        name, label = (row.get(_ID) or "").strip(), (row.get(_LABEL) or "").strip().lower()
-        verdict = _LABELS.get(label)
-        if not name or not label:
-            rejected.append(Rejected("malformed_row", where, f"a row needs {_ID} and {_LABEL}"))
-        elif verdict is None:
-            why = f"{label[:80]!r} is none of {', '.join(_LABELS)}"
-            rejected.append(Rejected("unknown_label", where, why))
-        elif name not in known:
-            why = f"{name[:80]!r} was not asked in this run"
-            rejected.append(Rejected("unknown_interaction", where, why))
-        elif name in judgements:
-            rejected.append(Rejected("repeated_interaction", where, f"{name[:80]!r} has a label already"))
-        else:
-            judgements[name] = Judgement(verdict, f"a person: {label}")
-    return judgements, rejected
-
-
-def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LabelsError(f"{path} cannot be read as text") from error
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    rows.fieldnames = [heading.strip().lower() for heading in rows.fieldnames or ()]
-    if not {_ID, _LABEL} <= set(rows.fieldnames):
-        raise LabelsError(f"{path.name} needs the columns {_ID} and {_LABEL} in its first line")
-    try:
-        for row in rows:
-            yield f"{path.name}, line {rows.line_num}", row
-    except csv.Error as error:
-        raise LabelsError(f"{path.name}, line {rows.line_num}: {error}") from error
+    names = ("failed" if each.failed else each.verdict.value for each in judgements.values())
+    return dict(sorted(Counter(names).items()))

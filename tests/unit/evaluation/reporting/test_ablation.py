@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 
 from contracts.answer import Reason, Route
 from evaluation.cli import app
-from evaluation.reporting.ablation import Row, Section, paper_tables, systems_at
+from evaluation.reporting.paper_tables import Row, Section, paper_tables, systems_at
 from evaluation.runs.running import System
 from evaluation.runs.store import load_run
 from gateway.pipelines.baselines import pipeline as baselines

@@ -13,7 +13,7 @@ from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.data.model import AnswerType, Scorer, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.reporting.ablation import systems_at
+from evaluation.reporting.paper_tables import systems_at
 from evaluation.scoring.intervals import estimate
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
