@@ -31,14 +31,14 @@ class Judging:
 
 def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
     """The records that have an answer of that kind (`PROPOSED`, `DRAFT`), as if it had been given."""
-    said = []
+    changed = []
     for record in records:
         answer = record.answer
         text = getattr(answer.explanation, which) if answer and answer.explanation else None
         if answer and text is not None and text.strip():
-            told = answer.model_copy(update={"answer": text, "abstained": False})
-            said.append(record.model_copy(update={"answer": told}))
-    return said
+            proposed = answer.model_copy(update={"answer": text, "abstained": False})
+            changed.append(record.model_copy(update={"answer": proposed}))
+    return changed
 
 
 async def judged(run: Run, judging: Judging) -> tuple[Signals, int]:
@@ -93,9 +93,9 @@ def thresholds_of(run: Run) -> dict[str, float]:
     answers = [record.answer for record in run.records if record.answer]
     silent = sum(answer.explanation is None for answer in answers)
     if silent or not answers:
-        told = f"{silent} of {len(answers)} answers" if answers else "all questions"
+        which = f"{silent} of {len(answers)} answers" if answers else "all questions"
         raise CalibrationError(
-            f"{run.folder}: {told} came without an explanation. Make the run again "
+            f"{run.folder}: {which} came without an explanation. Make the run again "
             "against a gateway with LOREGLASS_GATEWAY_EXPERIMENTS=true."
         )
     sets = {tuple(sorted(answer.explanation.thresholds.items())) for answer in answers if answer.explanation}

@@ -102,8 +102,8 @@ def run(
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
     asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
     opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed, squad=squad)
-    kept = None if squad == EVERYTHING else squad.model_dump(mode="json")
-    task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
+    choice = None if squad == EVERYTHING else squad.model_dump(mode="json")
+    task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": choice})
     with stops_politely():
         if opened.texts and not no_index:
             anyio.run(_require_gateway, gateway, pipeline)

@@ -81,12 +81,12 @@ def _records(value: object, what: str) -> Sequence[Mapping[str, Any]]:
 
 
 def _from_columns(columns: Mapping[str, Any], what: str) -> list[dict[str, Any]]:
-    held = {key: column for key, column in columns.items() if column is not None}
-    if not all(isinstance(column, list) for column in held.values()):
+    lists = {key: column for key, column in columns.items() if column is not None}
+    if not all(isinstance(column, list) for column in lists.values()):
         raise BadRow("malformed_row", f"A column of {what} is not a list.")
-    if len({len(column) for column in held.values()}) != 1:
+    if len({len(column) for column in lists.values()}) != 1:
         raise BadRow("malformed_row", f"The columns of {what} differ in length.")
-    return [dict(zip(held, values, strict=True)) for values in zip(*held.values(), strict=True)]
+    return [dict(zip(lists, values, strict=True)) for values in zip(*lists.values(), strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +130,16 @@ def _part(*names: str) -> Part | None:
 
 def fetched(images: Sequence[Image], photos: Photos) -> Callable[[Image], Path]:
     """Fetch the photos, and return what finds one of them; it raises `BadRow`. Raises `OSError`."""
-    found: dict[Image, Path | BadRow] = {}
+    embedded: dict[Image, Path | BadRow] = {}
     by_table: defaultdict[Table, dict[int, Image]] = defaultdict(dict)
     for image in images:
         by_table[image.table][image.number] = image
     for table, inside in by_table.items():
-        found |= _embedded(table, inside, photos)
-    links = photos.linked(image.url for image in images if image.url and image not in found)
+        embedded |= _embedded(table, inside, photos)
+    links = photos.linked(image.url for image in images if image.url and image not in embedded)
 
     def find(image: Image) -> Path:
-        photo = found.get(image) or links.get(image.url) or "There is neither an image nor an image_url."
+        photo = embedded.get(image) or links.get(image.url) or "There is neither an image nor an image_url."
         if isinstance(photo, BadRow):
             raise photo
         if isinstance(photo, str):
@@ -151,16 +151,16 @@ def fetched(images: Sequence[Image], photos: Photos) -> Callable[[Image], Path]:
 
 def _embedded(table: Table, images: Mapping[int, Image], photos: Photos) -> dict[Image, Path | BadRow]:
     """Return the photos of the file's `image` column, and faults where there is no URL to fetch instead."""
-    found: dict[Image, Path | BadRow] = {}
+    results: dict[Image, Path | BadRow] = {}
     try:
         for number, data in bar(table.images(images), "images", len(images)):
             image = images[number]
             try:
                 photo = photos.embedded(data, None if image.url else EGOCENTRIC_SIZE)
-                found |= {image: photo} if photo else {}
+                results |= {image: photo} if photo else {}
             except BadRow as fault:
-                found |= {} if image.url else {image: fault}
+                results |= {} if image.url else {image: fault}
     except UnreadableFile as reason:
-        unread = [image for image in images.values() if image not in found]
-        found |= {image: BadRow("unreadable_image", str(reason)) for image in unread}
-    return found
+        unread = [image for image in images.values() if image not in results]
+        results |= {image: BadRow("unreadable_image", str(reason)) for image in unread}
+    return results

@@ -103,10 +103,10 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
         return _of_file(path, choice, split, photos)
     if path.is_dir():
         return _of_folder(path, choice, split, photos)
-    found = hub.hub_id(source)
-    if found is None:
+    hosted = hub.hub_id(source)
+    if hosted is None:
         raise DatasetError(f"{source} is neither a file nor a folder nor a hub id (owner/name).")
-    repository, revision = found
+    repository, revision = hosted
     chosen, folder, files = hub.fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)

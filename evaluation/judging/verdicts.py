@@ -135,10 +135,10 @@ def verdicts_on(path: Path, keys: Mapping[str, str]) -> dict[str, Judgement]:
 
 def key_of(case: Case, judge: str, version: str = "") -> str:
     """Names one question to one judge: the same answer to the same question is the same everywhere."""
-    asked = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
+    content = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
     if case.truth is not None:
-        asked.append(case.truth.model_dump_json(exclude=case.truth.unkeyed))
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        content.append(case.truth.model_dump_json(exclude=case.truth.unkeyed))
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 class VerdictCache:
@@ -162,9 +162,9 @@ class VerdictCache:
     def __enter__(self) -> "VerdictCache":
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            kept = b"" if self._fresh or not self._path.exists() else self._path.read_bytes()
+            before = b"" if self._fresh or not self._path.exists() else self._path.read_bytes()
             file = self._path.open("w" if self._fresh else "a", encoding="utf-8", newline="\n")
-            if kept and not kept.endswith(b"\n"):
+            if before and not before.endswith(b"\n"):
                 file.write("\n")
             self._file = file
         return self
@@ -248,14 +248,14 @@ def _lines(path: Path) -> list[_Line]:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
-    found = []
+    lines = []
     for line in text.split("\n"):
         if line.strip():
             try:
-                found.append(_Line.model_validate_json(line))
+                lines.append(_Line.model_validate_json(line))
             except ValidationError:
                 continue
-    return found
+    return lines
 
 
 def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:

@@ -35,9 +35,9 @@ class Systems:
         """Return a column's value for a system; it is computed once for all tables."""
         key = (system, part, column.measure, tuple(column.where.items()), column.scale, protocol)
         if key not in self._figures:
-            found = estimate(self.of(system, part), column.of(protocol))
-            value, low, high = (column.scale * each for each in (found.value, found.low, found.high))
-            self._figures[key] = _figure(value, low, high, found.turns)
+            figure = estimate(self.of(system, part), column.of(protocol))
+            value, low, high = (column.scale * each for each in (figure.value, figure.low, figure.high))
+            self._figures[key] = _figure(value, low, high, figure.turns)
         return self._figures[key]
 
 

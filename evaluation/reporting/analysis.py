@@ -232,9 +232,11 @@ def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
     names = [
         (one, other) if one != choices.baseline else (other, one) for one, other in combinations(runs, 2)
     ]
-    found = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
-    corrected = holm([each.p_value for each in found])
-    pairs = [Pair(one, other, each, p) for (one, other), each, p in zip(names, found, corrected, strict=True)]
+    comparisons = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
+    corrected = holm([each.p_value for each in comparisons])
+    pairs = [
+        Pair(one, other, each, p) for (one, other), each, p in zip(names, comparisons, corrected, strict=True)
+    ]
     return tuple(sorted(pairs, key=lambda pair: pair.other != choices.baseline))
 
 

@@ -66,13 +66,15 @@ def instructive(system: str, systems: Mapping[str, Sequence[Settled]]) -> tuple[
         for turn in settled:
             if turn.alone is Verdict.CORRECT and name != system:
                 right[turn.scored.record.interaction_id].append(name)
-    found: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
+    by_lesson: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
     for turn in systems[system]:
         others = tuple(right[turn.scored.record.interaction_id])
         if lesson := _lesson(turn, others):
-            found[lesson].append(Failure(lesson, turn, others))
+            by_lesson[lesson].append(Failure(lesson, turn, others))
     cells: Counter[tuple[str, str]] = Counter()
-    waiting = {lesson: _with_room(sorted(failures, key=_rank), cells) for lesson, failures in found.items()}
+    waiting = {
+        lesson: _with_room(sorted(failures, key=_rank), cells) for lesson, failures in by_lesson.items()
+    }
     chosen: list[Failure] = []
     for places in (_AT_LEAST, dict.fromkeys(Lesson, MOST)):  # what each kind is sure to get, then the rest
         for lesson in Lesson:

@@ -112,10 +112,10 @@ def _span_curve(system: SystemReport, spans: SpanReport) -> Drawn:
         return _done(figure, f"spans-{system.number}", f"Outcomes against coverage: {system.name}")
 
 
-def _coverage(found: Outcomes) -> float:
-    has = found.answerable * (found.right + found.wrong) if found.answerable else 0.0
-    no = found.unanswerable * found.answered if found.unanswerable else 0.0
-    return (has + no) / (found.answerable + found.unanswerable)
+def _coverage(outcomes: Outcomes) -> float:
+    has = outcomes.answerable * (outcomes.right + outcomes.wrong) if outcomes.answerable else 0.0
+    no = outcomes.unanswerable * outcomes.answered if outcomes.unanswerable else 0.0
+    return (has + no) / (outcomes.answerable + outcomes.unanswerable)
 
 
 @contextmanager

@@ -112,7 +112,7 @@ def short(text: str, limit: int = SHORT) -> str:
 
 def _tamed(text: str) -> list[str]:
     """Without what is invisible or turns the line around; no more than a few marks on one letter."""
-    kept: list[str] = []
+    letters: list[str] = []
     marks = 0
     for letter in text:
         category = unicodedata.category(letter)
@@ -120,8 +120,8 @@ def _tamed(text: str) -> list[str]:
             continue
         marks = marks + 1 if category.startswith("M") else 0
         if marks <= _MARKS_IN_A_ROW:
-            kept.append(letter)
-    return kept
+            letters.append(letter)
+    return letters
 
 
 def plural(count: int, thing: str, things: str | None = None) -> str:

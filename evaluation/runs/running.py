@@ -73,12 +73,12 @@ async def _version(url: str, key: str) -> str:
     """As the gateway describes itself; nothing where it does not."""
     async with http_client() as http:
         try:
-            told = await ServiceClient(http, "The gateway", url, token=key).get(
+            description = await ServiceClient(http, "The gateway", url, token=key).get(
                 "/openapi.json", _Description, Deadline.after_ms(_PATIENCE_MS)
             )
         except ServiceError:
             return ""
-    return told.info.version
+    return description.info.version
 
 
 OnRecord = Callable[[TurnRecord], Awaitable[None]]
