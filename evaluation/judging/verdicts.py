@@ -15,10 +15,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TextIO
 
-import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evaluation.data.model import EvaluationError, Truth
+from evaluation.data.progress import in_parallel
 
 
 class Verdict(StrEnum):
@@ -214,31 +214,22 @@ async def judge_all(
     groups: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[key_of(case, judge.name, getattr(judge, "version", ""))].append(case)
-    slots = anyio.CapacityLimiter(concurrency)
 
-    async def ask(key: str, same: Sequence[Case]) -> None:
-        async with slots:
-            judgement = cache.get(key)
-            if judgement is None:
-                judgement = await judge.judge(same[0])
-                new.append(judgement)
-                if len(new) >= _GIVE_UP_AFTER and all(each.failed for each in new):
-                    raise JudgeDown(f"The judge {judge.name} gave no verdict: {judgement.why}.")
-            for case in same:
-                cache.put(key, case, judgement)
-                judgements[case.interaction_id] = judgement
-                bar.update()
+    async def ask(alike: tuple[str, list[Case]]) -> None:
+        key, same = alike
+        judgement = cache.get(key)
+        if judgement is None:
+            judgement = await judge.judge(same[0])
+            new.append(judgement)
+            if len(new) >= _GIVE_UP_AFTER and all(each.failed for each in new):
+                raise JudgeDown(f"The judge {judge.name} gave no verdict: {judgement.why}.")
+        for case in same:
+            cache.put(key, case, judgement)
+            judgements[case.interaction_id] = judgement
+            bar.update()
 
-    failure: JudgeDown | None = None
-    try:
-        with tqdm(total=len(cases), unit="answer", leave=False, disable=None) as bar:
-            async with anyio.create_task_group() as group:
-                for key, same in groups.items():
-                    group.start_soon(ask, key, same)
-    except* JudgeDown as downs:
-        failure = JudgeDown(str(downs.exceptions[0]))
-    if failure is not None:  # raised inside, Python 3.11.2 wraps it in a group
-        raise failure
+    with tqdm(total=len(cases), unit="answer", leave=False, disable=None) as bar:
+        await in_parallel(groups.items(), ask, concurrency)
     return {case.interaction_id: judgements[case.interaction_id] for case in cases}
 
 

@@ -11,8 +11,9 @@ import structlog
 
 from contracts.answer import DEFAULT_PIPELINE
 from evaluation.data.model import Conversation
+from evaluation.data.progress import in_parallel
 from evaluation.record import TurnRecord
-from evaluation.runs.retrying import Questioner, Reply, RunStopped
+from evaluation.runs.retrying import Questioner, Reply
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.client import Options
 from loreglass_client.errors import SessionNotFound, TraceNotFound
@@ -65,27 +66,13 @@ class Interview:
         self._asking = asking
         self._keep = keep
         self._known = known
-        self._stopped: RunStopped | None = None
 
     async def ask_all(self, conversations: Sequence[Conversation]) -> None:
         """Every turn that is not known yet is asked, and kept. Raises `RunStopped`."""
-        places = iter(enumerate(conversations))
+        await in_parallel(enumerate(conversations), self._converse, self._asking.concurrency)
 
-        async def work(scope: anyio.CancelScope) -> None:
-            for place, conversation in places:
-                try:
-                    await self._converse(place, conversation)
-                except RunStopped as stopped:
-                    self._stopped = self._stopped or stopped
-                    scope.cancel()
-
-        async with anyio.create_task_group() as group:
-            for _ in range(self._asking.concurrency):
-                group.start_soon(work, group.cancel_scope)
-        if self._stopped:
-            raise self._stopped
-
-    async def _converse(self, place: int, conversation: Conversation) -> None:
+    async def _converse(self, placed: tuple[int, Conversation]) -> None:
+        place, conversation = placed
         past = [each for turn in conversation.turns if (each := self._known.get(turn.interaction_id))]
         if len(past) == len(conversation.turns):
             return
