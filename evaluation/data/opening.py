@@ -17,7 +17,7 @@ from evaluation.data.crag_mm import fetched, read_tables
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part
 from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain
-from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
+from evaluation.data.squad import EVERYTHING, PREFIX, SQUAD, SquadChoice, read_squad
 from evaluation.data.tables import UnreadableFile, split_of, table_files
 from evaluation.data.vqa import READERS, photos_by_name, read_vqa
 from evaluation.data.world import TRUTH, read_world
@@ -89,13 +89,14 @@ def fingerprint(conversations: Iterable[Conversation]) -> str:
 
 
 def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
-    if source.startswith(PREFIX):
-        return _of_squad(Path(source.removeprefix(PREFIX)).expanduser(), choice, split)
-    if choice.squad != EVERYTHING:
-        raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
     kind, _, file = source.partition(":")
-    if file and kind in READERS:
-        return _of_vqa(kind, Path(file).expanduser(), choice, split)
+    if choice.squad != EVERYTHING and kind != SQUAD:
+        raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
+    if file and kind in (SQUAD, *READERS):
+        path = Path(file).expanduser()
+        if split or choice.part is Part.MULTI:
+            raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+        return _of_squad(path, choice) if kind == SQUAD else _of_vqa(kind, path, choice)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -112,16 +113,12 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
 
 
-def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
-    if split or choice.part is Part.MULTI:
-        raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+def _of_squad(path: Path, choice: _Choice) -> Dataset:
     dataset = read_squad(path, choice.squad, choice.limit, choice.seed)
     return replace(dataset, fingerprint=fingerprint(dataset.conversations))
 
 
-def _of_vqa(kind: str, path: Path, choice: _Choice, split: str | None) -> Dataset:
-    if split or choice.part is Part.MULTI:
-        raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+def _of_vqa(kind: str, path: Path, choice: _Choice) -> Dataset:
     rows = read_vqa(kind, path)
     chosen = choice.among(rows)
     find = photos_by_name(path, {each.photo for each in chosen})
@@ -130,7 +127,7 @@ def _of_vqa(kind: str, path: Path, choice: _Choice, split: str | None) -> Datase
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if path.suffix.lower() == ".jsonl" and is_plain(path):
-        return _of_plain(path, choice)
+        return _with_photos_inside(path.parent, read_plain(path), choice)
     if path.suffix.lower() != ".parquet":
         raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
     chosen = hub.chosen_split([split_of(str(path))], split, str(path))
@@ -141,9 +138,8 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
     if (folder / TRUTH).is_file() or ((folder / PLAIN).is_file() and is_plain(folder / PLAIN)):
         if split:
             raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
-        if not (folder / TRUTH).is_file():
-            return _of_plain(folder / PLAIN, choice)
-        return _with_photos_inside(folder, read_world(folder), choice)
+        rows = read_world(folder) if (folder / TRUTH).is_file() else read_plain(folder / PLAIN)
+        return _with_photos_inside(folder, rows, choice)
     files = table_files(folder)
     if not files:
         raise DatasetError(
@@ -153,10 +149,6 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
     chosen = hub.chosen_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
     of_split = [file for file in files if split_of(str(file)) == chosen]
     return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
-
-
-def _of_plain(path: Path, choice: _Choice) -> Dataset:
-    return _with_photos_inside(path.parent, read_plain(path), choice)
 
 
 def _with_photos_inside(folder: Path, rows: Candidates[str], choice: _Choice) -> Dataset:

@@ -26,7 +26,8 @@ from evaluation.data.model import (
     Truth,
 )
 
-PREFIX = "squad:"
+SQUAD = "squad"
+PREFIX = f"{SQUAD}:"
 """What a source begins with that names such a file."""
 NO_ANSWER = "I don't know."
 """The gold answer of a question that has none, as CRAG-MM words it."""

@@ -11,7 +11,6 @@ import structlog
 
 from contracts.answer import DEFAULT_PIPELINE
 from evaluation.data.model import Conversation
-from evaluation.data.progress import in_parallel
 from evaluation.record import TurnRecord
 from evaluation.runs.retrying import Questioner, Reply
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
@@ -43,47 +42,46 @@ class Asking:
     without: tuple[str, ...] = ()
     model_calls: bool = False
 
-
-class Interview:
-    """A dataset being asked. `known`: what was recorded before, by interaction id, is not asked again."""
-
-    def __init__(
-        self,
-        client: AsyncLoreglass,
-        asking: Asking,
-        keep: Keep,
-        known: Mapping[str, TurnRecord],
-    ) -> None:
-        self.questioner = Questioner(
-            Experiment(
-                explain=True,
-                thresholds=dict(asking.thresholds),
-                without=list(asking.without),
-                model_calls=asking.model_calls,
-            )
+    @property
+    def experiment(self) -> Experiment:
+        """What every question is sent with."""
+        return Experiment(
+            explain=True,
+            thresholds=dict(self.thresholds),
+            without=list(self.without),
+            model_calls=self.model_calls,
         )
-        self._client = client
-        self._asking = asking
-        self._keep = keep
-        self._known = known
 
-    async def ask_all(self, conversations: Sequence[Conversation]) -> None:
-        """Every turn that is not known yet is asked, and kept. Raises `RunStopped`."""
-        await in_parallel(enumerate(conversations), self._converse, self._asking.concurrency)
 
-    async def _converse(self, placed: tuple[int, Conversation]) -> None:
+@dataclass(frozen=True, slots=True)
+class Interview:
+    """Asks the conversations of a dataset. `known`: what was recorded before, by interaction id, is not asked
+    again.
+    """
+
+    client: AsyncLoreglass
+    asking: Asking
+    questioner: Questioner
+    keep: Keep
+    known: Mapping[str, TurnRecord]
+
+    async def converse(self, placed: tuple[int, Conversation]) -> None:
+        """Ask and keep every turn that is not known yet, of a conversation with its place in the dataset.
+
+        Raises `RunStopped`.
+        """
         place, conversation = placed
-        past = [each for turn in conversation.turns if (each := self._known.get(turn.interaction_id))]
+        past = [each for turn in conversation.turns if (each := self.known.get(turn.interaction_id))]
         if len(past) == len(conversation.turns):
             return
         photo = None if conversation.photo is None else await _read(conversation.photo)
         unreadable = conversation.photo is not None and photo is None
-        talk = _Talk(self._client, self._asking, self.questioner, photo, past)
+        talk = _Talk(self.client, self.asking, self.questioner, photo, past)
         for number, turn in enumerate(conversation.turns):
-            if turn.interaction_id not in self._known:
+            if turn.interaction_id not in self.known:
                 reply = Reply(None, NO_PHOTO, 0.0, 0) if unreadable else await talk.ask(turn.question)
                 outcome = {**reply._asdict(), "trace": await talk.trace(reply.answer)}
-                await self._keep(unasked(conversation, place, number).model_copy(update=outcome))
+                await self.keep(unasked(conversation, place, number).model_copy(update=outcome))
         await talk.forget()
 
 

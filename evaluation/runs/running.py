@@ -16,9 +16,10 @@ from chassis.errors import LoreglassError as ServiceError
 from chassis.http.calls import ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Dataset, Text
+from evaluation.data.progress import in_parallel
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.asking import Asking, Interview
-from evaluation.runs.retrying import RunStopped
+from evaluation.runs.retrying import Questioner, RunStopped
 from evaluation.runs.store import Run, RunError, RunStore, load_run
 from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 from loreglass_client.errors import Unauthorized
@@ -139,17 +140,17 @@ async def make_run(task: Task, gateway: Gateway, *, on_record: OnRecord = nothin
                 raise RunStopped(f"Answers cannot be kept in {task.folder}: {error.strerror}.") from error
             await on_record(record)
 
-        interview = Interview(gateway.client, task.asking, keep, known)
-        stopped = None
+        questioner, stopped = Questioner(task.asking.experiment), None
+        interview = Interview(gateway.client, task.asking, questioner, keep, known)
+        placed = enumerate(task.dataset.conversations)
         try:
-            await interview.ask_all(task.dataset.conversations)
+            await in_parallel(placed, interview.converse, task.asking.concurrency)
         except RunStopped as reason:
             stopped = reason
-        refused = not interview.questioner.explains
         run = load_run(task.folder)
         if not stopped:
             store.rewrite_header(explained=run.header.explained)
-        return Made(run, len(run.records) - len(known), stopped, refused)
+        return Made(run, len(run.records) - len(known), stopped, refused=not questioner.explains)
 
 
 def _header(task: Task, gateway: Gateway) -> RunHeader:
