@@ -149,15 +149,12 @@ class VerdictCache:
     """
 
     def __init__(self, path: Path | None = None, also: Iterable[Path] = (), *, fresh: bool = False) -> None:
-        self._path = path
-        self._fresh = fresh
-        self._known: dict[str, Judgement] = {}
-        self._last: dict[str, str] = {}
+        self._path, self._fresh = path, fresh
+        own = [] if path is None or fresh else _lines(path)
+        self._last = {line.interaction_id: line.key for line in own if not line.failed}
+        lines = [*(line for other in also for line in _lines(other)), *own]
+        self._known = {line.key: line.judgement for line in lines if not line.failed}
         self._file: TextIO | None = None
-        for other in also:
-            self._learn(other)
-        if path is not None and not fresh:
-            self._last = {line.interaction_id: line.key for line in self._learn(path) if not line.failed}
 
     def __enter__(self) -> "VerdictCache":
         if self._path is not None:
@@ -187,11 +184,6 @@ class VerdictCache:
         self._file.write(line.model_dump_json() + "\n")
         self._file.flush()
         self._last[case.interaction_id] = "" if judgement.failed else key
-
-    def _learn(self, path: Path) -> list[_Line]:
-        lines = _lines(path)
-        self._known |= {line.key: line.judgement for line in lines if not line.failed}
-        return lines
 
 
 async def judge_all(
