@@ -51,11 +51,12 @@ def _turn(record: Mapping[str, Any], golds: Mapping[str, str], quality: object, 
     if interaction_id not in golds:
         raise BadRow("unmatched_answers", f"Turn {interaction_id} has no answer.")
     fields = {"image_quality": quality, **{key: value for key, value in record.items() if value is not None}}
+    words: dict[str, Any] = {column: labels.word(column, fields.get(column)) for column in VOCABULARY}
     return AskedTurn(
         interaction_id=interaction_id,
         question=text(record, "query", if_empty="empty_question"),
         gold=golds[interaction_id],
-        **{column: labels.word(column, fields.get(column)) for column in VOCABULARY},
+        **words,
     )
 
 

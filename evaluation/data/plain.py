@@ -65,11 +65,12 @@ def _add_session(rows: Candidates[str], session_id: str, lines: Sequence[_Line])
 
 
 def _turn(name: str, row: Mapping[str, Any]) -> AskedTurn:
+    labels: dict[str, Any] = {column: _label(column, row) for column in VOCABULARY}
     return AskedTurn(
         interaction_id=name if row.get("interaction_id") is None else identifier(row, "interaction_id"),
         question=text(row, "question", if_empty="empty_question"),
         gold=text(row, "answer", if_empty="malformed_row") if row.get("answer") else "",
-        **{column: _label(column, row) for column in VOCABULARY},
+        **labels,
     )
 
 

@@ -73,11 +73,11 @@ class RunStore:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{folder} cannot be made: {error.strerror}.") from error
-        is_new, turns = not (folder / HEADER).exists(), folder / TURNS
-        if is_new and turns.exists() and turns.stat().st_size > 0:
-            raise RunError(f"{folder} holds a {TURNS} of its own: choose another folder.")
         with ExitStack() as files:
             files.callback(os.close, _locked(folder))
+            is_new, turns = not (folder / HEADER).exists(), folder / TURNS
+            if is_new and turns.exists() and turns.stat().st_size > 0:
+                raise RunError(f"{folder} holds a {TURNS} of its own: choose another folder.")
             self.header = header if is_new else _header(folder)
             self.records, self._length = _records(folder)
             different = _differences(self.header, header)
