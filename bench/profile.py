@@ -24,7 +24,7 @@ from corpus.ingest import ingest_pages, ingest_photos
 from deploy.inventory import APPS
 from deploy.sample import SAMPLE
 from evaluation.data.model import Conversation
-from evaluation.data.world import load_world
+from evaluation.data.opening import open_dataset
 
 ABOUT = About(
     "profile",
@@ -53,8 +53,7 @@ async def run(bench: Bench) -> Sequence[Table]:
 
 
 def _run(bench: Bench) -> Sequence[Table]:
-    world = load_world(SAMPLE)
-    talks = [*world.single, *world.multi][: bench.count(24, least=6)]
+    talks = open_dataset(str(SAMPLE)).conversations[: bench.count(24, least=6)]
     with tempfile.TemporaryDirectory() as folder:
         bench.progress(0.0, "indexing")
         with one_process(Path(folder)) as (_, urls):

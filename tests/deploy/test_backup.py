@@ -18,8 +18,8 @@ from redis.exceptions import RedisError
 from bench.ports import free_ports
 from bench.profile import one_process
 from deploy.sample import SAMPLE
-from evaluation.data.model import AskedTurn, Conversation
-from evaluation.data.world import World, load_world
+from evaluation.data.model import AskedTurn, Conversation, Dataset, Part
+from evaluation.data.opening import open_dataset
 from loreglass_client import Answer, AsyncLoreglass
 from tests.journey.deployments import ROOT, OverHttp
 from tests.journey.outcomes import DEADLINE_MS
@@ -160,23 +160,25 @@ class Replies:
         assert any(not each.abstained for each in self.follow_ups)
 
 
-def questions(world: World) -> list[tuple[Conversation, AskedTurn]]:
+def questions(world: Dataset) -> list[tuple[Conversation, AskedTurn]]:
     """Some that only the index of photos can answer, and some that only the pages can."""
     found = []
     for needs in ("image_kb", "web"):
-        fitting = (one for one in world.single if one.turns[0].answerable and one.turns[0].needs == needs)
+        fitting = (
+            one for one in world.of(Part.SINGLE) if one.turns[0].answerable and one.turns[0].needs == needs
+        )
         found += [(one, one.turns[0]) for one in list(fitting)[:2]]
     return found
 
 
-async def ask_everything(url: str, world: World, session: str | None) -> Replies:
+async def ask_everything(url: str, world: Dataset, session: str | None) -> Replies:
     """Ask everything; the conversation begins where there is no session yet."""
     async with AsyncLoreglass(url) as client:
         alone = []
         for conversation, turn in questions(world):
             photo = await anyio.Path(conversation.photo).read_bytes()
             alone.append(await client.ask(turn.question, photo, deadline_ms=DEADLINE_MS))
-        talk = next(each for each in world.multi if each.turns[0].needs == "image_kb")
+        talk = next(each for each in world.of(Part.MULTI) if each.turns[0].needs == "image_kb")
         if session is None:
             photo = await anyio.Path(talk.photo).read_bytes()
             session = (await client.ask(talk.turns[0].question, photo, deadline_ms=DEADLINE_MS)).session_id
@@ -189,7 +191,7 @@ async def ask_everything(url: str, world: World, session: str | None) -> Replies
 
 def test_a_crash_and_a_restored_backup_lose_nothing(tmp_path: Path) -> None:
     require_redis()
-    world = load_world(SAMPLE)
+    world = open_dataset(str(SAMPLE))
     platform = CrashingPlatform(tmp_path / "data", PersistentRedis(tmp_path / "redis"))
     try:
         platform.start()

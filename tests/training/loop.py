@@ -21,7 +21,7 @@ from corpus.ingest import ingest_pages, ingest_photos
 from deploy.one_process import Platform
 from deploy.sample import SAMPLE
 from deploy.settings import VAR, one_thread_each
-from evaluation.data.world import load_world
+from evaluation.data.opening import open_dataset
 from gateway.clients.services import Services
 from tests.training.steps import StepFailed, Steps
 from tests.training.teacher import MODEL as TEACHER
@@ -43,8 +43,8 @@ _DEADLINE_MS = 60_000
 
 def _make_models(steps: Steps) -> None:
     """The tokenizer is made from the prompts and the questions, so that they are short."""
-    sample, root = load_world(SAMPLE), Path(__file__).resolve().parents[1]
-    turns = [turn for talk in (*sample.single, *sample.multi) for turn in talk.turns]
+    sample, root = open_dataset(str(SAMPLE)), Path(__file__).resolve().parents[1]
+    turns = [turn for talk in sample.conversations for turn in talk.turns]
     prompts = [path.read_text("utf-8") for path in sorted((root / "gateway").rglob("prompts/*.toml"))]
     words = [*prompts, PLAN, *(f"{turn.question}\n{turn.gold}" for turn in turns)]
     tiny_mllama(_model(steps, _MLLAMA), words, _TOKENIZER_SIZE)

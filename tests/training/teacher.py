@@ -14,8 +14,8 @@ from anyio.from_thread import start_blocking_portal
 
 from bench.node import Says, ScriptedRequest, ServerTraits, says, vlm_server
 from bench.node.requests import TextPart, UserMessage
-from evaluation.data.model import AskedTurn, is_answerable
-from evaluation.data.world import load_world, truth_of
+from evaluation.data.model import AskedTurn
+from evaluation.data.opening import open_dataset
 from evaluation.judging import text
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.reply_forms import in_lines
@@ -30,8 +30,7 @@ _QUESTION = re.compile(r"^Question: (.*)$", re.MULTILINE)
 @contextmanager
 def teaching(world: Path) -> Iterator[str]:
     """Run a model server that answers the questions of a folder like `samples`; yield its address."""
-    loaded = load_world(world)
-    teacher = Teacher([turn for talk in (*loaded.single, *loaded.multi) for turn in talk.turns])
+    teacher = Teacher([turn for talk in open_dataset(str(world)).conversations for turn in talk.turns])
     opened = vlm_server(teacher.reply, _TRAITS)
     with start_blocking_portal() as portal, portal.wrap_async_context_manager(opened) as server:
         yield server.url
@@ -72,14 +71,13 @@ class Teacher:
 
     def _thing(self, question: str) -> str:
         """What such a question is about, if it is asked of one thing only."""
-        things = {truth_of(turn).photographed for turn in self._turns.get(question, ())}
+        things = {turn.truth.photographed for turn in self._turns.get(question, ()) if turn.truth}
         return (things.pop() or "") if len(things) == 1 else ""
 
     def _answer(self, question: str, shown: str) -> str:
         """The world's, where what is shown says it; else nothing."""
         for turn in self._turns.get(question, ()):
-            truth = truth_of(turn)
-            if is_answerable(truth) and text.says(shown, truth.accepted):
+            if turn.truth and turn.answerable and text.says(shown, turn.truth.accepted):
                 return turn.gold
         return ""
 
