@@ -39,14 +39,6 @@ STOP_WORDS = word_set("""
 """)
 """Words that hold sentences together or address the listener, folded."""
 
-AUXILIARIES = word_set("""
-    is are was were am be been do does did has have had can could will would shall should may might must
-""")
-COPULAS = word_set("is are was were")
-_NEGATIONS = word_set("""
-    not no never none nor neither non without cannot nobody nothing hardly lack lacks lacking
-""")
-
 REMEMBERED_CHARS = 2000
 """Longest text whose result is kept, so that a full memory of hostile texts stays small (tens of MB)."""
 
@@ -89,11 +81,6 @@ def remembered(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return call
 
     return decorate
-
-
-def is_negation(word: str) -> bool:
-    """Whether a folded word denies what it stands by."""
-    return word in _NEGATIONS or word.endswith("n't")
 
 
 def visible(text: str) -> str:

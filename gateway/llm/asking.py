@@ -14,15 +14,13 @@ from gateway.llm.prompt import (
     ImagePart,
     Prompt,
     PromptText,
-    Schema,
     TextPart,
-    TextPrompt,
     VlmOptions,
     prompt_text,
     short_name,
 )
 from gateway.llm.reply_forms import described_lines, in_lines
-from gateway.llm.schemas import Structured, Understanding, in_words
+from gateway.llm.schemas import Form, Structured, Understanding, in_words
 from gateway.state import Draft, Entity, Query, Turn
 
 _OLD_PHOTO = "The photo is from earlier in this conversation.\n"
@@ -107,7 +105,7 @@ def text_prompt(
     ends_with: str = "",
     earlier: Earlier | None = None,
     **slots: str,
-) -> TextPrompt:
+) -> Prompt[str]:
     """Return the photo, the words of `<name>.toml` and the question; after an earlier call, the words alone.
 
     A reply without an end of its own is measured. Slots hold untrusted text, made harmless by the caller.
@@ -116,19 +114,20 @@ def text_prompt(
     task = words.fill(**slots)
     before = question_tokens(query, options) if earlier is None else earlier.tokens
     user = (*photo_parts(query), TextPart(f"{task}\n\n{question_text(query, options)}"))
-    return TextPrompt(
+    return Prompt(
         short_name(name),
         system_text(),
         user if earlier is None else (TextPart(task),),
+        str,
         max_tokens,
-        ends_with,
-        measured=not ends_with,
         text_tokens=before + ours(words.text) + sum(map(tokens_at_most, slots.values())),
+        ends_with=ends_with,
+        measured=not ends_with,
         earlier=earlier,
     )
 
 
-def replied(prompt: TextPrompt, reply: str) -> Earlier:
+def replied(prompt: Prompt[str], reply: str) -> Earlier:
     """Return a call and its reply, for one that goes on from there."""
     return Earlier(prompt.user, reply, prompt.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
 
@@ -160,15 +159,15 @@ def answer(
     options: VlmOptions,
     most_tokens: int,
     name: str = "answer",
-) -> TextPrompt:
+) -> Prompt[str]:
     """Return the prompt `name` for the answer from evidence (QA-Dragon, 3.7.1)."""
     thing = delimited("the thing asked about", entity.name) + "\n" if entity else ""
     return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
 
 
 def judge(
-    query: Query, answer_prompt: TextPrompt, answered: str, options: VlmOptions, name: str = JUDGE
-) -> TextPrompt:
+    query: Query, answer_prompt: Prompt[str], answered: str, options: VlmOptions, name: str = JUDGE
+) -> Prompt[str]:
     """Return the prompt `name` that asks the model to check an answer (QA-Dragon, 3.7.2).
 
     It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
@@ -182,7 +181,7 @@ def judge_tokens(name: str) -> int:
     return TURN_TOKENS + ours(prompt_text(name).text) + JUDGE_TOKENS[name]
 
 
-def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
+def rewrite(query: Query, options: VlmOptions) -> Prompt[str]:
     """Return the prompt that puts a follow-up question into words that need no conversation."""
     return text_prompt("rewrite", query, options, REWRITE_TOKENS)
 
@@ -206,19 +205,17 @@ def cases_in_words(cases: Sequence[Case], schema: type[Structured], spell: Spell
 def prompt_of(
     name: str,
     query: Query,
-    schema: type[Schema],
+    schema: type[Form],
     options: VlmOptions,
     max_tokens: int,
     cases: Sequence[Case] | None = None,
     advice: str = "",
     **slots: str,
-) -> Prompt[Schema]:
+) -> Prompt[Form]:
     """Return the photo, the words of `<name>.toml`, with or without examples and advice, and the question.
 
     `slots` hold untrusted text. Words that describe the schema to a server without grammars are counted too.
     """
-    if not issubclass(schema, Structured):
-        raise TypeError(f"{schema.__name__} does not describe its fields")
     words: PromptText = prompt_text(name)
     shown = words.cases if cases is None else cases
 

@@ -7,7 +7,7 @@ what it or the reply says.
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from opentelemetry.trace import Span, SpanKind
@@ -17,7 +17,7 @@ from chassis.http.client import server_attributes
 from chassis.telemetry.metrics import counter, exemplar, histogram, series_of
 from chassis.telemetry.spans import span
 from gateway.llm.capabilities import Abilities
-from gateway.llm.completion import Completion, Usage, Written
+from gateway.llm.completion import Completion, Usage
 from gateway.llm.reply_forms import SchemaForm
 from gateway.reasoning.calls import count_calls
 
@@ -82,7 +82,7 @@ class Trial:
     """
 
     taken: Abilities
-    reply: Written
+    reply: Completion[str]
     thinks: bool
     first_token_s: float
     seconds: float
@@ -101,16 +101,10 @@ class Progress:
     first_token_s: float | None = None
     requests: int = 0
 
-    def ended(self, outcome: str, completion: Completion[Any] | Written | None) -> VlmCall:
-        call = VlmCall(
-            self.prompt,
-            outcome,
-            time.monotonic() - self.started,
-            self.first_token_s,
-            self.requests,
-            self.form,
-        )
-        return call if completion is None else replace(call, usage=completion.usage)
+    def ended(self, outcome: str, completion: Completion[Any] | None) -> VlmCall:
+        usage = completion.usage if completion else None
+        seconds = time.monotonic() - self.started
+        return VlmCall(self.prompt, outcome, seconds, self.first_token_s, self.requests, self.form, usage)
 
 
 _PROVIDER = "openai"

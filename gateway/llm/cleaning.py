@@ -25,6 +25,13 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+def whole_words(text: str, most_chars: int) -> str:
+    """Return as many whole words as fit; of a first one that is too long, its beginning."""
+    if len(text) <= most_chars:
+        return text
+    return text[: most_chars + 1].rpartition(" ")[0] or text[:most_chars]
+
+
 def without_thoughts(text: str) -> str:
     """Return what comes after the thoughts of a model that thinks aloud; nothing if they never ended."""
     return text.rpartition("</think>")[2].partition("<think>")[0].strip()
@@ -83,10 +90,7 @@ def search_phrase(text: str) -> str:
     """Return a search of one line and at most `QUERY_CHARS`; no placeholder but `{entity}`."""
     plain = _MARK_AT_START.sub("", one_line(text)).strip("\"'“”` ")
     pieces = [re.sub(r"[{}\[\]<>|]+", " ", piece) for piece in _SLOT.split(plain)]
-    cleaned = one_line(ENTITY_SLOT.join(pieces))
-    if len(cleaned) <= QUERY_CHARS:
-        return cleaned
-    return cleaned[: QUERY_CHARS + 1].rpartition(" ")[0] or cleaned[:QUERY_CHARS]
+    return whole_words(one_line(ENTITY_SLOT.join(pieces)), QUERY_CHARS)
 
 
 def queries(texts: Iterable[str], most: int) -> tuple[str, ...]:

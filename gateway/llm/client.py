@@ -5,10 +5,9 @@ Replies are streamed, so that leaving closes the connection and the server stops
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 import anyio
 import structlog
@@ -17,10 +16,10 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Lo
 from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
-from gateway.llm.assembly import Assembling, Assembly, TextAssembly, receive
+from gateway.llm.assembly import Assembly, receive
 from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, chat_span, tell_cost
 from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinking, without
-from gateway.llm.completion import Completion, Written
+from gateway.llm.completion import Completion
 from gateway.llm.failures import (
     ContextTooLong,
     RequestRefused,
@@ -31,7 +30,7 @@ from gateway.llm.failures import (
     refused_for_good,
     unreachable,
 )
-from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
+from gateway.llm.prompt import Prompt, Value
 from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.request import request_body, to_model_call
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
@@ -39,8 +38,6 @@ from gateway.llm.wire import BrokenStream
 from gateway.reasoning.calls import keep_call
 
 log = structlog.get_logger()
-
-Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
 _SILENT = "The model does not answer. Look at the log of its server, and restart it."
 _MAX_ERROR_BYTES = 64 * 2**10
@@ -59,18 +56,12 @@ class _PhotoFailed(Internal):
 
 
 @dataclass(frozen=True, slots=True)
-class _Call(Generic[Reply]):
-    """One call. `begin`: an empty reply of the kind that is asked for."""
+class _Call(Generic[Value]):
+    """One call."""
 
-    prompt: Prompt[Any] | TextPrompt
-    begin: Callable[[], Assembling[Reply]]
+    prompt: Prompt[Value]
     deadline: Deadline
     progress: Progress
-
-    @property
-    def has_photo(self) -> bool:
-        """Return whether the prompt shows one."""
-        return any(isinstance(part, ImagePart) for turn in user_turns(self.prompt) for part in turn)
 
 
 class VlmClient:
@@ -129,48 +120,33 @@ class VlmClient:
             advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
             log.error("vlm.context_too_small", has=actual, told=wanted, advice=advice)
 
-    async def trial(
-        self, prompt: Prompt[Any] | TextPrompt, abilities: Abilities, deadline: Deadline
-    ) -> Trial:
+    async def trial(self, prompt: Prompt[Any], abilities: Abilities, deadline: Deadline) -> Trial:
         """Return the reply as text, perhaps empty, without guard and metrics; nothing is learned from it.
 
         Raises `RequestRefused`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
         `DependencyUnavailable`.
         """
-        call = _Call(prompt, TextAssembly, deadline, Progress(prompt.name, time.monotonic()))
+        call = _Call(prompt, deadline, Progress(prompt.name, time.monotonic()))
         try:
             with anyio.fail_after(deadline.remaining_s()):
                 taken, assembly = await self._request(call, abilities, confirmed=False)
         except TimeoutError as error:
             raise DeadlineExceeded(TOO_SLOW) from error
-        if isinstance(prompt, TextPrompt):  # which tells nothing of forms
+        if prompt.is_text:  # which tells nothing of forms
             taken = replace(taken, form=abilities.form)
         seconds = time.monotonic() - call.progress.started
         first_token_s = call.progress.first_token_s or seconds
-        return Trial(taken, assembly.written(), assembly.thinks, first_token_s, seconds)
+        return Trial(taken, assembly.as_text(), assembly.thinks, first_token_s, seconds)
 
-    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+    async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         """Return the reply to `prompt`, parsed.
 
         Raises `VlmReplyUnusable`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
         `DependencyUnavailable`. What cannot be read is an error and is not asked for again; only a call
         that found the server away may be repeated, by the guard.
         """
-        return await self._call(prompt, lambda: Assembly(prompt.schema, hear=prompt.hear), deadline)
-
-    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        """Return the text that `prompt` asks for. Raises what `complete` does; an empty text is unusable."""
-        return await self._call(prompt, lambda: TextAssembly(ends_with=prompt.ends_with), deadline)
-
-    async def _call(
-        self,
-        prompt: Prompt[Any] | TextPrompt,
-        begin: Callable[[], Assembling[Reply]],
-        deadline: Deadline,
-    ) -> Reply:
-        """Make a call within its deadline, and tell metrics how it ended."""
         deadline.require()
-        call = _Call(prompt, begin, deadline, Progress(prompt.name, time.monotonic()))
+        call = _Call(prompt, deadline, Progress(prompt.name, time.monotonic()))
         outcome, completion = "cancelled", None
         try:
             with anyio.fail_after(deadline.remaining_s()):
@@ -188,7 +164,7 @@ class VlmClient:
         finally:
             self._observe(call.progress.ended(outcome, completion))
 
-    async def _call_guarded(self, call: _Call[Reply]) -> Reply | LoreglassError:
+    async def _call_guarded(self, call: _Call[Value]) -> Completion[Value] | LoreglassError:
         try:
             if self._guard is None:
                 return await self._try(call)
@@ -196,7 +172,7 @@ class VlmClient:
         except _PhotoFailed as error:
             return error.failure
 
-    async def _try(self, call: _Call[Reply]) -> Reply | LoreglassError:
+    async def _try(self, call: _Call[Value]) -> Completion[Value] | LoreglassError:
         """Return the reply, or an error of this prompt or its reply: then the server itself works."""
         call.progress.started, call.progress.first_token_s = time.monotonic(), None
         try:
@@ -204,7 +180,7 @@ class VlmClient:
         except (VlmReplyUnusable, ContextTooLong) as error:
             return error
         except ServerFailed as error:
-            if call.has_photo and self.sees_photos:
+            if call.prompt.photos and self.sees_photos:
                 raise _PhotoFailed(error) from error
             self.liveness.doubt()
             raise
@@ -233,12 +209,11 @@ class VlmClient:
         if self.liveness.failing:
             raise DependencyUnavailable(_SILENT)
 
-    async def _reply(self, call: _Call[Reply]) -> Reply:
+    async def _reply(self, call: _Call[Value]) -> Completion[Value]:
         abilities, assembly = await self._request(call, self.abilities, confirmed=self._features.confirmed)
         keep_call(lambda: to_model_call(call.prompt, abilities, assembly.text))
         self._update_features(abilities, assembly)
-        if isinstance(assembly, Assembly):
-            assembly.under_grammar = self._features.masks_probabilities
+        assembly.under_grammar = self._features.masks_probabilities
         try:
             return assembly.completion()
         except VlmDeclined:
@@ -249,24 +224,24 @@ class VlmClient:
         return await self._reply(call)  # once: the server ignored the schema, and is now asked for lines
 
     async def _request(
-        self, call: _Call[Reply], abilities: Abilities, *, confirmed: bool
-    ) -> tuple[Abilities, Assembling[Reply]]:
+        self, call: _Call[Value], abilities: Abilities, *, confirmed: bool
+    ) -> tuple[Abilities, Assembly[Value]]:
         """Return the whole reply, and the abilities that it was asked for with.
 
         What the server refuses is left out of the next request.
         """
         model = await self.account.name(call.deadline)
-        is_text = isinstance(call.prompt, TextPrompt)
-        if is_text:  # which asks for no form, so that none can be refused
+        prompt = call.prompt
+        if prompt.is_text:  # which asks for no form, so that none can be refused
             abilities = replace(abilities, form=SchemaForm.WORDS)
         was_stale = False
         while True:
-            call.progress.form = None if is_text else abilities.form
+            call.progress.form = None if prompt.is_text else abilities.form
             call.progress.requests += 1
+            assembly = Assembly(prompt.schema, prompt.ends_with, prompt.hear)
             try:
-                body = request_body(call.prompt, model, abilities)
                 with self.liveness.call():
-                    assembly = await self._send(body, call.begin(), call.deadline, call.progress)
+                    await self._send(request_body(prompt, model, abilities), assembly, call)
                 self.liveness.answered()
                 return abilities, assembly
             except _StaleConnection as error:
@@ -274,12 +249,14 @@ class VlmClient:
                     raise unreachable(str(error)) from error
                 was_stale = True
             except RequestRefused as refusal:
-                fewer = without(abilities, refusal.complaint, confirmed=confirmed, with_photo=call.has_photo)
+                fewer = without(
+                    abilities, refusal.complaint, confirmed=confirmed, with_photo=prompt.photos > 0
+                )
                 if fewer is None:
                     raise
                 abilities = fewer
 
-    def _update_features(self, abilities: Abilities, assembly: Assembling[Any]) -> None:
+    def _update_features(self, abilities: Abilities, assembly: Assembly[Any]) -> None:
         """Learn from a reply what the server takes."""
         cut_off = assembly.finish_reason == "length"
         if abilities.form.has_grammar and assembly.text and not cut_off and not _is_object(assembly.text):
@@ -287,16 +264,15 @@ class VlmClient:
             log.warning("vlm.schema_not_held", form=abilities.form.value)
         if assembly.thinks:
             abilities = replace(abilities, thinking=Thinking.ON)
-        if self._features.update_from_reply(abilities, of_form=isinstance(assembly, Assembly)):
+        if self._features.update_from_reply(abilities, of_form=not assembly.is_text):
             log.info("vlm.abilities", probed=False, **self.abilities.described)
 
-    async def _send(
-        self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: Progress
-    ) -> Assembling[Reply]:
-        url = self._endpoint.url("/chat/completions")
+    async def _send(self, body: dict[str, Any], assembly: Assembly[Any], call: _Call[Any]) -> None:
+        """Send a request, and receive its reply into `assembly`."""
+        url, progress = self._endpoint.url("/chat/completions"), call.progress
         try:
             with chat_span(url, body, progress.prompt) as span:
-                headers = self.account.headers(deadline) | {"Content-Type": "application/json"}
+                headers = self.account.headers(call.deadline) | {"Content-Type": "application/json"}
                 content = json.dumps(body).encode()
                 async with self._http.exchange("POST", url, headers, content) as response:
                     span.set_attribute("http.response.status_code", response.status)
@@ -304,7 +280,6 @@ class VlmClient:
                         raise await self._failure_of(url, response)
                     await receive(response, assembly, progress, self._endpoint.model)
                     tell_cost(span, assembly.usage, progress.first_token_s)
-                    return assembly
         except BrokenStream as error:
             raise unreachable(str(error)) from error
         except ExchangeError as error:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic
 
-from gateway.llm.prompt import Schema
+from gateway.llm.prompt import Value
 
 Span = tuple[int, int]
 
@@ -124,33 +124,17 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """One reply of text. `tokens` is None unless the prompt asked for them and the server told them.
+class Completion(Generic[Value]):
+    """One reply. `value`: of a reply of text, the text.
 
-    `finish_reason`: "stop", "length", …, or "complete" when reading ended with what closes the reply.
+    `tokens`: None if the prompt did not ask for them or the server reports no log probabilities; `usage`
+    likewise. `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object or
+    the closing tag. `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not
+    among all. `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end
+    is there.
     """
 
-    text: str
-    tokens: tuple[Token, ...] | None
-    finish_reason: str
-    usage: Usage | None = None
-
-    @property
-    def cut_off(self) -> bool:
-        """Return whether it ended before the model was done."""
-        return self.finish_reason in CUT_OFF
-
-
-@dataclass(frozen=True, slots=True)
-class Completion(Generic[Schema]):
-    """One reply. `tokens` is None when the server tells no log probabilities, `usage` when it tells none.
-
-    `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object;
-    `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not among all.
-    `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end is there.
-    """
-
-    value: Schema
+    value: Value
     text: str
     tokens: tuple[Token, ...] | None
     finish_reason: str
@@ -158,6 +142,11 @@ class Completion(Generic[Schema]):
     under_grammar: bool = False
     spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     whole: bool = True
+
+    @property
+    def cut_off(self) -> bool:
+        """Return whether it ended before the model was done."""
+        return self.finish_reason in CUT_OFF
 
     def tokens_of(self, name: str) -> tuple[Token, ...] | None:
         """Return the tokens that spell the value of a top-level field, in order.

@@ -173,7 +173,6 @@ _JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*`{3,}\w*[ \t]*")
 
 
-@lru_cache(maxsize=64)
 def described_lines(name: str, schema: type[BaseModel]) -> str:
     """Return what to write, for a server that holds no schema."""
     labels = ", ".join(schema.model_fields)

@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from gateway.state import Tool
 
 Choice = TypeVar("Choice", bound=StrEnum)
+Form = TypeVar("Form", bound="Structured")
 
 MAX_STEPS = 5
 MAX_OBJECTS = 8

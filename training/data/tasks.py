@@ -16,7 +16,6 @@ from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
 from evaluation.scoring.scored import case_of
 from gateway.llm.assembly import read_reply
-from gateway.llm.completion import Written
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.reading import answer_of
 from gateway.llm.reply_forms import SchemaForm, in_lines
@@ -101,7 +100,7 @@ class Tasks:
 
     async def _answer(self, turn: RunTurn) -> list[Sample]:
         call, record = _required(turn, "answer_briefly")[-1], turn.record
-        said = answer_of(Written(call.reply, None, "complete"))
+        said = answer_of(call.reply)
         if said is None or not await self._is_right(turn, said):
             if self._wrong is Wrong.REFUSAL:
                 return [_conversation(turn, Task.ANSWER, call, REFUSAL, Label.REFUSAL)]
@@ -121,7 +120,7 @@ class Tasks:
         if knowledge_in_form(call.reply) is None:
             raise NothingToLearn("the knowledge was not in form")
         answered = turn.calls("answer_from_knowledge") or turn.calls("answer_in_short")
-        said = answer_of(Written(answered[-1].reply, None, "complete")) if answered else None
+        said = answer_of(answered[-1].reply) if answered else None
         if said is None or not await self._is_right(turn, said):
             raise NothingToLearn("the answer was not right")
         return [_conversation(turn, Task.FILTER, call, call.reply.strip(), Label.OWN)]

@@ -9,6 +9,7 @@ what the model wrote carries loss.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
 from PIL import Image
@@ -16,8 +17,8 @@ from PIL import Image
 from chassis.errors import Internal, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
-from gateway.llm.completion import Completion, Token, Written
-from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPart, TextPrompt, VlmOptions
+from gateway.llm.completion import Completion, Token
+from gateway.llm.prompt import ImagePart, Prompt, TextPart, Value, VlmOptions
 from gateway.llm.reasoner import Model
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner, plan_prompt
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
@@ -187,30 +188,28 @@ class Member:
         """See `Model`."""
         return self.base is None or self.base.sees_photos
 
-    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+    async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         """See `Model`."""
-        raise Internal(f"{prompt.name} asks for an object, which no step of wiki-prf does")
-
-    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        """See `Model`."""
+        if not prompt.is_text:
+            raise Internal(f"{prompt.name} asks for an object, which no step of wiki-prf does")
         if prompt.name == PLAN:
             self.trajectory.plan = await self._plan(prompt)
             return _written(self.trajectory.plan)
         if prompt.name == FILTER:
             self.trajectory.knowledge = await self._filter(prompt)
             return _written(self.trajectory.knowledge)
-        written = await (self._frozen(prompt) if self.base is None else self.base.write(prompt, deadline))
+        written = await (self._frozen(prompt) if self.base is None else self.base.complete(prompt, deadline))
         if prompt.name in ANSWERS:
             self.measured = written.tokens is not None
         return written
 
-    async def _frozen(self, prompt: TextPrompt) -> Written:
+    async def _frozen(self, prompt: Prompt[Any]) -> Completion[Any]:
         chat = Turn(messages_of(prompt), self.asked.photo if shows_photo(prompt) else None)
         ids = self.chats.inputs([chat])["input_ids"][0].tolist()
         told = await self._written(prompt, ids, chat.photo, frozen=True)
         return _written(self._text(told.ids), tuple(told.tokens(self.chats.tokenizer)))
 
-    async def _plan(self, prompt: TextPrompt) -> str:
+    async def _plan(self, prompt: Prompt[Any]) -> str:
         if self.trajectory.forced:
             ids = self.chats.ids(self.forced_plan)
             self.trajectory.add([*ids, self.chats.tokenizer.eos_token_id], own=False)
@@ -219,7 +218,7 @@ class Member:
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
-    async def _filter(self, prompt: TextPrompt) -> str:
+    async def _filter(self, prompt: Prompt[Any]) -> str:
         """The chat goes on: what was found is the next turn of the user, whose tokens carry no loss."""
         self.trajectory.add(self._between(prompt), own=False)
         so_far = (*self.trajectory.prompt, *self.trajectory.ids)
@@ -227,7 +226,7 @@ class Member:
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
-    def _between(self, prompt: TextPrompt) -> list[int]:
+    def _between(self, prompt: Prompt[Any]) -> list[int]:
         """From the end of the model's turn to where it begins to write again, as its template has it."""
         task = prompt.user[-1]
         user = Message(role="user", content=_pieces((task,)))
@@ -238,7 +237,7 @@ class Member:
         return self.chats.ids(text.removeprefix(end) if ended else text)
 
     async def _written(
-        self, prompt: TextPrompt, ids: Sequence[int], photo: Path | None, *, frozen: bool = False
+        self, prompt: Prompt[Any], ids: Sequence[int], photo: Path | None, *, frozen: bool = False
     ) -> Continuation:
         shown = None if photo is None else self.chats.photo(photo)
         ask = Ask(tuple(ids), shown, prompt.max_tokens, prompt.ends_with, frozen)
@@ -249,7 +248,7 @@ class Member:
         return text
 
 
-def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
+def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
     """The chat of a prompt, as samples have it."""
     chat = [Message(role="system", content=(Piece(type="text", text=prompt.system),))]
     if prompt.earlier is not None:
@@ -259,7 +258,7 @@ def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
     return (*chat, Message(role="user", content=_pieces(prompt.user)))
 
 
-def shows_photo(prompt: TextPrompt) -> bool:
+def shows_photo(prompt: Prompt[Any]) -> bool:
     """Whether there is one in it."""
     return any(isinstance(part, ImagePart) for part in prompt.user)
 
@@ -271,5 +270,5 @@ def _pieces(parts: Sequence[TextPart | ImagePart]) -> tuple[Piece, ...]:
     )
 
 
-def _written(text: str, tokens: tuple[Token, ...] | None = None) -> Written:
-    return Written(text, tokens, "stop")
+def _written(text: str, tokens: tuple[Token, ...] | None = None) -> Completion[Any]:
+    return Completion(text, text, tokens, "stop")

@@ -16,7 +16,7 @@ from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
+from gateway.llm.prompt import VlmOptions
 from gateway.llm.reading import confidence
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
@@ -78,28 +78,24 @@ class VlmBaselines:
 
         It is the question itself where the model leaves nothing of it.
         """
-
-        def prompt_with(shown: EvidenceBlocks) -> Prompt[RewrittenQuery]:
-            name, material = "baselines/rewrite_query", shown.text
-            return prompt_of(name, query, RewrittenQuery, self._options, QUERY_TOKENS, material=material)
-
-        images = replace(results, pages=())
-        prompt, _ = self._options.window.fitted(prompt_with, lambda tokens: _context(images, tokens))
+        name, options, images = "baselines/rewrite_query", self._options, replace(results, pages=())
+        prompt, _ = options.window.fitted(
+            lambda shown: prompt_of(name, query, RewrittenQuery, options, QUERY_TOKENS, material=shown.text),
+            lambda tokens: _context(images, tokens),
+        )
         completion = await self._client.complete(prompt, deadline)
         return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
 
     async def answer_from(
         self, query: Query, results: Retrieved, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """Return the answer from all that and what was found; quotes name pieces of `found.evidence`."""
+        """Return the answer from all that and what was found; quotes name pieces of `results.evidence`."""
+        name, options = "baselines/answer_from_search", self._options
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
-
-        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return text_prompt(
-                "baselines/answer_from_search", query, self._options, limit, material=shown.text
-            )
-
-        prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(results, tokens))
+        prompt, shown = options.window.fitted(
+            lambda shown: text_prompt(name, query, options, limit, material=shown.text),
+            lambda tokens: _context(results, tokens),
+        )
         reply = await answer_in_text(self._client, prompt, results.evidence, shown.places, deadline)
         return reply or _UNKNOWN
 

@@ -14,7 +14,7 @@ from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.cleaning import ENTITY_SLOT, queries
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
+from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import no_answer, whole
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import QueryText, Structured
@@ -97,9 +97,8 @@ class ThreeStepVlmReasoner:
             return ()
 
         def prompt_with(shown: EvidenceBlocks) -> Prompt[Ranking]:
-            return prompt_of(
-                "three_step/rank_evidence", query, Ranking, self._options, RANK_TOKENS, evidence=shown.text
-            )
+            name, options = "three_step/rank_evidence", self._options
+            return prompt_of(name, query, Ranking, options, RANK_TOKENS, evidence=shown.text)
 
         def shown_within(tokens: int) -> EvidenceBlocks:
             """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
@@ -121,14 +120,11 @@ class ThreeStepVlmReasoner:
         self, query: Query, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """Return a short answer from the photo and the evidence, or an honest None (step 3)."""
-        limit = min(ANSWER_TOKENS, generation.answer_tokens)
-
-        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return text_prompt("three_step/answer_briefly", query, self._options, limit, evidence=shown.text)
-
-        def shown_within(tokens: int) -> EvidenceBlocks:
-            return evidence_blocks(context.evidence, Budget.whole(context.evidence, tokens))
-
-        prompt, shown = self._options.window.fitted(prompt_with, shown_within)
+        name, options = "three_step/answer_briefly", self._options
+        limit, evidence = min(ANSWER_TOKENS, generation.answer_tokens), context.evidence
+        prompt, shown = options.window.fitted(
+            lambda shown: text_prompt(name, query, options, limit, evidence=shown.text),
+            lambda tokens: evidence_blocks(evidence, Budget.whole(evidence, tokens)),
+        )
         reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
         return reply or no_answer(context)

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gateway.llm.cleaning import whole_words
 from gateway.reasoning.pieces import first_pieces, once
 from gateway.state import Evidence
 from language.words import visible
@@ -181,9 +182,7 @@ def _with_argument(tool: PhotoTool, rest: str) -> ToolCall | None:
     argument = _unwrapped(match.group(1) or match.group(2))
     if _NOT_WANTED.fullmatch(argument):
         return None
-    if len(argument) > CONTENT_CHARS:
-        argument = argument[: CONTENT_CHARS + 1].rpartition(" ")[0] or argument[:CONTENT_CHARS]
-    return call_of(tool, argument)
+    return call_of(tool, whole_words(argument, CONTENT_CHARS))
 
 
 def _unwrapped(text: str) -> str:

@@ -1,6 +1,5 @@
 """The VLM as the published baselines ask it: one call, no examples, and what was found within its fences."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -166,17 +165,3 @@ async def test_evidence_is_cut_to_the_context_window(call: str) -> None:
     assert "size of Thing 9" not in request.text
     if isinstance(reply, Reply):
         assert [quote.index for quote in reply.quotes] == [10]  # counted among all that was retrieved
-
-
-@pytest.mark.parametrize("special", ["<|eot_id|>", "<<<end>>>"])
-@pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
-async def test_control_tokens_in_evidence_are_removed(call: str, special: str) -> None:
-    mark: Callable[[str], str] = lambda text: f"{text} {special} {text}"  # noqa: E731
-    results = Retrieved(
-        (Entity(mark("a"), 0.9),),
-        (Evidence(mark("b"), mark("c"), "", CitationKind.IMAGE),),
-        (page(mark("d"), mark("e")),),
-    )
-    _, server = await put(call, results=results)
-    plain = "\n".join(line for line in server.requests[0].text.splitlines() if line != "<<<end>>>")
-    assert special not in plain

@@ -10,7 +10,7 @@ from chassis.errors import DependencyUnavailable
 from contracts.answer import ModelCall
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan
 from gateway.reasoning.calls import MOST_KEPT, calls_counted
-from tests.unit.gateway.llm.papers import ROME, TURIN
+from tests.unit.gateway.llm.every_prompt import ROME, TURIN
 from tests.unit.gateway.llm.stage import ASK, bench, deadline
 
 pytestmark = pytest.mark.anyio

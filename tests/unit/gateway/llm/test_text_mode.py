@@ -7,11 +7,11 @@ import pytest
 
 from bench.node import says
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.assembly import TextAssembly
+from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, ServerFeatures
-from gateway.llm.completion import Token, Written
+from gateway.llm.completion import Completion, Token
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.prompt import TextPart, TextPrompt
+from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reading import answer_of, reply_of_text
 from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
@@ -20,13 +20,13 @@ from tests.unit.gateway.llm.stage import Bench, bench, page
 pytestmark = pytest.mark.anyio
 
 
-TEXT = TextPrompt("note", "You look at photos.", (TextPart('Write the form "note".'),), 40)
+TEXT = Prompt("note", "You look at photos.", (TextPart('Write the form "note".'),), str, 40)
 TAGGED = replace(TEXT, ends_with="</tool>")
 
 
-async def write(it: Bench, prompt: TextPrompt = TEXT) -> Written:
+async def write(it: Bench, prompt: Prompt[str] = TEXT) -> Completion[str]:
     """One reply of text."""
-    return await it.client.write(prompt, Deadline.after_ms(60_000))
+    return await it.client.complete(prompt, Deadline.after_ms(60_000))
 
 
 async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
@@ -80,7 +80,7 @@ async def test_empty_text_is_an_error(text: str) -> None:
 
 
 def test_endless_text_is_stopped() -> None:
-    assembly = TextAssembly(ends_with="</tool>")
+    assembly = Assembly(str, ends_with="</tool>")
     chunk = ChunkWire(choices=[ChoiceWire(delta=MessageWire(content="x" * 10_000))])
     for _ in range(6):
         assembly.add(chunk)
@@ -90,7 +90,7 @@ def test_endless_text_is_stopped() -> None:
 
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_closing_tag_is_detected_across_chunks(cut: int) -> None:
-    assembly = TextAssembly(ends_with="</tool>")
+    assembly = Assembly(str, ends_with="</tool>")
     text = "a</to</tool>"
     for start in range(0, len(text), cut):
         assert not assembly.is_complete
@@ -98,8 +98,8 @@ def test_closing_tag_is_detected_across_chunks(cut: int) -> None:
     assert assembly.is_complete
 
 
-def written(text: str, reason: str = "stop", tokens: tuple[Token, ...] | None = None) -> Written:
-    return Written(text, tokens, reason)
+def written(text: str, tokens: tuple[Token, ...] | None = None) -> Completion[str]:
+    return Completion(text, text, tokens, "stop")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def written(text: str, reason: str = "stop", tokens: tuple[Token, ...] | None = 
     ],
 )
 def test_answer_has_no_markup_and_no_cut_number(text: str, reason: str, answer: str | None) -> None:
-    assert answer_of(written(text, reason)) == answer
+    assert answer_of(text, cut_off=reason == "length") == answer
 
 
 def test_answer_quotes_only_evidence_of_the_prompt() -> None:
