@@ -27,7 +27,6 @@ from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Re
 from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_from, draft_unseen
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
-from gateway.steps.evidence import SearchRequest
 from gateway.steps.identify import find_crops, identify, named_by
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
@@ -239,11 +238,11 @@ class QaDragonPipeline:
     ) -> tuple[Evidence, ...]:
         """3.6: the chunks of both searches, scored coarse and fine; the best of them are the context."""
         chunks = (*evidence.attribute_evidence(entity), *pages)[: self.retrieval.chunks_to_rerank]
-        request = SearchRequest(query.question, (), entity, query.photo)
         if "reranking" in self.missing:
             ranked = evidence.in_search_order(chunks)
         else:
-            ranked = await evidence.rank_chunks(self.services, request, chunks, run)
+            about = (entity, query.photo)
+            ranked = await evidence.rank_chunks(self.services, query.question, chunks, run, *about)
         best_only = replace(self.retrieval, leading_facts=0, leading_chunks=0)
         return evidence.assemble(ranked, text, self.thresholds, best_only, run.explain)
 

@@ -110,9 +110,7 @@ async def best_sections(
     """Return the sections most similar to `text`, most similar first."""
     if not chunks:
         return ()
-    ranked = await evidence.rank_chunks(
-        services, evidence.SearchRequest(text, (), None, query.photo), chunks, run
-    )
+    ranked = await evidence.rank_chunks(services, text, chunks, run, photo=query.photo)
     return tuple(sorted(ranked, key=lambda item: -item.score)[:sections])
 
 
