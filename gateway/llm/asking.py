@@ -19,7 +19,7 @@ from gateway.llm.prompt import (
     prompt_text,
     short_name,
 )
-from gateway.llm.reply_forms import described_lines, in_lines
+from gateway.llm.reply_forms import described_lines
 from gateway.llm.schemas import Form, Structured, Understanding, in_words
 from gateway.state import Draft, Entity, Query, Turn
 
@@ -132,8 +132,6 @@ def replied(prompt: Prompt[str], reply: str) -> Earlier:
     return Earlier(prompt.user, reply, prompt.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
 
 
-Spell = Callable[[Structured], str]
-
 JUDGE, REASONED_JUDGE = "judge", "qa_dragon/judge_with_reason"
 UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS = 256, 96, 64
 JUDGE_TOKENS = {JUDGE: 4, REASONED_JUDGE: 96}
@@ -197,11 +195,6 @@ def notes(draft: Draft) -> str:
     return delimited("notes", "\n".join(line for line in lines if line))
 
 
-def cases_in_words(cases: Sequence[Case], schema: type[Structured], spell: Spell) -> str:
-    """Return the worked cases, their replies spelled as the reply itself is to be."""
-    return "\n\n".join(_case(case, schema, spell) for case in cases)
-
-
 def prompt_of(
     name: str,
     query: Query,
@@ -219,28 +212,25 @@ def prompt_of(
     words: PromptText = prompt_text(name)
     shown = words.cases if cases is None else cases
 
-    def filled(spell: Spell, form: str) -> tuple[str, int]:
-        """Return the text in one spelling of replies, and the tokens at most of what of it is ours."""
-        ours_too = {"fields": f"{in_words(schema)}{form}"}
-        if "cases" in words.slots:
-            ours_too["cases"] = cases_in_words(shown, schema, spell)
-        if "advice" in words.slots:
-            ours_too["advice"] = advice
-        return words.fill(**ours_too, **slots), ours(words.text, *ours_too.values())
+    def fill(form: str, spell: Callable[[Structured], str]) -> tuple[str, int]:
+        """Return the text for one form of replies, and the tokens at most of the part that is ours."""
+        parts = {
+            "fields": f"{in_words(schema)}\n{form}",
+            "cases": "\n\n".join(_case(case, spell(schema.model_validate(case.reply))) for case in shown),
+            "advice": advice,
+        }
+        parts = {slot: part for slot, part in parts.items() if slot in words.slots}
+        return words.fill(**parts, **slots), ours(words.text, *parts.values())
 
-    short = short_name(name)
-    text, tokens = filled(Structured.spelled, "\nReply with one JSON object.")
-    lines, tokens_in_lines = filled(
-        lambda reply: f"\n{in_lines(reply.told())}", f"\n{described_lines(short, schema)}"
-    )
+    short, question = short_name(name), question_text(query, options)
+    text, tokens = fill("Reply with one JSON object.", Structured.as_json)
+    lines, tokens_in_lines = fill(described_lines(short, schema), Structured.as_lines)
     tokens = max(tokens, tokens_in_lines)
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
-    question = question_text(query, options)
-    user = (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}"))
     return Prompt(
         short,
         system_text(),
-        user,
+        (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}")),
         schema,
         max_tokens,
         text_tokens=tokens,
@@ -248,7 +238,6 @@ def prompt_of(
     )
 
 
-def _case(case: Case, schema: type[Structured], spell: Spell) -> str:
-    reply = spell(schema.model_validate(case.reply))
+def _case(case: Case, reply: str) -> str:
     given = f"\n{case.given}" if case.given else ""
     return f"Photo: {case.photo}\nQuestion: {case.question}{given}\nReply: {reply}"

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from chassis.http.client import ExchangeError, Response
-from gateway.llm.call import Progress
+from gateway.llm.call import VlmCall
 from gateway.llm.completion import Alternative, Completion, Token, Usage
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable, failure
 from gateway.llm.prompt import Value
@@ -222,7 +222,7 @@ _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; o
 _DEFAULT_ERROR_STATUS = 500
 
 
-async def receive(response: Response, assembly: Assembly[Any], progress: Progress, model: str) -> None:
+async def receive(response: Response, assembly: Assembly[Any], call: VlmCall, model: str) -> None:
     """Add the reply to `assembly`. Raises `BrokenStream`, `ExchangeError` or the error in the reply."""
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
         _add(assembly, (await bounded(response)).decode("utf-8", "replace"), model)
@@ -233,8 +233,8 @@ async def receive(response: Response, assembly: Assembly[Any], progress: Progres
         try:
             async for event in stream:
                 _add(assembly, event, model)
-                if progress.first_token_s is None and (assembly.text or assembly.thinks):
-                    progress.first_token_s = time.monotonic() - progress.started
+                if call.first_token_s is None and (assembly.text or assembly.thinks):
+                    call.first_token_s = time.monotonic() - call.started
                 if assembly.is_complete:
                     await _receive_epilogue(stream, assembly)
                     break

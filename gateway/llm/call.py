@@ -55,21 +55,22 @@ class VlmEndpoint:
         return self.base_url.rstrip("/").removesuffix("/v1")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VlmCall:
-    """One call as metrics see it. `outcome`: "ok", an error kind, or "cancelled"; times in seconds.
+    """One call, while it runs and as metrics see it. `outcome`: "ok", an error kind, or "cancelled".
 
-    The times begin when the server may be asked, after any wait before that. `requests`: 0 if it never was,
-    else 1, and one more for each time the server refused a part of the request or the call was repeated.
-    `form`: None for text, which asks for none.
+    Times in seconds; they begin when the server may be asked, after any wait before that. `requests`: 0 if it
+    never was, else 1, and one more for each time the server refused a part of the request or the call was
+    repeated. `form`: None for text, which asks for none.
     """
 
     prompt: str
-    outcome: str
-    seconds: float
-    first_token_s: float | None
-    requests: int
-    form: SchemaForm | None
+    started: float = field(default_factory=time.monotonic)
+    outcome: str = "cancelled"
+    seconds: float = 0.0
+    first_token_s: float | None = None
+    requests: int = 0
+    form: SchemaForm | None = None
     usage: Usage | None = None
 
 
@@ -91,31 +92,11 @@ class Trial:
 CallObserver = Callable[[VlmCall], None]
 
 
-@dataclass(slots=True)
-class Progress:
-    """The state of a call while it runs."""
-
-    prompt: str
-    started: float
-    form: SchemaForm | None = None
-    first_token_s: float | None = None
-    requests: int = 0
-
-    def ended(self, outcome: str, completion: Completion[Any] | None) -> VlmCall:
-        usage = completion.usage if completion else None
-        seconds = time.monotonic() - self.started
-        return VlmCall(self.prompt, outcome, seconds, self.first_token_s, self.requests, self.form, usage)
-
-
-_PROVIDER = "openai"
-"""As for every server that speaks its API."""
-
-
 def chat_span(url: str, body: Mapping[str, Any], prompt: str) -> AbstractContextManager[Span]:
     """The span of one `POST /v1/chat/completions` with `body`; `prompt`: the name of what is asked."""
     attributes = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDER,
+        "gen_ai.provider.name": "openai",  # as for every server that speaks its API
         "gen_ai.request.model": body["model"],
         "gen_ai.request.max_tokens": body["max_tokens"],
         "gen_ai.prompt.name": prompt,
@@ -136,8 +117,6 @@ def tell_cost(call: Span, usage: Usage | None, first_token_s: float | None) -> N
 
 
 _SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
-
-
 _BY_PROMPT = ("model", "prompt")
 _METRICS = (
     counter("loreglass_vlm_calls_total", "Calls to the model.", (*_BY_PROMPT, "outcome")),

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gateway.state import ENTITY_SLOT
 from language.words import content_stems, fold, squeeze, unique, visible
 
-ENTITY_SLOT = "{entity}"
 LABEL_WORDS = 3
 MARKED_LABEL_WORDS = LABEL_WORDS + 1
 """A label with the word that tells it from its like ("red sports car")."""

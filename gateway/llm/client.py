@@ -5,9 +5,9 @@ Replies are streamed, so that leaving closes the connection and the server stops
 
 import json
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Generic
+from typing import Any
 
 import anyio
 import structlog
@@ -17,7 +17,7 @@ from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Re
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
 from gateway.llm.assembly import Assembly, receive
-from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, chat_span, tell_cost
+from gateway.llm.call import CallObserver, Trial, VlmCall, VlmEndpoint, chat_span, tell_cost
 from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinking, without
 from gateway.llm.completion import Completion
 from gateway.llm.failures import (
@@ -53,15 +53,6 @@ class _PhotoFailed(Internal):
     def __init__(self, failure: ServerFailed) -> None:
         super().__init__()
         self.failure = failure
-
-
-@dataclass(frozen=True, slots=True)
-class _Call(Generic[Value]):
-    """One call."""
-
-    prompt: Prompt[Value]
-    deadline: Deadline
-    progress: Progress
 
 
 class VlmClient:
@@ -126,17 +117,16 @@ class VlmClient:
         Raises `RequestRefused`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
         `DependencyUnavailable`.
         """
-        call = _Call(prompt, deadline, Progress(prompt.name, time.monotonic()))
+        call = VlmCall(prompt.name)
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                taken, assembly = await self._request(call, abilities, confirmed=False)
+                taken, assembly = await self._request(prompt, abilities, call, deadline, confirmed=False)
         except TimeoutError as error:
             raise DeadlineExceeded(TOO_SLOW) from error
         if prompt.is_text:  # which tells nothing of forms
             taken = replace(taken, form=abilities.form)
-        seconds = time.monotonic() - call.progress.started
-        first_token_s = call.progress.first_token_s or seconds
-        return Trial(taken, assembly.as_text(), assembly.thinks, first_token_s, seconds)
+        seconds = time.monotonic() - call.started
+        return Trial(taken, assembly.as_text(), assembly.thinks, call.first_token_s or seconds, seconds)
 
     async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         """Return the reply to `prompt`, parsed.
@@ -146,41 +136,45 @@ class VlmClient:
         that found the server away may be repeated, by the guard.
         """
         deadline.require()
-        call = _Call(prompt, deadline, Progress(prompt.name, time.monotonic()))
-        outcome, completion = "cancelled", None
+        call = VlmCall(prompt.name)
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                result = await self._call_guarded(call)
+                result = await self._complete_guarded(prompt, call, deadline)
             if isinstance(result, LoreglassError):
                 raise result
-            outcome, completion = "ok", result
+            call.outcome, call.usage = "ok", result.usage
             return result
         except TimeoutError as error:
-            outcome = DeadlineExceeded.kind.value
+            call.outcome = DeadlineExceeded.kind.value
             raise DeadlineExceeded(TOO_SLOW) from error
         except LoreglassError as error:
-            outcome = error.kind.value
+            call.outcome = error.kind.value
             raise
         finally:
-            self._observe(call.progress.ended(outcome, completion))
+            call.seconds = time.monotonic() - call.started
+            self._observe(call)
 
-    async def _call_guarded(self, call: _Call[Value]) -> Completion[Value] | LoreglassError:
+    async def _complete_guarded(
+        self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline
+    ) -> Completion[Value] | LoreglassError:
         try:
             if self._guard is None:
-                return await self._try(call)
-            return await self._guard.call(lambda: self._try(call), call.deadline)
+                return await self._try(prompt, call, deadline)
+            return await self._guard.call(lambda: self._try(prompt, call, deadline), deadline)
         except _PhotoFailed as error:
             return error.failure
 
-    async def _try(self, call: _Call[Value]) -> Completion[Value] | LoreglassError:
+    async def _try(
+        self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline
+    ) -> Completion[Value] | LoreglassError:
         """Return the reply, or an error of this prompt or its reply: then the server itself works."""
-        call.progress.started, call.progress.first_token_s = time.monotonic(), None
+        call.started, call.first_token_s = time.monotonic(), None
         try:
-            return await self._reply(call)
+            return await self._reply(prompt, call, deadline)
         except (VlmReplyUnusable, ContextTooLong) as error:
             return error
         except ServerFailed as error:
-            if call.prompt.photos and self.sees_photos:
+            if prompt.photos and self.sees_photos:
                 raise _PhotoFailed(error) from error
             self.liveness.doubt()
             raise
@@ -209,9 +203,10 @@ class VlmClient:
         if self.liveness.failing:
             raise DependencyUnavailable(_SILENT)
 
-    async def _reply(self, call: _Call[Value]) -> Completion[Value]:
-        abilities, assembly = await self._request(call, self.abilities, confirmed=self._features.confirmed)
-        keep_call(lambda: to_model_call(call.prompt, abilities, assembly.text))
+    async def _reply(self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline) -> Completion[Value]:
+        confirmed = self._features.confirmed
+        abilities, assembly = await self._request(prompt, self.abilities, call, deadline, confirmed=confirmed)
+        keep_call(lambda: to_model_call(prompt, abilities, assembly.text))
         self._update_features(abilities, assembly)
         assembly.under_grammar = self._features.masks_probabilities
         try:
@@ -221,27 +216,33 @@ class VlmClient:
         except VlmReplyUnusable:
             if not abilities.form.has_grammar or self.abilities.form.has_grammar:
                 raise
-        return await self._reply(call)  # once: the server ignored the schema, and is now asked for lines
+        # Once: the server ignored the schema, and is now asked for lines.
+        return await self._reply(prompt, call, deadline)
 
     async def _request(
-        self, call: _Call[Value], abilities: Abilities, *, confirmed: bool
+        self,
+        prompt: Prompt[Value],
+        abilities: Abilities,
+        call: VlmCall,
+        deadline: Deadline,
+        *,
+        confirmed: bool,
     ) -> tuple[Abilities, Assembly[Value]]:
         """Return the whole reply, and the abilities that it was asked for with.
 
         What the server refuses is left out of the next request.
         """
-        model = await self.account.name(call.deadline)
-        prompt = call.prompt
+        model = await self.account.name(deadline)
         if prompt.is_text:  # which asks for no form, so that none can be refused
             abilities = replace(abilities, form=SchemaForm.WORDS)
         was_stale = False
         while True:
-            call.progress.form = None if prompt.is_text else abilities.form
-            call.progress.requests += 1
+            call.form = None if prompt.is_text else abilities.form
+            call.requests += 1
             assembly = Assembly(prompt.schema, prompt.ends_with, prompt.hear)
             try:
                 with self.liveness.call():
-                    await self._send(request_body(prompt, model, abilities), assembly, call)
+                    await self._send(request_body(prompt, model, abilities), assembly, call, deadline)
                 self.liveness.answered()
                 return abilities, assembly
             except _StaleConnection as error:
@@ -249,9 +250,8 @@ class VlmClient:
                     raise unreachable(str(error)) from error
                 was_stale = True
             except RequestRefused as refusal:
-                fewer = without(
-                    abilities, refusal.complaint, confirmed=confirmed, with_photo=prompt.photos > 0
-                )
+                shows = prompt.photos > 0
+                fewer = without(abilities, refusal.complaint, confirmed=confirmed, with_photo=shows)
                 if fewer is None:
                     raise
                 abilities = fewer
@@ -267,23 +267,25 @@ class VlmClient:
         if self._features.update_from_reply(abilities, of_form=not assembly.is_text):
             log.info("vlm.abilities", probed=False, **self.abilities.described)
 
-    async def _send(self, body: dict[str, Any], assembly: Assembly[Any], call: _Call[Any]) -> None:
+    async def _send(
+        self, body: dict[str, Any], assembly: Assembly[Any], call: VlmCall, deadline: Deadline
+    ) -> None:
         """Send a request, and receive its reply into `assembly`."""
-        url, progress = self._endpoint.url("/chat/completions"), call.progress
+        url = self._endpoint.url("/chat/completions")
         try:
-            with chat_span(url, body, progress.prompt) as span:
-                headers = self.account.headers(call.deadline) | {"Content-Type": "application/json"}
+            with chat_span(url, body, call.prompt) as span:
+                headers = self.account.headers(deadline) | {"Content-Type": "application/json"}
                 content = json.dumps(body).encode()
                 async with self._http.exchange("POST", url, headers, content) as response:
                     span.set_attribute("http.response.status_code", response.status)
                     if not 200 <= response.status < 300:
                         raise await self._failure_of(url, response)
-                    await receive(response, assembly, progress, self._endpoint.model)
-                    tell_cost(span, assembly.usage, progress.first_token_s)
+                    await receive(response, assembly, call, self._endpoint.model)
+                    tell_cost(span, assembly.usage, call.first_token_s)
         except BrokenStream as error:
             raise unreachable(str(error)) from error
         except ExchangeError as error:
-            if isinstance(error, DisconnectedError) and progress.first_token_s is None:
+            if isinstance(error, DisconnectedError) and call.first_token_s is None:
                 raise _StaleConnection(type(error).__name__) from error
             self._reset()
             self.liveness.failed()

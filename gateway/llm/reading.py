@@ -197,16 +197,17 @@ def _drafted(
     if answer is not None and answer in {case.reply.get("answer") for case in cases}:
         answer = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
+    measured = completion.probabilities_of("answer") if answer is not None else None
     return Draft(
         object_label=object_label,
         entity=entity_name(value.entity, object_label),
         reasoning="\n".join(step for step in map(one_line, value.reasoning) if step),
         answer=answer,
-        confidence=confidence(completion.probabilities_of("answer")) if answer is not None else None,
+        confidence=confidence(measured),
         self_contained=answer is not None and in_photo,
         tools=frozenset(),
         sub_queries=(),
-        token_probabilities=completion.probabilities_of("answer") if answer is not None else None,
+        token_probabilities=measured,
     )
 
 

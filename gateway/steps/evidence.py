@@ -12,11 +12,20 @@ from gateway.planning.latencies import Work
 from gateway.planning.plan import CHARS_A_TOKEN, rerank_items
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence, photo_evidence
+from gateway.state import (
+    ENTITY_SLOT,
+    Draft,
+    Entity,
+    Evidence,
+    Photo,
+    PhotoText,
+    Query,
+    name_sentence,
+    photo_evidence,
+)
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
 
-ENTITY_SLOT = "{entity}"
 MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 

@@ -12,7 +12,7 @@ from pydantic import Field
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.llm.asking import prompt_of, text_prompt
-from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
+from gateway.llm.cleaning import search_phrase, spoken
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
 from gateway.llm.failures import VlmDeclined
@@ -22,7 +22,7 @@ from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
 from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Retrieved
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import GenerationBudget, Query, Reply
+from gateway.state import ENTITY_SLOT, GenerationBudget, Query, Reply
 
 ANSWER_TOKENS, STEPS_TOKENS, QUERY_TOKENS = 160, 448, 96
 """The longest replies. CRAG-MM counts 75 tokens of an answer."""

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
-from gateway.llm.cleaning import ENTITY_SLOT, labels, listed_label, queries
+from gateway.llm.cleaning import labels, listed_label, queries
 from gateway.llm.delimiting import delimited, harmless
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, VlmOptions
@@ -28,7 +28,7 @@ from gateway.llm.schemas import (
     items_at_most,
 )
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Draft, Entity, PhotoText, Query, Tool
+from gateway.state import ENTITY_SLOT, Draft, Entity, PhotoText, Query, Tool
 
 COT_TOKENS, TOOLS_TOKENS, LIST_TOKENS, SELECT_TOKENS, MATCH_TOKENS = 448, 128, 96, 128, 160
 QUERY_TOKENS = 256

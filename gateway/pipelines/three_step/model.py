@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of, text_prompt
-from gateway.llm.cleaning import ENTITY_SLOT, queries
+from gateway.llm.cleaning import queries
 from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, VlmOptions
@@ -19,7 +19,7 @@ from gateway.llm.reading import no_answer, whole
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import QueryText, Structured
 from gateway.reasoning.pieces import LEAST_CUT
-from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
+from gateway.state import ENTITY_SLOT, Context, Evidence, GenerationBudget, Query, Reply
 
 TEMPERATURE = 0.8
 ANSWER_TOKENS = 75

@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.state import Entity, Query, Turn
+from gateway.state import ENTITY_SLOT, Entity, Query, Turn
 from language.names import names, same_name
 from language.words import content_stems, stem, unique, word_set, words
 
-ENTITY = "{entity}"
 _POINTING = word_set("this that these those here it its he him his she her hers they them their theirs")
 _SHOWN = word_set("this these here")
 _IN_VIEW = re.compile(
@@ -168,10 +167,10 @@ def is_about(question: ParsedQuestion, thing: Entity) -> bool:
 
 
 def search_queries(question: ParsedQuestion, printed: str | None) -> tuple[str, ...]:
-    """Return what to look up, most telling first; `ENTITY` is the thing in view (QA-Dragon, 3.5.1)."""
+    """Return what to look up, most telling first; `ENTITY_SLOT` is the thing in view (QA-Dragon, 3.5.1)."""
     if question.about in (About.NAMED, About.OTHER):
         return (question.text,)
-    things = question.names if question.about is About.SPOKEN else (ENTITY,)
+    things = question.names if question.about is About.SPOKEN else (ENTITY_SLOT,)
     queries = [f"{name} {question.text}" for name in things]
     queries += [f"{printed} {question.text}", printed] if printed else []
     return tuple(unique((*queries, *things)))
