@@ -7,7 +7,7 @@ question and the photo is read once for all calls of a request.
 from collections.abc import Callable, Sequence
 
 from contracts.domain_router import Domain
-from gateway.llm.delimiting import EvidenceBlocks, delimited, harmless, ours, tokens_at_most, within_tokens
+from gateway.llm.delimiting import EvidenceBlocks, fence, harmless, ours, tokens_at_most, within_tokens
 from gateway.llm.prompt import (
     Case,
     Earlier,
@@ -19,7 +19,7 @@ from gateway.llm.prompt import (
     prompt_text,
     short_name,
 )
-from gateway.llm.reply_forms import described_lines
+from gateway.llm.reply_forms import line_instructions
 from gateway.llm.schemas import Form, Structured, Understanding, in_words
 from gateway.state import Draft, Entity, Query, Turn
 
@@ -81,7 +81,7 @@ def _conversation(query: Query, options: VlmOptions) -> str:
 def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
     lines: list[str] = []
     left, tokens = options.history_chars, options.history_tokens
-    for turn in reversed(history[-options.history_turns :] if options.history_turns else ()):
+    for turn in reversed(history[-options.history_turns :]):
         answer = _REFUSED if turn.abstained else _line(turn.answer)
         reply = f"\nYou: {answer}" if answer else ""
         text = within_tokens(f"Wearer: {_line(turn.question)}{reply}"[:left], tokens)
@@ -127,7 +127,7 @@ def text_prompt(
     )
 
 
-def replied(prompt: Prompt[str], reply: str) -> Earlier:
+def earlier_call(prompt: Prompt[str], reply: str) -> Earlier:
     """Return a call and its reply, for one that goes on from there."""
     return Earlier(prompt.user, reply, prompt.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
 
@@ -159,7 +159,7 @@ def answer(
     name: str = "answer",
 ) -> Prompt[str]:
     """Return the prompt `name` for the answer from evidence (QA-Dragon, 3.7.1)."""
-    thing = delimited("the thing asked about", entity.name) + "\n" if entity else ""
+    thing = fence("the thing asked about", entity.name) + "\n" if entity else ""
     return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
 
 
@@ -170,7 +170,7 @@ def judge(
 
     It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
     """
-    earlier = replied(answer_prompt, harmless(answered))
+    earlier = earlier_call(answer_prompt, harmless(answered))
     return text_prompt(name, query, options, JUDGE_TOKENS[name], earlier=earlier)
 
 
@@ -192,7 +192,7 @@ def notes(draft: Draft) -> str:
         draft.reasoning,
         f"Draft answer: {draft.answer}" if draft.answer else "No draft answer.",
     ]
-    return delimited("notes", "\n".join(line for line in lines if line))
+    return fence("notes", "\n".join(line for line in lines if line))
 
 
 def prompt_of(
@@ -224,7 +224,7 @@ def prompt_of(
 
     short, question = short_name(name), question_text(query, options)
     text, tokens = fill("Reply with one JSON object.", Structured.as_json)
-    lines, tokens_in_lines = fill(described_lines(short, schema), Structured.as_lines)
+    lines, tokens_in_lines = fill(line_instructions(short, schema), Structured.as_lines)
     tokens = max(tokens, tokens_in_lines)
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
     return Prompt(

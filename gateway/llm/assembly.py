@@ -14,7 +14,7 @@ from pydantic_core import from_json
 
 from chassis.http.client import ExchangeError, Response
 from gateway.llm.call import VlmCall
-from gateway.llm.completion import Alternative, Completion, Token, Usage
+from gateway.llm.completion import Alternative, Completion, Token
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable, failure
 from gateway.llm.prompt import Value
 from gateway.llm.reply_forms import ReplyFields, read_lines, read_object
@@ -25,7 +25,7 @@ from gateway.llm.wire import (
     ChunkWire,
     ErrorWire,
     TokenWire,
-    UsageWire,
+    Usage,
     events,
     read_chunk,
 )
@@ -107,7 +107,7 @@ class Assembly(Generic[Value]):
 
     def _add_end(self, chunk: ChunkWire) -> None:
         if chunk.usage is not None:
-            self.usage = _usage(chunk.usage)
+            self.usage = chunk.usage
         self.finish_reason = (
             next((each.finish_reason for each in chunk.choices[:1]), None) or self.finish_reason
         )
@@ -211,11 +211,6 @@ def _bytes(wire: AlternativeWire) -> bytes:
 
 def _probability(logprob: float) -> float:
     return min(1.0, math.exp(min(0.0, logprob)))
-
-
-def _usage(wire: UsageWire) -> Usage:
-    details = wire.prompt_tokens_details
-    return Usage(wire.prompt_tokens, wire.completion_tokens, details.cached_tokens if details else None)
 
 
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on

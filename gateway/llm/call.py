@@ -17,8 +17,9 @@ from chassis.http.client import server_attributes
 from chassis.telemetry.metrics import counter, exemplar, histogram, series_of
 from chassis.telemetry.spans import span
 from gateway.llm.capabilities import Abilities
-from gateway.llm.completion import Completion, Usage
+from gateway.llm.completion import Completion
 from gateway.llm.reply_forms import SchemaForm
+from gateway.llm.wire import Usage
 from gateway.reasoning.calls import count_calls
 
 
@@ -153,7 +154,7 @@ class VlmMetrics:
 
     def observe(self, model: str, call: VlmCall) -> None:
         """Count one call that is over, for the model and for the question that it belongs to."""
-        usage, series = call.usage or Usage(0, 0), self._series
+        usage, series = call.usage or Usage(prompt_tokens=0), self._series
         count_calls(call.requests, usage.prompt_tokens, usage.completion_tokens)
         series("loreglass_vlm_calls_total", model, call.prompt, call.outcome).inc()
         series("loreglass_vlm_call_seconds", model, call.prompt).observe(call.seconds, exemplar())

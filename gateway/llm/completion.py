@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Generic
 
 from gateway.llm.prompt import Value
+from gateway.llm.wire import Usage
 
 Span = tuple[int, int]
 
@@ -85,15 +86,6 @@ class Token:
     probability: float
     data: bytes = b""
     alternatives: tuple[Alternative, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens read and written. `cached_tokens` of the prompt came from the server's prefix cache."""
-
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

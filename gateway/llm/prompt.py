@@ -11,8 +11,6 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gateway.llm.delimiting import Budget
-
 Value = TypeVar("Value", bound=BaseModel | str)
 """The value of a reply: an object of the prompt's schema, or text."""
 
@@ -173,7 +171,7 @@ class Window:
         reads = _TEMPLATE_TOKENS + prompt.photos * self.photo + prompt.text_tokens
         return self.context - reads - prompt.max_tokens
 
-    def fitted(
+    def fit(
         self, prompt_with: Callable[[Shown], Prompt[Value]], shown_within: Callable[[int], Shown]
     ) -> tuple[Prompt[Value], Shown]:
         """Return the prompt with as much evidence as it has room for, and that evidence."""
@@ -186,11 +184,13 @@ class Window:
 class VlmOptions:
     """The limits that the gateway may set.
 
-    `evidence`, `history_*`: what a prompt may hold, in characters (about four a token), where `window`
-    has room for it, of which the conversation takes no more than `history_share`.
+    `evidence_chars` in all, `piece_chars` of one piece, `history_chars`: what a prompt may hold (about four
+    characters a token), where `window` has room for it, of which the conversation takes no more than
+    `history_share`.
     """
 
-    evidence: Budget = field(default=Budget(total=8_000, piece=1_500))
+    evidence_chars: int = 8_000
+    piece_chars: int = 1_500
     history_turns: int = 4
     history_chars: int = 1_600
     history_share: float = 1 / 8

@@ -173,15 +173,15 @@ def no_answer(context: Context) -> Reply:
 def draft_of(completion: Completion[ChainOfThought], query: Query, cases: Iterable[Case]) -> Draft:
     """Return the draft of a prompt that asks for no tools. `cases`: the examples in the prompt."""
     value = whole(completion)
-    return _drafted(value, completion, label(value.object_label, LABEL_WORDS), query, cases)
+    return _draft_of(value, completion, label(value.object_label, LABEL_WORDS), query, cases)
 
 
-def understood(
+def draft_with_tools(
     completion: Completion[Understanding], query: Query, options: VlmOptions, cases: Iterable[Case]
 ) -> Draft:
     """Return the draft with its tools. A question that is not self-contained is always looked up."""
     value = whole(completion)
-    draft = _drafted(value, completion, label(value.image_search, LABEL_WORDS), query, cases)
+    draft = _draft_of(value, completion, label(value.image_search, LABEL_WORDS), query, cases)
     tools = set[Tool]()
     if value.image_search is not None and query.photo is not None:
         tools.add(Tool.IMAGE_SEARCH)
@@ -190,7 +190,7 @@ def understood(
     return replace(draft, tools=frozenset(tools), sub_queries=queries(value.text_search, options.max_queries))
 
 
-def _drafted(
+def _draft_of(
     value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
     answer = answer_or_none(spoken(value.answer)) if value.answer is not None else None

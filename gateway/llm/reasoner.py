@@ -20,11 +20,11 @@ from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, Value, VlmOptions, prompt_text
 from gateway.llm.reading import (
     declined_draft,
+    draft_with_tools,
     judgement_of,
     no_answer,
     printed_quotes,
     reply_of_text,
-    understood,
 )
 from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
@@ -147,16 +147,15 @@ class AnsweringVlm:
         """Return the prompt, and the evidence in it: as much as fits beside the judge's turn."""
         query = query if self._client.sees_photos else replace(query, photo=None)
         limit = min(asking.ANSWER_TOKENS, generation.answer_tokens)
-        budget = self._options.evidence.at_most(generation.evidence_chars)
-
-        def prompt_with(shown: EvidenceBlocks) -> Prompt[str]:
-            return asking.answer(query, context.entity, shown, self._options, limit, self.answer_prompt)
-
-        def shown_within(tokens: int) -> EvidenceBlocks:
-            return evidence_blocks(context.evidence, budget.within(tokens - judge_tokens))
+        options, most = self._options, min(self._options.evidence_chars, generation.evidence_chars)
 
         judge_tokens = max(map(asking.judge_tokens, self.judge_prompts))
-        return self._options.window.fitted(prompt_with, shown_within)
+        return options.window.fit(
+            lambda shown: asking.answer(query, context.entity, shown, options, limit, self.answer_prompt),
+            lambda tokens: evidence_blocks(
+                context.evidence, tokens - judge_tokens, most, options.piece_chars
+            ),
+        )
 
 
 class VlmReasoner(AnsweringVlm):
@@ -180,7 +179,7 @@ class VlmReasoner(AnsweringVlm):
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        draft = understood(completion, query, self._options, prompt_text("understand").cases)
+        draft = draft_with_tools(completion, query, self._options, prompt_text("understand").cases)
         return await with_print(draft, read_photo, deadline)
 
     async def select_entity(

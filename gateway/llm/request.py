@@ -8,7 +8,7 @@ from chassis.json_text import sendable
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.reply_forms import SchemaForm, described_lines, json_schema_of
+from gateway.llm.reply_forms import SchemaForm, json_schema_of, line_instructions
 
 Parts = tuple[TextPart | ImagePart, ...]
 
@@ -96,7 +96,7 @@ def _user_parts(prompt: Prompt[Any], form: SchemaForm) -> Parts:
         return prompt.user
     if prompt.in_lines:
         return (*prompt.user[:-1], TextPart(prompt.in_lines))
-    return (*prompt.user, TextPart(described_lines(prompt.name, prompt.schema)))
+    return (*prompt.user, TextPart(line_instructions(prompt.name, prompt.schema)))
 
 
 def _part(part: TextPart | ImagePart) -> dict[str, JsonValue]:

@@ -21,7 +21,7 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 from contracts.answer import Experiment, Reason, Route, Verification
-from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, varied, with_thresholds
+from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import FixedPlan, LivePlan
 from gateway.planning.run import OnEvent, Run
@@ -81,7 +81,7 @@ class Execution:
         tiers: Sequence[Tier],
         on_end: OnEnd = lambda _record: None,
         holds_anything: HoldsAnything | None = None,
-        vary: Vary = varied,
+        vary: Vary = vary,
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,

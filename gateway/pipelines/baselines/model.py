@@ -14,7 +14,7 @@ from contracts.answer import Reason
 from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.cleaning import search_phrase, spoken
 from gateway.llm.completion import Completion
-from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
+from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks, fence
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import VlmOptions
 from gateway.llm.reading import confidence
@@ -79,7 +79,7 @@ class VlmBaselines:
         It is the question itself where the model leaves nothing of it.
         """
         name, options, images = "baselines/rewrite_query", self._options, replace(results, pages=())
-        prompt, _ = options.window.fitted(
+        prompt, _ = options.window.fit(
             lambda shown: prompt_of(name, query, RewrittenQuery, options, QUERY_TOKENS, material=shown.text),
             lambda tokens: _context(images, tokens),
         )
@@ -92,7 +92,7 @@ class VlmBaselines:
         """Return the answer from all that and what was found; quotes name pieces of `results.evidence`."""
         name, options = "baselines/answer_from_search", self._options
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
-        prompt, shown = options.window.fitted(
+        prompt, shown = options.window.fit(
             lambda shown: text_prompt(name, query, options, limit, material=shown.text),
             lambda tokens: _context(results, tokens),
         )
@@ -113,11 +113,10 @@ def _reply_of(completion: Completion[SteppedAnswer]) -> Reply:
 
 
 def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
-    """All of it, as published, where the conversation is shown at all."""
-    turns = max(options.history_turns, WHOLE_TURNS) if options.history_turns else 0
+    """Return the limits for all of it, as published."""
     return replace(
         options,
-        history_turns=turns,
+        history_turns=max(options.history_turns, WHOLE_TURNS),
         history_chars=max(options.history_chars, WHOLE_CHARS),
         history_share=max(options.history_share, WHOLE_SHARE),
     )
@@ -130,7 +129,7 @@ def _context(results: Retrieved, tokens: int) -> EvidenceBlocks:
     if not results.pages:
         return EvidenceBlocks(text, records)
     left = tokens - (for_records if records else 0)
-    pages = evidence_blocks(results.pages, Budget.whole(results.pages, left))
+    pages = evidence_blocks(results.pages, left)
     places = (len(results.records) + place for place in pages.places)
     return EvidenceBlocks(f"{text}\n\nWeb search. {pages.text}", (*records, *places))
 
@@ -139,9 +138,9 @@ def _image_context(results: Retrieved, tokens: int) -> tuple[str, tuple[int, ...
     """Return the names of all that the photo is like, then what is known of the first of them."""
     if not results.things:
         return _NOTHING_ALIKE, ()
-    names = delimited(
+    names = fence(
         "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in results.things)
     )
-    blocks = evidence_blocks(results.records, Budget.whole(results.records, tokens))
+    blocks = evidence_blocks(results.records, tokens)
     shown = f"\n{blocks.text}" if blocks.places else ""
     return f"Image search: things that look like the photo, the likest first.\n{names}{shown}", blocks.places

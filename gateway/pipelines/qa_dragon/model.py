@@ -9,7 +9,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
 from gateway.llm.cleaning import labels, listed_label, queries
-from gateway.llm.delimiting import delimited, harmless
+from gateway.llm.delimiting import fence, harmless
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import declined_draft, draft_of, whole
@@ -82,7 +82,7 @@ class StepwiseVlmReasoner(AnsweringVlm):
         """Return the one that is meant (3.4.1); None if the model names something that was not listed."""
         if not labels:
             return None
-        name, listed = "qa_dragon/select_object", delimited("list", ", ".join(labels))
+        name, listed = "qa_dragon/select_object", fence("list", ", ".join(labels))
         prompt = prompt_of(name, query, ObjectChoice, self._options, SELECT_TOKENS, labels=listed)
         return listed_label((await self._complete(prompt, deadline)).object_label, labels)
 
@@ -105,8 +105,8 @@ class StepwiseVlmReasoner(AnsweringVlm):
             EntityMatch,
             self._options,
             MATCH_TOKENS,
-            candidates=delimited("candidates", lines),
-            printed=delimited("print", photo_text.rows[:_PRINTED_CHARS] or _NOTHING_PRINTED),
+            candidates=fence("candidates", lines),
+            printed=fence("print", photo_text.rows[:_PRINTED_CHARS] or _NOTHING_PRINTED),
             notes=notes(draft),
         )
         number = (await self._complete(prompt, deadline)).candidate
@@ -136,8 +136,8 @@ class StepwiseVlmReasoner(AnsweringVlm):
             QueryRewrite,
             self._options,
             QUERY_TOKENS,
-            queries=delimited("searches", lines),
-            identity=delimited("identity", identity),
+            queries=fence("searches", lines),
+            identity=fence("identity", identity),
         )
         rewritten = (await self._complete(prompt, deadline)).queries
         return _named(rewritten, entity, self._options) or _named(queries, entity, self._options)

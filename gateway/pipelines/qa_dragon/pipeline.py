@@ -19,7 +19,7 @@ from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.planning.latencies import Work
 from gateway.planning.plan import StageGraph
-from gateway.planning.prefetch import Prefetch, prefetching
+from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
@@ -92,7 +92,9 @@ class QaDragonPipeline:
         """Pre-answer (3.1), search router (3.2), one of Table 1's branches, post-answer (3.7)."""
         async with prefetching() as group:
             read = run.prefetch(group, lambda: photo.read_text(self.services, query, run), PhotoText())
-            domain = await self._route_domain(query, read, run)
+            domain = None  # 3.1.1: its advice and cases go into the chain of thought
+            if "domain-router" not in self.missing:
+                domain = (await photo.classify_domain(self.services, query, read.result, run)).domain
             draft = await self._draft(query, domain, read.result, run)
             run.explain.draft(draft.answer, draft.confidence)
             route = self._choose_branch(draft, run)
@@ -128,12 +130,6 @@ class QaDragonPipeline:
             pages = await self._read_up(query, draft, entity, run)
         ranked = await self._rerank(query, entity, pages, text, run)
         return await self._conclude(query, draft, Context(route, entity, text, ranked), domain, run)
-
-    async def _route_domain(self, query: Query, read: Prefetch[PhotoText], run: Run) -> Domain | None:
-        """3.1.1: the domain, whose advice and cases the chain of thought is given."""
-        if "domain-router" in self.missing:
-            return None
-        return (await photo.classify_domain(self.services, query, read.result, run)).domain
 
     def _choose_branch(self, draft: Draft, run: Run) -> Route:
         """3.2: direct, verify or RAG."""

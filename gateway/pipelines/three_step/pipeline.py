@@ -26,7 +26,7 @@ from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.reasoning.pieces import first_pieces, shortened
+from gateway.reasoning.pieces import first_pieces, shorten
 from gateway.state import Context, Entity, Evidence, PhotoText, Query
 from gateway.steps import evidence
 from gateway.steps.answering import answer_as_said
@@ -140,13 +140,13 @@ class ThreeStepPipeline:
     async def _rerank(self, query: Query, group: Group, run: Run) -> tuple[Evidence, ...]:
         """Step 2: what helps, in order; the order of the search if the list cannot be had."""
         query_words = f"{query.question} {group.query}"
-        listed = shortened(group.results, run.plan.share_of_evidence(LIST_CHARS), query_words)
+        listed = shorten(group.results, run.plan.share_of_evidence(LIST_CHARS), query_words)
         if not listed:
             return listed
         scores = await self._rank(query, listed, run)
         best = sorted(scores, key=lambda place: -scores[place])[: self.list_length]
         ranked = [replace(group.results[place], score=scores[place]) for place in best]
-        return shortened(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
+        return shorten(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
 
     async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> dict[int, float]:
         """By place in the list, scores that keep the order of the model's own list."""

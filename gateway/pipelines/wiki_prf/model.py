@@ -4,9 +4,9 @@ import re
 from dataclasses import replace
 
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.asking import replied, text_prompt
+from gateway.llm.asking import earlier_call, text_prompt
 from gateway.llm.cleaning import one_line, whole_words, without_thoughts
-from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless, within_tokens
+from gateway.llm.delimiting import evidence_blocks, fence, harmless, within_tokens
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import no_answer
@@ -49,7 +49,7 @@ class WikiPrfVlmReasoner:
 
     async def describe(self, query: Query, caption: str, deadline: Deadline) -> str:
         """Return the description to search by, from the plan's first caption and the question (eq. 1)."""
-        draft = delimited("caption", caption)
+        draft = fence("caption", caption)
         prompt = text_prompt("wiki_prf/describe_photo", query, self._options, CAPTION_TOKENS, caption=draft)
         completion = await self._client.complete(prompt, deadline)
         description = one_line(without_thoughts(completion.text))
@@ -64,7 +64,7 @@ class WikiPrfVlmReasoner:
         `VlmReplyUnusable` for a reply without its tags.
         """
         planned = within_tokens(plan.written, SHOWN_PLAN_TOKENS)
-        earlier = replied(plan_prompt(query, self._options), planned) if planned else None
+        earlier = earlier_call(plan_prompt(query, self._options), planned) if planned else None
 
         def prompt_with(shown: tuple[str, str]) -> Prompt[str]:
             name, slots = "wiki_prf/filter_knowledge", {"document": shown[0], "sections": shown[1]}
@@ -73,7 +73,7 @@ class WikiPrfVlmReasoner:
         def shown_within(tokens: int) -> tuple[str, str]:
             return _shown(gathered.document, tokens // 2), _shown(gathered.sections, tokens // 2)
 
-        prompt, _ = self._options.window.fitted(prompt_with, shown_within)
+        prompt, _ = self._options.window.fit(prompt_with, shown_within)
         knowledge = read_knowledge((await self._client.complete(prompt, deadline)).text)
         if knowledge is None:
             raise VlmReplyUnusable("The vision-language model's filtered knowledge could not be read.")
@@ -101,9 +101,9 @@ class WikiPrfVlmReasoner:
         def shown_within(tokens: int) -> str:
             if knowledge is None:
                 return _shown(context.evidence, tokens)
-            return delimited("knowledge", knowledge, tokens)
+            return fence("knowledge", knowledge, tokens)
 
-        prompt, _ = options.window.fitted(
+        prompt, _ = options.window.fit(
             lambda shown: text_prompt(name, query, options, limit, knowledge=shown), shown_within
         )
         every = range(len(context.evidence))
@@ -124,4 +124,4 @@ def _harmless(written: str) -> str:
 
 
 def _shown(evidence: tuple[Evidence, ...], tokens: int) -> str:
-    return evidence_blocks(evidence, Budget.whole(evidence, tokens)).text
+    return evidence_blocks(evidence, tokens).text

@@ -153,7 +153,7 @@ class WikiPrfPipeline:
         sections: list[Evidence] = []
         for call in plan.calls:
             if call.tool is PhotoTool.FLIP:
-                photo = await photo_tools.flipped(photo)
+                photo = await photo_tools.flip(photo)
             else:
                 turned = replace(query, photo=photo)
                 sections += await self._use(call, turned, photo, whole, run)
@@ -169,10 +169,10 @@ class WikiPrfPipeline:
             async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
                 search = await self.reasoner.describe(query, call.content, deadline)
             run.explain.note(Stage.CAPTION, search)
-            passages = await photo_tools.described(services, search, run, self.articles)
+            passages = await photo_tools.caption_articles(services, search, run, self.articles)
         else:
             search = query.question
-            things = await photo_tools.grounded(services, photo, call.content, whole, run, self.articles)
+            things = await photo_tools.ground(services, photo, call.content, whole, run, self.articles)
             run.explain.note(Stage.CROP_SEARCH, (f"{call.tool}: {thing.name}" for thing in things))
             passages = await photo_tools.article(services, things, run)
         best = await photo_tools.best_sections(services, query, search, passages, run, self.sections)

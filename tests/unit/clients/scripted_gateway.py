@@ -13,7 +13,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
 from gateway.clients.services import Services
-from gateway.pipelines.port import Pipeline, varied
+from gateway.pipelines.port import Pipeline, vary
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
@@ -78,7 +78,7 @@ async def scripted_gateway(
 
     def vary(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
         if variants is None or experiment is None or not experiment.without:
-            return varied(whole, experiment)
+            return vary(whole, experiment)
         return variants["-no-".join((whole.name, *experiment.without))]
 
     @asynccontextmanager

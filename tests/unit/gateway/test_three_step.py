@@ -5,7 +5,7 @@ import pytest
 from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import CitationKind, Reason, Route
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.llm.delimiting import Budget, evidence_blocks
+from gateway.llm.delimiting import evidence_blocks
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.planning.plan import FULL, Plan
 from gateway.state import Reply, Turn
@@ -180,7 +180,7 @@ async def test_ranked_pieces_have_the_sentence_that_answers() -> None:
     _, listed, _ = reasoner.arguments["rank"]
     assert len({item.url for item in listed}) == 30
     assert all(f"It has {n} pages." in item.text for n, item in enumerate(listed))
-    blocks = evidence_blocks(listed, Budget.whole(listed, 10**6))
+    blocks = evidence_blocks(listed, 10**6)
     assert blocks.places == tuple(range(30))
     assert len(blocks.text) <= three_step.LIST_CHARS
     pages = [item for item in reasoner.arguments["answer"].evidence if item.kind is CitationKind.PAGE]

@@ -11,7 +11,7 @@ from contracts.answer import Reason, Route
 from contracts.cropper import CropReply
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.pipelines.wiki_prf.photo_tools import mirrored
+from gateway.pipelines.wiki_prf.photo_tools import mirror_jpeg
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
 from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.plan import Plan
@@ -250,7 +250,7 @@ async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is
 
 
 def test_a_mirror_image_is_turned_left_to_right() -> None:
-    turned = np.asarray(Image.open(io.BytesIO(mirrored(PHOTO.jpeg))).convert("RGB")).astype(int)
+    turned = np.asarray(Image.open(io.BytesIO(mirror_jpeg(PHOTO.jpeg))).convert("RGB")).astype(int)
     assert turned.shape == (64, 96, 3)
     assert turned[32, 10, 2] > 150 > 80 > turned[32, 10, 0]  # the blue half is on the left now
     assert turned[32, 85, 0] > 150 > 80 > turned[32, 85, 2]
@@ -258,7 +258,7 @@ def test_a_mirror_image_is_turned_left_to_right() -> None:
 
 def test_corrupt_photo_cannot_be_mirrored() -> None:
     with pytest.raises(CorruptImage):
-        mirrored(PHOTO.jpeg[:200])
+        mirror_jpeg(PHOTO.jpeg[:200])
 
 
 async def test_without_evidence_nothing_is_filtered() -> None:

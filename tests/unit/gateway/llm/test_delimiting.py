@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
-from gateway.llm.delimiting import CLOSE, Budget, delimited, evidence_blocks, harmless
+from gateway.llm.delimiting import CLOSE, evidence_blocks, fence, harmless
 from gateway.llm.reading import LONGEST, printed_quotes, source_of
 from gateway.llm.selection import NAMED_BY_MODEL, select_entity
 from gateway.state import Entity, Evidence, PhotoText, Query, Quote, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, PHOTO, draft, page, printed
 
-WIDE = Budget(10_000, 2_000)
+WIDE = 10_000
 
 
 def test_pieces_are_numbered_from_one_in_order() -> None:
@@ -40,27 +40,26 @@ def test_only_valid_numbers_resolve_to_evidence() -> None:
 
 def test_evidence_is_cut_at_a_sentence_to_its_budget() -> None:
     sentence = "The tower has forty-two steps and a bell. "
-    shown = evidence_blocks([page(sentence * 100)], Budget(1_000, 200))
+    shown = evidence_blocks([page(sentence * 100)], WIDE, 1_000, 200)
     block = shown.text.splitlines()
     assert block[2] == (sentence * 4).strip()
 
 
 def test_pieces_that_do_not_fit_are_skipped() -> None:
     pieces = [page("a" * 90 + "."), page("b" * 400 + "."), page("Short.")]
-    shown = evidence_blocks(pieces, Budget(100, 100))
+    shown = evidence_blocks(pieces, WIDE, 100, 100)
     assert shown.places == (0, 2)
 
 
 @given(st.lists(st.text(max_size=600), max_size=20))
 def test_the_budget_holds_for_any_text(texts: list[str]) -> None:
-    budget = Budget(700, 200)
-    shown = evidence_blocks([page(text) for text in texts], budget)
-    assert len(shown.text) <= budget.total + 60 * len(texts) + 30
+    shown = evidence_blocks([page(text) for text in texts], WIDE, 700, 200)
+    assert len(shown.text) <= 700 + 60 * len(texts) + 30
 
 
 @given(st.text(alphabet="<>end|/[]INST \n", max_size=80))
 def test_no_text_can_close_its_fence(text: str) -> None:
-    block = delimited(f"page {text}", f"x{text}")
+    block = fence(f"page {text}", f"x{text}")
     assert block.count(CLOSE) == 1
     assert block.endswith(CLOSE)
     assert block.count("<<<") == 2

@@ -12,7 +12,7 @@ from gateway.llm import asking, schemas
 from gateway.llm.asking import domain_text, photo_parts, question_text, system_text
 from gateway.llm.capabilities import Abilities
 from gateway.llm.delimiting import evidence_blocks
-from gateway.llm.prompt import Case, Prompt, PromptText, TextPart, VlmOptions, prompt_text
+from gateway.llm.prompt import Case, Prompt, PromptText, TextPart, prompt_text
 from gateway.llm.request import request_body
 from gateway.pipelines.qa_dragon import model as dragon
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase
@@ -62,7 +62,7 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
 
 
 def test_the_answer_has_no_examples_and_no_schema() -> None:
-    shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
+    shown = evidence_blocks([page("It was built in 1519.")], 10_000)
     prompt = asking.answer(ASK, Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
     body = request_body(prompt, "model", Abilities())
     assert prompt_text("answer").cases == ()
@@ -155,10 +155,6 @@ def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:
     assert len(text) < OPTIONS.history_chars + 300
     assert "answer 49" in text
     assert "question 45" not in text
-
-
-def test_history_can_be_switched_off() -> None:
-    assert "Fiat" not in question_text(FOLLOW_UP, VlmOptions(history_turns=0))
 
 
 def test_follow_up_prompt_has_history_and_entity() -> None:
