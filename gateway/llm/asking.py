@@ -7,7 +7,7 @@ question and the photo is read once for all calls of a request.
 from collections.abc import Callable, Sequence
 
 from contracts.domain_router import Domain
-from gateway.llm.delimiting import EvidenceBlocks, fence, harmless, ours, tokens_at_most, within_tokens
+from gateway.llm.delimiting import fence, harmless, ours, tokens_at_most, within_tokens
 from gateway.llm.prompt import (
     Case,
     Earlier,
@@ -21,7 +21,7 @@ from gateway.llm.prompt import (
 )
 from gateway.llm.reply_forms import line_instructions
 from gateway.llm.schemas import Form, Structured, Understanding, in_words
-from gateway.state import Draft, Entity, Query, Turn
+from gateway.state import Draft, Query, Turn
 
 _OLD_PHOTO = "The photo is from earlier in this conversation.\n"
 _WISHES = "Whoever set this conversation up wishes answers to be worded like this; all rules above hold:"
@@ -150,38 +150,9 @@ def domain_text(domain: Domain | None) -> PromptText:
     return prompt_text(f"qa_dragon/domains/{name}")
 
 
-def answer(
-    query: Query,
-    entity: Entity | None,
-    shown: EvidenceBlocks,
-    options: VlmOptions,
-    most_tokens: int,
-    name: str = "answer",
-) -> Prompt[str]:
-    """Return the prompt `name` for the answer from evidence (QA-Dragon, 3.7.1)."""
-    thing = fence("the thing asked about", entity.name) + "\n" if entity else ""
-    return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
-
-
-def judge(
-    query: Query, answer_prompt: Prompt[str], answered: str, options: VlmOptions, name: str = JUDGE
-) -> Prompt[str]:
-    """Return the prompt `name` that asks the model to check an answer (QA-Dragon, 3.7.2).
-
-    It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
-    """
-    earlier = earlier_call(answer_prompt, harmless(answered))
-    return text_prompt(name, query, options, JUDGE_TOKENS[name], earlier=earlier)
-
-
 def judge_tokens(name: str) -> int:
     """Return an upper bound on the tokens that the judge adds to the call that answered and its reply."""
     return TURN_TOKENS + ours(prompt_text(name).text) + JUDGE_TOKENS[name]
-
-
-def rewrite(query: Query, options: VlmOptions) -> Prompt[str]:
-    """Return the prompt that puts a follow-up question into words that need no conversation."""
-    return text_prompt("rewrite", query, options, REWRITE_TOKENS)
 
 
 def notes(draft: Draft) -> str:

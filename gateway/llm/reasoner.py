@@ -15,7 +15,7 @@ from contracts.domain_router import Domain
 from gateway.llm import asking
 from gateway.llm.cleaning import LABEL_WORDS, label, search_phrase, without_thoughts
 from gateway.llm.completion import Completion
-from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
+from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks, fence, harmless
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, Value, VlmOptions, prompt_text
 from gateway.llm.reading import (
@@ -133,12 +133,15 @@ class AnsweringVlm:
         if reply.answer is None or not reply.says_something:
             return Judgement(0.0)
         answer_prompt, _ = self._answer_prompt(query, context, generation)
-        prompt = asking.judge(query, answer_prompt, reply.answer, self._options, name)
+        earlier = asking.earlier_call(answer_prompt, harmless(reply.answer))
+        tokens = asking.JUDGE_TOKENS[name]
+        prompt = asking.text_prompt(name, query, self._options, tokens, earlier=earlier)
         return judgement_of(await self._client.complete(prompt, deadline), name != asking.JUDGE)
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
         """One call: a follow-up question in words that need no conversation."""
-        completion = await self._client.complete(asking.rewrite(query, self._options), deadline)
+        prompt = asking.text_prompt("rewrite", query, self._options, asking.REWRITE_TOKENS)
+        completion = await self._client.complete(prompt, deadline)
         return search_phrase(without_thoughts(completion.text)) or query.question
 
     def _answer_prompt(
@@ -150,8 +153,12 @@ class AnsweringVlm:
         options, most = self._options, min(self._options.evidence_chars, generation.evidence_chars)
 
         judge_tokens = max(map(asking.judge_tokens, self.judge_prompts))
+        entity = context.entity
+        thing = fence("the thing asked about", entity.name) + "\n" if entity else ""
         return options.window.fit(
-            lambda shown: asking.answer(query, context.entity, shown, options, limit, self.answer_prompt),
+            lambda shown: asking.text_prompt(
+                self.answer_prompt, query, options, limit, thing=thing, evidence=shown.text
+            ),
             lambda tokens: evidence_blocks(
                 context.evidence, tokens - judge_tokens, most, options.piece_chars
             ),

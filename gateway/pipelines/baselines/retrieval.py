@@ -1,7 +1,9 @@
 """Search as the published baselines do: results in search order, cut to what a prompt holds."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
@@ -45,20 +47,11 @@ class Retrieved:
 
     def within(self, image_chars: int, page_chars: int) -> "Retrieved":
         """The first of it, as much as the budgets hold: names go before records, the last piece is cut."""
-        things = _first_things(self.things, image_chars)
+        ends = list(accumulate(map(_name_chars, self.things)))
+        things = self.things[: bisect_right(ends, image_chars)]
         left = image_chars - sum(map(_name_chars, things))
         records = first_pieces(self.records, left, _beside_chars)
         return Retrieved(things, records, first_pieces(self.pages, page_chars, _beside_chars))
-
-
-def _first_things(things: Sequence[Entity], most: int) -> tuple[Entity, ...]:
-    first: list[Entity] = []
-    for thing in things:
-        most -= _name_chars(thing)
-        if most < 0:
-            break
-        first.append(thing)
-    return tuple(first)
 
 
 def _name_chars(thing: Entity) -> int:

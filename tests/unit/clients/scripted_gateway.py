@@ -76,7 +76,7 @@ async def scripted_gateway(
     `variants`: who answers for a pipeline without a module, as `qa-dragon-no-reranking`.
     """
 
-    def vary(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
+    def choose(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
         if variants is None or experiment is None or not experiment.without:
             return vary(whole, experiment)
         return variants["-no-".join((whole.name, *experiment.without))]
@@ -93,7 +93,7 @@ async def scripted_gateway(
                 Sessions(MemoryStore(2**26)),
                 Traces(50),
                 [Tier(admission, planner)],
-                vary=vary,
+                vary=choose,
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             photos = PhotoDecoders(1)

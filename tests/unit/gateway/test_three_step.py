@@ -9,7 +9,7 @@ from gateway.llm.delimiting import evidence_blocks
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.planning.plan import FULL, Plan
 from gateway.state import Reply, Turn
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit, images, pages
+from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, image_hit, images, pages
 from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, numbered, passages
 
 pytestmark = pytest.mark.anyio
@@ -144,13 +144,6 @@ async def test_without_a_photo_pages_answer() -> None:
     result = await ask_three_step(photo=None)
     assert not result.services.image_search.calls
     assert PAGES in result.outcome.answer
-
-
-async def test_two_busy_searches_are_an_overload() -> None:
-    services = FakeServices()
-    services.image_search.mood = services.text_search.mood = Mood.BUSY
-    result = await ask_three_step(ScriptedThreeStep(say=lambda _: Reply(None, 0.0)), services)
-    assert result.outcome.reason is Reason.OVERLOADED
 
 
 async def test_less_is_searched_when_the_plan_has_less_time() -> None:

@@ -8,18 +8,17 @@ from typing import Any
 import pytest
 
 from contracts.domain_router import Domain
-from gateway.llm import asking, schemas
+from gateway.llm import schemas
 from gateway.llm.asking import domain_text, photo_parts, question_text, system_text
 from gateway.llm.capabilities import Abilities
-from gateway.llm.delimiting import evidence_blocks
 from gateway.llm.prompt import Case, Prompt, PromptText, TextPart, prompt_text
 from gateway.llm.request import request_body
 from gateway.pipelines.qa_dragon import model as dragon
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase
 from gateway.reasoning.refusals import is_refusal
-from gateway.state import Entity, Photo, Query, Turn
+from gateway.state import Photo, Query, Turn
 from tests.unit.gateway.llm.every_prompt import DOMAINS, all_prompts
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO, page
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO
 
 STAGES: dict[str, type[schemas.Structured]] = {
     "understand": schemas.Understanding,
@@ -62,13 +61,11 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
 
 
 def test_the_answer_has_no_examples_and_no_schema() -> None:
-    shown = evidence_blocks([page("It was built in 1519.")], 10_000)
-    prompt = asking.answer(ASK, Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
-    body = request_body(prompt, "model", Abilities())
+    (prompt,) = [each for each in all_prompts(ASK, "in 1519") if each.name == "answer"]
     assert prompt_text("answer").cases == ()
-    assert "response_format" not in body
+    assert "response_format" not in request_body(prompt, "model", Abilities())
     assert "Reply: " not in first_text(prompt)
-    assert "<<<the thing asked about>>>\nFiat 500\n<<<end>>>" in first_text(prompt)
+    assert "<<<the thing asked about>>>\nFiat in 1519\n<<<end>>>" in first_text(prompt)
 
 
 def test_instructions_precede_the_question_in_every_prompt() -> None:
