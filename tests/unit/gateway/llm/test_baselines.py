@@ -5,17 +5,13 @@ from typing import Any
 
 import pytest
 
-from bench.node import RunningServer, ServerTraits, says, vlm_server
-from chassis.http.calls import http_client
+from bench.node import RunningServer, ServerTraits, says
 from contracts.answer import CitationKind, Reason
 from gateway.llm.asking import question_text, system_text
-from gateway.llm.call import VlmEndpoint
-from gateway.llm.client import VlmClient
 from gateway.llm.prompt import VlmOptions, Window
-from gateway.pipelines.baselines.model import VlmBaselines
 from gateway.pipelines.baselines.retrieval import Retrieved
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, deadline, page
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, bench, deadline, page
 
 pytestmark = pytest.mark.anyio
 
@@ -42,9 +38,8 @@ async def put(
     options: VlmOptions = OPTIONS,
 ) -> tuple[Any, RunningServer]:
     """The outcome of one call, and the server with what it was asked."""
-    async with vlm_server(SCRIPT | (script or {}), traits) as server, http_client() as http:
-        reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), options)
-        return await getattr(reader, call)(*arguments(call, ask, results), deadline()), server
+    async with bench(SCRIPT | (script or {}), traits, options) as it:
+        return await getattr(it.baselines, call)(*arguments(call, ask, results), deadline()), it.server
 
 
 def arguments(call: str, ask: Query, results: Retrieved) -> tuple[Any, ...]:

@@ -7,7 +7,7 @@ import pytest
 
 from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error
 from chassis.errors import DependencyUnavailable
-from gateway.llm.capabilities import Abilities, Thinking, without
+from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Prompt, TextPart
@@ -148,10 +148,3 @@ async def test_probe_switches_thinking_off_where_possible(
     last = it.server.requests[-1].body
     assert last["max_tokens"] == most
     assert ("chat_template_kwargs" in last) is (thinking is Thinking.SWITCHED_OFF)
-
-
-def test_refused_thinking_switch_is_left_out() -> None:
-    quiet = Abilities(thinking=Thinking.SWITCHED_OFF)
-    less = without(quiet, "unknown field chat_template_kwargs", confirmed=True)
-    assert less is not None
-    assert less.thinking is Thinking.ON
