@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from language.scripts import dominant_script
-from language.words import STOP_WORDS, Word, fold, remembered, tokens, word_set, words
+from language.words import STOP_WORDS, Word, fold, memoize, tokens, word_set, words
 
 _OPENERS = word_set(
     "who whose which where when why how what is are does did do can could has have will would tell"
@@ -58,7 +58,7 @@ def _language(code: str, entry: Mapping[str, str]) -> ForeignLanguage:
     )
 
 
-@remembered(256)
+@memoize(256)
 def is_english(text: str) -> bool:
     """Whether a question is in English; where little tells, as in names and short questions, it is."""
     every = words(text)

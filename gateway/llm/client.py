@@ -27,7 +27,7 @@ from gateway.llm.failures import (
     VlmDeclined,
     VlmKeyRefused,
     VlmReplyUnusable,
-    refused_for_good,
+    final_refusal,
     unreachable,
 )
 from gateway.llm.prompt import Prompt, Value
@@ -179,7 +179,7 @@ class VlmClient:
             self.liveness.doubt()
             raise
         except RequestRefused as refusal:
-            final = refused_for_good(refusal)
+            final = final_refusal(refusal)
             final.__cause__ = refusal
             return final
 

@@ -24,7 +24,7 @@ from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking
 from gateway.llm.client import VlmClient
 from gateway.llm.completion import Completion
-from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
+from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, final_refusal
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import SchemaForm, read_object
 
@@ -72,7 +72,7 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
             context=details.context,
         )
     except RequestRefused as refusal:
-        raise refused_for_good(refusal) from refusal
+        raise final_refusal(refusal) from refusal
     client.set_abilities(result)
     return result
 

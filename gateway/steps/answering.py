@@ -38,7 +38,7 @@ async def answer_from(
     return reply
 
 
-async def answer_as_said(
+async def answer_unchecked(
     answer: Callable[[GenerationBudget, Deadline], Awaitable[Reply]],
     query: Query,
     context: Context,
@@ -79,7 +79,7 @@ def spared_stages(*, sees_photos: bool) -> tuple[Stage, ...]:
     return (Stage.QUERY_REWRITE,) if sees_photos else (Stage.QUERY_REWRITE, Stage.DRAFT)
 
 
-async def draft_unseen(
+async def draft_without_look(
     reasoner: Answering, by_services: DraftByServices | None, query: Query, run: Run
 ) -> Draft:
     """Return the draft where the model cannot look: there is no photo, or it sees none.

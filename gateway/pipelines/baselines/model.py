@@ -20,7 +20,7 @@ from gateway.llm.prompt import VlmOptions
 from gateway.llm.reading import confidence
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
-from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Retrieved
+from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Findings
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import ENTITY_SLOT, GenerationBudget, Query, Reply
 
@@ -73,7 +73,7 @@ class VlmBaselines:
         except VlmDeclined:
             return _UNKNOWN
 
-    async def rewrite_query(self, query: Query, results: Retrieved, deadline: Deadline) -> str:
+    async def rewrite_query(self, query: Query, results: Findings, deadline: Deadline) -> str:
         """Return the question as a search that stands without the photo, given what image search found.
 
         It is the question itself where the model leaves nothing of it.
@@ -87,7 +87,7 @@ class VlmBaselines:
         return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
 
     async def answer_from(
-        self, query: Query, results: Retrieved, generation: GenerationBudget, deadline: Deadline
+        self, query: Query, results: Findings, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """Return the answer from all that and what was found; quotes name pieces of `results.evidence`."""
         name, options = "baselines/answer_from_search", self._options
@@ -122,7 +122,7 @@ def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
     )
 
 
-def _context(results: Retrieved, tokens: int) -> EvidenceBlocks:
+def _context(results: Findings, tokens: int) -> EvidenceBlocks:
     """Image search's part, of which records take `IMAGE_SHARE` of the tokens at most; then web search's."""
     for_records = round(tokens * IMAGE_SHARE) if results.pages else tokens
     text, records = _image_context(results, for_records)
@@ -134,7 +134,7 @@ def _context(results: Retrieved, tokens: int) -> EvidenceBlocks:
     return EvidenceBlocks(f"{text}\n\nWeb search. {pages.text}", (*records, *places))
 
 
-def _image_context(results: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
+def _image_context(results: Findings, tokens: int) -> tuple[str, tuple[int, ...]]:
     """Return the names of all that the photo is like, then what is known of the first of them."""
     if not results.things:
         return _NOTHING_ALIKE, ()

@@ -29,7 +29,7 @@ from gateway.planning.stages import Stage
 from gateway.reasoning.pieces import first_pieces, shorten
 from gateway.state import Context, Entity, Evidence, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.answering import answer_as_said
+from gateway.steps.answering import answer_unchecked
 from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
@@ -103,7 +103,7 @@ class ThreeStepPipeline:
             context = self._context(await begun.result(), pages, run)
             shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
             answer = partial(self.reasoner.answer, query, context)
-            return await answer_as_said(answer, query, context, shown, run)
+            return await answer_unchecked(answer, query, context, shown, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Steps 1 and 2."""

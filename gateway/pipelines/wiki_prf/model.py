@@ -11,7 +11,7 @@ from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import no_answer
 from gateway.llm.reasoner import Model, answer_in_text
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan, read_knowledge, read_plan
+from gateway.pipelines.wiki_prf.tool_plan import Material, ToolPlan, read_knowledge, read_plan
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96
@@ -57,7 +57,7 @@ class WikiPrfVlmReasoner:
             raise VlmReplyUnusable("The vision-language model's description says nothing.")
         return whole_words(description, DESCRIPTION_CHARS)
 
-    async def filter(self, query: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, query: Query, plan: ToolPlan, gathered: Material, deadline: Deadline) -> str:
         """Return task-oriented knowledge: what of it all serves the question (filtering, 3.4, eq. 8).
 
         `plan`: what led to it (eq. 10: each token is conditioned on those before it, the plan's too). Raises

@@ -17,7 +17,7 @@ from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.wiki_prf import photo_tools
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.latencies import Work
 from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
@@ -25,7 +25,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.answering import answer_as_said
+from gateway.steps.answering import answer_unchecked
 from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
@@ -108,7 +108,7 @@ class WikiPrfPipeline:
                 sections = await self._sections_of(query, run)
             else:
                 sections = await self._use_tools(plan, query, query.photo, things, run)
-            gathered = Gathered(document, sections).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
+            gathered = Material(document, sections).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
@@ -120,7 +120,7 @@ class WikiPrfPipeline:
         answer = partial(self.reasoner.answer, query, knowledge, context, short=short)
         reads = context.evidence if knowledge is None else ()
         shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
-        return await answer_as_said(answer, query, context, shown, run)
+        return await answer_unchecked(answer, query, context, shown, run)
 
     async def _plan(self, query: Query, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
@@ -179,7 +179,7 @@ class WikiPrfPipeline:
         run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(passages)} sections")
         return best
 
-    async def _filter(self, query: Query, plan: ToolPlan, gathered: Gathered, run: Run) -> str | None:
+    async def _filter(self, query: Query, plan: ToolPlan, gathered: Material, run: Run) -> str | None:
         """3.4: task-oriented knowledge; None when it cannot be had: all that was retrieved stands for it."""
         shown = evidence.prompt_tokens((*gathered.document, *gathered.sections), EVIDENCE_CHARS)
         size, stage = Work(extra_prompt_tokens=shown), Stage.KNOWLEDGE_FILTER

@@ -47,7 +47,7 @@ class ToolPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Material:
     """Evidence before filtering: the whole photo's best article (D) and the tools' sections (S)."""
 
     document: tuple[Evidence, ...] = ()
@@ -58,9 +58,9 @@ class Gathered:
         """D, then what S adds to it: what quotes are counted by."""
         return once((*self.document, *self.sections))
 
-    def within(self, most_chars: int) -> "Gathered":
+    def within(self, most_chars: int) -> "Material":
         """The first pieces of both, half of the characters for either; within either, each text once."""
-        return Gathered(
+        return Material(
             first_pieces(once(self.document), most_chars // 2),
             first_pieces(once(self.sections), most_chars // 2),
         )

@@ -13,7 +13,7 @@ from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankU
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from gateway.pipelines.wiki_prf.photo_tools import mirror_jpeg
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.plan import Plan
 from tests.unit.gateway.fakes import (
     BOOK,
@@ -202,7 +202,7 @@ async def test_sections_are_not_repeated() -> None:
 
 def test_gathered_evidence_is_bounded_without_repeats() -> None:
     pieces = tuple(page(f"{number} " + "x" * 996) for number in range(20))
-    cut = Gathered((*pieces[:3], *pieces), (pieces[1], *pieces)).within(EVIDENCE_CHARS)
+    cut = Material((*pieces[:3], *pieces), (pieces[1], *pieces)).within(EVIDENCE_CHARS)
     assert cut.document == pieces[:5]
     assert [item.text[:2].strip() for item in cut.sections] == ["1", "0", "2", "3", "4"]
     assert sum(len(item.text) for item in cut.evidence) <= EVIDENCE_CHARS

@@ -15,11 +15,11 @@ from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt
 from gateway.llm.reasoner import VlmReasoner
 from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.pipelines.baselines.retrieval import Findings
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, ToolPlan
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply
 from tests.unit.gateway.llm.stage import context, deadline, draft, nothing_printed, page, printed, unheard
 
@@ -75,13 +75,13 @@ def _steps(model: NotingModel, query: Query, material: str) -> Iterator[Awaitabl
     yield three_step.sample_queries(query, 1, deadline())
     yield three_step.rank(query, (piece,), 10, deadline())
     yield three_step.answer(query, shown, budget, deadline())
-    wiki_prf, gathered = WikiPrfVlmReasoner(model), Gathered((piece,), (piece,))
+    wiki_prf, gathered = WikiPrfVlmReasoner(model), Material((piece,), (piece,))
     yield wiki_prf.plan_tools(query, deadline())
     yield wiki_prf.describe(query, material, deadline())
     yield wiki_prf.filter(query, ToolPlan(), gathered, deadline())
     yield wiki_prf.answer(query, material, shown, budget, deadline())
     record = Evidence(material, material, "", CitationKind.IMAGE)
-    baselines, results = VlmBaselines(model), Retrieved((thing,), (record,), (piece,))
+    baselines, results = VlmBaselines(model), Findings((thing,), (record,), (piece,))
     yield baselines.answer_alone(query, deadline())
     yield baselines.answer_in_steps(query, deadline())
     yield baselines.rewrite_query(query, results, deadline())

@@ -9,7 +9,7 @@ from bench.node import RunningServer, ServerTraits, says
 from contracts.answer import CitationKind, Reason
 from gateway.llm.asking import question_text, system_text
 from gateway.llm.prompt import VlmOptions, Window
-from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.pipelines.baselines.retrieval import Findings
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, bench, deadline, page
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.anyio
 FIAT = Entity("Fiat 500", 0.9, (("maker", "Fiat"),))
 RECORD = Evidence("The maker of Fiat 500 is Fiat.", "Fiat 500", "", CitationKind.IMAGE, 0.9)
 TURIN = page("Fiat was founded in Turin in 1899. It makes cars.", "Fiat")
-FOUND = Retrieved((FIAT,), (RECORD,), (TURIN,))
+FOUND = Findings((FIAT,), (RECORD,), (TURIN,))
 SAYS_TURIN = {"answer": "Fiat was founded in Turin."}
 STEPS = {"reasoning": ["The car is a Fiat 500.", "Fiat is from Turin."], **SAYS_TURIN}
 SCRIPT: dict[str, Any] = {
@@ -33,7 +33,7 @@ async def put(
     call: str,
     script: Any = None,
     ask: Query = ASK,
-    results: Retrieved = FOUND,
+    results: Findings = FOUND,
     traits: ServerTraits | None = None,
     options: VlmOptions = OPTIONS,
 ) -> tuple[Any, RunningServer]:
@@ -42,7 +42,7 @@ async def put(
         return await getattr(it.baselines, call)(*arguments(call, ask, results), deadline()), it.server
 
 
-def arguments(call: str, ask: Query, results: Retrieved) -> tuple[Any, ...]:
+def arguments(call: str, ask: Query, results: Findings) -> tuple[Any, ...]:
     """What goes into a call before its deadline."""
     if call == "answer_from":
         return (ask, results, GenerationBudget())
@@ -134,7 +134,7 @@ async def test_a_rewritten_query_is_one_clean_line(text: str, searched: str) -> 
 
 
 async def test_an_empty_retrieval_is_named_in_the_prompt() -> None:
-    _, server = await put("answer_from", results=Retrieved())
+    _, server = await put("answer_from", results=Findings())
     assert "nothing like it was found" in server.requests[0].text
 
 
@@ -142,14 +142,14 @@ NARROW = {"answer_from": 3_600, "rewrite_query": 2_700}
 """Tokens that hold our own words, a photo, and some of the records."""
 
 
-def much() -> Retrieved:
+def much() -> Findings:
     """More of everything than a small window holds."""
     things = tuple(Entity(f"Thing {n}", 0.9) for n in range(10))
     records = tuple(
         Evidence(f"The size of Thing {n} is large.", f"Thing {n}", "", CitationKind.IMAGE) for n in range(10)
     )
     pages = tuple(page(f"Page {n} tells nothing. " * 20, f"Page {n}") for n in range(9))
-    return Retrieved(things, records, (TURIN, *pages))
+    return Findings(things, records, (TURIN, *pages))
 
 
 @pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])

@@ -12,7 +12,7 @@ from contracts.answer import Reason
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import VlmOptions, Window
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
 from gateway.state import Evidence, GenerationBudget
 from tests.unit.gateway.llm.every_prompt import ROME, TURIN
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, bench, context, deadline, page
@@ -178,7 +178,7 @@ async def test_empty_description_is_an_error(text: str) -> None:
 async def test_knowledge_is_read_from_the_answer_tags() -> None:
     text = "<think>Piece 1.</think>\n<answer>Fiat is from Turin.</answer>"
     async with bench({"filter_knowledge": says(text)}) as it:
-        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TURIN,), (ROME,)), deadline())
+        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Material((TURIN,), (ROME,)), deadline())
     assert knowledge == "Fiat is from Turin."
     shown = it.shown()
     assert shown.index("whole photo") < shown.index("in 1899") < shown.index("tools") < shown.index("capital")
@@ -188,7 +188,7 @@ async def test_knowledge_and_its_evidence_are_bounded() -> None:
     long = f"<answer>{'fact ' * 2_000}</answer>"
     async with bench({"filter_knowledge": says(long)}, options=VlmOptions(window=Window(6_000))) as it:
         pieces = tuple(page(f"Fact {n} about cars. " * 8) for n in range(20))
-        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Gathered(pieces, pieces), deadline())
+        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Material(pieces, pieces), deadline())
     assert len(knowledge) <= KNOWLEDGE_CHARS
     (request,) = it.server.requests
     assert 5 < request.text.count("<<<piece") < 30

@@ -1,11 +1,11 @@
-"""Retrieved texts and pieces of evidence."""
+"""Findings texts and pieces of evidence."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
-from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.pipelines.baselines.retrieval import Findings
 from gateway.reasoning.lite.reading import orders_answer
 from gateway.reasoning.pieces import HEADING_CHARS, excerpt, shorten
 from gateway.state import Entity, Evidence
@@ -16,8 +16,8 @@ PIECES = st.lists(st.tuples(TEXT, st.text(max_size=150)), max_size=6)
 BUDGET = st.integers(0, 2_000)
 
 
-def retrieved(names: list[str], records: list[tuple[str, str]], pages: list[tuple[str, str]]) -> Retrieved:
-    return Retrieved(
+def retrieved(names: list[str], records: list[tuple[str, str]], pages: list[tuple[str, str]]) -> Findings:
+    return Findings(
         tuple(Entity(name, 0.9) for name in names),
         tuple(Evidence(text, title, "", CitationKind.IMAGE) for text, title in records),
         tuple(Evidence(text, title, "", CitationKind.PAGE) for text, title in pages),
