@@ -7,11 +7,10 @@ import pytest
 
 from bench.node import RunningServer, ServerTraits, says
 from contracts.answer import CitationKind, Reason
-from gateway.llm.asking import question_text, system_text
 from gateway.llm.prompt import VlmOptions, Window
 from gateway.pipelines.baselines.retrieval import Findings
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, bench, deadline, page
+from tests.unit.gateway.llm.stage import ASK, OPTIONS, bench, deadline, page
 
 pytestmark = pytest.mark.anyio
 
@@ -56,16 +55,6 @@ PROMPT = {
     "rewrite_query": "rewrite_query",
 }
 ANSWERING = ("answer_alone", "answer_in_steps", "answer_from")
-
-
-@pytest.mark.parametrize("call", PROMPT)
-async def test_each_call_is_one_request_that_ends_with_conversation_and_question(call: str) -> None:
-    _, server = await put(call, ask=FOLLOW_UP)
-    (request,) = server.requests
-    assert request.name == PROMPT[call]
-    assert request.system == system_text()
-    assert request.images == [FOLLOW_UP.photo.jpeg] if FOLLOW_UP.photo else []
-    assert request.text.endswith(question_text(FOLLOW_UP, OPTIONS))
 
 
 async def test_the_prompt_has_the_whole_conversation() -> None:

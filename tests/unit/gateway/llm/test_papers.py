@@ -140,12 +140,6 @@ async def test_answer_tokens_follow_the_plan() -> None:
 # wiki-prf
 
 
-async def test_tool_plan_is_read() -> None:
-    async with bench({"plan_tools": says(PLAN)}) as it:
-        plan = await it.wiki_prf.plan_tools(ASK, deadline())
-    assert plan.calls == (ToolCall(PhotoTool.GROUNDING, "the car"), ToolCall(PhotoTool.FLIP))
-
-
 @pytest.mark.parametrize("text", ["I don't know.", "x" * 5_000])
 async def test_unreadable_tool_plan_is_an_error(text: str) -> None:
     async with bench({"plan_tools": says(text)}) as it:
