@@ -19,8 +19,6 @@ from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, bench, context, deadlin
 
 pytestmark = pytest.mark.anyio
 
-PLAN = "<think>x</think><tool>\n1. grounding: the car\n2. flip\n</tool>"
-
 
 # three-step
 
