@@ -113,7 +113,9 @@ class LoreglassPipeline:
             prefetched = self._prefetch(group, query, run)
             draft = await self._draft(group, query, prefetched, run)
             run.explain.draft(draft.answer, draft.confidence)
-            route = self._choose_route(draft, run)
+            route = Route.RAG
+            if "search-router" not in self.missing:  # direct, verify or rag (3.2)
+                route = self.router.choose(draft, self.thresholds, run.explain)
             if route is Route.DIRECT:
                 self._no_image_search(prefetched)
                 text, guess = await prefetched.photo_text.result(), await prefetched.domain.result()
@@ -151,12 +153,6 @@ class LoreglassPipeline:
         if "domain-advice" not in self.missing:
             domain = await photo.domain_in_time(self.services, query, prefetched.domain)
         return await run.with_fallback(Stage.DRAFT, draft_by(self.reasoner, domain), by_fallback)
-
-    def _choose_route(self, draft: Draft, run: Run) -> Route:
-        """Direct, verify or rag (3.2)."""
-        if "search-router" in self.missing:
-            return Route.RAG
-        return self.router.choose(draft, self.thresholds, run.explain)
 
     async def _look_up(
         self, query: Query, draft: Draft, route: Route, prefetched: Prefetched, run: Run

@@ -97,7 +97,9 @@ class QaDragonPipeline:
                 domain = (await photo.classify_domain(self.services, query, read.result, run)).domain
             draft = await self._draft(query, domain, read.result, run)
             run.explain.draft(draft.answer, draft.confidence)
-            route = self._choose_branch(draft, run)
+            route = Route.RAG
+            if "search-router" not in self.missing:  # 3.2: direct, verify or RAG
+                route = self.router.choose(draft, self.thresholds, run.explain)
             text = await read.result()
             if route is Route.DIRECT:
                 outcome = direct_answer(draft, text, domain, run.explain)
@@ -119,31 +121,19 @@ class QaDragonPipeline:
         self, query: Query, draft: Draft, route: Route, domain: Domain | None, text: PhotoText, run: Run
     ) -> Outcome:
         """Verify: text toolchain. RAG: tools, visual and text toolchain. Both: fusion, RAG, verifier."""
-        verified_by = IMAGE_ONLY if "text-search" in self.missing else TEXT_ONLY
-        verifies = route is Route.VERIFY
-        wanted = verified_by if verifies else await self._choose_tools(query, draft, domain, run)
+        tools = tool_router.EVERY_TOOL
+        if route is Route.VERIFY:
+            tools = IMAGE_ONLY if "text-search" in self.missing else TEXT_ONLY
+        elif "tool-router" not in self.missing:  # 3.3: image search, text search, both or neither
+            tools = await tool_router.choose_tools(self.reasoner, query, draft, domain, run)
         entity = named_by(query, draft)
-        if Tool.IMAGE_SEARCH in wanted:
+        if Tool.IMAGE_SEARCH in tools:
             entity = await self._see(query, draft, text, run) or entity
         pages: tuple[Evidence, ...] = ()
-        if Tool.TEXT_SEARCH in wanted:
+        if Tool.TEXT_SEARCH in tools:
             pages = await self._read_up(query, draft, entity, run)
         ranked = await self._rerank(query, entity, pages, text, run)
         return await self._conclude(query, draft, Context(route, entity, text, ranked), domain, run)
-
-    def _choose_branch(self, draft: Draft, run: Run) -> Route:
-        """3.2: direct, verify or RAG."""
-        if "search-router" in self.missing:
-            return Route.RAG
-        return self.router.choose(draft, self.thresholds, run.explain)
-
-    async def _choose_tools(
-        self, query: Query, draft: Draft, domain: Domain | None, run: Run
-    ) -> frozenset[Tool]:
-        """3.3: image search, text search, both or neither."""
-        if "tool-router" in self.missing:
-            return tool_router.EVERY_TOOL
-        return await tool_router.choose_tools(self.reasoner, query, draft, domain, run)
 
     async def _see(self, query: Query, draft: Draft, text: PhotoText, run: Run) -> Entity | None:
         """3.4: extract the object, crop it, search crops and photo, select the entity that is there."""

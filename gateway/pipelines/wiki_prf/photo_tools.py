@@ -54,7 +54,7 @@ async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -
 
 
 async def caption_articles(
-    services: Services, description: str, run: Run, articles: int = MOST_ARTICLES
+    services: Services, description: str, run: Run, articles: int
 ) -> tuple[Evidence, ...]:
     """Captioning: articles of the things whose pictures a description finds (3.3); of those whose texts it
     finds, where image search takes no texts or finds no picture.
@@ -86,7 +86,7 @@ async def ground(
     label: str,
     whole: tuple[Entity, ...],
     run: Run,
-    articles: int = MOST_ARTICLES,
+    articles: int,
 ) -> tuple[Entity, ...]:
     """Grounding: things like the best region that bears the label; like the full photo if there is none."""
     crops = await find_crops(services, photo, (label[:_LABEL_CHARS],), run)
@@ -105,7 +105,7 @@ async def best_sections(
     text: str,
     chunks: Sequence[Evidence],
     run: Run,
-    sections: int = MOST_SECTIONS,
+    sections: int,
 ) -> tuple[Evidence, ...]:
     """Return the sections most similar to `text`, most similar first."""
     if not chunks:

@@ -103,9 +103,11 @@ class WikiPrfPipeline:
             run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
             run.explain.signal("image_top", things[0].probability if things else None)
             document = await photo_tools.article(self.services, things[:1], run)
-            if query.photo is None:
+            if query.photo is None:  # which every tool needs: the question itself is searched
                 run.spare(Stage.TOOL_PLAN)
-                sections = await self._sections_of(query, run)
+                text, services = query.question, self.services
+                pages = await evidence.find_pages(services, (text,), run)
+                sections = await photo_tools.best_sections(services, query, text, pages, run, self.sections)
             else:
                 sections = await self._use_tools(plan, query, query.photo, things, run)
             gathered = Material(document, sections).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
@@ -138,13 +140,6 @@ class WikiPrfPipeline:
         for name, tool in TOOLS.items():
             run.explain.signal(f"calls_of_{name}", sum(call.tool is tool for call in used))
         return replace(plan, calls=used)
-
-    async def _sections_of(self, query: Query, run: Run) -> tuple[Evidence, ...]:
-        """Return the sections that the question itself finds: the tools all need a photo."""
-        passages = await evidence.find_pages(self.services, (query.question,), run)
-        return await photo_tools.best_sections(
-            self.services, query, query.question, passages, run, self.sections
-        )
 
     async def _use_tools(
         self, plan: ToolPlan, query: Query, photo: Photo, whole: tuple[Entity, ...], run: Run
