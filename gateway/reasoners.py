@@ -92,11 +92,10 @@ def open_reasoners(
 
 def model_options(settings: GatewaySettings) -> "VlmOptions":
     """Return what prompts may hold."""
-    from gateway.llm.delimiting import Budget
     from gateway.llm.prompt import VlmOptions, Window
 
     return VlmOptions(
-        evidence=Budget(total=settings.vlm_evidence_chars, piece=1_500),
+        evidence_chars=settings.vlm_evidence_chars,
         window=Window(settings.vlm_context, settings.vlm_photo_tokens),
     )
 

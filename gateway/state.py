@@ -175,6 +175,10 @@ class DomainGuess:
     probability: float = 0.0
 
 
+ENTITY_SLOT = "{entity}"
+"""Stands in a sub-query for the thing in view, whose name is not known yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The first look at a photo (QA-Dragon's pre-answer, section 3.1, and tool router, 3.3).
@@ -182,8 +186,8 @@ class Draft:
     `object_label`: the kind of thing asked about ("book"). `entity`: its name, if known already.
     `answer`: a provisional answer, if the photo and the question suffice. `confidence`: None if the model's
     server reports no token probabilities. `self_contained`: the answer can be read or computed from the photo
-    and the question alone. `sub_queries` may hold the placeholder `{entity}`, filled when the thing is
-    identified. `token_probabilities`: of the answer's tokens, if the server reports them.
+    and the question alone. `sub_queries` may hold `ENTITY_SLOT`, filled when the thing is identified.
+    `token_probabilities`: of the answer's tokens, if the server reports them.
     """
 
     object_label: str | None

@@ -21,12 +21,12 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
 from contracts.answer import Experiment, Reason, Route, Verification
-from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, varied, with_thresholds
+from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import FixedPlan, LivePlan
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
-from gateway.reasoning.calls import calls_counted
+from gateway.reasoning.calls import counting_calls
 from gateway.serving.memory import Memory
 from gateway.serving.metrics import OnEnd
 from gateway.serving.question import (
@@ -81,7 +81,7 @@ class Execution:
         tiers: Sequence[Tier],
         on_end: OnEnd = lambda _record: None,
         holds_anything: HoldsAnything | None = None,
-        vary: Vary = varied,
+        vary: Vary = vary,
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,
@@ -121,7 +121,7 @@ class Execution:
         explain = Explaining() if experiment and experiment.explain else SILENT
         keep_calls = experiment is not None and experiment.model_calls
         run = Run(trace_id, deadline, on_event, explain=explain)
-        with calls_counted(keep=keep_calls) as calls, scoped(self._scope_of(question.caller.tenant)):
+        with counting_calls(keep=keep_calls) as calls, scoped(self._scope_of(question.caller.tenant)):
             progress = Progress(admitted, run, calls)
             try:
                 query, outcome = await self._run(admitted, run)

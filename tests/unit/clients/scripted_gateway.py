@@ -13,7 +13,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
 from gateway.clients.services import Services
-from gateway.pipelines.port import Pipeline, varied
+from gateway.pipelines.port import Pipeline, vary
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
@@ -76,9 +76,9 @@ async def scripted_gateway(
     `variants`: who answers for a pipeline without a module, as `qa-dragon-no-reranking`.
     """
 
-    def vary(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
+    def choose(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
         if variants is None or experiment is None or not experiment.without:
-            return varied(whole, experiment)
+            return vary(whole, experiment)
         return variants["-no-".join((whole.name, *experiment.without))]
 
     @asynccontextmanager
@@ -93,7 +93,7 @@ async def scripted_gateway(
                 Sessions(MemoryStore(2**26)),
                 Traces(50),
                 [Tier(admission, planner)],
-                vary=vary,
+                vary=choose,
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             photos = PhotoDecoders(1)

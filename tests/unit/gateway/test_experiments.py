@@ -97,14 +97,16 @@ BAD: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("experiment", "named"), BAD, ids=lambda value: str(value)[:40])
 async def test_bad_experiment_is_refused_with_its_field(measured: World, experiment: Any, named: str) -> None:
     before = len(measured.reasoner.queries)
-    in_form = await measured.post(experiment=json.dumps(experiment))
-    assert named in refused(in_form, 422, "invalid_request")
-    assert named in refused(
-        await post_json(measured, json_question(experiment=experiment)), 422, "invalid_request"
-    )
-    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment=experiment))
-    assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
+    reply = await post_json(measured, json_question(experiment=experiment))
+    assert named in refused(reply, 422, "invalid_request")
     assert len(measured.reasoner.queries) == before
+
+
+async def test_bad_experiment_is_refused_in_forms_and_chats(measured: World) -> None:
+    in_form = await measured.post(experiment='{"explain": 1}')
+    assert "explain" in refused(in_form, 422, "invalid_request")
+    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment={"explain": 1}))
+    assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
 
 
 @pytest.mark.parametrize(
@@ -124,8 +126,6 @@ async def test_bad_experiment_is_refused_with_its_field(measured: World, experim
 )
 async def test_experiment_that_is_not_json_is_refused(measured: World, text: str) -> None:
     assert "experiment" in refused(await measured.post(experiment=text), 422, "invalid_request")
-    body = json.dumps(json_question(experiment=0)).replace('"experiment": 0', f'"experiment": {text}')
-    assert (await post_json(measured, body.encode())).status_code in (400, 413, 422)
 
 
 async def test_several_thresholds_may_be_set_together(measured: World) -> None:
