@@ -32,7 +32,7 @@ LEVELS = 5
 
 _LEAST_MS = 0.1
 _LEAST_RATIO, _MOST_RATIO = 1e-5, 1e4
-_FRESH_S = 0.1
+_FRESH_S = 0.5
 """For so long an estimate is given again, once it has `_WELL_KNOWN` observations."""
 _WELL_KNOWN = 32
 _PRIOR_POINTS = 16
