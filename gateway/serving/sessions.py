@@ -8,11 +8,13 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from chassis.errors import PayloadTooLarge, SessionNotFound
 from gateway.serving.tenants import PUBLIC
-from gateway.state import Entity, Photo, Turn
+from gateway.state import Photo, Turn
 from gateway.store import ListChange, Store, delete_unreadable
 
 ID_BYTES = 24
@@ -66,7 +68,7 @@ class Sessions:
         if items:
             try:
                 return _decode_session(session_id, items)
-            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            except (ValueError, TypeError):
                 await delete_unreadable(self._store, key, tenant, "session")
         raise SessionNotFound
 
@@ -112,17 +114,12 @@ def _key(session_id: str, tenant: str) -> str:
     return f"{tenant}:{session_id}"
 
 
-def _fields(value: Turn | Entity) -> dict[str, Any]:
-    """As `asdict`, without its copies."""
-    return {name: getattr(value, name) for name in value.__slots__}
-
-
-_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_fields)
+_TURN = TypeAdapter(Turn)
 
 
 def encode_turn(turn: Turn) -> bytes:
     """Return the turn as UTF-8 JSON."""
-    return _ENCODER.encode(turn).encode()
+    return _TURN.dump_json(turn)
 
 
 def _encode_photo(photo: Photo) -> bytes:
@@ -134,20 +131,5 @@ def _decode_session(session_id: str, items: Sequence[bytes]) -> Session:
     """Raise an error that `Sessions.get` catches if the items have another format."""
     head, *turns = items
     facts, _, jpeg = head.partition(b"\n")
-    photo = Photo(jpeg=jpeg, **json.loads(facts)) if head else None
-    return Session(session_id, photo, tuple(map(_decode_turn, turns)))
-
-
-def _decode_turn(item: bytes) -> Turn:
-    fields: dict[str, Any] = json.loads(item)
-    turn = Turn(**{**fields, "entity": _decode_entity(fields["entity"])})
-    if not (isinstance(turn.question, str) and isinstance(turn.answer, str)):
-        raise TypeError("a turn that is none of ours")
-    return turn
-
-
-def _decode_entity(fields: dict[str, Any] | None) -> Entity | None:
-    if fields is None:
-        return None
-    attributes = tuple((key, value) for key, value in fields["attributes"])
-    return Entity(**{**fields, "attributes": attributes})
+    photo = Photo(jpeg=jpeg, **from_json(facts)) if head else None
+    return Session(session_id, photo, tuple(map(_TURN.validate_json, turns)))
