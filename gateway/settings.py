@@ -259,7 +259,7 @@ class GatewaySettings(AppSettings):
         description="Where sessions are stored: `memory`, or `redis` for several gateways.",
     )
     session_ttl_s: int = Field(
-        default=1800, description="Lifetime of a session that is not used, in seconds."
+        default=1800, ge=1, description="Lifetime of a session that is not used, in seconds."
     )
     session_limit: int = Field(default=1000, ge=1, description="Sessions in memory; the oldest are dropped.")
     session_bytes: int = Field(

@@ -123,12 +123,6 @@ async def test_unusual_text_is_accepted(world: World, text: str) -> None:
     assert (await post_json(world, json_question(question=text))).status_code == 200
 
 
-async def test_question_needs_no_photo(world: World) -> None:
-    assert (await world.post(photo=None)).status_code == 200
-    assert (await post_json(world, {"question": QUESTION})).status_code == 200
-    assert (await post_json(world, {"question": QUESTION, "image": None})).status_code == 200
-
-
 BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
     ("empty file", b"", 422, "corrupt_image"),
     ("text as jpg", pictures.FOREIGN["text"], 415, "unsupported_image"),

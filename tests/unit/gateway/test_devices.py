@@ -284,14 +284,6 @@ async def test_any_session_name_is_accepted(world: World, name: str) -> None:
     assert len(world.reasoner.queries[-1].history) == (1 if name else 0)
 
 
-async def test_board_that_disconnects_half_way_leaves_nothing_behind(world: World) -> None:
-    async with connection(world.url) as stream:
-        await stream.send(b"".join(board_pieces("What?", PHOTO)[:4]))
-    await world.quiet()
-    assert (await by_board(world, "Who wrote this book?")).json()["success"]
-    assert world.reasoner.queries[-1].history == ()
-
-
 async def test_devices_without_keys_and_with_one_name_are_apart_by_their_addresses(world: World) -> None:
     params = {"session": "anna", "question": "Who wrote this book?"}
     for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"):

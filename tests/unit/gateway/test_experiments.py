@@ -65,12 +65,6 @@ async def test_experiments_are_off_by_default_and_refused_before_any_work(world:
     assert world.reasoner.queries == []
 
 
-async def test_answer_without_explain_has_no_explanation(world: World, measured: World) -> None:
-    assert (await world.ask()).explanation is None
-    for experiment in ("{}", json.dumps({"explain": False})):
-        assert (await measured.ask(experiment=experiment)).explanation is None
-
-
 # What is taken
 
 BAD: list[tuple[Any, str]] = [
@@ -126,14 +120,6 @@ async def test_experiment_that_is_not_json_is_refused(measured: World, text: str
     assert "experiment" in refused(await measured.post(experiment=text), 422, "invalid_request")
     body = json.dumps(json_question(experiment=0)).replace('"experiment": 0', f'"experiment": {text}')
     assert (await post_json(measured, body.encode())).status_code in (400, 413, 422)
-
-
-async def test_several_thresholds_may_be_set_together(measured: World) -> None:
-    both = json.dumps({"explain": True, "thresholds": {"supported": 0.97, "answer_confidence": 0.1}})
-    answer = await measured.ask(experiment=both)
-    assert answer.reason is Reason.UNSUPPORTED  # the fake verifier says .95
-    assert answer.explanation is not None
-    assert answer.explanation.thresholds["supported"] == 0.97
 
 
 # For one question
@@ -215,13 +201,6 @@ def written(folder: Path, text: str) -> Path:
     path = folder / "thresholds.toml"
     path.write_text(text, "utf-8")
     return path
-
-
-def test_the_packaged_file_holds_the_papers_values() -> None:
-    thresholds = load_thresholds()
-    assert (thresholds.token_min, thresholds.token_mean) == (0.25, 0.50)
-    assert thresholds.relevant == pytest.approx(thresholds.tau_coarse * thresholds.tau_fine)
-    assert thresholds.version >= 2
 
 
 def test_a_more_careful_risk_asks_more_of_an_answer() -> None:

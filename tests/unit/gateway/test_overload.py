@@ -1,7 +1,6 @@
 """More questions than the gateway takes: refused before a stream begins, and nothing is stored."""
 
 import io
-import json
 from contextlib import closing
 from typing import Any
 
@@ -19,7 +18,7 @@ from gateway.serving.tenants import ANYBODY, PUBLIC, Caller
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
 from services.ocr.settings import OcrSettings
-from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before, held_question
 from tests.unit.gateway.test_chat_completions import user
 
@@ -41,19 +40,6 @@ async def test_refused_streams_are_a_plain_503(services: FakeServices) -> None:
         chat = await world.client.post("/v1/chat/completions", json=CHAT)
     assert_refused(chat)
     assert chat.json()["error"]["code"] == "overloaded"
-
-
-async def test_chat_stream_begins_once_admitted(services: FakeServices) -> None:
-    services.text_search.mood = Mood.HELD
-    async with gateway_before(services) as world:
-        request = world.client.build_request("POST", "/v1/chat/completions", json=CHAT)
-        with anyio.fail_after(20):
-            reply = await world.client.send(request, stream=True)
-            services.text_search.release.set()
-            text = (await reply.aread()).decode()
-    first = json.loads(text.partition("\n")[0].removeprefix("data: "))
-    assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
-    assert text.endswith("data: [DONE]\n\n")
 
 
 async def test_refused_questions_evict_no_session(services: FakeServices) -> None:

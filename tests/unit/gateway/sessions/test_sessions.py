@@ -54,16 +54,6 @@ async def test_turns_and_the_newest_photo_come_back_as_they_were(sessions: Sessi
     assert await sessions.get(session_id) == Session(session_id, photo(), (*[turns[0]] * 3, turns[1]))
 
 
-async def test_the_latest_turns_and_the_photo_stay(sessions: Sessions) -> None:
-    session_id = await begin(sessions, turn("question 0"), photo())
-    for number in range(1, LIMITS.max_turns + 3):
-        await sessions.append_turn(session_id, turn(f"question {number}"))
-    session = await sessions.get(session_id)
-    latest = range(3, LIMITS.max_turns + 3)
-    assert [each.question for each in session.turns] == [f"question {number}" for number in latest]
-    assert session.photo == photo()
-
-
 async def test_a_session_belongs_to_its_tenant(sessions: Sessions) -> None:
     session_id = await begin(sessions, turn(), photo(), tenant="acme")
     for stranger in ("globex", PUBLIC, "acme:", ""):
@@ -109,8 +99,3 @@ async def test_a_turn_or_photo_of_another_program_is_deleted(
             with pytest.raises(SessionNotFound):
                 await sessions.get(session_id, "acme")
     assert [line["what"] for line in logs] == ["session"]
-
-
-def test_unusable_limits_are_refused() -> None:
-    with pytest.raises(ValueError, match="positive"):
-        SessionLimits(max_turns=0)
