@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-import anyio
 import structlog
 
 from chassis.errors import (
@@ -47,20 +46,6 @@ MODEL_UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
 _ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
 
 log = structlog.get_logger()
-
-
-@asynccontextmanager
-async def side_by_side() -> AsyncIterator[anyio.abc.TaskGroup]:
-    """A task group for stages that run beside the body; the body's error comes out as it was raised."""
-    failure: Exception | None = None
-    async with anyio.create_task_group() as group:
-        try:
-            yield group
-        except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
-            failure = error
-            group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
 
 
 async def ignore_events(_: RunEvent) -> None:

@@ -9,14 +9,12 @@ import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from enum import StrEnum
 
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.fair_queue import Claim
 from chassis.resilience.gates import Gate
-from chassis.startup import WrongSettings
 from chassis.telemetry.spans import span
 from gateway.state import Priority
 
@@ -40,34 +38,23 @@ class Refusal(StrEnum):
 OnRefusal = Callable[[Priority, Refusal], None]
 
 
-@dataclass(frozen=True, slots=True)
-class AdmissionLimits:
-    """`in_flight` are worked on at once, `waiting` more may wait. Raises `WrongSettings`."""
-
-    in_flight: int
-    waiting: int
-
-    def __post_init__(self) -> None:
-        if self.in_flight < 1 or self.waiting < 0:
-            raise WrongSettings(
-                f"Admission needs at least one in flight and no fewer than none waiting, "
-                f"not {self.in_flight} and {self.waiting}."
-            )
-
-
 class Admission:
-    """Lets questions in, for one event loop. Times in seconds on `clock`, which deadlines may differ from."""
+    """Lets `at_once` questions in while `waiting` more may wait, for one event loop.
+
+    Times in seconds on `clock`, which deadlines may differ from.
+    """
 
     def __init__(
         self,
-        limits: AdmissionLimits,
+        at_once: int,
+        waiting: int,
         clock: Clock = time.monotonic,
         on_refusal: OnRefusal = lambda _priority, _refusal: None,
     ) -> None:
-        self.limits = limits
+        self._at_once = at_once
         self._clock = clock
         self._on_refusal = on_refusal
-        self._gate = Gate("questions", limits.in_flight, limits.waiting, SHARES)
+        self._gate = Gate("questions", at_once, waiting, SHARES)
         self._waiting_since: dict[object, float] = {}
         self._mean_s = 0.0
         self._answers = 0
@@ -75,7 +62,7 @@ class Admission:
     @property
     def full(self) -> bool:
         """Return whether the next one has to wait."""
-        return self.in_flight >= self.limits.in_flight
+        return self.in_flight >= self._at_once
 
     @property
     def in_flight(self) -> int:
@@ -90,7 +77,7 @@ class Admission:
     @property
     def busy(self) -> bool:
         """Return whether work on mere suspicion would be at the cost of others."""
-        return self.waiting > 0 or 2 * self.in_flight >= self.limits.in_flight
+        return self.waiting > 0 or 2 * self.in_flight >= self._at_once
 
     @property
     def oldest_wait_ms(self) -> float:
@@ -159,11 +146,11 @@ class Admission:
         Of the first one's time half is over, on average.
         """
         each_s = self._mean_s or needed_ms / 1000
-        return (self._gate.places_until(due_at, claim) - 0.5) * each_s / self.limits.in_flight
+        return (self._gate.places_until(due_at, claim) - 0.5) * each_s / self._at_once
 
     def _retry_after_s(self) -> int:
         """Until those who wait now will have got in, in whole seconds."""
-        drained_s = (self.waiting + 1) * self._mean_s / self.limits.in_flight
+        drained_s = (self.waiting + 1) * self._mean_s / self._at_once
         return min(_LONGEST_RETRY_S, max(_SHORTEST_RETRY_S, math.ceil(drained_s)))
 
     def _observe(self, seconds: float) -> None:

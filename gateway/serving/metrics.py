@@ -18,7 +18,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import WORKING
 from gateway.planning.run import DONE
 from gateway.planning.stages import STAGE_BUDGETS, Stage
-from gateway.serving.admission import Admission, AdmissionLimits, Refusal
+from gateway.serving.admission import Admission, Refusal
 from gateway.serving.quotas import Exceeded
 from gateway.state import Priority
 
@@ -235,13 +235,13 @@ class GatewayMetrics:
         """Count a request that its tenant's quota refused; the log of the request names no tenant."""
         self._series("loreglass_quota_exceeded_total", exceeded.value).inc()
 
-    def open_admission(self, tier: str, limits: AdmissionLimits, clock: Clock) -> Admission:
+    def open_admission(self, tier: str, at_once: int, waiting: int, clock: Clock) -> Admission:
         """Return a queue whose state is read at each scrape, and whose refusals are counted."""
 
         def refused(priority: Priority, refusal: Refusal) -> None:
             self._series("loreglass_admission_refused_total", tier, priority.value, refusal.value).inc()
 
-        admission = Admission(limits, clock, refused)
+        admission = Admission(at_once, waiting, clock, refused)
         for name, read in {
             "waiting": lambda: admission.waiting,
             "in_flight": lambda: admission.in_flight,

@@ -10,7 +10,7 @@ from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.stages import deadline_advice
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.metrics import GatewayMetrics
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.state import GenerationBudget
@@ -50,8 +50,7 @@ def open_tiers(
     planner = Planner(Plan.full(RetrievalLimits() if has_fallback else LITE_LIMITS, generation), estimates)
 
     def tier(name: str, waiting: int, planner: Planner) -> Tier:
-        limits = AdmissionLimits(settings.max_in_flight, waiting)
-        return Tier(metrics.open_admission(name, limits, clock), planner)
+        return Tier(metrics.open_admission(name, settings.max_in_flight, waiting, clock), planner)
 
     full = tier("full", settings.max_waiting, planner)
     return [full, tier("degraded", 0, planner.without_model())] if has_fallback else [full]
@@ -59,4 +58,4 @@ def open_tiers(
 
 def decoder_slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
     """Return the queue before decoders, which comes before admission and has the same order."""
-    return Admission(AdmissionLimits(at_once, settings.max_in_flight + settings.max_waiting), clock)
+    return Admission(at_once, settings.max_in_flight + settings.max_waiting, clock)

@@ -14,7 +14,7 @@ from contracts.answer import Reason, Route
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.guards import Guards
 from gateway.serving.metrics import GatewayMetrics
 from gateway.serving.stores import Stores
@@ -114,8 +114,7 @@ def open_voice(
     ) -> Server | None:
         if not url:
             return None
-        limits = AdmissionLimits(at_once, settings.max_waiting)
-        turns[name] = metrics.open_admission(name, limits, clock)
+        turns[name] = metrics.open_admission(name, at_once, settings.max_waiting, clock)
         endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
         return kind(http, endpoint, guards.fixed(name, at_once))
 
@@ -140,5 +139,5 @@ def with_words(query: Query, words: str | None) -> Query:
     return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
 
 
-NO_VOICE = Voice(SoundDecoders(1), Admission(AdmissionLimits(1, 0)))
+NO_VOICE = Voice(SoundDecoders(1), Admission(1, 0))
 """Neither hears nor speaks."""

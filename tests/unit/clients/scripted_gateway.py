@@ -20,7 +20,7 @@ from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.execution import Execution
 from gateway.serving.idempotency import Idempotency
 from gateway.serving.quotas import Quotas
@@ -86,7 +86,7 @@ async def scripted_gateway(
         async with http_client() as http, anyio.create_task_group() as going_on:
             nowhere = ServiceClient(http, "nowhere", "http://127.0.0.1:9")
             services = Services(**dict.fromkeys(Services.names(), nowhere))
-            admission = Admission(AdmissionLimits(max_in_flight, 0))
+            admission = Admission(max_in_flight, 0)
             planner = Planner(Plan(), Estimates(load_latencies("pocket")))
             execution = Execution(
                 {each.name: each for each in (pipeline, *others)},
@@ -105,7 +105,7 @@ async def scripted_gateway(
                 keys=Keys(keys),
                 photos=photos,
                 quotas=Quotas(Keys(keys).quota),
-                photo_slots=Admission(AdmissionLimits(1, 16)),
+                photo_slots=Admission(1, 16),
                 voice=NO_VOICE,
                 started_at=0.0,
                 checks=checks,

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
-from chassis.startup import WrongSettings
-from gateway.serving.admission import Admission, AdmissionLimits, Refusal
+from gateway.serving.admission import Admission, Refusal
 from gateway.state import Priority
 from tests.virtual_time import run_virtual
 
@@ -24,10 +23,10 @@ Scene = Callable[["Door", TaskGroup], Coroutine[Any, Any, None]]
 class Door:
     """An admission with a record of who came in, in which order, and who was refused with what."""
 
-    def __init__(self, limits: AdmissionLimits, clock: Clock) -> None:
+    def __init__(self, at_once: int, waiting: int, clock: Clock) -> None:
         self.clock = clock
         self.refusals: list[tuple[Priority, Refusal]] = []
-        self.admission = Admission(limits, clock, lambda *refusal: self.refusals.append(refusal))
+        self.admission = Admission(at_once, waiting, clock, lambda *refusal: self.refusals.append(refusal))
         self.entered: list[str] = []
         self.refused: dict[str, LoreglassError] = {}
         self.refused_at: dict[str, float] = {}
@@ -57,7 +56,7 @@ def play(scene: Scene, in_flight: int = 1, waiting: int = 10) -> Door:
     """Return the door after the scene and everything that it started."""
 
     async def main(clock: Clock) -> Door:
-        door = Door(AdmissionLimits(in_flight, waiting), clock)
+        door = Door(in_flight, waiting, clock)
         async with anyio.create_task_group() as group:
             await scene(door, group)
         assert (door.admission.in_flight, door.admission.waiting) == (0, 0)
@@ -187,12 +186,6 @@ def test_caller_that_leaves_frees_its_place_at_once() -> None:
         assert door.entered == ["in", "stays"]
 
     assert play(scene).refused == {}
-
-
-@pytest.mark.parametrize(("in_flight", "waiting"), [(0, 5), (-1, 5), (4, -1)])
-def test_limits_that_admit_nobody_are_refused(in_flight: int, waiting: int) -> None:
-    with pytest.raises(WrongSettings, match="Admission needs"):
-        AdmissionLimits(in_flight, waiting)
 
 
 TENTHS = st.integers(0, 40).map(lambda tenths: tenths / 10)

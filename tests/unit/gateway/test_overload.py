@@ -13,7 +13,7 @@ from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.routes.intake import photo_of
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.tenants import ANYBODY, PUBLIC, Caller
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
@@ -60,7 +60,7 @@ async def test_question_without_time_is_timed_out_and_not_overloaded(services: F
 
 
 async def test_photo_keeps_the_size_that_ocr_reads() -> None:
-    slots, sent = Admission(AdmissionLimits(1, 1)), io.BytesIO()
+    slots, sent = Admission(1, 1), io.BytesIO()
     Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
     with closing(PhotoDecoders(1)) as photos:
         due = Deadline.after_ms(60_000)
@@ -70,7 +70,7 @@ async def test_photo_keeps_the_size_that_ocr_reads() -> None:
 
 
 async def test_decoding_waits_no_longer_than_the_deadline() -> None:
-    slots, soon = Admission(AdmissionLimits(1, 1)), Deadline.after_ms(20)
+    slots, soon = Admission(1, 1), Deadline.after_ms(20)
     with closing(PhotoDecoders(1)) as photos:
         async with slots.admitted(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
             assert await photo_of(PHOTO, GatewaySettings(), photos, slots, soon, ANYBODY) is None
@@ -82,7 +82,7 @@ async def test_decoding_waits_no_longer_than_the_deadline() -> None:
 
 
 async def test_photos_of_tenants_are_decoded_in_turns() -> None:
-    slots, decoded = Admission(AdmissionLimits(1, 60)), list[str]()
+    slots, decoded = Admission(1, 60), list[str]()
 
     async def decode(tenant: str) -> None:
         caller = Caller(tenant, Priority.INTERACTIVE)

@@ -16,7 +16,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
 from contracts.answer import MemoryInput
 from gateway.serving import memory as module
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.memory import Memory, encryption_key
 from gateway.serving.redis_store import RedisStore, connect
 from gateway.serving.tenants import Caller
@@ -52,7 +52,7 @@ class Place:
     redis: Redis | None = None
 
     def memory(self, key: bytes = KEY, decoders: Admission | None = None) -> Memory:
-        slots = decoders or Admission(AdmissionLimits(8, 0))
+        slots = decoders or Admission(8, 0)
         return Memory(self.store, key, 1, Photos(), slots, self.clock)
 
 
@@ -167,7 +167,7 @@ async def test_things_seen_at_the_same_time_are_all_remembered(place: Place) -> 
 
 
 async def test_a_thumbnail_takes_its_turn_at_the_photo_decoders(place: Place) -> None:
-    decoders = Admission(AdmissionLimits(1, 1))
+    decoders = Admission(1, 1)
     memory = place.memory(decoders=decoders)
     other = decoders.admitted("globex", Priority.INTERACTIVE, Deadline.after_ms(60_000))
     async with anyio.create_task_group() as group, other:

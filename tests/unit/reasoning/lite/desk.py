@@ -10,7 +10,7 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
-from gateway.clients.conversion import readings, read_request
+from gateway.clients.conversion import read_request, readings
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.state import (
     Context,
