@@ -242,9 +242,9 @@ class Evidence:
     def section_at(self, place: int) -> str:
         """Return the section that the character at `place` of the text is in; empty if it is not known."""
         before = f"\n{self.text[: max(place, 0)]}"
-        begun = {_last_line(section, before): section for section in self.sections}
-        last = max(begun, default=-1)
-        return begun[last] if last >= 0 else self.section
+        places = {_last_line(section, before): section for section in self.sections}
+        last = max(places, default=-1)
+        return places[last] if last >= 0 else self.section
 
     @property
     def in_context(self) -> str:

@@ -172,8 +172,8 @@ class StageGraph:
         if not done:
             return 0
         tells = {stage for stage in done if stage not in self.speculative}
-        begun = (place for place, step in enumerate(self.steps) if not tells.isdisjoint(step))
-        return max(begun, default=0)
+        places = (place for place, step in enumerate(self.steps) if not tells.isdisjoint(step))
+        return max(places, default=0)
 
     def ahead(self, plan: Plan, done: Collection[Stage] = ()) -> Iterator[Step]:
         """Return the steps still to come. `done`: stages that are over, or that this question is spared."""

@@ -243,8 +243,8 @@ class Run:
                 )
             )
 
-    async def heard(self, words: str) -> None:
-        """A spoken question was understood; "" where the sound held no words."""
+    async def tell_transcript(self, words: str) -> None:
+        """Send the words of a spoken question; "" if the recording has none."""
         self.transcript = words
         await self._on_event(TranscriptEvent(text=words))
 
@@ -257,10 +257,10 @@ class Run:
         self, group: TaskGroup, work: Callable[[], Coroutine[Any, Any, T]], default: T, *, now: bool = True
     ) -> Prefetch[T]:
         """Begin `work` beside what follows; not `now`: when its result is asked for."""
-        begun = Prefetch(work, default, self.deadline.clock)
+        prefetch = Prefetch(work, default, self.deadline.clock)
         if now:
-            begun.start(group)
-        return begun
+            prefetch.start(group)
+        return prefetch
 
     def failed(self, stage: Stage, error: LoreglassError) -> None:
         """Note that the answer does without this stage."""

@@ -130,7 +130,7 @@ async def listen(
     sound = await voice.sound_cache.get(address_id)
     if sound is None and byte_range is None:
         return _SoundStream(
-            voice.sound_cache.caching(address_id, say, text.tenant),
+            voice.sound_cache.with_cache(address_id, say, text.tenant),
             lambda error: problem_response(error, request.state.trace_id),
         )
     if sound is None:

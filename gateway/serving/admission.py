@@ -111,17 +111,17 @@ class Admission:
         """Return the function that leaves."""
         now, spare_s = self._clock(), deadline.remaining_s() - needed_ms / 1000
         if spare_s <= 0:
-            raise self._refused(priority, Refusal.EXPIRED)
+            raise self._refusal(priority, Refusal.EXPIRED)
         claim, latest_start = (priority, tenant), Deadline(now + spare_s, self._clock)
         if self.full and self._expected_wait_s(latest_start.at, claim, needed_ms) > spare_s:
-            raise self._refused(priority, Refusal.TOO_LATE)
+            raise self._refusal(priority, Refusal.TOO_LATE)
         enter = self._wait if self.full else self._gate.enter  # if it is not full, nobody waits
         try:
             return await enter(latest_start, claim=claim)
         except Overloaded as error:
-            raise self._refused(priority, Refusal.FULL) from error
+            raise self._refusal(priority, Refusal.FULL) from error
         except DeadlineExceeded as error:
-            raise self._refused(priority, Refusal.EXPIRED) from error
+            raise self._refusal(priority, Refusal.EXPIRED) from error
 
     async def _wait(self, latest_start: Deadline, claim: Claim) -> Callable[[], None]:
         arrival, (priority, _) = object(), claim
@@ -132,7 +132,7 @@ class Admission:
         finally:
             del self._waiting_since[arrival]
 
-    def _refused(self, priority: Priority, refusal: Refusal) -> LoreglassError:
+    def _refusal(self, priority: Priority, refusal: Refusal) -> LoreglassError:
         self._on_refusal(priority, refusal)
         if refusal is Refusal.EXPIRED:
             return DeadlineExceeded("The time was over before it was this question's turn.")

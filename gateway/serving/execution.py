@@ -157,7 +157,7 @@ class Execution:
     async def _session(self, question: Question) -> Session:
         if question.session_id is None:
             # A new session is stored with its first turn: a question that is refused leaves none.
-            return question.carried or Session(new_session_id())
+            return question.conversation or Session(new_session_id())
         try:
             return await self.sessions.get(question.session_id, question.caller.tenant)
         except SessionNotFound:
@@ -256,7 +256,7 @@ class Execution:
     async def _remember(self, admitted: Admitted, query: Query, outcome: Outcome, run: Run) -> None:
         """Store the turn. An answer is not lost because its turn cannot be stored."""
         question, session = admitted.question, admitted.session
-        if question.carried is not None:
+        if question.conversation is not None:
             return
         entity = outcome.entity and replace(outcome.entity, place=None)  # a later photo has other places
         turn = Turn(query.question, outcome.answer, outcome.abstained, entity)

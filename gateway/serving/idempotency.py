@@ -73,7 +73,7 @@ class _Outcome(Generic[T]):
     error: Exception | None = field(default_factory=Internal)
 
 
-def checked_key(key: str | None) -> str | None:
+def idempotency_key(key: str | None) -> str | None:
     """Return the header's key, if there is one. Raises `InvalidRequest`."""
     if key is None or (1 <= len(key) <= _MOST_KEY_CHARS and all("!" <= each <= "~" for each in key)):
         return key

@@ -41,11 +41,11 @@ async def log_start(
     infos = await _infos_within(services, patience_s, ask_ms)
     indexed: dict[str, int] = {}
     for name in SEARCHES:
-        published = await _published(services, name, ask_ms) if name in infos else {}
-        if published is None:
+        indexes = await _indexes(services, name, ask_ms) if name in infos else {}
+        if indexes is None:
             del infos[name]
         else:
-            indexed |= published
+            indexed |= indexes
     by_model = settings.reasoning is Reasoning.VLM
     log.info(
         "started",
@@ -59,7 +59,7 @@ async def log_start(
         sessions=settings.sessions.value,
         asks_for_keys=settings.keys is not None,
         services={
-            name: _described(getattr(settings, f"{name}_url"), infos.get(name)) for name in Services.names()
+            name: _description(getattr(settings, f"{name}_url"), infos.get(name)) for name in Services.names()
         },
         silent=[name for name in Services.names() if name not in infos],
         indexed=indexed,
@@ -92,7 +92,7 @@ async def _infos_within(services: Services, patience_s: float, ask_ms: float) ->
         await anyio.sleep(_AGAIN_S)
 
 
-async def _published(services: Services, name: str, ask_ms: float) -> dict[str, int] | None:
+async def _indexes(services: Services, name: str, ask_ms: float) -> dict[str, int] | None:
     """Return the points of a search service's published indexes; None if it does not answer."""
     try:
         return await services.published(name, Deadline.after_ms(ask_ms))
@@ -101,7 +101,7 @@ async def _published(services: Services, name: str, ask_ms: float) -> dict[str, 
         return None
 
 
-def _described(url: str, info: Info | None) -> dict[str, str]:
+def _description(url: str, info: Info | None) -> dict[str, str]:
     if info is None:
         return {"url": url}
     return {"url": url, "engine": info.engine, "device": info.device, "version": info.version}

@@ -74,7 +74,7 @@ class Voice:
         transcriber, size = self.require_transcriber(), Work(items=math.ceil(sound.seconds))
         async with run.optional(Stage.TRANSCRIPTION), run.stage(Stage.TRANSCRIPTION, size) as deadline:
             words = (await transcriber.transcribe(sound, deadline)).text
-            await run.heard(words[:_MOST_WORDS_CHARS])
+            await run.tell_transcript(words[:_MOST_WORDS_CHARS])
         query = with_words(query, run.transcript)
         if query.question:
             return query
