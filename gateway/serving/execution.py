@@ -102,10 +102,8 @@ class Execution:
     async def admit(self, question: Question) -> Admitted:
         """Find the question's pipeline and session, before any work is done.
 
-        Raises `PipelineNotFound`, `InvalidRequest`, `NotConfigured` or `SessionNotFound`.
+        Raises `PipelineNotFound`, `InvalidRequest`, `NotConfigured` (no model) or `SessionNotFound`.
         """
-        if question.sound is not None:
-            self._voice.require_transcriber()
         pipeline = self._vary(self._pipeline(question.pipeline), question.experiment)
         return Admitted(question, pipeline, await self._session(question))
 

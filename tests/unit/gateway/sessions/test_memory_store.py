@@ -103,15 +103,6 @@ async def test_each_thing_is_kept_for_its_own_time(place: Place) -> None:
     assert await names(memory) == []
 
 
-@pytest.mark.parametrize("place", ["redis"], indirect=True)
-async def test_every_entry_in_redis_expires(place: Place) -> None:
-    await see(place.memory(), "Tower")
-    assert place.redis is not None
-    keys = [key async for key in place.redis.scan_iter(match=f"{place.namespace}:*")]
-    assert len(keys) == 3
-    assert all([0 < await place.redis.pttl(key) <= DAY_S * 1000 for key in keys])
-
-
 async def test_a_full_memory_deletes_its_oldest_entries(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,14 +147,6 @@ async def test_deleting_a_conversation_deletes_its_entries_in_every_memory(place
     await memory.forget_session("one", "acme")
     assert [await names(memory), await names(memory, HERS)] == [["later"], []]
     assert await names(memory, tenant="globex") == ["theirs"]
-
-
-async def test_things_seen_at_the_same_time_are_all_remembered(place: Place) -> None:
-    memory = place.memory()
-    async with anyio.create_task_group() as group:
-        for number in range(8):
-            group.start_soon(see, memory, str(number))
-    assert sorted(await names(memory)) == [str(number) for number in range(8)]
 
 
 async def test_a_thumbnail_takes_its_turn_at_the_photo_decoders(place: Place) -> None:
