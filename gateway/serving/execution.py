@@ -20,7 +20,7 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
-from contracts.answer import Experiment, Reason, Route, Verification
+from contracts.answer import Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, varied, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import FixedPlan, LivePlan
@@ -58,7 +58,6 @@ from gateway.thresholds import Thresholds
 LEAST_SHARE = 0.5
 """A question that waits may keep at least this share of its time waiting; it may be short of time anyway."""
 HoldsAnything = Callable[[Deadline], Awaitable[bool]]
-Vary = Callable[[Pipeline, Experiment | None], Pipeline]
 _LOOK_MS = 500
 """The longest that a refusal waits for whether there is an index at all."""
 
@@ -68,9 +67,8 @@ class Execution:
 
     `tiers`: a question that one refuses tries the next, which does less (degrade before shed). `on_end` is
     called once for each question, however it ended. `holds_anything`: whether the searches have an index;
-    without it no refusal says that there is none. `vary`: makes the pipeline that an experiment wants.
-    `scope_of`: the scope of a tenant in which services work for it. `memory`: None where the operator has not
-    switched it on.
+    without it no refusal says that there is none. `scope_of`: the scope in which services work for a tenant.
+    `memory`: None where the operator has not switched it on.
     """
 
     def __init__(
@@ -81,7 +79,6 @@ class Execution:
         tiers: Sequence[Tier],
         on_end: OnEnd = lambda _record: None,
         holds_anything: HoldsAnything | None = None,
-        vary: Vary = varied,
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,
@@ -94,7 +91,6 @@ class Execution:
         self._tiers = tiers
         self._on_end = on_end
         self._holds_anything = holds_anything
-        self._vary = vary
         self._voice = voice
         self._scope_of = scope_of
         self._unverified = unverified
@@ -104,7 +100,7 @@ class Execution:
 
         Raises `PipelineNotFound`, `InvalidRequest`, `NotConfigured` (no model) or `SessionNotFound`.
         """
-        pipeline = self._vary(self._pipeline(question.pipeline), question.experiment)
+        pipeline = varied(self._pipeline(question.pipeline), question.experiment)
         return Admitted(question, pipeline, await self._session(question))
 
     async def answer(

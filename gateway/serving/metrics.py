@@ -10,7 +10,6 @@ from prometheus_client import CollectorRegistry
 
 from chassis.decoding.pool import Ending
 from chassis.errors import PROBLEM_TYPE_PREFIX
-from chassis.resilience.deadlines import Clock
 from chassis.telemetry.metrics import counter, exemplar, gauge, histogram, series_of
 from contracts.answer import Reason, Route, Trace
 from contracts.domain_router import Domain
@@ -235,13 +234,13 @@ class GatewayMetrics:
         """Count a request that its tenant's quota refused; the log of the request names no tenant."""
         self._series("loreglass_quota_exceeded_total", exceeded.value).inc()
 
-    def open_admission(self, tier: str, at_once: int, waiting: int, clock: Clock) -> Admission:
+    def open_admission(self, tier: str, at_once: int, waiting: int) -> Admission:
         """Return a queue whose state is read at each scrape, and whose refusals are counted."""
 
         def refused(priority: Priority, refusal: Refusal) -> None:
             self._series("loreglass_admission_refused_total", tier, priority.value, refusal.value).inc()
 
-        admission = Admission(at_once, waiting, clock, refused)
+        admission = Admission(at_once, waiting, on_refusal=refused)
         for name, read in {
             "waiting": lambda: admission.waiting,
             "in_flight": lambda: admission.in_flight,

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from chassis.errors import LoreglassError
 from chassis.http.access import is_loopback
 from chassis.http.health import Note
-from chassis.resilience.deadlines import Clock, Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.operations import Info
 from gateway.clients.services import SEARCHES, Services
 from gateway.planning.placement import CPU, PlacementPlan, card_index, compare
@@ -114,12 +114,9 @@ _AT_START_S = 2.0
 class PlacementWatch:
     """Compares each service's `/info` with the plan; differences are logged once and counted."""
 
-    def __init__(
-        self, plan: PlacementPlan, services: Services, registry: CollectorRegistry, clock: Clock
-    ) -> None:
+    def __init__(self, plan: PlacementPlan, services: Services, registry: CollectorRegistry) -> None:
         self._plan = plan
         self._services = services
-        self._clock = clock
         self._differences: Mapping[str, str] = {}
         self._misplaced = Gauge(
             "loreglass_placement_differs",
@@ -145,7 +142,7 @@ class PlacementWatch:
     async def run(self) -> None:
         """Compare until cancelled: often until all services are up, then now and then."""
         while True:
-            infos = await service_infos(self._services, Deadline.after_ms(_ASK_MS, self._clock))
+            infos = await service_infos(self._services, Deadline.after_ms(_ASK_MS))
             self._compare(infos)
             await anyio.sleep(_EVERY_S if len(infos) == len(Services.names()) else _AT_START_S)
 

@@ -7,7 +7,6 @@ from secrets import token_bytes
 
 from redis.asyncio import Redis
 
-from chassis.resilience.deadlines import Clock
 from gateway.serving.background import background_task
 from gateway.serving.quotas import Rates
 from gateway.serving.redis_store import RedisStore, connect, shared_secret
@@ -39,16 +38,16 @@ class Stores:
 
 
 @asynccontextmanager
-async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> AsyncIterator[Stores]:
+async def open_stores(settings: GatewaySettings, keys: Keys) -> AsyncIterator[Stores]:
     """Open the stores that the settings choose."""
     own_secret = settings.speech_secret.get_secret_value().encode()
     ttl_s, limits = settings.session_ttl_s, SessionLimits(ttl_s=settings.session_ttl_s)
-    sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers, clock=clock)
+    sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers)
     if settings.sessions is SessionBackend.MEMORY:
-        sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions, clock)
-        answers = MemoryStore(allowance_of=keys.answers, clock=clock)
+        sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions)
+        answers = MemoryStore(allowance_of=keys.answers)
         traces = Traces(settings.trace_limit, allowance_of=keys.traces)
-        memories = MemoryStore(_MEMORY_BYTES, allowance_of=keys.answers, clock=clock)
+        memories = MemoryStore(_MEMORY_BYTES, allowance_of=keys.answers)
         secret = own_secret or token_bytes(32)
         yield Stores(Sessions(sessions, limits), answers, sounds, memories, traces, Rates(), secret)
         return
@@ -62,7 +61,7 @@ async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> As
                 sounds,
                 RedisStore(redis, "memory", 86_400.0 * settings.memory_days, keys.answers),
                 traces,
-                Rates(redis, settings.gateways, clock),
+                Rates(redis, settings.gateways),
                 own_secret or await shared_secret(redis),
                 redis,
             )

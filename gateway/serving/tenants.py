@@ -72,16 +72,8 @@ class Quota:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Grant:
-    """The digest of a key, and its caller with the highest priority that it may ask for."""
-
-    sha256: str
-    caller: Caller
-
-
 class KeyEntry(BaseModel):
-    """A key as the file has it."""
+    """A key as the file has it. `priority`: the highest that it may ask for."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -121,7 +113,7 @@ class KeysFile(BaseModel):
 class _Grants:
     """The content of the file, by a key's prefix and by a tenant's name."""
 
-    keys: Mapping[str, _Grant] = field(default_factory=dict)
+    keys: Mapping[str, KeyEntry] = field(default_factory=dict)
     quotas: Mapping[str, Quota] = field(default_factory=dict)
 
 
@@ -208,7 +200,7 @@ class Keys:
         matches = key.has_digest(grant.sha256 if grant else _NO_DIGEST)  # in the same time, grant or none
         if grant is None or not matches:
             raise Unauthorized("This key is not known here.")
-        return grant.caller
+        return Caller(grant.tenant, grant.priority, grant.operator)
 
     def _look_again(self, path: Path) -> None:
         """Take up a change of the file; one that cannot be used leaves the keys as they are and a `fault`."""
@@ -256,11 +248,11 @@ def read_keys_file(path: Path) -> KeysFile:
 
 def _read(path: Path, quota: Quota) -> _Grants:
     name = f"The keys file {path}"
-    grants: dict[str, _Grant] = {}
+    keys: dict[str, KeyEntry] = {}
     file = read_keys_file(path)
     for number, entry in enumerate(file.key, start=1):
-        if entry.prefix in grants:
+        if entry.prefix in keys:
             raise WrongSettings(f"{name} cannot be used: key {number} has the prefix of an earlier one.")
-        grants[entry.prefix] = _Grant(entry.sha256, Caller(entry.tenant, entry.priority, entry.operator))
+        keys[entry.prefix] = entry
     own = (each.model_dump(exclude_none=True) for each in file.tenant)
-    return _Grants(grants, {each.pop("name"): replace(quota, **each) for each in own})
+    return _Grants(keys, {each.pop("name"): replace(quota, **each) for each in own})

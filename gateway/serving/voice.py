@@ -9,7 +9,6 @@ from pydantic import SecretStr
 
 from chassis.errors import NotConfigured
 from chassis.http.client import HttpClient
-from chassis.resilience.deadlines import Clock
 from contracts.answer import Reason, Route
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
@@ -104,7 +103,6 @@ def open_voice(
     stores: Stores,
     decoders: SoundDecoders,
     metrics: GatewayMetrics,
-    clock: Clock,
 ) -> Voice:
     """Return the speech servers that the settings name, with a queue for each."""
     turns: dict[str, Admission] = {}
@@ -114,7 +112,7 @@ def open_voice(
     ) -> Server | None:
         if not url:
             return None
-        turns[name] = metrics.open_admission(name, at_once, settings.max_waiting, clock)
+        turns[name] = metrics.open_admission(name, at_once, settings.max_waiting)
         endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
         return kind(http, endpoint, guards.fixed(name, at_once))
 
@@ -125,7 +123,7 @@ def open_voice(
     addresses = SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if synthesizer else None
     return Voice(
         decoders=decoders,
-        slots=decoder_slots(settings, settings.audio_decoders, clock),
+        slots=decoder_slots(settings, settings.audio_decoders),
         turns=turns,
         transcriber=transcriber,
         synthesizer=synthesizer,
