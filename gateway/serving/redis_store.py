@@ -207,14 +207,14 @@ async def shared_secret(redis: Redis) -> bytes:
     return held if isinstance(held, bytes) and len(held) == _SECRET_BYTES else own
 
 
-def connect(url: str, *, timeout_s: float = 1.0, max_connections: int = 48) -> Redis:
+def connect(url: str, *, timeout_s: float = 1.0) -> Redis:
     """Return a client that waits at most `timeout_s` for a connection, and as long again for its reply.
 
     It does not repeat a command: a turn whose reply was lost would be stored twice.
     """
     pool = BlockingConnectionPool.from_url(
         url,
-        max_connections=max_connections,
+        max_connections=48,
         timeout=timeout_s,
         socket_timeout=timeout_s,
         socket_connect_timeout=timeout_s,

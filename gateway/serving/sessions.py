@@ -19,6 +19,10 @@ from gateway.store import ListChange, Store, delete_unreadable
 
 ID_BYTES = 24
 """Of an id, before it is spelled in base64."""
+MOST_TURNS = 12
+"""The turns that a session keeps, the latest ones."""
+MOST_PHOTO_BYTES, MOST_TURN_BYTES = 8 * 2**20, 256 * 2**10
+"""Of a JPEG, and of a turn as JSON; larger ones are refused."""
 _ID = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
@@ -31,31 +35,17 @@ class Session:
     turns: tuple[Turn, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLimits:
-    """The bounds of one session. `ttl_s`: seconds that it outlives its last write; reading does not count.
-
-    Sizes in bytes, of the JPEG and of a turn as JSON; a turn beyond its bound is refused, while turns
-    beyond `max_turns` push out the oldest.
-    """
-
-    max_turns: int = 12
-    max_photo_bytes: int = 8 * 2**20
-    max_turn_bytes: int = 256 * 2**10
-    ttl_s: float = 3600.0
-
-
 class Sessions:
-    """Remembers conversations, each for its tenant.
+    """Remembers conversations, each for its tenant and for `ttl_s` seconds after its last write.
 
     Methods raise `SessionNotFound` if a session never was, is another tenant's, was deleted or has expired,
     and `DependencyUnavailable` if the store does not answer. Turns appended at the same time are all stored;
     of photos sent at the same time the last one stays.
     """
 
-    def __init__(self, store: Store, limits: SessionLimits = SessionLimits()) -> None:
+    def __init__(self, store: Store, ttl_s: float = 3600.0) -> None:
         self._store = store
-        self._limits = limits
+        self._ttl_s = ttl_s
 
     async def get(self, session_id: str, tenant: str = PUBLIC) -> Session:
         """Return the session as it is now."""
@@ -83,13 +73,13 @@ class Sessions:
         larger than its bound.
         """
         item = encode_turn(turn)
-        if len(item) > self._limits.max_turn_bytes:
+        if len(item) > MOST_TURN_BYTES:
             raise PayloadTooLarge("This turn is too long to be remembered.")
-        if photo is not None and len(photo.jpeg) > self._limits.max_photo_bytes:
+        if photo is not None and len(photo.jpeg) > MOST_PHOTO_BYTES:
             raise PayloadTooLarge("This photo is too large to be remembered.")
         head = None if photo is None else _encode_photo(photo)
-        change = ListChange(self._limits.max_turns, head, create)
-        if not await self._store.append(_key(session_id, tenant), item, self._limits.ttl_s, tenant, change):
+        change = ListChange(MOST_TURNS, head, create)
+        if not await self._store.append(_key(session_id, tenant), item, self._ttl_s, tenant, change):
             raise SessionNotFound
 
     async def delete(self, session_id: str, tenant: str = PUBLIC) -> None:

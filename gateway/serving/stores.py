@@ -10,7 +10,7 @@ from redis.asyncio import Redis
 from gateway.serving.background import background_task
 from gateway.serving.quotas import Rates
 from gateway.serving.redis_store import RedisStore, connect, shared_secret
-from gateway.serving.sessions import SessionLimits, Sessions
+from gateway.serving.sessions import Sessions
 from gateway.serving.tenants import Keys
 from gateway.serving.traces import TTL_S, Traces
 from gateway.settings import GatewaySettings, SessionBackend
@@ -41,7 +41,7 @@ class Stores:
 async def open_stores(settings: GatewaySettings, keys: Keys) -> AsyncIterator[Stores]:
     """Open the stores that the settings choose."""
     own_secret = settings.speech_secret.get_secret_value().encode()
-    ttl_s, limits = settings.session_ttl_s, SessionLimits(ttl_s=settings.session_ttl_s)
+    ttl_s = settings.session_ttl_s
     sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers)
     if settings.sessions is SessionBackend.MEMORY:
         sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions)
@@ -49,14 +49,14 @@ async def open_stores(settings: GatewaySettings, keys: Keys) -> AsyncIterator[St
         traces = Traces(settings.trace_limit, allowance_of=keys.traces)
         memories = MemoryStore(_MEMORY_BYTES, allowance_of=keys.answers)
         secret = own_secret or token_bytes(32)
-        yield Stores(Sessions(sessions, limits), answers, sounds, memories, traces, Rates(), secret)
+        yield Stores(Sessions(sessions, ttl_s), answers, sounds, memories, traces, Rates(), secret)
         return
     async with aclosing(connect(settings.redis_url)) as redis:
         shared = RedisStore(redis, "trace", TTL_S, keys.traces)
         traces = Traces(settings.trace_limit, shared, keys.traces)
         async with background_task(traces.run):
             yield Stores(
-                Sessions(RedisStore(redis, "session", ttl_s, keys.sessions), limits),
+                Sessions(RedisStore(redis, "session", ttl_s, keys.sessions), ttl_s),
                 RedisStore(redis, "answer", ttl_s, keys.answers),
                 sounds,
                 RedisStore(redis, "memory", 86_400.0 * settings.memory_days, keys.answers),

@@ -7,7 +7,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from chassis.errors import PayloadTooLarge, SessionNotFound
-from gateway.serving.sessions import Session, SessionLimits, Sessions, encode_turn, new_session_id
+from gateway.serving.sessions import (
+    MOST_PHOTO_BYTES,
+    MOST_TURN_BYTES,
+    Session,
+    Sessions,
+    encode_turn,
+    new_session_id,
+)
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Turn
 from gateway.store import ListChange
@@ -15,12 +22,10 @@ from tests.unit.gateway.sessions.harness import TTL_S, Backend, photo, turn
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = SessionLimits(max_turns=4, max_photo_bytes=2000, max_turn_bytes=1000, ttl_s=TTL_S)
-
 
 @pytest.fixture
 def sessions(backend: Backend) -> Sessions:
-    return Sessions(backend.store, LIMITS)
+    return Sessions(backend.store, TTL_S)
 
 
 async def begin(sessions: Sessions, *append: Any, **options: Any) -> str:
@@ -72,7 +77,7 @@ async def test_invalid_id_is_an_unknown_session(sessions: Sessions, session_id: 
 
 
 @pytest.mark.parametrize(
-    ("text", "jpeg"), [("next", bytes(LIMITS.max_photo_bytes + 1)), ("?" * LIMITS.max_turn_bytes, b"small")]
+    ("text", "jpeg"), [("next", bytes(MOST_PHOTO_BYTES + 1)), ("?" * MOST_TURN_BYTES, b"small")]
 )
 async def test_a_photo_or_turn_that_is_too_large_changes_nothing(
     sessions: Sessions, text: str, jpeg: bytes
