@@ -66,7 +66,7 @@ class PhotoText:
 
     @property
     def rows(self) -> str:
-        """As `plain`, with what stands side by side in one line: a dish and its price."""
+        """Return the lines as in `plain`, with neighbours in one row joined: a dish and its price."""
         text = [self.lines[0].text] if self.lines else []
         for before, line in pairwise(self.lines):
             text += (" " if line.is_right_of(before) else "\n", line.text)
@@ -92,7 +92,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An earlier turn of the conversation, as the wearer heard it."""
+    """An earlier turn of the conversation, as the client got it."""
 
     question: str
     answer: str
@@ -204,7 +204,7 @@ class Draft:
 
 
 def name_sentence(name: str) -> str:
-    """Return what is known of a thing in view whose record has its name only."""
+    """Return the evidence of an entity whose record has only a name."""
     return f"This is {name}."
 
 

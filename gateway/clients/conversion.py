@@ -112,7 +112,7 @@ _QUESTION_CHARS, _SUBJECT_CHARS = 4_096, 1_000
 _TEXT_CHARS, _TITLE_CHARS, _BOXES = 20_000, 1_000, 512
 _PASSAGES = 64
 _CHARS = 200_000
-"""Of all passages together, titles included; later passages are left out."""
+"""The most characters of all passages with their titles; later passages are left out."""
 
 _KIND = {
     CitationKind.PAGE: PassageKind.PAGE,

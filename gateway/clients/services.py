@@ -75,9 +75,9 @@ SEARCHES = ("image_search", "text_search")
 
 _ASK_INFO_MS, _INFO_FRESH_S = 250.0, 60.0
 _SILENCE_S = 5.0
-"""A service that does not say what it takes, such as another maker's, is asked again after so long."""
+"""How long a service whose `/info` does not say what it takes is not asked again."""
 _TEXT_CHARS = 2_000
-"""Of a text to search pictures by: the contract's limit."""
+"""The contract's limit of a text to search pictures by."""
 
 
 @dataclass(frozen=True, slots=True)

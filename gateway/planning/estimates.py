@@ -21,25 +21,25 @@ WINDOW = 64
 """Observations of a level that count, the latest ones."""
 HALF_LIFE_S = 60.0
 SILENCE_HALF_LIFE_S = 20.0
-"""Beside it, since the last observation. An estimate that keeps a stage from running also keeps it from being
-observed; without this, it would long be believed after it has become wrong."""
+"""A second half-life, of the time since the last observation. A stage that is skipped because it was slow is
+not observed any more; without this its estimate would stay high."""
 PRIOR_WEIGHT = 3.0
-"""So many observations is the table worth, before there are real ones."""
+"""Observations that the latency table counts as."""
 ENOUGH = 1.0
-"""Decayed observations from which a level speaks for itself."""
+"""Decayed observations from which a level uses its own ratios."""
 LEVELS = 5
 """Questions in flight: 1, 2-3, 4-7, 8-15, 16 and more."""
 
 _LEAST_MS = 0.1
 _LEAST_RATIO, _MOST_RATIO = 1e-5, 1e4
 _FRESH_S = 0.5
-"""For so long an estimate is given again, once it has `_WELL_KNOWN` observations."""
+"""How long an estimate with `_WELL_KNOWN` observations is cached."""
 _WELL_KNOWN = 32
 _PRIOR_POINTS = 16
 
 
 Validity = tuple[float, int]
-"""Until when, on the estimates' clock, and for which observations."""
+"""An end on the estimates' clock, and the number of reset estimates."""
 
 
 def level_of(load: int) -> int:
@@ -59,7 +59,7 @@ class Ratios:
         return Ratios(max(self.p50, other.p50), max(self.p90, other.p90))
 
     def damped(self, levels: int) -> "Ratios":
-        """As seen from `levels` below: half the excess (of the logarithm) a level; a shortfall stays."""
+        """Return the ratios for a load `levels` lower: half the excess (of the logarithm) a level."""
         share = 0.5**levels
         median = min(self.p50, self.p50**share)
         return Ratios(median, median * self.p90 / self.p50)
@@ -122,7 +122,7 @@ class Estimates:
         self._forgotten = 0
 
     def validity(self) -> Validity:
-        """Of what is worked out from these estimates now, to be shown to `still`."""
+        """Return until when results computed from these estimates hold; see `still`."""
         return self._clock() + _FRESH_S, self._forgotten
 
     def still(self, validity: Validity) -> bool:

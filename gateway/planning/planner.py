@@ -125,7 +125,7 @@ class Planner:
         return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
 
     def _whole_ms(self, graph: StageGraph, busy: bool, load: int, done: frozenset[Stage]) -> float:
-        """Of what is ahead of the full plan: most questions get it, so it is worked out for many."""
+        """Return the time that the full plan still takes. Cached: most questions get the full plan."""
         if not self.estimates.still(self._whole_until):
             self._whole_until = self.estimates.validity()
             self._whole.clear()

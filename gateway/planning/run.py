@@ -176,7 +176,7 @@ class Run:
 
     @asynccontextmanager
     async def required(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
-        """As `stage`, for a model without a fallback: its failure is noted in `degraded` and raised."""
+        """Run a stage of a model without a fallback: its failure is noted in `degraded` and raised."""
         try:
             async with self.stage(stage, size) as deadline:
                 yield deadline

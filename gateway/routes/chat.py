@@ -191,7 +191,7 @@ def _text(admitted: Admitted, answer: Answer) -> str:
 def _cut(chat: ChatRequest, text: str, remark: str) -> tuple[str, FinishReason]:
     """Cut the text before the first stop sequence, and to the number of tokens that the client wants.
 
-    The remark at its end, such as that it was not checked, stays: a cut must not make an answer surer.
+    The remark at its end, such as that it was not checked, stays: a cut must not remove a caution.
     """
     text = text.removesuffix(f" {remark}") if remark else text
     for stop in [chat.stop] if isinstance(chat.stop, str) else chat.stop or []:

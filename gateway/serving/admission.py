@@ -21,10 +21,10 @@ from gateway.state import Priority
 _SHORTEST_RETRY_S = 1
 _LONGEST_RETRY_S = 30
 _MEMORY = 16
-"""Answers over which the mean time of one is remembered."""
+"""Number of answers in the moving mean of the time of one."""
 
 SHARES: Mapping[str, int] = {Priority.INTERACTIVE: 8, Priority.STANDARD: 3, Priority.BACKGROUND: 1}
-"""Of twelve places that come free while all three wait."""
+"""Shares of the places that come free while all three priorities wait."""
 
 
 class Refusal(StrEnum):

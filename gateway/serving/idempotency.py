@@ -33,10 +33,10 @@ from gateway.store import Store, delete_unreadable
 _MOST_KEY_CHARS = 128
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 5.0
-"""How long a claim outlives its question's deadline. After that, its gateway has died."""
+"""How long a claim outlives its question's deadline. A claim that is older has lost its gateway."""
 
 _PASSING = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
-"""Refusals that say nothing of the question."""
+"""Reasons that are not about the question; the same request is tried again."""
 
 T = TypeVar("T")
 
@@ -66,7 +66,7 @@ class _Entry(BaseModel):
 
 @dataclass
 class _Outcome(Generic[T]):
-    """Of work that goes on without its caller; ended without either, it was stopped with the gateway."""
+    """The outcome of work that outlives its caller. `Internal` if the gateway stopped first."""
 
     ended: anyio.Event = field(default_factory=anyio.Event)
     value: T | None = None

@@ -39,7 +39,7 @@ _AT_ONCE = 8
 the old sightings that it must delete.
 """
 _SIDES = (160, 80)
-"""Of a thumbnail, in pixels; the smaller where the larger has too many bytes."""
+"""Sides of a thumbnail in pixels: the second is used if the first has too many bytes."""
 _KEY_BYTES, _NONCE_BYTES = 32, 12
 _CHECK = "loreglass:memory-key-check"
 

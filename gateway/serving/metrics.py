@@ -25,9 +25,9 @@ log = structlog.get_logger()
 
 
 FAILED, LEFT = "failed", "left"
-"""Beside the contract's reasons: a problem was returned; the caller went before there was a reply."""
+"""Reasons beside those of the contract: the reply is a problem, or the client disconnected before it."""
 NONE = "none"
-"""The route, or the domain, of a question that did not get so far."""
+"""The route or domain of a question that ended before it had one."""
 _ROUTES = (*(route.value for route in Route), NONE)
 
 _QUESTION_S = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 60)

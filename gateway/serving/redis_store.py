@@ -82,9 +82,9 @@ return evicted
 last write; their sizes and, under no name, the sum. Arguments: name, size (empty: the entry is deleted), the
 longest life of an entry in milliseconds, and the most names and bytes.
 
-Redis may evict either key alone. Sizes without names would count for ever, and go; names without sizes
-count nothing, and are evicted in their turn. Times are in microseconds; a new name is always the newest, even
-if the clock was set back.
+Redis may evict either key alone. Sizes without names are deleted, because they would count for ever; names
+without sizes count nothing and are evicted in their turn. Times are in microseconds; a new name is always the
+newest, even if the clock was set back.
 """
 
 T = TypeVar("T")

@@ -22,7 +22,7 @@ log = structlog.get_logger()
 _ASK_MS = 2_000
 _AGAIN_S = 0.5
 PATIENCE_S = 30.0
-"""So long the services may take to come up beside the gateway before the line is written without them."""
+"""How long the start line waits for services that start beside the gateway."""
 
 
 async def log_start(

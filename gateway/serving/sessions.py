@@ -18,11 +18,11 @@ from gateway.state import Photo, Turn
 from gateway.store import ListChange, Store, delete_unreadable
 
 ID_BYTES = 24
-"""Of an id, before it is spelled in base64."""
+"""Random bytes in a session id, before base64."""
 MOST_TURNS = 12
 """The turns that a session keeps, the latest ones."""
 MOST_PHOTO_BYTES, MOST_TURN_BYTES = 8 * 2**20, 256 * 2**10
-"""Of a JPEG, and of a turn as JSON; larger ones are refused."""
+"""The largest JPEG, and the largest turn as JSON. Larger ones are refused."""
 _ID = re.compile(r"[A-Za-z0-9_-]{32}")
 
 

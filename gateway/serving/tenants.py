@@ -25,7 +25,7 @@ from gateway.state import Priority
 from gateway.store import Allowance
 
 PUBLIC = "public"
-"""Everybody's tenant where there are no keys."""
+"""The tenant of all callers if there is no keys file."""
 
 _LOOK_AGAIN_S = 1.0
 _NO_DIGEST = "0" * 64
@@ -50,8 +50,7 @@ ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 class Quota:
     """The most requests of one tenant, and the most of its newest entries that are stored.
 
-    `stored_bytes`: of its conversations, again of the answers and sounds that it may ask for once more, and
-    again of what is remembered for it.
+    `stored_bytes`: of its conversations; as many of its stored replies and sounds, and of its memories.
     """
 
     requests_per_minute: float = inf
@@ -88,7 +87,7 @@ _Count = Annotated[int, Field(strict=True, ge=1)]
 
 
 class _TenantEntry(BaseModel):
-    """A tenant with a quota of its own, as the file has it; what is left out is as for everybody."""
+    """A tenant with its own quota, as the file has it. Missing fields are as for other tenants."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -144,7 +143,7 @@ class Keys:
         self.fault: str | None = None
 
     def quota(self, tenant: str) -> Quota:
-        """Return what it may have; everything where there are no keys, for then there is nobody beside it."""
+        """Return the tenant's quota. Without a keys file there is no limit: there is one tenant only."""
         return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
 
     def caller(self, authorization: str | None, wanted: str | None, *, local: bool = False) -> Caller:
@@ -164,7 +163,7 @@ class Keys:
         return replace(caller, priority=_lower_of(caller.priority, wanted))
 
     def holder(self, authorization: str | None) -> Caller | None:
-        """Return whose key this is; None for no valid key, and where there are no keys."""
+        """Return the caller of a key; None for no valid key, or without a keys file."""
         if self._path is None:
             return None
         try:
@@ -173,16 +172,16 @@ class Keys:
             return None
 
     def sessions(self, tenant: str) -> Allowance:
-        """Of conversations that are remembered for it."""
+        """Return the tenant's allowance of conversations."""
         quota = self.quota(tenant)
         return Allowance(quota.sessions, quota.stored_bytes)
 
     def traces(self, tenant: str) -> Allowance:
-        """Of traces that are kept for it."""
+        """Return its allowance of traces."""
         return Allowance(self.quota(tenant).traces)
 
     def answers(self, tenant: str) -> Allowance:
-        """Of answers and sounds that it may ask for once more, and of what is remembered for it."""
+        """Return its allowance of stored replies and sounds, and of memories."""
         return Allowance(size=self.quota(tenant).stored_bytes)
 
     def look_again_at_once(self) -> None:
@@ -232,7 +231,7 @@ def _lower_of(highest: Priority, wanted: str | None) -> Priority:
 
 
 def _version(path: Path | None) -> _Version | None:
-    """Changes when the file is written or replaced; None where there is none."""
+    """Return a value that changes when the file is written or replaced; None without a file."""
     try:
         status = path.stat() if path else None
     except OSError:

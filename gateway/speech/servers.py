@@ -140,7 +140,7 @@ class SpeechServer:
                 async with self._http.exchange("GET", url, self._authorization()) as reply:
                     status = reply.status  # the body is not read
         except (TimeoutError, ExchangeError):
-            return Note(f"{self.endpoint.name} does not answer; the wearer's device has to do without.")
+            return Note(f"{self.endpoint.name} does not answer; clients use their device's own speech.")
         if status in (401, 403):
             return Note(f"{self.endpoint.name} refuses the key that the gateway was given.")
         return Note("ok")

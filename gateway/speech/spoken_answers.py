@@ -22,7 +22,7 @@ _NAME_BYTES = 18
 _SIGNATURE_BYTES = 18
 _PARTS = 3
 _MOST_SOUND_BYTES = 4 * 2**20
-"""Of one cached sound: minutes of speech."""
+"""The largest sound that is cached: minutes of speech."""
 
 Say = Callable[[AudioSink], Awaitable[None]]
 
