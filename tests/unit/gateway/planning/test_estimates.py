@@ -111,15 +111,6 @@ def test_it_goes_on_after_any_pause(pause_s: float) -> None:
     assert live.p50_ms(STAGE) == pytest.approx(5 * IDLE_MS, rel=0.05)
 
 
-def test_hours_of_traffic_stay_in_the_range_of_numbers() -> None:
-    clock = ManualClock()
-    live = estimates(clock)
-    for _ in range(2_000):
-        clock.now += 20.0
-        observe_ratios(live, [2.0, 2.0])
-    assert live.p50_ms(STAGE) == pytest.approx(2 * IDLE_MS, rel=0.2)
-
-
 @given(st.lists(st.floats(), max_size=30))
 def test_no_duration_breaks_an_estimate(durations: list[float]) -> None:
     live, untouched = estimates(), estimates()
