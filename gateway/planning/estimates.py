@@ -38,10 +38,6 @@ _WELL_KNOWN = 32
 _PRIOR_POINTS = 16
 
 
-Validity = tuple[float, int]
-"""An end on the estimates' clock, and the number of reset estimates."""
-
-
 def level_of(load: int) -> int:
     """Return the load level, 0 to `LEVELS` - 1, of that many questions in flight, this one included."""
     return min(LEVELS - 1, max(1, load).bit_length() - 1)
@@ -119,16 +115,6 @@ class Estimates:
         self._recent: dict[tuple[Stage, bool], tuple[RecentRatios, ...]] = {}
         self._combined: dict[tuple[Stage, bool], tuple[float, list[Ratios]]] = {}
         self._lock = Lock()
-        self._forgotten = 0
-
-    def validity(self) -> Validity:
-        """Return until when results computed from these estimates hold; see `still`."""
-        return self._clock() + _FRESH_S, self._forgotten
-
-    def still(self, validity: Validity) -> bool:
-        """Return whether that holds, as what `ratios` gives again does."""
-        fresh_until, forgotten = validity
-        return self._clock() < fresh_until and forgotten == self._forgotten
 
     def observe(self, stage: Stage, work: Work, ms: float, load: int, *, by_model: bool = True) -> None:
         """Count a call that was finished in `ms`. What is no duration is ignored."""
@@ -141,7 +127,6 @@ class Estimates:
             recent.add(ratio, self._clock())
             if len(recent) < _WELL_KNOWN:
                 self._combined.pop(key, None)
-                self._forgotten += 1
 
     def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
         """Return the median, milliseconds."""
