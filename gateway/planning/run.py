@@ -126,7 +126,7 @@ class Run:
         begun. `fallback_ms`: kept for a fallback, beside what the stage's budget keeps. Raises the body's
         `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
         """
-        began, by_model, waited = self.elapsed_ms(), self.by_model(stage), Waited()
+        began, by_model, waited = self.elapsed_ms(), self.planning.asks_model(stage), Waited()
         budget, left_ms = STAGE_BUDGETS[stage], self.deadline.remaining_ms()
         reserve_ms = min(budget.reserve + fallback_ms, left_ms * MOST_RESERVED)
         deadline = self.deadline.within(budget.cap * self.pace, reserve_ms)
@@ -266,10 +266,6 @@ class Run:
         """Note that the answer does without this stage."""
         self.failures[stage] = error.kind
         self._degraded[stage.value] = None
-
-    def by_model(self, stage: Stage) -> bool:
-        """Return whether the model does the stage."""
-        return self.planning.asks_model(stage)
 
     def note_cuts(self, stage: Stage) -> bool:
         """Note the plan's cuts of a stage whose turn has come. Return whether there are any.

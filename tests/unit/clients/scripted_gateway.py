@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import anyio
 
@@ -93,7 +94,6 @@ async def scripted_gateway(
                 Sessions(MemoryStore(2**26)),
                 Traces(50),
                 [Tier(admission, planner)],
-                vary=vary,
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             photos = PhotoDecoders(1)
@@ -113,5 +113,7 @@ async def scripted_gateway(
             photos.close()
             going_on.cancel_scope.cancel()
 
-    async with served(create_app(GatewaySettings(port=0, experiments=experiments), wire)) as url:
-        yield url
+    app = create_app(GatewaySettings(port=0, experiments=experiments), wire)
+    with patch("gateway.serving.execution.varied", vary):
+        async with served(app) as url:
+            yield url
