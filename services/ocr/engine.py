@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from chassis.models.wanted import require_caller
+from chassis.models.cancellation import require_caller
 
 Piece = TypeVar("Piece")
 

@@ -10,7 +10,7 @@ import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
@@ -138,7 +138,7 @@ class BuiltinImageSearch:
         self.store.require(collection, self.schema)
         rejected = {}
         points = []
-        for thing in while_wanted(things):
+        for thing in until_cancelled(things):
             key = content_key(thing.photo, self._options.describe)
             features = self._described(key, thing.photo)
             if len(features) < FEWEST_KEYPOINTS:
@@ -155,7 +155,7 @@ class BuiltinImageSearch:
         """See the protocol."""
         rows = [
             self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options.describe)).vectors)
-            for photo in while_wanted(photos)
+            for photo in until_cancelled(photos)
         ]
         return np.stack(rows) if rows else np.zeros((0, self._artefact.vlad.size), np.float32)
 

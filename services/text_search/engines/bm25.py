@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
@@ -30,7 +30,7 @@ class Bm25TextSearch:
         """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
         limit = depth or k * OVERFETCH
-        return fuse([self._rank(query, limit, collection) for query in while_wanted(queries)], k)
+        return fuse([self._rank(query, limit, collection) for query in until_cancelled(queries)], k)
 
     def _rank(self, query: str, limit: int, collection: str) -> list[Candidate]:
         points = self.store.search(collection, TERMS, self._terms.of_query(query), limit)
