@@ -176,10 +176,12 @@ async def ask_everything(url: str, world: Dataset, session: str | None) -> Repli
     async with AsyncLoreglass(url) as client:
         alone = []
         for conversation, turn in questions(world):
+            assert conversation.photo is not None
             photo = await anyio.Path(conversation.photo).read_bytes()
             alone.append(await client.ask(turn.question, photo, deadline_ms=DEADLINE_MS))
         talk = next(each for each in world.of(Part.MULTI) if each.turns[0].needs == "image_kb")
         if session is None:
+            assert talk.photo is not None
             photo = await anyio.Path(talk.photo).read_bytes()
             session = (await client.ask(talk.turns[0].question, photo, deadline_ms=DEADLINE_MS)).session_id
         further = [turn.question for turn in talk.turns[1:] if turn.needs == "image_kb"][:2]
