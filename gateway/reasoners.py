@@ -84,7 +84,7 @@ def open_reasoners(
         fallback=LiteReasoner(read),
         for_papers=PaperModel(client, options),
         checks={name: partial(_model_note, each) for name, each in clients.items()},
-        model=partial(_described, clients),
+        model=partial(_descriptions, clients),
         sees_photos=lambda: client.sees_photos,
         keep_probing=partial(keep_probing, tuple(clients.values())),
     )
@@ -114,7 +114,7 @@ async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
     return Note("ok" if client.sees_photos else TEXT_ONLY_NOTE)
 
 
-def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
+def _descriptions(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
     """Return the models' names and what the probes found; of further models under their names."""
     return {
         what if name == "vlm" else f"{name} {what}": value
