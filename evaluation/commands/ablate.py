@@ -90,11 +90,7 @@ def ablate(
     it judge the runs below the folder (`eval judge`), then give the command again with --judge.
     """
     require("scipy")
-    from evaluation.reporting.paper_tables import paper_tables
-
-    wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
-    if not wanted or any(name not in paper_tables() for name in wanted):
-        raise typer.BadParameter(f"choose among {', '.join(paper_tables())}", param_hint="--tables")
+    wanted = _names(tables)
     gateways = {"": gateway, **_named_gateways(at or [], wanted)}
     opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
@@ -106,6 +102,16 @@ def ablate(
         if diagnostics:
             runs = {name: _with_targets(each, opened) for name, each in runs.items()}
         typer.echo(write_tables(runs, opened.name, judge, wanted, out))
+
+
+def _names(tables: str) -> tuple[str, ...]:
+    """Raises `typer.BadParameter`."""
+    from evaluation.reporting.paper_tables import paper_tables
+
+    names = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
+    if not names or any(name not in paper_tables() for name in names):
+        raise typer.BadParameter(f"choose among {', '.join(paper_tables())}", param_hint="--tables")
+    return names
 
 
 async def _ask(
