@@ -30,10 +30,9 @@ def create_app(settings: OcrSettings) -> FastAPI:
 
 def open_engine(settings: OcrSettings, resources: EngineResources) -> OcrEngine:
     """Return the built-in engine."""
-    from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
+    from services.ocr.engines.builtin import BuiltinOcr
 
-    options = BuiltinOcrOptions(settings.detection_side, threads=settings.threads)
-    return BuiltinOcr(options, settings.workers)
+    return BuiltinOcr(settings.detection_side, settings.threads, settings.workers)
 
 
 def _picture_with_text() -> RGB:

@@ -1,8 +1,6 @@
-"""One reading a photo: it is kept, shared while it goes on, and gone on with once it was given up."""
+"""Replies that are cached by photo, and readings that go on where an earlier caller left."""
 
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
@@ -15,83 +13,65 @@ from chassis.scope import current_scope
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
 from services.ocr.engine import OcrEngine, Progress
-from services.ocr.shared_calls import SharedCalls
 
 Key = tuple[str, str]
 """The caller's scope (`chassis.scope`) and the photo's SHA-256."""
-Kept = TypeVar("Kept")
-
-
-def nobody(_: bool) -> None:
-    """For caches whose lookups nobody counts."""
-
-
-class RecentlyUsed(Generic[Kept]):
-    """At most `capacity` values; the least recently used goes first. Thread-safe."""
-
-    def __init__(self, capacity: int, looked_up: Callable[[bool], None] = nobody) -> None:
-        """`looked_up` is told for each lookup whether a value was kept."""
-        self._capacity = capacity
-        self._looked_up = looked_up
-        self._kept: OrderedDict[Key, Kept] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def get(self, key: Key) -> Kept | None:
-        """The value kept under a key, which counts as a use."""
-        with self._lock:
-            value = self._kept.get(key)
-            if value is not None:
-                self._kept.move_to_end(key)
-        self._looked_up(value is not None)
-        return value
-
-    def put(self, key: Key, value: Kept) -> None:
-        """Keep `value`; the least recently used one goes when there is no room."""
-        with self._lock:
-            self._kept[key] = value
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._capacity:
-                self._kept.popitem(last=False)
-
-    def drop(self, key: Key) -> None:
-        """Keep nothing under a key."""
-        with self._lock:
-            self._kept.pop(key, None)
-
-    def __len__(self) -> int:
-        return len(self._kept)
-
+Value = TypeVar("Value")
 
 _UNFINISHED = 64
 """Photos whose readings are kept half done: boxes and texts, some tens of kilobytes each."""
 
 
+class RecentlyUsed(Generic[Value]):
+    """At most `capacity` values; the least recently used one goes first."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._values: dict[Key, Value] = {}
+
+    def get(self, key: Key) -> Value | None:
+        """Return the value under a key, which counts as a use."""
+        value = self._values.pop(key, None)
+        if value is not None:
+            self._values[key] = value
+        return value
+
+    def put(self, key: Key, value: Value) -> None:
+        """Store a value; the least recently used one goes if there is no room."""
+        self.drop(key)
+        self._values[key] = value
+        if len(self._values) > self._capacity:
+            del self._values[next(iter(self._values))]
+
+    def drop(self, key: Key) -> None:
+        """Forget the value under a key."""
+        self._values.pop(key, None)
+
+
 class PhotoReader:
     """Reads photos by their bytes. Work that nobody waits for stops, and what was done of it is kept."""
 
-    def __init__(self, max_side: int, cache_entries: int, looked_up: Callable[[bool], None]) -> None:
+    def __init__(self, max_side: int, cache_entries: int, count_lookup: Callable[[bool], None]) -> None:
+        """`count_lookup` is called for each photo with whether its reply was cached."""
         self._max_side = max_side
-        self._replies = RecentlyUsed[OcrReply](cache_entries, looked_up)
+        self._replies = RecentlyUsed[OcrReply](cache_entries)
         self._unfinished = RecentlyUsed[Progress](_UNFINISHED)
-        self._calls = SharedCalls[OcrReply]()
+        self._count_lookup = count_lookup
 
     async def read(self, data: bytes, pool: EnginePool[OcrEngine], deadline: Deadline) -> OcrReply:
-        """The reply for a photo. Raises what decoding, the pool and the engine raise."""
+        """Return the reply for a photo. Raises what decoding, the pool and the engine raise."""
         digest = (await to_thread.run_sync(hashlib.sha256, data)).hexdigest()
-        key = current_scope(), digest  # what is kept tells nobody what others asked
+        key = current_scope(), digest  # what is cached tells nobody what others asked
         cached = self._replies.get(key)
+        self._count_lookup(cached is not None)
         if cached is not None:
             return cached
-
-        async def begin() -> OcrReply:
-            progress = self._unfinished.get(key) or Progress()
-            self._unfinished.put(key, progress)
-            reply = await pool.run(lambda engine: self._read(engine, data, progress), deadline)
-            self._unfinished.drop(key)
-            self._replies.put(key, reply)
-            return reply
-
-        return await self._calls.get(key, begin, deadline)
+        progress = self._unfinished.get(key) or Progress()
+        self._unfinished.put(key, progress)
+        reply = await pool.run(lambda engine: self._read(engine, data, progress), deadline)
+        self._unfinished.drop(key)
+        self._replies.put(key, reply)
+        return reply
 
     def _read(self, engine: OcrEngine, data: bytes, progress: Progress) -> OcrReply:
         photo = decode_rgb(data, max_side=self._max_side)

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from chassis.vectors.port import SparseVector
 from services.text_search.engine import Passage
-from services.text_search.terms import Analyzer
+from services.text_search.terms import terms
 
 TERMS = "terms"
 """Name of the sparse vector in every collection."""
@@ -25,27 +25,23 @@ _TITLE_WEIGHT = 2.0
 """A term in the title counts so many times."""
 
 
-class TermWeights:
-    """Text to sparse vectors whose dot product, once the store has applied the IDF, is the BM25 score."""
+def query_weights(query: str) -> SparseVector:
+    """Return how often the query has each term; empty if there is no word in it.
 
-    def __init__(self) -> None:
-        self._analyzer = Analyzer()
+    Its dot product with `passage_weights`, once the store has applied the IDF, is the BM25 score.
+    """
+    return _sparse({term: float(count) for term, count in Counter(terms(query)).items()})
 
-    def of_query(self, query: str) -> SparseVector:
-        """How often each term is asked for; empty when there is no word in it."""
-        return _sparse({term: float(count) for term, count in Counter(self._analyzer.terms(query)).items()})
 
-    def of_passage(self, passage: Passage) -> SparseVector:
-        """The saturated weight of each term; empty when there is no word in it."""
-        body, title = self._analyzer.terms(passage.text), self._analyzer.terms(passage.title)
-        weighted: dict[str, float] = dict(Counter(body))
-        for term in title:
-            weighted[term] = weighted.get(term, 0.0) + _TITLE_WEIGHT
-        length = len(body) + len(title)
-        relative = 1 - _B + _B * length / _AVERAGE_LENGTH
-        return _sparse(
-            {term: count * (_K1 + 1) / (count + _K1 * relative) for term, count in weighted.items()}
-        )
+def passage_weights(passage: Passage) -> SparseVector:
+    """Return the saturated weight of each term; empty if there is no word in it."""
+    body, title = terms(passage.text), terms(passage.title)
+    weighted: dict[str, float] = dict(Counter(body))
+    for term in title:
+        weighted[term] = weighted.get(term, 0.0) + _TITLE_WEIGHT
+    length = len(body) + len(title)
+    relative = 1 - _B + _B * length / _AVERAGE_LENGTH
+    return _sparse({term: count * (_K1 + 1) / (count + _K1 * relative) for term, count in weighted.items()})
 
 
 def _sparse(weights: Mapping[str, float]) -> SparseVector:

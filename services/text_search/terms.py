@@ -1,9 +1,9 @@
 """Text to index terms: what a question and a page must agree on to meet."""
 
 import re
-import threading
 import unicodedata
 from collections.abc import Iterator
+from functools import lru_cache
 
 import snowballstemmer
 
@@ -25,35 +25,22 @@ _UNSPACED = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
 """Scripts written without spaces between words."""
 
 
-class Analyzer:
-    """Cuts text into stemmed terms; thread-safe, with a bounded memory of stems.
+def terms(text: str) -> list[str]:
+    """Return the stemmed terms in reading order, with repeats. Stopwords count only if there is nothing else.
 
     Accents and case are folded; numbers keep their decimals and lose their thousands separators. Parts
     of a compound are terms and so is the whole (`XR-200` gives `xr`, `200` and `xr200`), because
     packages, pages and OCR write them apart or together. Han and kana text gives its two-character runs.
     """
+    words = list(_words(text))
+    content_words = [word for word in words if word not in STOPWORDS]
+    return [_stem(word) for word in content_words or words]
 
-    def __init__(self, remembered_stems: int = 100_000) -> None:
-        self._remembered = remembered_stems
-        self._stems: dict[str, str] = {}
-        self._local = threading.local()  # a snowball stemmer keeps its word in itself
 
-    def terms(self, text: str) -> list[str]:
-        """Terms in reading order, with repeats. Stopwords count only where there is nothing else."""
-        words = list(_words(text))
-        telling = [word for word in words if word not in STOPWORDS]
-        return [self._stem(word) for word in telling or words]
-
-    def _stem(self, word: str) -> str:
-        stem = self._stems.get(word)
-        if stem is not None:
-            return stem
-        if not hasattr(self._local, "stemmer"):
-            self._local.stemmer = snowballstemmer.stemmer("english")
-        stem = str(self._local.stemmer.stemWord(word))
-        if len(self._stems) < self._remembered:
-            self._stems[word] = stem
-        return stem
+@lru_cache(maxsize=100_000)
+def _stem(word: str) -> str:
+    # A stemmer keeps its word in itself: threads must not share one.
+    return str(snowballstemmer.stemmer("english").stemWord(word))
 
 
 def _words(text: str) -> Iterator[str]:

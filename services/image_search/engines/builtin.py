@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -32,32 +32,15 @@ VECTOR = "vlad"
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchEffort:
-    """How much is tried: `per_part` neighbours of each part of the photo, `glances` of them compared
-    quickly, `verifications` in full.
-
-    Once a match is `beyond_doubt`, only candidates with `rival_share` of the best glance are verified, and
-    of candidates whose glance shows nothing only `long_shots`. `at_once`: photos of one call searched
-    side by side.
-    """
-
-    per_part: int = 8
-    glances: int = 20
-    verifications: int = 6
-    beyond_doubt: float = 0.9
-    rival_share: float = 0.15
-    long_shots: int = 3
-    worth_telling: float = 0.05
-    at_once: int = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ImageSearchOptions:
-    """How photos are described and how hard a search tries."""
-
-    describe: DescribeOptions = field(default_factory=DescribeOptions)
-    effort: SearchEffort = field(default_factory=SearchEffort)
+_PER_PART, _GLANCES, _VERIFICATIONS = 8, 20, 6
+"""Neighbours of each part of the photo; how many of them are compared quickly, and how many in full."""
+_BEYOND_DOUBT, _RIVAL_SHARE = 0.9, 0.15
+"""Once a match is this probable, only candidates with this share of the best glance are verified."""
+_LONG_SHOTS = 3
+"""Candidates that are verified although their glance shows nothing."""
+_WORTH_TELLING = 0.05
+_AT_ONCE = 2
+"""Photos of one call that are searched side by side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,12 +70,12 @@ class BuiltinImageSearch:
         self,
         store: VectorStore,
         features_folder: Path,
-        options: ImageSearchOptions | None = None,
+        options: DescribeOptions | None = None,
     ) -> None:
         """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
         self.store = store
         self._folder = FeatureFolder(features_folder)
-        self._options = options or ImageSearchOptions()
+        self._options = options or DescribeOptions()
         self._artefact = load()
         self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
@@ -119,7 +102,7 @@ class BuiltinImageSearch:
             return self._search_photo(photos[index], index, collection, still_wanted)
 
         places = range(len(photos))
-        at_once = min(len(photos), self._options.effort.at_once)
+        at_once = min(len(photos), _AT_ONCE)
         if at_once < 2:
             return [each for place in places for each in look(place)]
         with ThreadPoolExecutor(at_once, "photos") as threads:
@@ -139,7 +122,7 @@ class BuiltinImageSearch:
         rejected = {}
         points = []
         for thing in while_wanted(things):
-            key = content_key(thing.photo, self._options.describe)
+            key = content_key(thing.photo, self._options)
             features = self._described(key, thing.photo)
             if len(features) < FEWEST_KEYPOINTS:
                 rejected[thing.id] = "The photo shows too little detail to be recognised."
@@ -154,7 +137,7 @@ class BuiltinImageSearch:
     def embed(self, photos: Sequence[RGB]) -> Floats:
         """See the protocol."""
         rows = [
-            self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options.describe)).vectors)
+            self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options)).vectors)
             for photo in while_wanted(photos)
         ]
         return np.stack(rows) if rows else np.zeros((0, self._artefact.vlad.size), np.float32)
@@ -167,14 +150,14 @@ class BuiltinImageSearch:
     def _described(self, key: str, photo: RGB) -> LocalFeatures:
         if self._folder.holds(key):
             return self._folder.read(key)
-        features = describe(photo, self._options.describe)
+        features = describe(photo, self._options)
         self._folder.write(key, features)
         return features
 
     def _search_photo(
         self, photo: RGB, index: int, collection: str, still_wanted: StillWanted
     ) -> list[ThingSeen]:
-        query = QueryFeatures.of(describe(photo, self._options.describe))
+        query = QueryFeatures.of(describe(photo, self._options))
         candidates = self._candidates(collection, query)
         promising = self._glance(query, candidates, still_wanted)
         verdicts = self._verify(query, promising, still_wanted)
@@ -191,7 +174,7 @@ class BuiltinImageSearch:
         return [
             seen(verdict.point, probability, index, inliers=verdict.evidence.inliers)
             for verdict, probability in zip(verdicts, settled, strict=True)
-            if probability >= self._options.effort.worth_telling
+            if probability >= _WORTH_TELLING
         ]
 
     def _candidates(self, collection: str, query: QueryFeatures) -> list[ScoredPoint]:
@@ -201,14 +184,14 @@ class BuiltinImageSearch:
         """
         best: dict[tuple[str, str], ScoredPoint] = {}
         for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
-            hits = self.store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
+            hits = self.store.search(collection, VECTOR, part.tolist(), _PER_PART)
             for hit in hits:
                 shown = str(hit.payload["features"]), str(hit.payload["entity"])
                 earlier = best.get(shown)
                 if earlier is None or (-hit.score, hit.id) < (-earlier.score, earlier.id):
                     best[shown] = hit
         ranked = sorted(best.values(), key=lambda hit: -hit.score)
-        return ranked[: self._options.effort.glances]
+        return ranked[:_GLANCES]
 
     def _glance(
         self, query: QueryFeatures, points: Sequence[ScoredPoint], still_wanted: StillWanted
@@ -235,7 +218,7 @@ class BuiltinImageSearch:
         self, query: QueryFeatures, candidates: Sequence[_Candidate], still_wanted: StillWanted
     ) -> list[_Verdict]:
         verdicts: list[_Verdict] = []
-        for place, candidate in enumerate(candidates[: self._options.effort.verifications]):
+        for place, candidate in enumerate(candidates[:_VERIFICATIONS]):
             if not still_wanted() or not self._worth_verifying(place, candidate, candidates[0], verdicts):
                 break
             evidence = verify(query, candidate.features)
@@ -246,7 +229,6 @@ class BuiltinImageSearch:
     def _worth_verifying(
         self, place: int, candidate: _Candidate, best: _Candidate, verdicts: Sequence[_Verdict]
     ) -> bool:
-        effort = self._options.effort
-        if any(verdict.probability >= effort.beyond_doubt for verdict in verdicts):
-            return candidate.glance >= max(1.0, effort.rival_share * best.glance)
-        return candidate.glance > 0 or place < effort.long_shots
+        if any(verdict.probability >= _BEYOND_DOUBT for verdict in verdicts):
+            return candidate.glance >= max(1.0, _RIVAL_SHARE * best.glance)
+        return candidate.glance > 0 or place < _LONG_SHOTS

@@ -6,7 +6,7 @@ from chassis.models.wanted import while_wanted
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, VectorStore
 from services.text_search.engine import Candidate, FusedHit, Passage
-from services.text_search.lexical import TERMS, TermWeights
+from services.text_search.lexical import TERMS, passage_weights, query_weights
 from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
 
 
@@ -17,7 +17,6 @@ class Bm25TextSearch:
 
     def __init__(self, store: VectorStore) -> None:
         self.store = store
-        self._terms = TermWeights()
 
     def search(
         self,
@@ -33,7 +32,7 @@ class Bm25TextSearch:
         return fuse([self._rank(query, limit, collection) for query in while_wanted(queries)], k)
 
     def _rank(self, query: str, limit: int, collection: str) -> list[Candidate]:
-        points = self.store.search(collection, TERMS, self._terms.of_query(query), limit)
+        points = self.store.search(collection, TERMS, query_weights(query), limit)
         return [candidate(point) for point in points]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
@@ -42,7 +41,7 @@ class Bm25TextSearch:
         rejected: dict[str, str] = {}
         vectors = {}
         for passage in passages:
-            terms = self._terms.of_passage(passage)
+            terms = passage_weights(passage)
             if reason := unfit(passage, terms):
                 rejected[passage.id] = reason
             else:
@@ -52,5 +51,5 @@ class Bm25TextSearch:
 
     def probe(self) -> None:
         """See the protocol."""
-        self._terms.of_query("Who wrote it?")
+        query_weights("Who wrote it?")
         self.store.collections()

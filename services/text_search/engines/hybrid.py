@@ -10,7 +10,7 @@ from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, Spar
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.engines.remote import RemoteSeeingEncoder
-from services.text_search.lexical import TERMS, TermWeights
+from services.text_search.lexical import TERMS, passage_weights, query_weights
 from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfit, write_passages
 
 MEANING = "meaning"
@@ -35,7 +35,6 @@ class HybridTextSearch:
         """
         self.store = store
         self._encoder = encoder
-        self._terms = TermWeights()
         self._uses_terms, self._rank_constant = terms, rank_constant
         self._seeing = encoder if isinstance(encoder, RemoteSeeingEncoder) else None
         self._picture_side = picture_side
@@ -67,7 +66,7 @@ class HybridTextSearch:
 
     def _rank(self, query: str, vector: Vector, limit: int, collection: str) -> list[Candidate]:
         prefetches: list[Prefetch] = [(MEANING, vector.tolist())]
-        terms = self._terms.of_query(query)
+        terms = query_weights(query)
         if self._uses_terms and terms.indices:
             prefetches.append((TERMS, terms))
         depth = max(limit, _DEPTH)
@@ -77,7 +76,7 @@ class HybridTextSearch:
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """See the protocol. Everything is encoded before anything is written."""
         self.store.require(collection, self.schema)
-        terms = {passage.id: self._terms.of_passage(passage) for passage in passages}
+        terms = {passage.id: passage_weights(passage) for passage in passages}
         rejected = {
             passage.id: reason for passage in passages if (reason := unfit(passage, terms[passage.id]))
         }

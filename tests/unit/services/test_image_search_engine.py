@@ -9,11 +9,12 @@ import pytest
 
 from chassis.vectors.edge import EdgeStore
 from services.image_search.engine import KnownThing, ThingSeen
-from services.image_search.engines.builtin import BuiltinImageSearch, ImageSearchOptions, SearchEffort
+from services.image_search.engines import builtin
+from services.image_search.engines.builtin import BuiltinImageSearch
 from services.image_search.engines.classical.features import RGB, DescribeOptions
 from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
 
-OPTIONS = ImageSearchOptions(describe=DescribeOptions(long_side=480, keypoints=1200))
+OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
 TURNED = ((0.75, 0.25), (0.7, 0.85), (0.25, 0.9), (0.2, 0.15))
 UNKNOWN = ("menu-0071", "shop-0014", "plaque-0050", "book-0078", "gadget-0024")
 
@@ -72,12 +73,14 @@ def test_photos_are_fused_to_one_hit_an_entity(engine: BuiltinImageSearch) -> No
     assert [each.probability for each in seen] == sorted((each.probability for each in seen), reverse=True)
 
 
-def test_parallel_search_equals_sequential(engine: BuiltinImageSearch, folder: Path) -> None:
+def test_parallel_search_equals_sequential(
+    engine: BuiltinImageSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     photos = [warped(picture(name), *more) for name in KINDS[:3] for more in ((), (TURNED,))]
     found = []
     for at_once in (1, 4):
-        options = ImageSearchOptions(OPTIONS.describe, SearchEffort(at_once=at_once))
-        found.append(search(BuiltinImageSearch(engine.store, folder / "features", options), *photos))
+        monkeypatch.setattr(builtin, "_AT_ONCE", at_once)
+        found.append(search(engine, *photos))
     assert len({each.entity for each in found[0]}) >= 3
     assert found[0] == found[1]
 

@@ -16,7 +16,8 @@ from chassis.errors import DeadlineExceeded
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from services.ocr.engine import RGB, OcrEngine, Page, Progress, RecognizedLine
-from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
+from services.ocr.engines import builtin
+from services.ocr.engines.builtin import BuiltinOcr
 from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.rapid import Crop, RapidModels
 from services.ocr.reading import PhotoReader
@@ -76,12 +77,13 @@ def test_no_batch_is_longer_than_can_be_waited_for() -> None:
     )
 
 
-def test_a_dense_page_says_how_many_lines_it_left_out() -> None:
+def test_a_dense_page_says_how_many_lines_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builtin, "_MOST_LINES", 2)
     rows = [
         (40, 20 + 40 * row, f"{word} soup") for row, word in enumerate(["leek", "pea", "beet", "rye", "plum"])
     ]
     seen = page(rows, (480, 260), height=24)
-    read = BuiltinOcr(BuiltinOcrOptions(max_lines=2)).read(seen)
+    read = BuiltinOcr().read(seen)
     assert (len(read.lines), read.left_out) == (2, 3)
     assert "beetsoup" in [squeezed(line.text) for line in read.lines]  # in the middle
 

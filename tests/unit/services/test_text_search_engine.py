@@ -14,7 +14,7 @@ from services.text_search.engine import Candidate, Passage
 from services.text_search.engines.bm25 import Bm25TextSearch
 from services.text_search.pages import fuse
 from services.text_search.settings import TextSearchSettings
-from services.text_search.terms import Analyzer
+from services.text_search.terms import _stem, terms
 from tests.live import live
 from tests.unit.services.text_search_calls import chunk, publish
 
@@ -137,32 +137,29 @@ def test_pages_with_equal_ranks_are_settled_by_how_well_they_match() -> None:
     ],
 )
 def test_two_ways_to_write_a_thing_share_terms(written: str, asked: str) -> None:
-    analyzer = Analyzer()
-    assert set(analyzer.terms(written)) & set(analyzer.terms(asked))
+    assert set(terms(written)) & set(terms(asked))
 
 
 def test_numbers_keep_their_decimals() -> None:
-    assert Analyzer().terms("3.5 and 35") == ["3.5", "35"]
+    assert terms("3.5 and 35") == ["3.5", "35"]
 
 
 def test_stopwords_count_only_where_there_is_nothing_else() -> None:
-    analyzer = Analyzer()
-    assert analyzer.terms("Who wrote it?") == ["wrote"]
-    assert analyzer.terms("The Who") == ["the", "who"]
+    assert terms("Who wrote it?") == ["wrote"]
+    assert terms("The Who") == ["the", "who"]
 
 
 def test_text_without_words_has_no_terms() -> None:
-    assert Analyzer().terms("… !! — ?") == []
+    assert terms("… !! — ?") == []
 
 
-def test_threads_that_share_an_analyzer_get_the_stems_of_one_alone() -> None:
+def test_threads_get_the_stems_of_one_alone() -> None:
     words = [f"running{'x' * (number % 7)}s houses ponies{number} generalizations" for number in range(300)]
-    expected = [Analyzer().terms(text) for text in words]
-    shared = Analyzer(remembered_stems=10)
+    expected = [terms(text) for text in words]
+    _stem.cache_clear()
     found: list[list[list[str]]] = []
     threads = [
-        threading.Thread(target=lambda: found.append([shared.terms(text) for text in words]))
-        for _ in range(4)
+        threading.Thread(target=lambda: found.append([terms(text) for text in words])) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
