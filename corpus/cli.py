@@ -12,7 +12,7 @@ from rich.table import Table
 
 from chassis.errors import CollectionConflict, LoreglassError, NotSupported, Unauthorized
 from chassis.picture_cache import PictureCache
-from corpus.articles import article_pages, article_pictures
+from corpus.articles import Pictures, article_pages, article_pictures
 from corpus.cluster.command import (
     Address,
     Embed,
@@ -37,7 +37,6 @@ from corpus.ingest import (
 )
 from corpus.jsonl import ManifestError
 from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
-from corpus.linked_pictures import Pictures
 from corpus.settings import corpus_settings
 
 PICTURES = Path("var/pictures")

@@ -90,16 +90,11 @@ def json_lines(
                 yield where, _parse_line(where, line)
 
 
-def spans(manifest: Path, records: int, most_bytes: int, within: Span | None = None) -> Iterator[Span]:
-    """A file, or the lines of it `within` a span, cut after so many records or bytes, whichever is first.
-
-    Raises `ManifestError`.
-    """
+def spans(manifest: Path, records: int, most_bytes: int) -> Iterator[Span]:
+    """Yield a file, cut after so many records or bytes, whichever is first. Raises `ManifestError`."""
     with open_manifest(manifest) as stream:
-        start, number = (within.start, within.line) if within else (0, 1)
-        stream.seek(start)
-        end, first, held = start, number, 0
-        while (within is None or end < within.end) and (line := stream.readline(LONGEST_LINE + 1)):
+        start, end, first, number, held = 0, 0, 1, 1, 0
+        while line := stream.readline(LONGEST_LINE + 1):
             held += bool(line.strip())
             number += 1
             end += len(line) + sum(map(len, _rest(stream, line)))

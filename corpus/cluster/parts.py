@@ -6,7 +6,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
-from corpus.folders import FolderFile
 from corpus.ingest import PAGES
 from corpus.jsonl import Rejected, Span, spans
 from corpus.manifests import is_page_file, manifest_digest, name_of
@@ -66,21 +65,6 @@ def read(
     if isinstance(content, Span):
         return read_pages(source, content, name)
     return map(page_of_file, content) if alias == PAGES else iter(content)
-
-
-def one_by_one(source: Path, content: Content) -> list[Content]:
-    """Cut a part into single records, in order."""
-    if isinstance(content, Span):
-        return [each for each in spans(source, 1, PART_BYTES, within=content) if each.records]
-    return [(each,) for each in content]
-
-
-def where_of(content: Content) -> str:
-    """Return how reports name a part of one record."""
-    if isinstance(content, Span):
-        return f"line {content.line}"
-    [record] = content
-    return str(record.name if isinstance(record, FolderFile) else record.where)
 
 
 def _joined(contents: Sequence[Content]) -> Content:

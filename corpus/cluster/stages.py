@@ -16,7 +16,7 @@ from chassis.errors import DependencyUnavailable, Internal, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
 from corpus.cluster.parts import Content, read
 from corpus.ingest import PAGE_BATCHES, PAGES, PHOTO_BATCHES, Index, send_pages, send_photos
-from corpus.items import prepared_pages, prepared_photos
+from corpus.items import prepare_page, prepare_photo
 from corpus.jsonl import ManifestError, Rejected
 from corpus.pipeline import Outcome, Pipeline
 from corpus.sources import SourceName
@@ -57,29 +57,27 @@ class Result:
     remarks: tuple[str, ...] = ()
 
 
-def row_of(part: int, first: int, content: Content) -> Row:
-    """Return the input row of a part, or of some of its records from place `first` on."""
-    return {"part": part, "first": first, "content": pickle.dumps(content)}
+def row_of(part: int, content: Content) -> Row:
+    """Return the input row of a part."""
+    return {"part": part, "content": pickle.dumps(content)}
 
 
 def prepare(
     row: Row, alias: str, source: Path, name: SourceName | None = None, ocr_url: str = ""
 ) -> Iterator[Row]:
     """Read the records of a row, and clean, cut and name them. CPU-bound."""
-    make: Callable[[Any], Iterator[Any]] = (
-        partial(prepared_pages, ocr_url=ocr_url) if alias == PAGES else prepared_photos
-    )
+    make: Callable[[Any], Any] = partial(prepare_page, ocr_url=ocr_url) if alias == PAGES else prepare_photo
     try:
         source.stat()  # on a machine without it every file of a folder would be missing
-        for place, record in enumerate(read(alias, source, pickle.loads(row["content"]), name), row["first"]):
+        for place, record in enumerate(read(alias, source, pickle.loads(row["content"]), name)):
             try:
-                [item] = make([record])
+                item = make(record)
             except Exception as error:  # noqa: BLE001 - a record that our code did not expect
                 item = Rejected(record.where, f"It could not be read ({type(error).__name__}).")
             yield {"part": row["part"], "place": place, "item": pickle.dumps(item)}
     except (OSError, ManifestError) as error:
         failure = DependencyUnavailable(f"A machine cannot read the source: {error}.")
-        yield {"part": row["part"], "place": row["first"], "item": pickle.dumps(failure)}
+        yield {"part": row["part"], "place": 0, "item": pickle.dumps(failure)}
 
 
 class Claims:
@@ -141,9 +139,9 @@ class Writer:
 
         async def send(version: str, fresh: Sequence[Any]) -> Mapping[str, str]:
             put = send_pages if self._target.alias == PAGES else send_photos
-            found = await put(self._service, self._target.patience, version, fresh)
-            refused.update(found)
-            return found
+            reasons = await put(self._service, self._target.patience, version, fresh)
+            refused.update(reasons)
+            return reasons
 
         def record(where: str, outcome: Outcome, reason: str) -> None:
             outcomes[where] = outcome, reason

@@ -9,12 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from chassis.picture_cache import PictureCache
-from corpus.articles import Article, article_pages, article_pictures, read_articles
+from corpus.articles import Article, Pictures, article_pages, article_pictures, read_articles
 from corpus.cli import app
 from corpus.ingest import IngestOptions, index_pages
 from corpus.items import PageItem, PhotoItem
 from corpus.jsonl import ManifestError, Rejected
-from corpus.linked_pictures import Pictures
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live

@@ -13,7 +13,7 @@ from contracts.ocr import OcrReply, TextLine
 from corpus.chunking import chunk_page
 from corpus.formats.pdf import render_page
 from corpus.formats.suffixes import PageFormat
-from corpus.items import PageItem, prepared_pages
+from corpus.items import PageItem, prepare_page
 from corpus.page_records import PageRecord
 from corpus.pages import NoContent
 from corpus.picture_pages import MOST_PICTURES, with_pictures
@@ -86,7 +86,7 @@ def test_a_scanned_page_is_read_with_headings_and_tables_and_keeps_its_number(oc
 
 
 def test_without_ocr_the_text_is_indexed_and_the_pictures_are_named() -> None:
-    [item] = prepared_pages([record(False, True, True)], NOBODY)
+    item = prepare_page(record(False, True, True), NOBODY)
     assert isinstance(item, PageItem)
     assert "built in 1820" in item.chunks[0].text
     [remark] = item.remarks
