@@ -1,5 +1,6 @@
 """`loreglass index`: `images`, `pages` and `wiki-…` build an index; `corpus/lifecycle.py` looks after it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -96,17 +97,8 @@ def images(
     be indexed is named with the reason.
     """
     url = corpus_settings(image_search_url=image_search_url).image_search_url
-    raise typer.Exit(
-        index(
-            _chosen(engine, ingest_photos, context, IMAGES),
-            "images",
-            manifest,
-            url,
-            replace=replace,
-            name=name,
-            sync=sync,
-        )
-    )
+    ingest = _chosen(engine, ingest_photos, context, IMAGES)
+    raise typer.Exit(index(ingest, "images", manifest, url, IngestOptions(replace, name, sync)))
 
 
 @app.command()
@@ -134,18 +126,9 @@ def pages(
     be indexed is named with the reason.
     """
     settings = corpus_settings(text_search_url=text_search_url, ocr_url=ocr_url)
-    raise typer.Exit(
-        index(
-            _chosen(engine, ingest_pages, context, PAGES),
-            "pages",
-            source,
-            settings.text_search_url,
-            replace=replace,
-            name=name,
-            sync=sync,
-            ocr_url=settings.ocr_url,
-        )
-    )
+    ingest = _chosen(engine, ingest_pages, context, PAGES)
+    options = IngestOptions(replace, name, sync, ocr_url=settings.ocr_url)
+    raise typer.Exit(index(ingest, "pages", source, settings.text_search_url, options))
 
 
 def _chosen(engine: Engine, local: Ingest, context: typer.Context, alias: str) -> Ingest:
@@ -186,7 +169,7 @@ def wiki_images(
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
         return await index_photos(article_pictures(source, pictures), url, options)
 
-    raise typer.Exit(index(ingest, "images", file, url, replace=replace))
+    raise typer.Exit(index(ingest, "images", file, url, IngestOptions(replace)))
 
 
 @app.command("wiki-pages")
@@ -197,7 +180,7 @@ def wiki_pages(file: KnowledgeBase, replace: Replace = False, text_search_url: T
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
         return await index_pages(article_pages(source), url, options)
 
-    raise typer.Exit(index(ingest, "pages", file, url, replace=replace))
+    raise typer.Exit(index(ingest, "pages", file, url, IngestOptions(replace)))
 
 
 def index(
@@ -205,11 +188,7 @@ def index(
     what: str,
     source: Path,
     url: str,
-    *,
-    replace: bool,
-    name: str = "",
-    sync: bool = False,
-    ocr_url: str = "",
+    options: IngestOptions,
     console: Console | None = None,
 ) -> int:
     """Run one ingestion with a progress bar and print its counts. Returns the exit status."""
@@ -218,15 +197,12 @@ def index(
     try:
         with Progress(*columns, console=out) as bar:
             task = bar.add_task(f"Indexing {what}", total=None)
-            options = IngestOptions(
-                replace=replace,
-                name=name,
-                sync=sync,
-                ocr_url=ocr_url,
+            shown = replace(
+                options,
                 started=lambda total: bar.update(task, total=total),
                 progress=lambda done: bar.update(task, completed=done),
             )
-            report = anyio.run(ingest, source, url, options)
+            report = anyio.run(ingest, source, url, shown)
     except ManifestError as error:
         out.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
         return 1

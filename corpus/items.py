@@ -18,12 +18,11 @@ from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.attributes import clean_attributes
 from corpus.chunking import cut_page
-from corpus.jsonl import Rejected
+from corpus.jsonl import Rejected, Unusable, check_file
 from corpus.page_records import PageRecord, read_pages
 from corpus.pages import NoContent, Page
 from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
 from corpus.reading import read_page
-from corpus.record_fields import Unusable, check_file
 from corpus.sources import SourceName
 
 MUCH_LEFT_OUT = 0.5

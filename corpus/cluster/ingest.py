@@ -19,8 +19,7 @@ from anyio.from_thread import run as run_on_loop
 from chassis.errors import CollectionConflict, DependencyUnavailable, LoreglassError, NotSupported
 from chassis.http.calls import http_client
 from contracts.collections import Built
-from corpus.cluster.parts import Part, cut
-from corpus.cluster.stages import Claims, Embedder, Result, Row, Target, Writer, prepare, row_of
+from corpus.cluster.stages import Claims, Embedder, Part, Result, Row, Target, Writer, cut, prepare, row_of
 from corpus.ingest import (
     IMAGES,
     IngestOptions,

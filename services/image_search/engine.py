@@ -1,12 +1,13 @@
 """What the routes need from an engine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from chassis.models.wanted import current_call
 from chassis.vectors.origin import ADDRESS, Origin
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 
@@ -14,8 +15,14 @@ RGB = npt.NDArray[np.uint8]
 """A photo, (height, width, 3)."""
 
 Floats = npt.NDArray[np.floating[Any]]
-StillWanted = Callable[[], bool]
-"""False once the caller has left or its time is nearly over; asked between candidates."""
+_RESERVE_MS = 60
+"""A search ends so long before the deadline."""
+
+
+def has_time() -> bool:
+    """Return whether the caller waits, and long enough for another candidate."""
+    call = current_call()
+    return call is None or (not call.abandoned and call.deadline.remaining_ms() > _RESERVE_MS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,18 +115,14 @@ class ImageSearchEngine(Protocol):
         """What every collection of this engine looks like."""
         ...
 
-    def search(
-        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """Known things in all photos together, one an entity, most probable first.
 
-        Raises `CollectionNotFound`. Where `still_wanted` turns false the reply holds what was verified.
+        Raises `CollectionNotFound`. Without time for more (`has_time`) the reply holds what was verified.
         """
         ...
 
-    def search_texts(
-        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """Known things that look as the texts say, one an entity, most alike first; `photo_index`: the text.
 
         Raises `NotSupported` where the engine has no text side, and `CollectionNotFound`.

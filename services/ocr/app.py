@@ -9,8 +9,7 @@ from PIL import Image, ImageDraw
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.telemetry.metrics import Metrics
 from services.ocr.engine import RGB, OcrEngine
-from services.ocr.reading import PhotoReader
-from services.ocr.routes import router
+from services.ocr.routes import PhotoReader, router
 from services.ocr.settings import OcrSettings
 
 

@@ -125,10 +125,10 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
         options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
         encoder = RemoteSeeingEncoder if settings.sees_photos else RemoteEncoder
         return encoder(server, instructions, options)
-    from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel, BgeOptions
+    from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel
 
     accelerator = resources.open_accelerator(settings.placement)
-    cut = BgeOptions(settings.pooling, settings.max_tokens)
-    model = BgeModel(settings.model or DEFAULT_MODEL, accelerator, cut)
+    source = settings.model or DEFAULT_MODEL
+    model = BgeModel(source, accelerator, settings.pooling, settings.max_tokens)
     forward = resources.batched(model.forward, settings.batch_limits, "encode")
     return BgeEncoder(model, forward, instructions, settings.max_batch)

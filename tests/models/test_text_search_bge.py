@@ -15,7 +15,7 @@ from chassis.models.pretrained import WrongWeights
 from chassis.telemetry.metrics import Metrics
 from services.text_search.app import open_engine
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, Pooling
-from services.text_search.engines.bge import BgeEncoder, BgeModel, BgeOptions
+from services.text_search.engines.bge import BgeEncoder, BgeModel
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.models.conftest import Parity
 from tests.models.tiny_bge import POSITIONS, tiny_bge
@@ -53,7 +53,7 @@ def reference(folder: Path, texts: list[str], pooling: Pooling) -> Any:
 
 @pytest.mark.parametrize("pooling", list(Pooling))
 def test_vectors_are_those_of_a_plain_bert(weights: Path, pooling: Pooling, parity: Parity) -> None:
-    encoder = BgeEncoder(BgeModel(str(weights), CPU, BgeOptions(pooling)), instructions=Instructions("", ""))
+    encoder = BgeEncoder(BgeModel(str(weights), CPU, pooling), instructions=Instructions("", ""))
     vectors = np.array(encoder.passages(TEXTS))
     expected = reference(weights, TEXTS, pooling)
     assert np.abs(expected[0] - expected[4]).max() > 0.05
@@ -73,7 +73,7 @@ def test_query_instruction_precedes_questions_only(weights: Path) -> None:
 
 @pytest.mark.parametrize("pooling", list(Pooling))
 def test_vector_is_batch_independent(weights: Path, pooling: Pooling) -> None:
-    model = BgeModel(str(weights), CPU, BgeOptions(pooling))
+    model = BgeModel(str(weights), CPU, pooling)
     items = model.tokenize(TEXTS)
     together = np.array(model.forward(items))
     alone = np.array([model.forward([item])[0] for item in items])
@@ -81,7 +81,7 @@ def test_vector_is_batch_independent(weights: Path, pooling: Pooling) -> None:
 
 
 def test_encoder_name_has_pooling_and_instruction(weights: Path) -> None:
-    model = BgeModel(str(weights), CPU, BgeOptions(Pooling.MEAN))
+    model = BgeModel(str(weights), CPU, Pooling.MEAN)
     assert BgeEncoder(model).name == "bge-tiny (mean pooling)"
     assert (
         BgeEncoder(model, instructions=Instructions("q: ", "p: ")).name

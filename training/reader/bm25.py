@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from services.text_search.terms import terms
+from services.text_search.lexical import terms
 
 
 class Bm25:

@@ -14,7 +14,7 @@ from chassis.models.wanted import while_wanted
 from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engine import RGB, Floats, KnownThing, ThingSeen, has_time, replace_photos, seen
 from services.image_search.engines.classical.calibration import Claim, load, settle
 from services.image_search.engines.classical.features import (
     DamagedFeatures,
@@ -79,27 +79,23 @@ class BuiltinImageSearch:
         self._artefact = load()
         self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
-    def search(
-        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
-        for each in self._search_photos(photos, collection, still_wanted):
+        for each in self._search_photos(photos, collection):
             earlier = best.get(each.entity)
             if earlier is None or each.probability > earlier.probability:
                 best[each.entity] = each
         return sorted(best.values(), key=lambda each: -each.probability)[:limit]
 
-    def _search_photos(
-        self, photos: Sequence[RGB], collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def _search_photos(self, photos: Sequence[RGB], collection: str) -> list[ThingSeen]:
         """What each photo shows, photo by photo; of those not begun in time nothing, but the first is."""
 
         def look(index: int) -> list[ThingSeen]:
-            if index and not still_wanted():
+            if index and not has_time():
                 return []
-            return self._search_photo(photos[index], index, collection, still_wanted)
+            return self._search_photo(photos[index], index, collection)
 
         places = range(len(photos))
         at_once = min(len(photos), _AT_ONCE)
@@ -110,9 +106,7 @@ class BuiltinImageSearch:
             looking = [threads.submit(copy_context().run, look, place) for place in places]
             return [each for photo in looking for each in photo.result()]
 
-    def search_texts(
-        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol: local features know no words."""
         raise NotSupported("The built-in engine searches by photos only.")
 
@@ -154,13 +148,11 @@ class BuiltinImageSearch:
         self._folder.write(key, features)
         return features
 
-    def _search_photo(
-        self, photo: RGB, index: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def _search_photo(self, photo: RGB, index: int, collection: str) -> list[ThingSeen]:
         query = QueryFeatures.of(describe(photo, self._options))
         candidates = self._candidates(collection, query)
-        promising = self._glance(query, candidates, still_wanted)
-        verdicts = self._verify(query, promising, still_wanted)
+        promising = self._glance(query, candidates)
+        verdicts = self._verify(query, promising)
         claims = [
             Claim(
                 str(verdict.point.payload["entity"]),
@@ -193,13 +185,11 @@ class BuiltinImageSearch:
         ranked = sorted(best.values(), key=lambda hit: -hit.score)
         return ranked[:_GLANCES]
 
-    def _glance(
-        self, query: QueryFeatures, points: Sequence[ScoredPoint], still_wanted: StillWanted
-    ) -> list[_Candidate]:
+    def _glance(self, query: QueryFeatures, points: Sequence[ScoredPoint]) -> list[_Candidate]:
         """The points that can be verified, by how many of the strongest keypoints match coherently."""
         candidates = []
         for point in points:
-            if not still_wanted():
+            if not has_time():
                 break
             features = self._features(point)
             if features is not None:
@@ -214,12 +204,10 @@ class BuiltinImageSearch:
             log.warning("features_lost", id=candidate.id)
             return None
 
-    def _verify(
-        self, query: QueryFeatures, candidates: Sequence[_Candidate], still_wanted: StillWanted
-    ) -> list[_Verdict]:
+    def _verify(self, query: QueryFeatures, candidates: Sequence[_Candidate]) -> list[_Verdict]:
         verdicts: list[_Verdict] = []
         for place, candidate in enumerate(candidates[:_VERIFICATIONS]):
-            if not still_wanted() or not self._worth_verifying(place, candidate, candidates[0], verdicts):
+            if not has_time() or not self._worth_verifying(place, candidate, candidates[0], verdicts):
                 break
             evidence = verify(query, candidate.features)
             probability = self._artefact.calibration.probability(evidence)

@@ -14,7 +14,7 @@ from chassis.errors import NotSupported
 from chassis.pixels import drawn_pattern
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engine import RGB, Floats, KnownThing, ThingSeen, has_time, replace_photos, seen
 from services.image_search.engines.views import centres_first
 
 Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
@@ -90,42 +90,38 @@ class DenseImageSearch:
         """One dense vector a photo, of this model."""
         return CollectionSchema(dense={VECTOR: self._encoder.size}, keywords=KEYWORDS, encoder=self.name)
 
-    def search(
-        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol. All views go through the model together."""
         self.store.require(collection, self.schema, whole=False)
         views = centres_first([self._encoder.views(photo) for photo in photos])
-        if not views or not still_wanted():
+        if not views or not has_time():
             return []
         vectors = self._forward([view for _, view in views])
         queries = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
-        best = self._best(queries, limit, collection, still_wanted)
+        best = self._best(queries, limit, collection)
         return [
             seen(hit, self._curve.probability([hit.score]), index, cosine=hit.score) for hit, index in best
         ]
 
-    def search_texts(
-        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol. All texts go through the model together."""
         if self._forward_texts is None:
             raise NotSupported("This engine searches by photos only.")
         self.store.require(collection, self.schema, whole=False)
-        if not texts or not still_wanted():
+        if not texts or not has_time():
             return []
         queries = list(enumerate(self._forward_texts(texts)))
-        best = self._best(queries, limit, collection, still_wanted)
+        best = self._best(queries, limit, collection)
         likeness = self._text_curve.probability
         return [seen(hit, likeness([hit.score]), index, cosine=hit.score) for hit, index in best]
 
     def _best(
-        self, queries: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
+        self, queries: Sequence[tuple[int, Floats]], limit: int, collection: str
     ) -> list[tuple[ScoredPoint, int]]:
         """The nearest points of all vectors, one an entity, with the index of the vector's photo or text."""
         best: dict[str, tuple[ScoredPoint, int]] = {}
         for place, (index, vector) in enumerate(queries):
-            if place and not still_wanted():
+            if place and not has_time():
                 break
             for hit in self._nearest(collection, vector, limit):
                 earlier = best.get(_entity(hit))

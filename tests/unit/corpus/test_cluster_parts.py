@@ -17,10 +17,9 @@ from chassis.errors import CollectionConflict, DependencyUnavailable, NotConfigu
 from chassis.http.calls import ServiceClient, http_client
 from chassis.vectors.edge import EdgeStore
 from contracts.collections import Built
-from corpus.cluster import ingest, parts, stages
+from corpus.cluster import ingest, stages
 from corpus.cluster.ingest import ClusterOptions, require_points
-from corpus.cluster.parts import Part, cut, read
-from corpus.cluster.stages import Claims, Result, Row, Target, Writer, prepare, row_of
+from corpus.cluster.stages import Claims, Part, Result, Row, Target, Writer, cut, prepare, read, row_of
 from corpus.ingest import IMAGES, PAGES, IngestOptions
 from corpus.items import PageItem, page_items
 from corpus.jsonl import Rejected, json_lines, spans
@@ -71,7 +70,7 @@ def pages(folder: Path, count: int) -> Path:
 def test_parts_hold_every_record_and_become_larger_where_there_would_be_too_many(
     most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "MOST_PARTS", most)
+    monkeypatch.setattr(stages, "MOST_PARTS", most)
     source = pages(tmp_path, 25)
     found, digest = cut(PAGES, source, 10)
     assert [part.records for part in found] == sizes
@@ -200,7 +199,7 @@ def test_readers_are_led_on_only_where_all_points_are_there(points: int, exactly
 async def test_a_service_takes_the_names_of_as_many_parts_as_there_may_be(tmp_path: Path) -> None:
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
         await client.post("/v1/collections", json={"name": "v1"})
-        names = [f"part-{number}-of-4000-by-1000000-1000000-20000000" for number in range(parts.MOST_PARTS)]
+        names = [f"part-{number}-of-4000-by-1000000-1000000-20000000" for number in range(stages.MOST_PARTS)]
         reply = await client.put("/v1/collections/v1/finished", json={"parts": names})
         assert reply.status_code == 200, reply.text
         assert reply.json()["finished"] == names

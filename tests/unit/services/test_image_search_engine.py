@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chassis.models.wanted import CURRENT_CALL, Call
+from chassis.resilience.deadlines import Deadline
 from chassis.vectors.edge import EdgeStore
 from services.image_search.engine import KnownThing, ThingSeen
 from services.image_search.engines import builtin
@@ -40,7 +42,7 @@ def engine(folder: Path) -> Iterator[BuiltinImageSearch]:
 
 
 def search(engine: BuiltinImageSearch, *photos: RGB, collection: str = "things") -> list[ThingSeen]:
-    return engine.search(photos, 5, collection, lambda: True)
+    return engine.search(photos, 5, collection)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -101,8 +103,12 @@ def test_a_featureless_photo_is_rejected_by_itself(engine: BuiltinImageSearch) -
     assert engine.store.missing("mixed", [blank.id, thing(KINDS[1]).id]) == [blank.id]
 
 
-def test_a_search_stops_when_it_is_no_longer_wanted(engine: BuiltinImageSearch) -> None:
-    assert engine.search([warped(picture(KINDS[0]))], 5, "things", lambda: False) == []
+def test_a_search_stops_before_the_deadline(engine: BuiltinImageSearch) -> None:
+    token = CURRENT_CALL.set(Call(Deadline.after_ms(1)))
+    try:
+        assert search(engine, warped(picture(KINDS[0]))) == []
+    finally:
+        CURRENT_CALL.reset(token)
 
 
 def test_lost_features_leave_the_rest_of_the_index_usable(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def known(entity: str, photo: RGB) -> KnownThing:
 
 def claimed(engine: BuiltinImageSearch, collection: str, view: View) -> str | None:
     """The entity that the search is sure of, if any."""
-    seen = engine.search([view.photo], 5, collection, lambda: True)
+    seen = engine.search([view.photo], 5, collection)
     return seen[0].entity if seen and seen[0].probability >= CLAIM else None
 
 

@@ -17,7 +17,7 @@ from services.ocr.app import create_app
 from services.ocr.engine import Page
 from services.ocr.engines.builtin import BuiltinOcr, brightened
 from services.ocr.engines.subnormal import without_subnormals
-from services.ocr.reading import PhotoReader, RecentlyUsed
+from services.ocr.routes import PhotoReader, RecentlyUsed
 from services.ocr.settings import OcrSettings
 from tests.live import live
 from tests.unit.chassis.pictures import encoded

@@ -20,7 +20,7 @@ from services.ocr.engines import builtin
 from services.ocr.engines.builtin import BuiltinOcr
 from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.rapid import Crop, RapidModels
-from services.ocr.reading import PhotoReader
+from services.ocr.routes import PhotoReader
 from tests.unit.chassis.pictures import encoded
 from tests.unit.services.ocr_pictures import page, squeezed
 

@@ -12,9 +12,9 @@ from chassis.vectors.edge import EdgeStore
 from services.text_search.app import create_app
 from services.text_search.engine import Candidate, Passage
 from services.text_search.engines.bm25 import Bm25TextSearch
+from services.text_search.lexical import _stem, terms
 from services.text_search.pages import fuse
 from services.text_search.settings import TextSearchSettings
-from services.text_search.terms import _stem, terms
 from tests.live import live
 from tests.unit.services.text_search_calls import chunk, publish
 
