@@ -43,6 +43,12 @@ def current_call() -> Call | None:
     return CURRENT_CALL.get()
 
 
+def has_time(reserve_ms: float) -> bool:
+    """Return whether somebody waits for the current call, and for longer than this."""
+    call = current_call()
+    return call is None or (not call.abandoned and call.deadline.remaining_ms() > reserve_ms)
+
+
 def while_wanted(items: Iterable[Item]) -> Iterator[Item]:
     """`items`, as long as somebody waits for the current call. Raises `Abandoned` before the next otherwise.
 

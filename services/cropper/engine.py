@@ -4,11 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-RGB = npt.NDArray[np.uint8]
-"""(height, width, 3)."""
+from chassis.rgb import RGB
 
 Kind = Literal["quadrilateral", "text", "detection"]
 Corners = tuple[tuple[float, float], tuple[float, float], tuple[float, float], tuple[float, float]]

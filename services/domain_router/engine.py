@@ -2,11 +2,7 @@
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-RGB = NDArray[np.uint8]
-"""(height, width, 3), 8 bits a channel."""
+from chassis.rgb import RGB
 
 IMAGE_SIDE = 672
 """The longer side, in pixels, to which photos are scaled down for an engine, in training as in serving."""

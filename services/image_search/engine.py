@@ -7,22 +7,13 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from chassis.models.wanted import current_call
+from chassis.rgb import RGB
 from chassis.vectors.origin import ADDRESS, Origin
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 
-RGB = npt.NDArray[np.uint8]
-"""A photo, (height, width, 3)."""
-
 Floats = npt.NDArray[np.floating[Any]]
-_RESERVE_MS = 60
+RESERVE_MS = 60
 """A search ends so long before the deadline."""
-
-
-def has_time() -> bool:
-    """Return whether the caller waits, and long enough for another candidate."""
-    call = current_call()
-    return call is None or (not call.abandoned and call.deadline.remaining_ms() > _RESERVE_MS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +67,7 @@ class ThingSeen:
     cosine: float | None = None
 
 
-def seen(
+def thing_at(
     point: ScoredPoint,
     probability: float,
     photo_index: int,
@@ -118,7 +109,7 @@ class ImageSearchEngine(Protocol):
     def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """Known things in all photos together, one an entity, most probable first.
 
-        Raises `CollectionNotFound`. Without time for more (`has_time`) the reply holds what was verified.
+        Raises `CollectionNotFound`. Without time for more the reply holds what was verified.
         """
         ...
 

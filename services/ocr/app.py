@@ -7,8 +7,9 @@ from fastapi import FastAPI
 from PIL import Image, ImageDraw
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
+from chassis.rgb import RGB
 from chassis.telemetry.metrics import Metrics
-from services.ocr.engine import RGB, OcrEngine
+from services.ocr.engine import OcrEngine
 from services.ocr.routes import PhotoReader, router
 from services.ocr.settings import OcrSettings
 

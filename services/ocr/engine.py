@@ -4,15 +4,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from chassis.models.wanted import require_caller
+from chassis.rgb import RGB
 
 Piece = TypeVar("Piece")
-
-RGB = NDArray[np.uint8]
-"""(height, width, 3), 8 bits a channel."""
 
 Quadrilateral = tuple[tuple[float, float], tuple[float, float], tuple[float, float], tuple[float, float]]
 """Corners as (x, y) pixels, clockwise, starting where the text starts at its top left."""

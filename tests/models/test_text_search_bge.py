@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
 from transformers import BertModel, BertTokenizer
 
 from chassis.accelerator import Accelerator
@@ -97,22 +96,9 @@ def test_nan_is_an_error(weights: Path) -> None:
         BgeEncoder(model).passages(["tower"])
 
 
-def test_other_models_are_refused(weights: Path, tmp_path: Path) -> None:
-    incomplete = tiny_bge(tmp_path / "incomplete")
-    kept = load_file(incomplete / "model.safetensors")
-    del kept["encoder.layer.1.output.dense.weight"]
-    save_file(kept, incomplete / "model.safetensors", {"format": "pt"})
-    empty = tmp_path / "empty"
-    empty.mkdir()
-    for source, said in [
-        (tiny_qwen3(tmp_path / "qwen"), "no BERT-like text encoder"),
-        (incomplete, "1 weights are missing"),
-        (empty, "cannot be loaded"),
-        (tmp_path / "nowhere", "There is no folder"),
-    ]:
-        with pytest.raises(WrongWeights, match=said) as raised:
-            BgeModel(str(source), CPU)
-        assert "\n" not in str(raised.value)
+def test_a_model_of_another_kind_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(WrongWeights, match="no BERT-like text encoder"):
+        BgeModel(str(tiny_qwen3(tmp_path)), CPU)
 
 
 def test_a_folder_without_a_model_leaves_the_store_unlocked(weights: Path, tmp_path: Path) -> None:

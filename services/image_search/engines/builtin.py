@@ -10,11 +10,12 @@ import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
-from chassis.models.wanted import while_wanted
+from chassis.models.wanted import has_time, while_wanted
 from chassis.pixels import drawn_pattern
+from chassis.rgb import RGB
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, ThingSeen, has_time, replace_photos, seen
+from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.classical.calibration import Claim, load, settle
 from services.image_search.engines.classical.features import (
     DamagedFeatures,
@@ -93,7 +94,7 @@ class BuiltinImageSearch:
         """What each photo shows, photo by photo; of those not begun in time nothing, but the first is."""
 
         def look(index: int) -> list[ThingSeen]:
-            if index and not has_time():
+            if index and not has_time(RESERVE_MS):
                 return []
             return self._search_photo(photos[index], index, collection)
 
@@ -164,7 +165,7 @@ class BuiltinImageSearch:
         ]
         settled = settle(claims, self._artefact.calibration.rivalry)
         return [
-            seen(verdict.point, probability, index, inliers=verdict.evidence.inliers)
+            thing_at(verdict.point, probability, index, inliers=verdict.evidence.inliers)
             for verdict, probability in zip(verdicts, settled, strict=True)
             if probability >= _WORTH_TELLING
         ]
@@ -189,7 +190,7 @@ class BuiltinImageSearch:
         """The points that can be verified, by how many of the strongest keypoints match coherently."""
         candidates = []
         for point in points:
-            if not has_time():
+            if not has_time(RESERVE_MS):
                 break
             features = self._features(point)
             if features is not None:
@@ -207,7 +208,8 @@ class BuiltinImageSearch:
     def _verify(self, query: QueryFeatures, candidates: Sequence[_Candidate]) -> list[_Verdict]:
         verdicts: list[_Verdict] = []
         for place, candidate in enumerate(candidates[:_VERIFICATIONS]):
-            if not has_time() or not self._worth_verifying(place, candidate, candidates[0], verdicts):
+            is_worth_it = self._worth_verifying(place, candidate, candidates[0], verdicts)
+            if not is_worth_it or not has_time(RESERVE_MS):
                 break
             evidence = verify(query, candidate.features)
             probability = self._artefact.calibration.probability(evidence)

@@ -15,7 +15,8 @@ from chassis.http.remote import RemoteServer
 from chassis.models.remote_reply import in_index_order, unit_vector
 from chassis.models.remote_request import data_uri
 from chassis.pixels import drawn_pattern, encode_jpeg
-from services.image_search.engine import RGB, Floats
+from chassis.rgb import RGB
+from services.image_search.engine import Floats
 from services.image_search.engines.views import square_views
 
 AT_ONCE = 8

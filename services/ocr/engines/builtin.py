@@ -10,7 +10,8 @@ from functools import partial
 import cv2
 import numpy as np
 
-from services.ocr.engine import RGB, Page, Progress, Quadrilateral, RecognizedLine
+from chassis.rgb import RGB
+from services.ocr.engine import Page, Progress, Quadrilateral, RecognizedLine
 from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 
@@ -77,7 +78,7 @@ class BuiltinOcr:
         finally:
             self._idle.put(models)
 
-    def _found(self, models: RapidModels, photo: BGR, progress: Progress) -> list[Points]:
+    def _find_lines(self, models: RapidModels, photo: BGR, progress: Progress) -> list[Points]:
         """Where the lines are; small print in part of the photo is searched there once more, from nearer."""
         boxes = progress.piece("boxes", lambda: models.detect(photo))
         region = _small_print(boxes, photo, self._detection_side)
@@ -89,7 +90,7 @@ class BuiltinOcr:
         return [box + np.array((left, top)) for box in nearer] if len(nearer) >= len(boxes) else boxes
 
     def _readings(self, models: RapidModels, photo: BGR, progress: Progress) -> tuple[list[_Reading], int]:
-        lines = self._found(models, photo, progress)
+        lines = self._find_lines(models, photo, progress)
         boxes, left_out = most_useful(lines, photo.shape[:2], _MOST_LINES, _MOST_TEXT_WIDTH)
         crops = [cut_line(photo, box) for box in boxes]
         flipped = progress.piece("flipped", lambda: models.upside_down(crops))

@@ -95,7 +95,7 @@ class BgeEncoder:
         self._instructions = instructions or Instructions()
         self._max_batch = max_batch
         self.size = model.size
-        self.name = self._instructions.named(model.name)
+        self.name = self._instructions.name_of(model.name)
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""

@@ -6,11 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from chassis.picture_cache import PictureCache
 from corpus.articles import Article, Pictures, article_pages, article_pictures, read_articles
-from corpus.cli import app
 from corpus.ingest import IngestOptions, index_pages
 from corpus.items import PageItem, PhotoItem
 from corpus.jsonl import ManifestError, Rejected
@@ -150,11 +148,3 @@ def test_an_article_without_a_web_address_is_named(tmp_path: Path, url: str) -> 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ManifestError, match="is not a knowledge base"):
         list(read_articles(knowledge_base(tmp_path, text)))
-
-
-def test_a_missing_file_exits_1(tmp_path: Path) -> None:
-    reply = CliRunner().invoke(
-        app, ["wiki-pages", str(tmp_path / "none.json"), "--text-search-url", "http://127.0.0.1:9"]
-    )
-    assert reply.exit_code == 1
-    assert "cannot be read" in reply.output

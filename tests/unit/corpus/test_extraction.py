@@ -93,20 +93,11 @@ def test_manifest_overrides_the_page() -> None:
     assert (page.url, page.title, page.last_modified) == ("https://mirror.example/1", "Mirror", moment)
 
 
-def test_file_is_the_url_without_canonical_link() -> None:
-    html = "<html><body><p>The museum opens at nine.</p></body></html>"
-    page = read_page(
-        PageRecord("a/museum.html", html.encode(), PageFormat.HTML, fallback_url="file:a/museum.html")
-    )
-    assert page.url == "file:a/museum.html"
-
-
-def test_a_script_is_no_canonical_url() -> None:
-    html = (
-        '<html><head><link rel="canonical" href="javascript:alert(1)"></head><body><p>Nine.</p></body></html>'
-    )
-    page = read_page(PageRecord("x.html", html, PageFormat.HTML, fallback_url="file:x.html"))
-    assert page.url == "file:x.html"
+@pytest.mark.parametrize("head", ["", '<link rel="canonical" href="javascript:alert(1)">'])
+def test_file_is_the_url_without_a_canonical_web_address(head: str) -> None:
+    html = f"<html><head>{head}</head><body><p>The museum opens at nine.</p></body></html>"
+    page = read_page(PageRecord("a/x.html", html.encode(), PageFormat.HTML, fallback_url="file:a/x.html"))
+    assert page.url == "file:a/x.html"
 
 
 def test_page_inside_an_ad_element_is_kept() -> None:
@@ -182,6 +173,10 @@ def test_a_wrapped_line_of_plain_text_keeps_its_number() -> None:
         ("\ufeff<html><p>東京塔</p>".encode("utf-16-le"), "東京塔"),
         ("<html><meta charset=shift_jis><p>東京塔</p>".encode("cp932"), "東京塔"),
         ("<html><meta charset=no-such>Łódź".encode(), "Łódź"),
+        ("<!-- <meta charset=windows-1251> --><p>café €4".encode(), "café €4"),
+        ("<p>A café costs €4. Œuvre.".encode() + b" caf\xe9", "A café costs €4. Œuvre. caf\ufffd"),
+        ("<meta charset=x-sjis><p>東京塔".encode("cp932"), "東京塔"),
+        ("<meta charset=ks_c_5601-1987><p>탑의".encode("cp949"), "탑의"),
     ],
 )
 def test_an_encoding_is_decided_as_browsers_do(content: bytes, text: str) -> None:

@@ -74,7 +74,7 @@ def test_failures_are_sentences_and_no_traceback(failure: Exception, lines: list
     assert "Traceback" not in shown.getvalue()
 
 
-@pytest.mark.parametrize("command", ["images", "pages"])
+@pytest.mark.parametrize("command", ["images", "pages", "wiki-images", "wiki-pages"])
 def test_missing_manifest_exits_1(command: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [command, str(tmp_path / "none.jsonl")])
     assert result.exit_code == 1

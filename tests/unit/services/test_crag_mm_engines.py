@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from chassis.errors import NotSupported
+from chassis.rgb import RGB
 from chassis.startup import WrongSettings
 from chassis.vectors.chroma import ChromaIndex, Neighbour
-from services.image_search.engine import RGB
 from services.image_search.engines.crag_mm import CragMmImageSearch
 from services.image_search.engines.dense import DenseOptions
 from services.text_search.engine import FusedHit

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chassis.errors import CollectionConflict, CollectionNotFound
+from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
-from services.image_search.engine import RGB, KnownThing
+from services.image_search.engine import KnownThing
 from services.image_search.engines import dense
 from services.image_search.engines.builtin import BuiltinImageSearch
 from services.image_search.engines.dense import DenseImageSearch
@@ -52,7 +53,7 @@ def noisy(photo: RGB, number: int) -> RGB:
 def times(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """What `has_time` returns, one after the other; True where nothing is left."""
     answers: list[bool] = []
-    monkeypatch.setattr(dense, "has_time", lambda: answers.pop(0) if answers else True)
+    monkeypatch.setattr(dense, "has_time", lambda _: answers.pop(0) if answers else True)
     return answers
 
 

@@ -9,11 +9,12 @@ import pytest
 
 from chassis.models.wanted import CURRENT_CALL, Call
 from chassis.resilience.deadlines import Deadline
+from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore
 from services.image_search.engine import KnownThing, ThingSeen
 from services.image_search.engines import builtin
 from services.image_search.engines.builtin import BuiltinImageSearch
-from services.image_search.engines.classical.features import RGB, DescribeOptions
+from services.image_search.engines.classical.features import DescribeOptions
 from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
 
 OPTIONS = DescribeOptions(long_side=480, keypoints=1200)

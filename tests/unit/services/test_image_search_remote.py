@@ -16,9 +16,9 @@ from chassis.http.remote import RemoteServer
 from chassis.models.wanted import current_call
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
+from chassis.rgb import RGB
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
-from services.image_search.engine import RGB
 from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from services.image_search.settings import ImageSearchSettings
 from tests.live import live, served
@@ -99,15 +99,6 @@ async def test_unusable_vectors_are_an_error(shape: RemoteShape) -> None:
             with pytest.raises(DependencyUnavailable, match="shape") as refused:
                 await embedded(remote, [BOOK])
             assert "127.0.0.1" not in refused.value.detail, name
-
-
-async def test_an_index_that_is_there_twice_is_an_error() -> None:
-    server = EmbeddingServer(
-        fault=lambda body: body | {"data": [each | {"index": 0} for each in body["data"]]}
-    )
-    async with encoding(server, RemoteShape.INFINITY) as remote:
-        with pytest.raises(DependencyUnavailable):
-            await embedded(remote, [BOOK, POSTER])
 
 
 async def test_parallel_requests_keep_the_caller_s_deadline() -> None:

@@ -15,7 +15,8 @@ from PIL import Image
 from chassis.errors import DeadlineExceeded
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
-from services.ocr.engine import RGB, OcrEngine, Page, Progress, RecognizedLine
+from chassis.rgb import RGB
+from services.ocr.engine import OcrEngine, Page, Progress, RecognizedLine
 from services.ocr.engines import builtin
 from services.ocr.engines.builtin import BuiltinOcr
 from services.ocr.engines.layout import batches, most_useful, reading_order

@@ -149,10 +149,6 @@ def test_stopwords_count_only_where_there_is_nothing_else() -> None:
     assert terms("The Who") == ["the", "who"]
 
 
-def test_text_without_words_has_no_terms() -> None:
-    assert terms("… !! — ?") == []
-
-
 def test_threads_get_the_stems_of_one_alone() -> None:
     words = [f"running{'x' * (number % 7)}s houses ponies{number} generalizations" for number in range(300)]
     expected = [terms(text) for text in words]
@@ -206,20 +202,6 @@ async def test_pages_are_read_whole_in_their_order(settings: TextSearchSettings)
         asked = {"addresses": [second, first, "https://pages.example/none"], "k": 3}
         reply = await client.post("/v1/text-search/pages", json=asked)
     assert [hit["snippet"] for hit in reply.json()["hits"]] == ["Another page.", "Part 0.", "Part 1."]
-
-
-async def test_searches_use_the_published_version(settings: TextSearchSettings) -> None:
-    async def texts() -> list[str]:
-        reply = await client.post("/v1/text-search", json={"queries": ["harbour"]})
-        return [hit["snippet"] for hit in reply.json()["hits"]]
-
-    async with live(create_app(settings)) as client:
-        await publish(client, "pages-1", [chunk("The old harbour.")])
-        await client.post("/v1/collections", json={"name": "pages-2", "base": "pages"})
-        await client.put("/v1/collections/pages-2/chunks", json={"chunks": [chunk("The new harbour.")]})
-        assert await texts() == ["The old harbour."]
-        await client.post("/v1/aliases", json={"alias": "pages", "collection": "pages-2"})
-        assert sorted(await texts()) == ["The new harbour.", "The old harbour."]
 
 
 async def test_versions_are_listed_and_old_ones_dropped(settings: TextSearchSettings) -> None:

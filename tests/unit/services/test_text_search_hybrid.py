@@ -118,6 +118,8 @@ def test_nothing_is_written_or_lost_when_the_encoder_fails(
     encoder.works = False
     with pytest.raises(DependencyUnavailable):
         engine.index("v1", [passage("The author is Ada Berg.", url)])
+    with pytest.raises(DependencyUnavailable):
+        engine.probe()
     encoder.works = True
     assert [hit.passage.text for hit in engine.search(["author"], 5, "v1")] == ["The author is Mira Holm."]
 

@@ -21,9 +21,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from chassis.rgb import RGB
 from chassis.vectors.files import replace_bytes, sync_folder
 
-RGB = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating[Any]]
 """float32 throughout, which mypy's numpy plugin cannot follow through arithmetic."""
 Bytes = npt.NDArray[np.uint8]
