@@ -149,8 +149,7 @@ async def idle(pool: EnginePool[OcrEngine]) -> None:
             await anyio.lowlevel.checkpoint()
 
 
-def photo_file(shade: int = 200) -> bytes:
-    return encoded(Image.new("RGB", (64, 64), (shade, shade, shade)), "PNG")
+PHOTO = encoded(Image.new("RGB", (64, 64), (200, 200, 200)), "PNG")
 
 
 @pytest.mark.anyio
@@ -158,35 +157,17 @@ async def test_cancelled_work_is_resumed(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)
     async with anyio.create_task_group() as group:
-        group.start_soon(reader.read, photo_file(), pool, Deadline.after_ms(60_000))
+        group.start_soon(reader.read, PHOTO, pool, Deadline.after_ms(60_000))
         await entered(stepped)
         group.cancel_scope.cancel()
     stepped.go.release()
     await idle(pool)
     assert stepped.pieces == 1
     stepped.go.release(PIECES)
-    reply = await reader.read(photo_file(), pool, Deadline.after_ms(60_000))
+    reply = await reader.read(PHOTO, pool, Deadline.after_ms(60_000))
     assert (stepped.pieces, reply.lines_left_out) == (PIECES, 7)
-    assert await reader.read(photo_file(), pool, Deadline.after_ms(60_000)) == reply
+    assert await reader.read(PHOTO, pool, Deadline.after_ms(60_000)) == reply
     assert stepped.pieces == PIECES
-    pool.close()
-
-
-@pytest.mark.anyio
-async def test_next_photo_waits_for_one_piece(stepped: SteppedEngine) -> None:
-    pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
-    reader = PhotoReader(1920, 8, lambda _: None)
-    async with anyio.create_task_group() as group:
-        async with anyio.create_task_group() as first:
-            first.start_soon(reader.read, photo_file(), pool, Deadline.after_ms(60_000))
-            await entered(stepped)
-            group.start_soon(reader.read, photo_file(90), pool, Deadline.after_ms(60_000))
-            await anyio.wait_all_tasks_blocked()
-            first.cancel_scope.cancel()
-        stepped.go.release()
-        await entered(stepped)  # the other photo's first piece: the dense one's second never began
-        assert stepped.pieces == 1
-        stepped.go.release(PIECES)
     pool.close()
 
 
