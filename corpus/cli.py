@@ -31,8 +31,7 @@ from corpus.ingest import (
     PAGES,
     IngestOptions,
     IngestReport,
-    index_pages,
-    index_photos,
+    index_source,
     ingest_pages,
     ingest_photos,
 )
@@ -167,7 +166,7 @@ def wiki_images(
     pictures = Pictures(PictureCache(cache), photos, fetch)
 
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_photos(article_pictures(source, pictures), url, options)
+        return await index_source(IMAGES, article_pictures(source, pictures), url, options)
 
     raise typer.Exit(index(ingest, "images", file, url, IngestOptions(replace)))
 
@@ -178,7 +177,7 @@ def wiki_pages(file: KnowledgeBase, replace: Replace = False, text_search_url: T
     url = corpus_settings(text_search_url=text_search_url).text_search_url
 
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_pages(article_pages(source), url, options)
+        return await index_source(PAGES, article_pages(source), url, options)
 
     raise typer.Exit(index(ingest, "pages", file, url, IngestOptions(replace)))
 

@@ -15,7 +15,7 @@ from anyio.from_thread import start_blocking_portal
 
 from chassis.errors import DependencyUnavailable, Internal, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
-from corpus.ingest import PAGE_BATCHES, PAGES, PHOTO_BATCHES, Index, send_pages, send_photos
+from corpus.ingest import PAGES, SENDING, Index
 from corpus.items import prepare_page, prepare_photo
 from corpus.jsonl import ManifestError, Rejected, Span, spans
 from corpus.manifests import is_page_file, manifest_digest, name_of
@@ -197,12 +197,12 @@ class Writer:
                 raise each
         if self._version is None:
             self._version = await anyio.to_thread.run_sync(self._open)
+        write, batching = SENDING[self._target.alias]
         refused: dict[str, str] = {}
         outcomes: dict[str, tuple[Outcome, str]] = {}
 
         async def send(version: str, fresh: Sequence[Any]) -> Mapping[str, str]:
-            put = send_pages if self._target.alias == PAGES else send_photos
-            reasons = await put(self._service, self._target.patience, version, fresh)
+            reasons = await write(self._service, self._target.patience, version, fresh)
             refused.update(reasons)
             return reasons
 
@@ -210,7 +210,6 @@ class Writer:
             outcomes[where] = outcome, reason
 
         pipeline = Pipeline[Any](self._version, send, lambda _: None, record)
-        batching: Any = PAGE_BATCHES if self._target.alias == PAGES else PHOTO_BATCHES
         await pipeline.run(batching.batches(iter(await self._claimed(items))))
         return [
             Result(

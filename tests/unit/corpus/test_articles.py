@@ -9,7 +9,7 @@ import pytest
 
 from chassis.picture_cache import PictureCache
 from corpus.articles import Article, Pictures, article_pages, article_pictures, read_articles
-from corpus.ingest import IngestOptions, index_pages
+from corpus.ingest import PAGES, IngestOptions, index_source
 from corpus.items import PageItem, PhotoItem
 from corpus.jsonl import ManifestError, Rejected
 from services.text_search.app import create_app
@@ -74,7 +74,7 @@ def test_an_article_is_a_page_and_each_passage_is_of_one_section(tmp_path: Path)
 async def test_the_whole_article_is_read_by_its_address(tmp_path: Path) -> None:
     source = article_pages(knowledge_base(tmp_path))
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
-        report = await index_pages(source, str(client.base_url), IngestOptions())
+        report = await index_source(PAGES, source, str(client.base_url), IngestOptions())
         reply = await client.post("/v1/text-search/pages", json={"addresses": [HARE]})
     assert (report.added, report.rejected) == (1, ())
     sections = [hit["sections"] for hit in reply.json()["hits"]]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.chunking import chunk_page
 from corpus.formats.suffixes import PageFormat
 from corpus.page_records import PageRecord
 from corpus.pages import BlockKind, NoContent, Page
 from corpus.reading import read_page
+from tests.unit.corpus.formats.documents import passages
 
 HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>
 <link rel="canonical" href="https://library.example/salt">
@@ -109,7 +109,7 @@ def test_markdown_headings_lists_and_links_are_read() -> None:
     text = "# The mill\n\nBuilt in **1820** by\n[Ada](https://a.example).\n\n## Opening\n- Monday\n- Friday\n"
     page = page_of(text, PageFormat.MARKDOWN)
     assert page.title == "The mill"
-    assert chunk_page(page) == ["Built in 1820 by Ada.\nOpening\nMonday\nFriday"]
+    assert passages(page) == ["Built in 1820 by Ada.\nOpening\nMonday\nFriday"]
 
 
 MARKDOWN = """---
@@ -204,7 +204,7 @@ def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
         page = page_of(f"<html><body>{html}</body></html>")
     except NoContent:
         return
-    assert chunk_page(page)
+    assert passages(page)
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n", "\x0c", "\u2028", "\u200b"])
