@@ -1,6 +1,5 @@
 """Image search on an embedding server, in each API shape."""
 
-import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -24,7 +23,7 @@ from services.image_search.settings import ImageSearchSettings
 from tests.live import live, served
 from tests.unit.services.image_embedding_server import MODEL, EmbeddingServer, Fault
 from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
-from tests.unit.services.image_search_calls import fill, jpeg, search
+from tests.unit.services.image_search_calls import fill
 from tests.unit.services.sample_pictures import KINDS, picture
 
 pytestmark = pytest.mark.anyio
@@ -147,24 +146,6 @@ def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> Image
     )
 
 
-async def test_a_thing_is_indexed_and_found_through_the_service(tmp_path: Path) -> None:
-    async with (
-        served(EmbeddingServer().app()) as url,
-        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
-    ):
-        indexed = await fill(client, THINGS)
-        assert indexed.json() == {"indexed": 2, "rejected": {}}
-        found = ImageSearchReply.model_validate_json((await search(client, jpeg(POSTER))).content)
-        uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(BOOK)).decode()
-        embeddings = (await client.post("/v1/embeddings", json={"input": [uri]})).json()
-        ready = await client.get("/health/ready")
-    assert [hit.entity for hit in found.hits] == ["Fair", "Salt"]
-    assert found.hits[0].score > 0.9 > found.hits[1].score
-    assert found.hits[0].cosine == pytest.approx(1, abs=0.01)
-    assert (embeddings["model"], len(embeddings["data"][0]["embedding"])) == (MODEL, SIZE)
-    assert ready.status_code == 200
-
-
 async def test_service_starts_before_its_server(tmp_path: Path) -> None:
     server = EmbeddingServer(fault=lambda _: Response(status_code=500))
     async with (
@@ -194,6 +175,7 @@ async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: st
     assert found == ["green", "red", "blue", "red", "blue", "green"]
     hits = ImageSearchReply.model_validate_json(together.content).hits
     assert {hit.entity: hit.image_index for hit in hits} == {"green": 0, "red": 1, "blue": 2}
+    assert None not in {hit.cosine for hit in hits}
     assert info["takes"] == ["image", "text"]
 
 

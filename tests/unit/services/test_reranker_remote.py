@@ -177,23 +177,20 @@ async def test_unusable_results_are_an_error(shape: RemoteShape) -> None:
                 pytest.fail(f"{name}: {await scores(engine, DOCUMENTS[:3])}")
 
 
-def _settings(url: str, shape: RemoteShape) -> RerankerSettings:
-    return RerankerSettings(
-        port=0,
-        engine=Engine.REMOTE,
-        remote_url=url,
-        remote_key=SecretStr("secret"),
-        remote_model=MODEL,
-        remote_shape=shape,
-        remote_batch=4,
-    )
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-async def test_the_service_passes_the_servers_scores_on(shape: RemoteShape) -> None:
-    async with serving(RerankServer()) as url, live(create_app(_settings(url, shape))) as client:
-        reply = (await client.post("/v1/rerank", json={"query": QUERY, "documents": DOCUMENTS})).json()
-        ready = await client.get("/health/ready")
+async def test_the_service_passes_the_servers_scores_on() -> None:
+    async with serving(RerankServer()) as url:
+        settings = RerankerSettings(
+            port=0,
+            engine=Engine.REMOTE,
+            remote_url=url,
+            remote_key=SecretStr("secret"),
+            remote_model=MODEL,
+            remote_shape=RemoteShape.TEI,
+            remote_batch=4,
+        )
+        async with live(create_app(settings)) as client:
+            reply = (await client.post("/v1/rerank", json={"query": QUERY, "documents": DOCUMENTS})).json()
+            ready = await client.get("/health/ready")
     assert ready.status_code == 200
     assert reply["model"] == MODEL
     found = {result["index"]: result["relevance_score"] for result in reply["results"]}
