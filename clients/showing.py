@@ -14,9 +14,10 @@ def show_answer(answer: Answer, console: Console) -> None:
     """Print the answer, its sources and a summary; after a refusal also the closest passage and advice."""
     console.print(plain(answer.answer, "bold"))
     for number, citation in enumerate(answer.citations, start=1):
-        console.print(plain(f"  [{number}] {_source(citation)}"))
+        console.print(plain(f"  [{number}] {_source(citation, citation.snippet)}"))
     if answer.closest:
-        console.print(plain(f"  The closest I found: {_source(answer.closest)}"))
+        sentence = answer.closest.sentence or answer.closest.snippet
+        console.print(plain(f"  The closest I found: {_source(answer.closest, sentence)}"))
     if answer.advice:
         console.print(plain(f"  {answer.advice}"))
     facts = [
@@ -34,9 +35,9 @@ def show_answer(answer: Answer, console: Console) -> None:
     console.print(plain("  " + " · ".join(facts), "dim"))
 
 
-def _source(citation: Citation) -> str:
+def _source(citation: Citation, text: str) -> str:
     where = " · ".join(filter(None, (citation.title, citation.url)))
-    return f"{where}: “{citation.snippet.strip()}”"
+    return f"{where}: “{text.strip()}”"
 
 
 def show_explanation(explanation: Explanation, console: Console) -> None:

@@ -173,7 +173,7 @@ def _cells(row: Asked) -> Iterator[str]:
         yield from ("", "")
         return
     closest = row.answer.closest
-    yield escape(row.answer.answer + (f"\nThe closest I found: “{closest.snippet}”" if closest else ""))
+    yield escape(row.answer.answer + (f"\nThe closest I found: “{closest.sentence}”" if closest else ""))
     titles = [citation.title for citation in row.answer.citations] or ([closest.title] if closest else [])
     yield escape("\n".join(dict.fromkeys(titles)))
     yield f"{row.answer.timings_ms.get('total', 0):.0f}"

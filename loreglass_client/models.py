@@ -94,7 +94,10 @@ class Experiment(BaseModel):
 
 
 class Citation(Body):
-    """Event `citation`. `snippet` is a verbatim piece of the evidence that the answer was made from."""
+    """Event `citation`. `snippet` is a verbatim piece of the evidence that the answer was made from.
+
+    `sentence`: of a refusal's closest passage, the sentence or two that come closest to an answer.
+    """
 
     title: str
     url: str
@@ -102,6 +105,7 @@ class Citation(Body):
     score: float
     kind: CitationKind
     last_modified: datetime | None = None
+    sentence: str = ""
 
 
 class Conflict(Body):

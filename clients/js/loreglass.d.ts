@@ -17,6 +17,8 @@ export interface Citation {
   /** Of the page, if that is known. */
   last_modified: string | null;
   kind: "photo" | "image" | "page" | "web" | "memory" | (string & {});
+  /** Of `closest`: the sentence or two of the passage that come closest. */
+  sentence: string;
 }
 
 /** A region of the photo, in 0..1 of its width and height. */

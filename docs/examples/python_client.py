@@ -18,4 +18,4 @@ with Loreglass.from_environment() as client:
         for citation in answer.citations:
             print(f"    from {citation.title}: {citation.snippet}")
         if answer.abstained and answer.closest:
-            print(f"    closest passage: {answer.closest.snippet}")
+            print(f"    closest passage: {answer.closest.sentence}")

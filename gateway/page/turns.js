@@ -165,15 +165,18 @@ function sources(citations) {
   return h("section", { class: "sources" }, h("h3", {}, heading), citations.map(source));
 }
 
-/** What comes closest to an answer, unfolded. */
+/** The passage closest to an answer, unfolded, with its sentence in bold. */
 function closest({ closest: passage }) {
   if (!passage) return null;
-  const shown = source(passage);
+  const { snippet, sentence = snippet } = passage;
+  const start = snippet.indexOf(sentence);
+  const after = snippet.slice(start + sentence.length);
+  const shown = source(passage, [snippet.slice(0, start), h("b", {}, sentence), after]);
   shown.open = true;
   return h("section", { class: "sources closest" }, h("h3", {}, "The closest I found"), shown);
 }
 
-function source({ title, url, snippet, kind }) {
+function source({ title, url, snippet, kind }, quote = snippet) {
   const page = webAddress(url);
   const name = { photo: "camera", image: "glass", page: "page", memory: "clock" }[kind] ?? "page";
   const link = page && { href: page.href, target: "_blank", rel: "noopener noreferrer" };
@@ -187,7 +190,7 @@ function source({ title, url, snippet, kind }) {
       h("span", {}, h("b", {}, title || "Untitled"), h("small", {}, words.SOURCE_KINDS[kind] ?? "")),
     ),
     kind === "memory" && thumbnail(url),
-    h("blockquote", {}, snippet),
+    h("blockquote", {}, quote),
     page && h("p", {}, h("a", link, `Open ${page.host}`, icon("out"))),
   );
 }

@@ -111,10 +111,11 @@ const ADVICE = {
 /** What would help after a refusal: the gateway's word for it, or ours. */
 export const adviceWords = (answer) => answer.advice || ADVICE[answer.reason] || "";
 
-/** The passage that comes closest to an answer, to be said after a refusal; empty where there is none. */
+/** Returns what to say of the passage closest to an answer; empty if there is none. */
 export function closestWords({ closest }) {
   if (!closest) return "";
-  return `The closest I found: “${closest.snippet}”${closest.title && ` (${closest.title})`}.`;
+  const { snippet, sentence = snippet } = closest;
+  return `The closest I found: “${sentence}”${closest.title && ` (${closest.title})`}.`;
 }
 
 const PROBLEMS = {

@@ -25,17 +25,17 @@ SPOKEN_CHARS = 160
 
 
 def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOSEST_CHARS) -> str:
-    """Return the passage as a sentence; empty if there is none.
+    """Return what a refusal says of the closest passage; empty if there is none.
 
-    Of a passage longer than `most_chars`, the sentences that share most words with `question`. Other people
-    wrote it, so markup and addresses are left out, as in an answer.
+    If its sentences are longer than `most_chars`, those that share most words with `question`. Other people
+    wrote them, so markup and addresses are left out, as in an answer.
     """
     closest = reply.closest
     if closest is None:
         return ""
-    passage = spoken(readable_excerpt(closest.snippet, most_chars, question)).replace('"', "'")
+    sentence = spoken(readable_excerpt(closest.sentence, most_chars, question)).replace('"', "'")
     title = spoken(closest.title)
-    return f'The closest I found: "{passage}"' + (f" ({title})." if title else ".")
+    return f'The closest I found: "{sentence}"' + (f" ({title})." if title else ".")
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,8 @@ _OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAI
 _WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HEARD, Reason.NOTHING_INDEXED})
 """Refusals of the question itself, or with nothing to search: no passage comes close."""
 CLOSEST_CHARS = 300
+"""Characters, at most, of the sentences that come closest."""
+_PASSAGE_CHARS = 1_500
 
 _SEARCHES = (Stage.TEXT_SEARCH, Stage.IMAGE_SEARCH, Stage.CROP_SEARCH)
 
@@ -112,8 +114,8 @@ def withheld(outcome: Outcome, reason: Reason) -> Outcome:
     closest = None
     if outcome.citations:
         source = outcome.citations[0]
-        snippet = readable_excerpt(source.snippet, CLOSEST_CHARS, outcome.answer)
-        closest = source.model_copy(update={"snippet": snippet})
+        sentence = readable_excerpt(source.snippet, CLOSEST_CHARS, outcome.answer)
+        closest = source.model_copy(update={"sentence": sentence})
     return refusal(reason, outcome.route, outcome.domain, outcome.entity, NOT_VERIFIED, closest)
 
 
@@ -224,10 +226,10 @@ def is_quoted(quote: Quote, evidence: Sequence[Evidence]) -> bool:
 
 
 def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quote] = ()) -> Citation | None:
-    """Return the sentence or two of the evidence that come closest to an answer; None without evidence.
+    """Return the passage that comes closest to an answer, and its sentence or two; None without evidence.
 
     They are those around the first of `quotes` (of a refused reply) that stands in the evidence; without one,
-    those of the most relevant piece that share most words with the question. At most `CLOSEST_CHARS`.
+    those of the most relevant passage that share most words with the question.
     """
     if not evidence:
         return None
@@ -235,8 +237,12 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     telling = (each for each in evidence if not each.is_name)
     source = evidence[quote.index] if quote else next(telling, evidence[0])
     text, query = (_around(quote.text, source.text), quote.text) if quote else (source.text, question)
-    snippet = readable_excerpt(text, CLOSEST_CHARS, query)
-    return cite(source, snippet) if snippet else None
+    sentence = readable_excerpt(text, CLOSEST_CHARS, query)
+    if not sentence:
+        return None
+    passage = readable_excerpt(source.text, _PASSAGE_CHARS, sentence)
+    shown = passage if sentence in passage else sentence
+    return cite(source, sentence).model_copy(update={"snippet": shown, "sentence": sentence})
 
 
 def _around(quote: str, text: str) -> str:

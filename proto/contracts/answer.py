@@ -157,6 +157,10 @@ class Citation(Message):
     last_modified: datetime | None = Field(
         default=None, description="When the page was last modified, if that is known."
     )
+    sentence: str = Field(
+        default="",
+        description="For `closest`: the sentence or two of the passage that come closest, verbatim.",
+    )
 
 
 class Conflict(Message):

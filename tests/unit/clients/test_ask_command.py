@@ -54,7 +54,12 @@ async def test_unmeasured_confidence_is_null_everywhere() -> None:
 
 async def test_refusal_shows_closest_passage_and_advice() -> None:
     closest = Citation(
-        title="K2", url="https://a.example/k2", snippet="K2 is high.", score=0.4, kind=CitationKind.PAGE
+        title="K2",
+        url="https://a.example/k2",
+        snippet="K2 is high. It is cold.",
+        sentence="K2 is high.",
+        score=0.4,
+        kind=CitationKind.PAGE,
     )
     unsure = refusal(Reason.MODEL_UNSURE, Route.RAG, closest=closest)
     async with scripted_gateway(ScriptedPipeline(lambda _: unsure)) as url:

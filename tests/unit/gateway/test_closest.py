@@ -39,20 +39,29 @@ async def world(services: FakeServices) -> AsyncIterator[World]:
         yield made
 
 
-def test_closest_passage_is_whole_sentences_of_the_best_piece() -> None:
+def test_closest_is_the_best_passage_with_whole_sentences_of_it() -> None:
     closest = closest_of("How tall is the dome?", (page(CATHEDRAL), page("The dome is tall.", score=0.2)))
     assert closest is not None
-    assert "Its dome is 111 m tall." in closest.snippet
-    assert closest.snippet in CATHEDRAL
-    assert closest.snippet.endswith(".")
-    assert len(closest.snippet) <= CLOSEST_CHARS
+    assert closest.snippet == CATHEDRAL
+    assert "Its dome is 111 m tall." in closest.sentence
+    assert closest.sentence in CATHEDRAL
+    assert closest.sentence.endswith(".")
+    assert len(closest.sentence) <= CLOSEST_CHARS
     assert (closest.title, closest.kind) == ("St Paul's Cathedral", CitationKind.PAGE)
 
 
 def test_long_sentence_is_cut_after_a_word() -> None:
     closest = closest_of("How tall?", (page("tall houses and towers " * 50),))
     assert closest is not None
-    assert set(closest.snippet.split()) == {"tall", "houses", "and", "towers"}
+    assert set(closest.sentence.split()) == {"tall", "houses", "and", "towers"}
+
+
+def test_passage_of_a_long_page_is_cut_around_the_closest_sentence() -> None:
+    long = "Nothing is said here about it. " * 500
+    closest = closest_of("How tall is the dome?", (page(f"{long}Its dome is 111 m tall. {long}"),))
+    assert closest is not None
+    assert closest.sentence in closest.snippet
+    assert len(closest.snippet) <= 1_500
 
 
 def test_sentence_that_the_refused_reply_quotes_is_the_closest() -> None:
@@ -63,7 +72,7 @@ def test_sentence_that_the_refused_reply_quotes_is_the_closest() -> None:
     )
     assert outcome.abstained
     assert outcome.closest is not None
-    assert "The cross on top was replaced in 1821." in outcome.closest.snippet
+    assert "The cross on top was replaced in 1821." in outcome.closest.sentence
 
 
 @pytest.mark.parametrize(
@@ -81,7 +90,8 @@ def test_source_of_a_withheld_answer_is_the_closest_passage() -> None:
         "312.", Reason.ANSWERED, 0.9, Route.RAG, citations=(source,), verification=Verification.UNVERIFIED
     )
     outcome = with_caution(answer, Unverified.REFUSE)
-    assert (outcome.abstained, outcome.closest, outcome.citations) == (True, source, ())
+    closest = source.model_copy(update={"sentence": PAGES})
+    assert (outcome.abstained, outcome.closest, outcome.citations) == (True, closest, ())
 
 
 def test_markup_and_addresses_of_a_page_are_removed() -> None:
