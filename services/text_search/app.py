@@ -99,17 +99,14 @@ def open_engine(settings: TextSearchSettings, resources: EngineResources) -> Tex
 
 def _open(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
     """BM25 alone, or a sentence encoder with BM25 beside it. The model comes before the store is opened."""
+    from services.text_search.engines.indexed import IndexedTextSearch
+
     if settings.engine is Engine.BM25:
-        from services.text_search.engines.bm25 import Bm25TextSearch
-
-        return Bm25TextSearch(settings.open_store())
-
-    from services.text_search.engines.hybrid import HybridTextSearch
-
+        return IndexedTextSearch(settings.open_store())
     constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
     encoder = open_encoder(settings, resources)
     store = settings.open_store()
-    return HybridTextSearch(store, encoder, settings.hybrid, constant, settings.max_side)
+    return IndexedTextSearch(store, encoder, settings.hybrid, constant, settings.max_side)
 
 
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:

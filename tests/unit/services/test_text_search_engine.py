@@ -11,7 +11,7 @@ import pytest
 from chassis.vectors.edge import EdgeStore
 from services.text_search.app import create_app
 from services.text_search.engine import Candidate, Passage
-from services.text_search.engines.bm25 import Bm25TextSearch
+from services.text_search.engines.indexed import IndexedTextSearch
 from services.text_search.lexical import _stem, terms
 from services.text_search.pages import fuse
 from services.text_search.settings import TextSearchSettings
@@ -25,8 +25,8 @@ def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Pas
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Bm25TextSearch]:
-    opened = Bm25TextSearch(EdgeStore(tmp_path))
+def engine(tmp_path: Path) -> Iterator[IndexedTextSearch]:
+    opened = IndexedTextSearch(EdgeStore(tmp_path))
     opened.store.create("v1", opened.schema)
     yield opened
     opened.store.close()
@@ -38,18 +38,18 @@ PAGES = passage("It runs to 312 pages and was printed in Oslo.", title="The Salt
 MENU = passage("The soup of the day costs 6.50 euros.", title="Café Nord menu")
 
 
-def test_the_passage_that_speaks_of_it_comes_first(engine: Bm25TextSearch) -> None:
+def test_the_passage_that_speaks_of_it_comes_first(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["Who wrote The Salt Road?"], 3, "v1")[0].passage == AUTHOR
     assert engine.search(["How much is the soup?"], 3, "v1")[0].passage == MENU
 
 
-def test_a_title_makes_up_for_a_passage_that_says_it(engine: Bm25TextSearch) -> None:
+def test_a_title_makes_up_for_a_passage_that_says_it(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["How many pages has The Salt Road?"], 3, "v1")[0].passage == PAGES
 
 
-def test_depth_limits_pages(engine: Bm25TextSearch) -> None:
+def test_depth_limits_pages(engine: IndexedTextSearch) -> None:
     url = "https://pages.example/long"
     long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
     others = [passage(f"A harbour, long forgotten, number {number}, far away.") for number in range(9)]
@@ -59,7 +59,7 @@ def test_depth_limits_pages(engine: Bm25TextSearch) -> None:
     assert len(engine.search([*query, "forgotten"], 6, "v1", 3)) == 4
 
 
-def test_a_page_is_named_once_by_its_best_passage(engine: Bm25TextSearch) -> None:
+def test_a_page_is_named_once_by_its_best_passage(engine: IndexedTextSearch) -> None:
     url = "https://pages.example/long"
     parts = [passage(f"The lighthouse, part {number}.", url, position=number) for number in range(12)]
     engine.index("v1", [*parts[:11], passage("The lighthouse was lit in 1911.", url, position=12), AUTHOR])
@@ -67,7 +67,7 @@ def test_a_page_is_named_once_by_its_best_passage(engine: Bm25TextSearch) -> Non
     assert sorted(hit.passage.text for hit in hits) == [AUTHOR.text, "The lighthouse was lit in 1911."]
 
 
-def test_each_hit_says_which_sub_queries_found_it(engine: Bm25TextSearch) -> None:
+def test_each_hit_says_which_sub_queries_found_it(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, MENU])
     hits = engine.search(["harbour of Lindvik", "written by Mira Holm", "Lindvik"], 5, "v1")
     assert {hit.passage.title: hit.query_indexes for hit in hits} == {
@@ -77,12 +77,12 @@ def test_each_hit_says_which_sub_queries_found_it(engine: Bm25TextSearch) -> Non
     assert hits[0].passage == HARBOUR
 
 
-def test_a_question_without_words_finds_nothing(engine: Bm25TextSearch) -> None:
+def test_a_question_without_words_finds_nothing(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR])
     assert engine.search(["?!"], 5, "v1") == []
 
 
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: Bm25TextSearch) -> None:
+def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: IndexedTextSearch) -> None:
     wordless = passage("…", "https://pages.example/empty")
     nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
     halved = Passage(AUTHOR.id, "https://pages.example/\ud83d", "", "Half a \ud83d face.", 0)
@@ -90,7 +90,7 @@ def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: Bm25Text
     assert [hit.passage for hit in engine.search(["harbour", "seven"], 5, "v1")] == [HARBOUR]
 
 
-def test_an_edited_page_never_answers_with_its_old_text(engine: Bm25TextSearch) -> None:
+def test_an_edited_page_never_answers_with_its_old_text(engine: IndexedTextSearch) -> None:
     url = "https://pages.example/shop"
     engine.index(
         "v1", [passage("Open until six.", url), passage("Closed on Monday.", url, position=1), AUTHOR]
