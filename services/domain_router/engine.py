@@ -14,8 +14,8 @@ class DomainRouter(Protocol):
     name: str
 
     def classify(self, question: str, recognized_text: str, image: RGB | None) -> list[float]:
-        """Calibrated probabilities in the order of `contracts.domain_router.Domain`; they sum to 1.
+        """Return calibrated probabilities in the order of `contracts.domain_router.Domain`; they sum to 1.
 
-        `recognized_text` is what OCR read in the photo, empty when nothing or not known.
+        `recognized_text`: what OCR read in the photo; empty if it read nothing or was not asked.
         """
         ...

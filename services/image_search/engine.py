@@ -107,28 +107,29 @@ class ImageSearchEngine(Protocol):
         ...
 
     def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
-        """Known things in all photos together, one an entity, most probable first.
+        """Return the known things in all photos together, one for each entity, most probable first.
 
         Raises `CollectionNotFound`. Without time for more the reply holds what was verified.
         """
         ...
 
     def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
-        """Known things that look as the texts say, one an entity, most alike first; `photo_index`: the text.
+        """Return known things that look as the texts say, one for each entity, most alike first.
 
-        Raises `NotSupported` where the engine has no text side, and `CollectionNotFound`.
+        Their `photo_index` is that of the text. Raises `NotSupported` if the engine has no text side, and
+        `CollectionNotFound`.
         """
         ...
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
-        """Write things into a version; returns id -> reason for those that cannot be indexed.
+        """Write things into a version. Return id -> reason for those that cannot be indexed.
 
         Raises `CollectionNotFound`. Durable when the call returns.
         """
         ...
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
-        """(n, d) unit vectors, one a photo."""
+        """Return (n, d): a unit vector for each photo."""
         ...
 
     def probe(self) -> None:

@@ -64,7 +64,7 @@ class RecentlyUsed(Generic[Value]):
 
 
 class PhotoReader:
-    """Reads photos by their bytes. Work that nobody waits for stops, and what was done of it is kept."""
+    """Reads photos. A reading stops when its caller leaves; a later request goes on with it."""
 
     def __init__(self, max_side: int, cache_entries: int, count_lookup: Callable[[bool], None]) -> None:
         """`count_lookup` is called for each photo with whether its reply was cached."""

@@ -170,17 +170,12 @@ def test_a_head_of_another_base_model_is_refused(saved: Path, base: Path, tmp_pa
         load_coarse(str(with_other_queries(base, tmp_path / "other")), str(saved), CPU)
 
 
-@pytest.mark.parametrize("change", ["threshold", "bias", "weight"])
-def test_head_with_nan_is_refused(saved: Path, tmp_path: Path, change: str) -> None:
+def test_a_head_with_a_wrong_threshold_or_shape_is_refused(saved: Path, tmp_path: Path) -> None:
     head = CoarseHead.load(saved)
-    others = {
-        "threshold": replace(head, threshold=2.0),
-        "bias": replace(head, bias=head.bias + np.nan),
-        "weight": replace(head, weight=head.weight[1:]),
-    }
-    others[change].save(tmp_path / "odd.safetensors")
-    with pytest.raises(WrongWeights, match="is damaged"):
-        load_coarse("", str(tmp_path / "odd.safetensors"), CPU)
+    for other in (replace(head, threshold=2.0), replace(head, weight=head.weight[1:])):
+        other.save(tmp_path / "odd.safetensors")
+        with pytest.raises(WrongWeights, match="is damaged"):
+            load_coarse("", str(tmp_path / "odd.safetensors"), CPU)
 
 
 def test_a_question_without_a_photo_cannot_be_learnt_from(
