@@ -1,7 +1,6 @@
 """The builtin text search, the terms of a text, and the service over HTTP."""
 
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,7 @@ from services.text_search.lexical import _stem, terms
 from services.text_search.pages import fuse
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
-from tests.unit.services.text_search_calls import chunk, publish
-
-
-def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{url}|{title}|{position}|{text}"))
-    return Passage(identity, url or f"https://pages.example/{identity}", title, text, position)
+from tests.unit.services.text_search_calls import chunk, passage, publish
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Hybrid text search with a fake encoder."""
 
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,8 +11,8 @@ from chassis.models.sentence_encoder import shared_sentence_encoder
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.text_search.encoding import Vector
-from services.text_search.engine import Passage
 from services.text_search.engines.indexed import IndexedTextSearch
+from tests.unit.services.text_search_calls import passage
 
 TOPICS = [
     {"wrote", "author", "pen", "novelist", "writer"},
@@ -46,11 +45,6 @@ class TopicEncoder:
         vector = np.array([*(len(words & topic) for topic in TOPICS), 0.1], np.float32)
         unit: Vector = vector / np.linalg.norm(vector)
         return unit
-
-
-def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{url}|{title}|{position}|{text}"))
-    return Passage(identity, url or f"https://pages.example/{identity}", title, text, position)
 
 
 PEN = passage("It comes from the pen of Mira Holm.", title="The Salt Road")
