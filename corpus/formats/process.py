@@ -31,7 +31,8 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
         if arguments[0] == PICTURE:
             return 0, (render_page(data, int(arguments[1])),)
         page = read_document(PageFormat(arguments[0].decode()), data)
-        return 0, (json.dumps(asdict(page), default=str).encode(),)
+        text = json.dumps(asdict(page), default=str, ensure_ascii=False)
+        return 0, (text.encode(errors="replace"),)  # pydantic reads no half characters
     except NoContent as reason:
         return NO_CONTENT, (str(reason).encode(),)
     except MemoryError:

@@ -173,6 +173,7 @@ def test_a_page_is_indexed_without_a_picture_that_cannot_be_read(folder: Path, i
         ("soon", None),
         ("", None),
         ("2024-13-01", None),
+        ("2024-05-01T10:00:00+02:00:30", None),
     ],
 )
 def test_dates_are_read_in_the_web_s_two_forms(text: str, expected: datetime | None) -> None:
