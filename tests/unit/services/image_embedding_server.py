@@ -94,12 +94,11 @@ Fault = Callable[[Any], Any]
 
 @dataclass
 class EmbeddingServer:
-    """`seen`: pictures in the order they came; `spoil` and `fault` change vectors and replies.
+    """`spoil` and `fault` change vectors and replies.
 
     `keys`: Authorization headers.
     """
 
-    seen: list[tuple[int, int]] = field(default_factory=list)
     requests: int = 0
     keys: set[str | None] = field(default_factory=set)
     spoil: Fault = lambda vectors: vectors
@@ -133,7 +132,6 @@ class EmbeddingServer:
         vectors = []
         for uri in uris:
             with Image.open(io.BytesIO(base64.b64decode(uri.removeprefix(HEAD)))) as picture:
-                self.seen.append(picture.size)
                 vectors.append([3.0 * float(value) for value in colours(np.asarray(picture))])
         return list(self.spoil(vectors))
 

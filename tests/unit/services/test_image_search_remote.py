@@ -71,14 +71,6 @@ async def test_the_size_of_the_vectors_is_asked_of_the_server_once() -> None:
     assert server.requests == 1
 
 
-async def test_squares_that_are_sent_have_a_bounded_side() -> None:
-    server = EmbeddingServer()
-    async with encoding(server, RemoteShape.INFINITY, max_side=64) as remote:
-        await embedded(remote, remote.views(np.zeros((500, 120, 3), np.uint8)))
-        await embedded(remote, remote.views(np.zeros((40, 50, 3), np.uint8)))
-    assert server.seen == [(64, 64)] * 3 + [(40, 40)]
-
-
 async def test_cohere_s_own_service_is_told_the_input_type() -> None:
     async with encoding(EmbeddingServer(), RemoteShape.COHERE, input_type="image") as remote:
         assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
