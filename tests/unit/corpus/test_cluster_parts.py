@@ -21,7 +21,7 @@ from corpus.cluster import ingest, stages
 from corpus.cluster.ingest import ClusterOptions, require_points
 from corpus.cluster.stages import Claims, Part, Result, Row, Target, Writer, cut, prepare, read, row_of
 from corpus.ingest import IMAGES, PAGES, IngestOptions
-from corpus.items import PageItem, page_items
+from corpus.items import PageItem, page_items, prepare_page
 from corpus.jsonl import Rejected, json_lines, spans
 from corpus.manifests import manifest_digest
 from corpus.page_records import read_pages
@@ -108,12 +108,12 @@ def test_a_record_that_our_code_did_not_expect_is_named_and_its_part_goes_on(
 ) -> None:
     source = pages(tmp_path, 5)
     [part] = cut(PAGES, source, 5)[0]
-    usual, make = prepared(source, part), stages.prepare_page
+    usual = prepared(source, part)
 
     def fails(record: Any, ocr_url: str) -> Any:
         if record.where == "line 3":
             raise TypeError
-        return make(record, ocr_url)
+        return prepare_page(record, ocr_url)
 
     monkeypatch.setattr(stages, "prepare_page", fails)
     usual[2] = Rejected("line 3", "It could not be read (TypeError).")

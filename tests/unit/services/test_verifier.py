@@ -184,7 +184,8 @@ def test_close_numbers_get_more_digits() -> None:
 def test_the_judge_alone_is_enough() -> None:
     refused = verify(WHITE_BOX, "It has 312 pages.", ModelSignals(judgement=0.3))
     assert refused.refused
-    assert (refused.probability, refused.by_evidence) == (pytest.approx(0.3), None)
+    assert refused.probability == pytest.approx(0.3)
+    assert refused.by_evidence is None
     (judge,) = refused.checks
     assert judge.detail == "The judge finds the answer correct with probability 0.30, below 0.50."
 
