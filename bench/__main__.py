@@ -31,21 +31,21 @@ def main(
 ) -> None:
     """Run the named benchmarks, or all that install nothing, one after the other."""
     configure_logging("warning")
-    wanted = {*(names or ()), *(only or ())}
-    if unknown := sorted(wanted - set(BENCHMARKS)):
+    selection = {*(names or ()), *(only or ())}
+    if unknown := sorted(selection - set(BENCHMARKS)):
         sys.exit(f"There is no benchmark {unknown[0]}. There are: {_NAMES}.")
     console = Console()
     with generator(cores()[1]) as load:
         for name, benchmark in BENCHMARKS.items():
-            if wanted and name not in wanted:
+            if selection and name not in selection:
                 continue
-            if not wanted and benchmark.only_if_named:
+            if not selection and benchmark.only_if_named:
                 console.print(f"Left out: {name}, as {benchmark.only_if_named} (--only {name}).")
                 continue
-            written = _page(benchmark, Bench(load, console, _QUICK if quick else 1.0, photos))
-            console.print(written, markup=False, highlight=False, soft_wrap=True)
+            text = _page(benchmark, Bench(load, console, _QUICK if quick else 1.0, photos))
+            console.print(text, markup=False, highlight=False, soft_wrap=True)
             if not quick:
-                write(name, written)
+                write(name, text)
 
 
 def _page(benchmark: Benchmark, bench: Bench) -> str:

@@ -48,7 +48,7 @@ def deployment(
 ) -> Iterator[Deployment]:
     """Run a node at an L40S's pace and a gateway with `settings` and `arguments` of `bench.gateway`."""
     with Node("l40s", apart) as node:
-        given = {
+        variables = {
             **node.gateway_environment,
             "LOREGLASS_GATEWAY_PORT": "{port}",
             "LOREGLASS_GATEWAY_LATENCIES": "l40s",
@@ -57,7 +57,7 @@ def deployment(
             "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
             **{f"LOREGLASS_GATEWAY_{name.upper()}": value for name, value in (settings or {}).items()},
         }
-        with serving(*PYTHON, "bench.gateway", *arguments, settings=given) as gateway:
+        with serving(*PYTHON, "bench.gateway", *arguments, settings=variables) as gateway:
             yield Deployment(node, gateway)
 
 

@@ -159,7 +159,7 @@ def _short(outcomes: Sequence[Outcome], back: float, until: float) -> Outcome | 
     return short[-1] if short else None
 
 
-def _told(fault: Fault) -> str:
+def _describe(fault: Fault) -> str:
     reply = fault.short.reply if fault.short else Reply(0)
     what = ", ".join(reply.degraded) or reply.kind
     return f"{fault.service} {fault.what}: {number(fault.to_full_s)} s after its return still short: {what}."
@@ -178,7 +178,7 @@ def _table(faults: Sequence[Fault]) -> Table:
         for fault in faults
     ]
     headers = ("service", "requests", *FATES, "to full answers s", "calls", "times those of a healthy node")
-    notes = tuple(_told(fault) for fault in faults if fault.to_full_s > RECOVERY_S)
+    notes = tuple(_describe(fault) for fault in faults if fault.to_full_s > RECOVERY_S)
     return Table(headers, tuple(rows), _finding(faults), notes)
 
 

@@ -66,7 +66,7 @@ class Bench:
         """The published configuration, or a tiny one of its shape."""
         return {name: _TINY.get(name, value) if self.tiny else value for name, value in config.items()}
 
-    def built(self, model_class: Any, config: Any, dtype: str = "") -> Any:
+    def build(self, model_class: Any, config: Any, dtype: str = "") -> Any:
         """A model of transformers with random weights, ready to infer."""
         import torch
 
@@ -138,7 +138,7 @@ def bge(bench: Bench) -> Iterator[Stage]:
     from services.text_search.engines.bge import BgeModel
 
     bench.bert_tokenizer()
-    bench.built(BertModel, BertConfig(**bench.sized(BGE | {"vocab_size": 30522}))).save_pretrained(
+    bench.build(BertModel, BertConfig(**bench.sized(BGE | {"vocab_size": 30522}))).save_pretrained(
         bench.folder
     )
     model = BgeModel(str(bench.folder), bench.accelerator)
@@ -161,7 +161,7 @@ def grounding_dino(bench: Bench) -> Iterator[Stage]:
     small = {"d_model": 32, "encoder_ffn_dim": 64, "decoder_ffn_dim": 64, "num_queries": 20}
     sizes = dict.fromkeys(counts, 2) | small if bench.tiny else {}
     config = hf.GroundingDinoConfig(backbone_config=swin, text_config=text, **sizes)
-    model = bench.built(hf.GroundingDinoForObjectDetection, config, "float32")
+    model = bench.build(hf.GroundingDinoForObjectDetection, config, "float32")
     sides = (96, 160) if bench.tiny else (800, 1333)
     images = hf.GroundingDinoImageProcessorPil(size={"shortest_edge": sides[0], "longest_edge": sides[1]})
     detector = GroundingDinoDetector(model, images, bench.bert_tokenizer(), bench.accelerator)
@@ -188,7 +188,7 @@ def qformer(bench: Bench) -> Iterator[Stage]:
     )
     side = config.vision_config.image_size
     images = hf.BlipImageProcessorPil(size={"height": side, "width": side})
-    model = bench.built(hf.Blip2ForImageTextRetrieval, config)
+    model = bench.build(hf.Blip2ForImageTextRetrieval, config)
     engine = QFormer(model, images, bench.bert_tokenizer(), bench.accelerator)
     photo, texts = bench.photo, [bench.passage(seed) for seed in range(100)]
     pair = (QUESTION, photo)
@@ -218,7 +218,7 @@ def qwen3(bench: Bench) -> Iterator[Stage]:
     tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=words, pad_token=marks[0], unk_token=marks[3], additional_special_tokens=marks[1:3]
     )
-    model = bench.built(Qwen3ForCausalLM, Qwen3Config(**bench.sized(QWEN3)))
+    model = bench.build(Qwen3ForCausalLM, Qwen3Config(**bench.sized(QWEN3)))
     judge = Qwen3Reranker(model, tokenizer, bench.accelerator)
     pairs = [(QUESTION, bench.passage(seed)) for seed in range(100)]
     yield Stage(
@@ -232,7 +232,7 @@ def reader(bench: Bench) -> Iterator[Stage]:
 
     from services.reader.engines.windows import QuestionAnsweringModel
 
-    model = bench.built(BertForQuestionAnswering, BertConfig(**bench.sized(MINILM)))
+    model = bench.build(BertForQuestionAnswering, BertConfig(**bench.sized(MINILM)))
     reading = QuestionAnsweringModel(model, bench.bert_tokenizer(), bench.accelerator, "minilm")
     (window,) = reading.windows(QUESTION, [bench.passage()])
     batches = {1: "", 16: "", 64: ""}
@@ -273,27 +273,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--tiny", action="store_true", help="small models: the figures mean nothing")
     parser.add_argument("--only", nargs="+", choices=ENGINES, default=list(ENGINES))
     parser.add_argument("--repeats", type=int, default=30)
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     import torch
     import transformers
 
     from chassis.accelerator import Placement, open_accelerator
 
-    if given.device != "cpu" and not torch.cuda.is_available():
+    if options.device != "cpu" and not torch.cuda.is_available():
         sys.stderr.write("No CUDA GPU was found. `--device cpu --tiny` tries the script itself.\n")
         return 2
-    accelerator = open_accelerator(Placement(given.device, given.dtype))
+    accelerator = open_accelerator(Placement(options.device, options.dtype))
     device = "the CPU" if accelerator.device == "cpu" else torch.cuda.get_device_name(accelerator.device)
     sys.stdout.write(
         f"{device}, {accelerator.dtype}, torch {torch.__version__}, transformers {transformers.__version__},"
-        f" random weights, {given.repeats} calls.\n\n"
+        f" random weights, {options.repeats} calls.\n\n"
         "| stage | batch | p50 ms | p95 ms | L40S budget ms | peak GiB |\n|---|---|---|---|---|---|\n"
     )
-    for name in given.only:
+    for name in options.only:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                for stage in ENGINES[name](Bench(accelerator, given.tiny, Path(folder))):
-                    measure(stage, accelerator.device, given.repeats)
+                for stage in ENGINES[name](Bench(accelerator, options.tiny, Path(folder))):
+                    measure(stage, accelerator.device, options.repeats)
             except (ImportError, RuntimeError) as error:  # no open_clip, or not enough memory
                 sys.stdout.write(f"| {name}: {str(error).splitlines()[0]} | | | | | |\n")
         gc.collect()

@@ -60,9 +60,9 @@ async def run(bench: Bench) -> Sequence[Table]:
         for place, load in enumerate(LOADS):
             bench.progress((place + 1) / (len(LOADS) + 1), f"{load} times {capacity:.2f}/s")
             rate, seconds = load * capacity, bench.seconds(21, least=8)
-            sent = [_sent(bench, each, rate, seconds) for each in gateways.values()]
-            for name, found in zip(gateways, await asyncio.gather(*sent), strict=True):
-                measured[load, name] = found
+            runs = [_measure(bench, each, rate, seconds) for each in gateways.values()]
+            for name, result in zip(gateways, await asyncio.gather(*runs), strict=True):
+                measured[load, name] = result
     return [_table(measured, capacity)]
 
 
@@ -77,7 +77,7 @@ async def capacity_of(bench: Bench, deployed: Deployment) -> float:
     return _answered(fates(outcomes)) / last_s
 
 
-async def _sent(bench: Bench, deployed: Deployment, rate: float, seconds: float) -> Measured:
+async def _measure(bench: Bench, deployed: Deployment, rate: float, seconds: float) -> Measured:
     offsets = tuple(poisson(rate, seconds, _SEED))
     bodies, order = mixed(len(offsets), _SEED)
     before = cpu_seconds(deployed.gateway.pid)
@@ -103,12 +103,12 @@ def _turned_away(outcome: Outcome) -> bool:
 
 def _table(measured: Mapping[tuple[float, str], Measured], capacity: float) -> Table:
     rows = []
-    for (load, name), found in measured.items():
-        goodputs = (number(found.goodput, 2), number(found.full_goodput, 2))
-        figures = (*goodputs, number(found.accepted_p99_ms, 0))
-        rows.append((f"{load:g} times, {name}", *figures, *shares(found.fates)))
+    for (load, name), result in measured.items():
+        goodputs = (number(result.goodput, 2), number(result.full_goodput, 2))
+        figures = (*goodputs, number(result.accepted_p99_ms, 0))
+        rows.append((f"{load:g} times, {name}", *figures, *shares(result.fates)))
     headers = ("load", "goodput/s", "of it full", "accepted p99 ms", *FATES)
-    busiest = max(found.cpu_share for found in measured.values())
+    busiest = max(result.cpu_share for result in measured.values())
     notes = (
         f"Capacity: {number(capacity, 2)} requests a second.",
         f"Of one core the busiest gateway took {share(busiest, 1)}.",
@@ -117,10 +117,10 @@ def _table(measured: Mapping[tuple[float, str], Measured], capacity: float) -> T
 
 
 def _finding(measured: Mapping[tuple[float, str], Measured]) -> str:
-    ours = {load: found for (load, name), found in measured.items() if name == OURS}
-    peak = max(found.goodput for found in ours.values())
+    ours = {load: result for (load, name), result in measured.items() if name == OURS}
+    peak = max(result.goodput for result in ours.values())
     part = ours[LOADS[-1]].goodput / peak if peak else 0.0
-    worst_ms = max(found.accepted_p99_ms for found in ours.values())
+    worst_ms = max(result.accepted_p99_ms for result in ours.values())
     met = part >= KEPT and worst_ms <= DEADLINE_MS
     return (
         f"Ours keeps {share(part, 1)} of its peak goodput at {LOADS[-1]:g} times, with an accepted p99 of"

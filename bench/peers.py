@@ -41,8 +41,8 @@ ABOUT = About(
 
 def environment(name: str) -> Path:
     """Where the peer of `peer_apps/<name>.txt` is installed; another list is another folder."""
-    wanted = (APPS / f"{name}.txt").read_bytes()
-    return ENVIRONMENTS / f"{name}-{hashlib.sha256(wanted).hexdigest()[:12]}"
+    requirements = (APPS / f"{name}.txt").read_bytes()
+    return ENVIRONMENTS / f"{name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
 
 
 def installed(name: str) -> bool:
@@ -56,18 +56,18 @@ def install(name: str) -> Path:
     if installed(name):
         return folder
     shutil.rmtree(folder, ignore_errors=True)
-    wanted = APPS / f"{name}.txt"
+    requirements = APPS / f"{name}.txt"
     commands = (
         [sys.executable, "-m", "venv", str(folder)],
-        [str(folder / "bin" / "pip"), "install", "--quiet", "--requirement", str(wanted)],
+        [str(folder / "bin" / "pip"), "install", "--quiet", "--requirement", str(requirements)],
     )
     for command in commands:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             reason = (done.stderr.strip() or done.stdout.strip()).rpartition("\n")[2]
             sys.exit(
-                f"{wanted.relative_to(ROOT)} could not be installed: {reason}\nIt wants a package index:"
-                " run this where PyPI can be reached, or name a mirror of it in PIP_INDEX_URL."
+                f"{requirements.relative_to(ROOT)} could not be installed: {reason}\nIt needs a package"
+                " index: run this where PyPI can be reached, or name a mirror of it in PIP_INDEX_URL."
             )
     (folder / "complete").touch()
     return folder

@@ -49,14 +49,14 @@ def serving(
     `{port}` in arguments and settings becomes `port`, or a free one. Raises `RuntimeError` with the end of
     its log if it does not come up.
     """
-    chosen = str(port or free_ports(1)[0])
-    url = f"http://127.0.0.1:{chosen}"
-    given = {name: value.replace("{port}", chosen) for name, value in (settings or {}).items()}
+    number = str(port or free_ports(1)[0])
+    url = f"http://127.0.0.1:{number}"
+    variables = {name: value.replace("{port}", number) for name, value in (settings or {}).items()}
     with tempfile.NamedTemporaryFile() as log:
         process = subprocess.Popen(
-            [word.replace("{port}", chosen) for word in command],
+            [word.replace("{port}", number) for word in command],
             cwd=ROOT,
-            env=environment(given),
+            env=environment(variables),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,

@@ -24,7 +24,7 @@ from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS
 from deploy.sample import SAMPLE
 from evaluation.data.model import Conversation
-from evaluation.data.world import load_world
+from evaluation.data.opening import open_dataset
 
 ABOUT = About(
     "profile",
@@ -53,8 +53,7 @@ async def run(bench: Bench) -> Sequence[Table]:
 
 
 def _run(bench: Bench) -> Sequence[Table]:
-    world = load_world(SAMPLE)
-    chosen = [*world.single, *world.multi][: bench.count(24, least=6)]
+    talks = open_dataset(str(SAMPLE)).conversations[: bench.count(24, least=6)]
     with tempfile.TemporaryDirectory() as folder:
         bench.progress(0.0, "indexing")
         with one_process(Path(folder)) as (_, urls):
@@ -63,7 +62,7 @@ def _run(bench: Bench) -> Sequence[Table]:
         with one_process(Path(folder)) as (platform, urls), httpx.Client(timeout=60) as client:
             idle_mib = memory_mib(platform.pid)
             url, timings = f"{urls['gateway']}/answer", defaultdict[str, list[float]](list)
-            for conversation in chosen:
+            for conversation in talks:
                 for stage, ms in _converse(client, url, conversation):
                     timings[stage].append(ms)
             memory = (number(platform.ready_s), number(idle_mib, 0), number(memory_mib(platform.pid), 0))
@@ -73,16 +72,19 @@ def _run(bench: Bench) -> Sequence[Table]:
 
 
 @contextmanager
-def one_process(data: Path) -> Iterator[tuple[Running, Mapping[str, str]]]:
-    """Run the platform; yield its process, and its addresses by name."""
+def one_process(
+    data: Path, settings: Mapping[str, str] | None = None
+) -> Iterator[tuple[Running, Mapping[str, str]]]:
+    """Run the platform; yield its process, and its addresses by name. `settings`: further ones."""
     gateway, first, *_ = free_ports(1 + len(_SERVICES))
-    settings = {
+    environment = {
         "LOREGLASS_PORT": str(gateway),
         "LOREGLASS_SERVICE_PORT": str(first),
         "LOREGLASS_DATA_DIR": str(data),
         "LOREGLASS_LOG_LEVEL": "warning",
+        **(settings or {}),
     }
-    with serving(*PYTHON, "deploy.one_process", port=gateway, settings=settings) as platform:
+    with serving(*PYTHON, "deploy.one_process", port=gateway, settings=environment) as platform:
         urls = {name: f"http://127.0.0.1:{first + place}" for place, name in enumerate(_SERVICES)}
         yield platform, {**urls, "gateway": platform.url}
 
@@ -122,11 +124,11 @@ def _stages(timings: Mapping[str, Sequence[float]]) -> Table:
 def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: int) -> list[Table]:
     """Ask about every photo in every quality, one question each. CPU is the whole process's."""
     indexed, to_ask = to_index_and_ask(folder)
-    with tempfile.TemporaryDirectory() as named:
+    with tempfile.TemporaryDirectory() as copies:
         for file in indexed:
-            (Path(named) / f"{_place(file)}.jpg").write_bytes(file.read_bytes())
+            (Path(copies) / f"{_place(file)}.jpg").write_bytes(file.read_bytes())
         quiet, url = Console(quiet=True), urls["image_search"]
-        if indexed and index(ingest_photos, "images", Path(named), url, IngestOptions(), quiet):
+        if indexed and index(ingest_photos, "images", Path(copies), url, IngestOptions(), quiet):
             raise RuntimeError("The photos could not be indexed.")
     runs = defaultdict[str, list[Mapping[str, float]]](list)
     for kind, file in to_ask:

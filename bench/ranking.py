@@ -28,7 +28,7 @@ def main(file: Path, questions: int) -> None:
         passage_id = str(uuid.uuid5(uuid.NAMESPACE_URL, text))
         paragraphs[passage_id] = Passage(passage_id, f"https://a.example/{passage_id}", title, text)
         choices += [(each["question"], passage_id) for each in qas if not each.get("is_impossible")]
-    chosen = random.Random(_SEED).sample(choices, min(questions, len(choices)))
+    sample = random.Random(_SEED).sample(choices, min(questions, len(choices)))
     encoder = shared_sentence_encoder()
     kinds: dict[str, dict[str, Any]] = {
         "BM25": {},
@@ -43,7 +43,7 @@ def main(file: Path, questions: int) -> None:
         with tempfile.TemporaryDirectory() as folder:
             store = EdgeStore(Path(folder))
             engine = IndexedTextSearch(store, **options)
-            places = [_place(found, passage_id) for found, passage_id in _found(engine, paragraphs, chosen)]
+            places = [_place(ids, passage_id) for ids, passage_id in _search(engine, paragraphs, sample)]
             store.close()
         shares = (sum(place <= most for place in places) / len(places) for most in _PLACES)
         sys.stdout.write(f"{name:20}" + "".join(f"{share:8.1%}" for share in shares) + "\n")
@@ -55,7 +55,7 @@ def _paragraphs(content: Mapping[str, Any]) -> Iterator[tuple[str, str, list[dic
             yield article["title"].replace("_", " "), paragraph["context"], paragraph["qas"]
 
 
-def _found(
+def _search(
     engine: TextSearchEngine, paragraphs: Mapping[str, Passage], questions: list[tuple[str, str]]
 ) -> Iterator[tuple[list[str], str]]:
     """Index the paragraphs and yield, of each question, what is found and what should be."""
@@ -67,8 +67,8 @@ def _found(
         yield [hit.passage.id for hit in engine.search([question], max(_PLACES), "measured")], passage_id
 
 
-def _place(found: list[str], passage_id: str) -> float:
-    return found.index(passage_id) + 1 if passage_id in found else float("inf")
+def _place(ids: list[str], passage_id: str) -> float:
+    return ids.index(passage_id) + 1 if passage_id in ids else float("inf")
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
     """This process's, without the platform's own settings, and `given`."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("LOREGLASS_")}
     path = f"{ROOT}:{ROOT / 'proto'}"
-    return {**others, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **given}
+    return {**others, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **variables}

@@ -1,299 +1,194 @@
-"""The one error table: a domain error names a kind; the kind gives the HTTP status and the title.
-
-LoreglassError
-├── one class per `ErrorKind` (MalformedRequest, SessionNotFound, Overloaded, …), made from the table
+"""The errors that may cross a boundary: one class for each kind, with its HTTP status and its title.
 
 Servers turn these into problem+json (`chassis.http.problems`); clients turn problem+json back into the class
 that the server raised (`error_from_problem`). `detail` is shown to callers: no path, address or stack in it.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from contracts.errors import ErrorKind, Problem
 
 PROBLEM_TYPE_PREFIX = "urn:loreglass:problem:"
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorEntry:
-    """One row of the table."""
-
-    status: int
-    title: str
+_BY_KIND: dict[str, type["LoreglassError"]] = {}
 
 
 class LoreglassError(Exception):
     """Base of all errors that may cross a boundary. `retry_after_s` becomes the Retry-After header."""
 
-    kind: ClassVar[ErrorKind] = ErrorKind.INTERNAL
+    kind = ErrorKind.INTERNAL
+    status = 500
+    title = "Something went wrong on our side"
 
     def __init__(self, detail: str = "", *, retry_after_s: float | None = None) -> None:
         super().__init__(detail)
-        self.detail = detail or ERROR_TABLE[self.kind].title
+        self.detail = detail or self.title
         self.retry_after_s = retry_after_s
 
+    def __init_subclass__(cls, status: int = 0, title: str = "") -> None:
+        """Set the kind: the class name in snake case. A subclass without a status keeps its parent's kind."""
+        super().__init_subclass__()
+        if status:
+            name = "".join(f"_{each.lower()}" if each.isupper() else each for each in cls.__name__)[1:]
+            cls.kind, cls.status, cls.title = ErrorKind(name), status, title
+            _BY_KIND[name] = cls
 
-class MalformedRequest(LoreglassError):
+
+class MalformedRequest(LoreglassError, status=400, title="The request could not be read"):
     """The bytes are not the format they claim to be."""
 
-    kind = ErrorKind.MALFORMED_REQUEST
 
-
-class InvalidRequest(LoreglassError):
+class InvalidRequest(
+    LoreglassError, status=422, title="A value in the request is missing or out of its limits"
+):
     """Well-formed, but a value is missing or out of its limits."""
 
-    kind = ErrorKind.INVALID_REQUEST
 
-
-class PayloadTooLarge(LoreglassError):
+class PayloadTooLarge(LoreglassError, status=413, title="The request is larger than this endpoint takes"):
     """More bytes or parts than this endpoint takes."""
 
-    kind = ErrorKind.PAYLOAD_TOO_LARGE
 
-
-class UriTooLong(LoreglassError):
+class UriTooLong(LoreglassError, status=414, title="The address is too long"):
     """The address in the request line is longer than any of ours."""
 
-    kind = ErrorKind.URI_TOO_LONG
 
-
-class HeadersTooLarge(LoreglassError):
+class HeadersTooLarge(LoreglassError, status=431, title="The headers are too many or too large"):
     """More headers, or larger ones, than are read."""
 
-    kind = ErrorKind.HEADERS_TOO_LARGE
 
-
-class RequestTimeout(LoreglassError):
+class RequestTimeout(LoreglassError, status=408, title="The request did not come in time"):
     """The request did not come whole, or came too slowly."""
 
-    kind = ErrorKind.REQUEST_TIMEOUT
 
-
-class UnsupportedMediaType(LoreglassError):
+class UnsupportedMediaType(LoreglassError, status=415, title="The content type is not supported here"):
     """The request's content type is not one this endpoint reads."""
 
-    kind = ErrorKind.UNSUPPORTED_MEDIA_TYPE
 
-
-class UnsupportedImage(LoreglassError):
+class UnsupportedImage(
+    LoreglassError, status=415, title="The upload is not an image format that is read here"
+):
     """Not one of the image formats that are decoded."""
 
-    kind = ErrorKind.UNSUPPORTED_IMAGE
 
-
-class CorruptImage(LoreglassError):
+class CorruptImage(LoreglassError, status=422, title="The image could not be decoded"):
     """The right format, but it cannot be decoded."""
 
-    kind = ErrorKind.CORRUPT_IMAGE
 
-
-class ImageTooLarge(LoreglassError):
+class ImageTooLarge(LoreglassError, status=413, title="The image has too many pixels or frames"):
     """More pixels or frames than will be decoded."""
 
-    kind = ErrorKind.IMAGE_TOO_LARGE
 
-
-class ImageUrlNotAllowed(LoreglassError):
+class ImageUrlNotAllowed(LoreglassError, status=422, title="Image URLs are not accepted here"):
     """Image URLs are off, or this host is not on the operator's list."""
 
-    kind = ErrorKind.IMAGE_URL_NOT_ALLOWED
 
-
-class ImageRequired(LoreglassError):
+class ImageRequired(LoreglassError, status=422, title="A photo is needed"):
     """No longer raised: a question may come without a photo. Published kinds stay."""
 
-    kind = ErrorKind.IMAGE_REQUIRED
 
-
-class SessionNotFound(LoreglassError):
+class SessionNotFound(LoreglassError, status=404, title="No such session"):
     """No such session, or it has expired."""
 
-    kind = ErrorKind.SESSION_NOT_FOUND
 
-
-class PipelineNotFound(LoreglassError):
+class PipelineNotFound(LoreglassError, status=404, title="No pipeline of this name"):
     """No pipeline of this name."""
 
-    kind = ErrorKind.PIPELINE_NOT_FOUND
 
-
-class TraceNotFound(LoreglassError):
+class TraceNotFound(LoreglassError, status=404, title="No such trace"):
     """No such trace, or it is no longer kept."""
 
-    kind = ErrorKind.TRACE_NOT_FOUND
 
-
-class CollectionNotFound(LoreglassError):
+class CollectionNotFound(LoreglassError, status=404, title="No such collection"):
     """No collection or alias of this name."""
 
-    kind = ErrorKind.COLLECTION_NOT_FOUND
 
-
-class CollectionConflict(LoreglassError):
+class CollectionConflict(LoreglassError, status=409, title="The collection is in use"):
     """The change would break a collection that is in use."""
 
-    kind = ErrorKind.COLLECTION_CONFLICT
 
-
-class Unauthorized(LoreglassError):
+class Unauthorized(LoreglassError, status=401, title="A valid key is needed"):
     """No key, or none that is known here."""
 
-    kind = ErrorKind.UNAUTHORIZED
 
-
-class ExperimentsNotAllowed(LoreglassError):
+class ExperimentsNotAllowed(LoreglassError, status=403, title="Experiments are not allowed here"):
     """The request carries an experiment, and this platform's operator has not allowed them."""
 
-    kind = ErrorKind.EXPERIMENTS_NOT_ALLOWED
 
-
-class NotSupported(LoreglassError):
+class NotSupported(LoreglassError, status=422, title="The engine here cannot do this"):
     """The service's engine cannot do this, however it is asked."""
 
-    kind = ErrorKind.NOT_SUPPORTED
 
-
-class NotConfigured(LoreglassError):
+class NotConfigured(LoreglassError, status=501, title="This is not set up here"):
     """The operator has not set this part up."""
 
-    kind = ErrorKind.NOT_CONFIGURED
 
-
-class UnsupportedAudio(LoreglassError):
+class UnsupportedAudio(
+    LoreglassError, status=415, title="The upload is not a sound format that is read here"
+):
     """Not one of the sound formats that are decoded."""
 
-    kind = ErrorKind.UNSUPPORTED_AUDIO
 
-
-class CorruptAudio(LoreglassError):
+class CorruptAudio(LoreglassError, status=422, title="The sound could not be decoded"):
     """The right format, but it cannot be decoded."""
 
-    kind = ErrorKind.CORRUPT_AUDIO
 
-
-class IdempotencyKeyReused(LoreglassError):
+class IdempotencyKeyReused(
+    LoreglassError, status=422, title="The idempotency key belongs to another request"
+):
     """The key was sent before, with another request."""
 
-    kind = ErrorKind.IDEMPOTENCY_KEY_REUSED
 
-
-class QuotaExceeded(LoreglassError):
+class QuotaExceeded(LoreglassError, status=429, title="More than this tenant may ask"):
     """The caller's tenant has used up what it may ask; `retry_after_s` says when there is more."""
 
-    kind = ErrorKind.QUOTA_EXCEEDED
 
-
-class StorageFull(LoreglassError):
+class StorageFull(LoreglassError, status=507, title="The disk is full"):
     """There is no room on the disk for what is to be kept; what is there stays, and is served."""
 
-    kind = ErrorKind.STORAGE_FULL
 
-
-class NotFound(LoreglassError):
+class NotFound(LoreglassError, status=404, title="No such route"):
     """No such route."""
 
-    kind = ErrorKind.NOT_FOUND
 
-
-class MethodNotAllowed(LoreglassError):
+class MethodNotAllowed(LoreglassError, status=405, title="This method is not allowed here"):
     """The route exists, but not for this method."""
 
-    kind = ErrorKind.METHOD_NOT_ALLOWED
 
-
-class DeadlineExceeded(LoreglassError):
+class DeadlineExceeded(LoreglassError, status=504, title="The deadline has passed"):
     """The caller's time is over, or too short to start."""
 
-    kind = ErrorKind.DEADLINE_EXCEEDED
 
-
-class Overloaded(LoreglassError):
+class Overloaded(LoreglassError, status=503, title="Too busy just now"):
     """The bounded queue is full; try again later."""
 
-    kind = ErrorKind.OVERLOADED
 
-
-class DependencyUnavailable(LoreglassError):
+class DependencyUnavailable(
+    LoreglassError, status=503, title="Something this service depends on is unavailable"
+):
     """Something this service needs does not answer."""
 
-    kind = ErrorKind.DEPENDENCY_UNAVAILABLE
 
-
-class NotReady(LoreglassError):
+class NotReady(LoreglassError, status=503, title="Not ready yet"):
     """The service is up but cannot work yet."""
 
-    kind = ErrorKind.NOT_READY
 
-
-class ForeignPage(LoreglassError):
+class ForeignPage(LoreglassError, status=403, title="This page may not use the gateway"):
     """The request comes from another site's page, or by a name that is not the app's."""
 
-    kind = ErrorKind.FOREIGN_PAGE
 
-
-class Internal(LoreglassError):
+class Internal(LoreglassError, status=500, title="Something went wrong on our side"):
     """A fault of ours; the details are in our log, not in the reply."""
-
-    kind = ErrorKind.INTERNAL
-
-
-ERROR_TABLE: dict[ErrorKind, ErrorEntry] = {
-    ErrorKind.MALFORMED_REQUEST: ErrorEntry(400, "The request could not be read"),
-    ErrorKind.INVALID_REQUEST: ErrorEntry(422, "A value in the request is missing or out of its limits"),
-    ErrorKind.PAYLOAD_TOO_LARGE: ErrorEntry(413, "The request is larger than this endpoint takes"),
-    ErrorKind.URI_TOO_LONG: ErrorEntry(414, "The address is too long"),
-    ErrorKind.HEADERS_TOO_LARGE: ErrorEntry(431, "The headers are too many or too large"),
-    ErrorKind.REQUEST_TIMEOUT: ErrorEntry(408, "The request did not come in time"),
-    ErrorKind.UNSUPPORTED_MEDIA_TYPE: ErrorEntry(415, "The content type is not supported here"),
-    ErrorKind.UNSUPPORTED_IMAGE: ErrorEntry(415, "The upload is not an image format that is read here"),
-    ErrorKind.CORRUPT_IMAGE: ErrorEntry(422, "The image could not be decoded"),
-    ErrorKind.IMAGE_TOO_LARGE: ErrorEntry(413, "The image has too many pixels or frames"),
-    ErrorKind.IMAGE_URL_NOT_ALLOWED: ErrorEntry(422, "Image URLs are not accepted here"),
-    ErrorKind.IMAGE_REQUIRED: ErrorEntry(422, "A photo is needed"),
-    ErrorKind.SESSION_NOT_FOUND: ErrorEntry(404, "No such session"),
-    ErrorKind.PIPELINE_NOT_FOUND: ErrorEntry(404, "No pipeline of this name"),
-    ErrorKind.TRACE_NOT_FOUND: ErrorEntry(404, "No such trace"),
-    ErrorKind.COLLECTION_NOT_FOUND: ErrorEntry(404, "No such collection"),
-    ErrorKind.COLLECTION_CONFLICT: ErrorEntry(409, "The collection is in use"),
-    ErrorKind.UNAUTHORIZED: ErrorEntry(401, "A valid key is needed"),
-    ErrorKind.FOREIGN_PAGE: ErrorEntry(403, "This page may not use the gateway"),
-    ErrorKind.EXPERIMENTS_NOT_ALLOWED: ErrorEntry(403, "Experiments are not allowed here"),
-    ErrorKind.NOT_SUPPORTED: ErrorEntry(422, "The engine here cannot do this"),
-    ErrorKind.NOT_CONFIGURED: ErrorEntry(501, "This is not set up here"),
-    ErrorKind.UNSUPPORTED_AUDIO: ErrorEntry(415, "The upload is not a sound format that is read here"),
-    ErrorKind.CORRUPT_AUDIO: ErrorEntry(422, "The sound could not be decoded"),
-    ErrorKind.IDEMPOTENCY_KEY_REUSED: ErrorEntry(422, "The idempotency key belongs to another request"),
-    ErrorKind.QUOTA_EXCEEDED: ErrorEntry(429, "More than this tenant may ask"),
-    ErrorKind.STORAGE_FULL: ErrorEntry(507, "The disk is full"),
-    ErrorKind.NOT_FOUND: ErrorEntry(404, "No such route"),
-    ErrorKind.METHOD_NOT_ALLOWED: ErrorEntry(405, "This method is not allowed here"),
-    ErrorKind.DEADLINE_EXCEEDED: ErrorEntry(504, "The deadline has passed"),
-    ErrorKind.OVERLOADED: ErrorEntry(503, "Too busy just now"),
-    ErrorKind.DEPENDENCY_UNAVAILABLE: ErrorEntry(503, "Something this service depends on is unavailable"),
-    ErrorKind.NOT_READY: ErrorEntry(503, "Not ready yet"),
-    ErrorKind.INTERNAL: ErrorEntry(500, "Something went wrong on our side"),
-}
-
-_CLASSES_BY_NAME: dict[str, type[LoreglassError]] = {
-    error.kind.value: error for error in LoreglassError.__subclasses__()
-}
 
 
 def problem_of(error: LoreglassError, trace_id: str | None = None) -> Problem:
-    """The body that a caller sees."""
-    entry = ERROR_TABLE[error.kind]
+    """Return the body that a caller sees."""
     return Problem(
         type=PROBLEM_TYPE_PREFIX + error.kind.value,
-        title=entry.title,
-        status=entry.status,
+        title=error.title,
+        status=error.status,
         detail=error.detail.encode(errors="replace").decode(),  # lone surrogates cannot be sent
         trace_id=trace_id,
     )
 
 
 def error_from_problem(problem: Problem, retry_after_s: float | None = None) -> LoreglassError:
-    """The class that the service raised; an unknown type becomes `DependencyUnavailable`."""
-    name = problem.type.removeprefix(PROBLEM_TYPE_PREFIX)
-    error_class = _CLASSES_BY_NAME.get(name, DependencyUnavailable)
-    return error_class(problem.detail, retry_after_s=retry_after_s)
+    """Return the error that the service raised; an unknown type becomes `DependencyUnavailable`."""
+    kind = problem.type.removeprefix(PROBLEM_TYPE_PREFIX)
+    return _BY_KIND.get(kind, DependencyUnavailable)(problem.detail, retry_after_s=retry_after_s)

@@ -78,8 +78,8 @@ class PhotoDecoders:
 def clean_image(data: bytes, limits: ImageLimits, max_side: int) -> CleanImage:
     """Do the same as `PhotoDecoders.clean` in this process. Blocking. Raises what `upright_rgb` raises."""
     _check_size(data, limits)
-    if sent := photos.cut_clean(data, limits, max_side):
-        return _clean(sent.jpeg, sent.width, sent.height)
+    if cut := photos.cut_clean(data, limits, max_side):
+        return _clean(cut.jpeg, cut.width, cut.height)
     picture = upright_rgb(data, limits, max_side)
     return _clean(encoded(picture, _QUALITY), *picture.size)
 

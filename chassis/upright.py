@@ -160,7 +160,7 @@ def _levels(picture: Image.Image, top: int) -> Image.Image:
     band = picture.crop((0, top, picture.width, min(top + _BAND_ROWS, picture.height)))
     if band.mode != "F":
         return band.convert("I")
-    is_number = ImageMath.lambda_eval(lambda given: (abs(given["v"]) <= _LARGEST_FLOAT) * 255, v=band)
+    is_number = ImageMath.lambda_eval(lambda bands: (abs(bands["v"]) <= _LARGEST_FLOAT) * 255, v=band)
     numbers = Image.new("F", band.size)
     numbers.paste(band, mask=is_number.convert("L").convert("1"))
     return numbers

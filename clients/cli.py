@@ -21,8 +21,8 @@ app.add_typer(index_app, name="index", help="Add photos of known things, or page
 app.add_typer(keys_app, name="key")
 
 
-def _print_version(wanted: bool) -> None:
-    if wanted:
+def _print_version(is_on: bool) -> None:
+    if is_on:
         sys.stdout.write(f"loreglass {version('loreglass')}\n")
         raise typer.Exit
 

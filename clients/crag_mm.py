@@ -77,24 +77,24 @@ class LoreglassAgent:
         with start_blocking_portal() as portal:
             return portal.call(self._answer_all, batch)
 
-    async def _answer_all(self, batch: "Sequence[_Asked]") -> list[str]:
+    async def _answer_all(self, batch: "Sequence[_Turn]") -> list[str]:
         answers = [DONT_KNOW] * len(batch)
         key = self._settings.api_key.get_secret_value()
         encoders = anyio.CapacityLimiter(_ENCODERS)
 
-        async def work(client: AsyncLoreglass, place: int, asked: "_Asked") -> None:
-            answers[place] = await self._answer(client, asked, encoders)
+        async def work(client: AsyncLoreglass, place: int, turn: "_Turn") -> None:
+            answers[place] = await self._answer(client, turn, encoders)
 
         async with (
             AsyncLoreglass(self._settings.gateway_url, key, retries=_RETRIES) as client,
             anyio.create_task_group() as group,
         ):
-            for place, asked in enumerate(batch):
-                group.start_soon(work, client, place, asked)
+            for place, turn in enumerate(batch):
+                group.start_soon(work, client, place, turn)
         return answers
 
-    async def _answer(self, client: AsyncLoreglass, asked: "_Asked", encoders: anyio.CapacityLimiter) -> str:
-        query, image, history = asked
+    async def _answer(self, client: AsyncLoreglass, turn: "_Turn", encoders: anyio.CapacityLimiter) -> str:
+        query, image, history = turn
         if image is None:
             log.warning("not_answered", why="there is no photo")
             return DONT_KNOW
@@ -118,7 +118,7 @@ class LoreglassAgent:
         return DONT_KNOW
 
 
-_Asked = tuple[str, Image.Image | None, Sequence[tuple[str, str]]]
+_Turn = tuple[str, Image.Image | None, Sequence[tuple[str, str]]]
 
 
 def photo_of(image: Image.Image) -> bytes:

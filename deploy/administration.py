@@ -108,22 +108,22 @@ def administration_router(risk: RiskChoice) -> APIRouter:
         return await state(request, gateway)
 
     @router.put("/risk")
-    async def choose_risk(wanted: NewRisk, request: Request, gateway: GatewayDep) -> Administration:
+    async def choose_risk(request_body: NewRisk, request: Request, gateway: GatewayDep) -> Administration:
         """Answer with another risk from now on."""
         if risk.is_set:
             raise InvalidRequest("The risk or a thresholds file is set in the environment; change it there.")
-        await anyio.to_thread.run_sync(risk.choose, wanted.risk)
-        gateway.execution.use_thresholds(load_thresholds(None, wanted.risk))
+        await anyio.to_thread.run_sync(risk.choose, request_body.risk)
+        gateway.execution.use_thresholds(load_thresholds(None, request_body.risk))
         return await state(request, gateway)
 
     @router.post("/keys", status_code=201)
-    async def make_key(wanted: NewKey, gateway: GatewayDep) -> MadeKey:
+    async def make_key(request_body: NewKey, gateway: GatewayDep) -> MadeKey:
         """Make a key."""
         editor = _editor(gateway)
-        made = await anyio.to_thread.run_sync(
-            lambda: editor.add(wanted.tenant, wanted.priority, operator=wanted.operator)
+        key = await anyio.to_thread.run_sync(
+            lambda: editor.add(request_body.tenant, request_body.priority, operator=request_body.operator)
         )
-        return MadeKey(key=made.text)
+        return MadeKey(key=key.text)
 
     @router.delete("/keys/{prefix}")
     async def revoke_key(prefix: str, request: Request, gateway: GatewayDep) -> Administration:

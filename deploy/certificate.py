@@ -101,11 +101,11 @@ class OwnCertificate:
     def _will_do(self, names: MachineNames) -> bool:
         try:
             certificate = x509.load_pem_x509_certificate(self.file.read_bytes())
-            held = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+            names_in_it = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
             is_ours = certificate.public_key() == self._key().public_key()
         except (FileNotFoundError, ValueError, x509.ExtensionNotFound):
             return False
-        missing = set(_alternatives(names)) - set(held)
+        missing = set(_alternatives(names)) - set(names_in_it)
         return is_ours and not missing and certificate.not_valid_after_utc - self.now() > RENEW_BEFORE
 
     def _key(self) -> ec.EllipticCurvePrivateKey:

@@ -40,9 +40,9 @@ def serve(
     one_thread_each()
     from deploy.one_process import main as run
 
-    chosen = {"model": model_url, "model_name": model_name, "host": host, "port": port, "data_dir": data_dir}
-    chosen |= {"service_port": service_port, "lan": lan or None}
-    run(**{name: value for name, value in chosen.items() if value is not None})
+    options = {"model": model_url, "model_name": model_name, "host": host, "port": port, "data_dir": data_dir}
+    options |= {"service_port": service_port, "lan": lan or None}
+    run(**{name: value for name, value in options.items() if value is not None})
 
 
 @app.command()

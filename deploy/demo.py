@@ -31,7 +31,7 @@ READY_CHECKS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Outcome:
     """One row of the table."""
 
     photo: Path
@@ -62,7 +62,7 @@ def main() -> None:
     sys.exit(any(row.mark == WRONG for row in rows))
 
 
-def summary(rows: Sequence[Asked]) -> Iterator[str]:
+def summary(rows: Sequence[Outcome]) -> Iterator[str]:
     """Yield the counts, then a line for each question that failed."""
     right, unknown, wrong = (sum(row.mark == mark for row in rows) for mark in (RIGHT, NOT_KNOWN, WRONG))
     yield (
@@ -74,7 +74,7 @@ def summary(rows: Sequence[Asked]) -> Iterator[str]:
             yield f'{WRONG} {row.photo.name}, "{row.question.text}": {row.failure}'
 
 
-def next_steps(photos: Path, first: Asked, command: str) -> Iterator[str]:
+def next_steps(photos: Path, first: Outcome, command: str) -> Iterator[str]:
     """Yield the commands to try next; each works as printed."""
     yield "Start the platform, then open http://127.0.0.1:7100 in a browser:"
     yield f"    {command} serve"
@@ -107,8 +107,8 @@ def _index(running: Platform, photos: Path, console: Console) -> None:
         sys.exit("The pages could not be indexed.")
 
 
-async def _ask_all(gateway_url: str, talks: Sequence[Talk]) -> list[Asked]:
-    rows: list[Asked] = []
+async def _ask_all(gateway_url: str, talks: Sequence[Talk]) -> list[Outcome]:
+    rows: list[Outcome] = []
     async with AsyncLoreglass(gateway_url) as client:
         await until_ready(client)
         for talk in track(talks, description="Asking"):
@@ -128,10 +128,10 @@ async def until_ready(client: AsyncLoreglass, pause_s: float = 1.0) -> None:
     await client.ready()
 
 
-async def _converse(client: AsyncLoreglass, talk: Talk) -> list[Asked]:
+async def _converse(client: AsyncLoreglass, talk: Talk) -> list[Outcome]:
     """Ask every question about a photograph, which goes with the first one."""
     conversation = client.conversation(talk.photo)
-    rows: list[Asked] = []
+    rows: list[Outcome] = []
     for question in talk.questions:
         try:
             answer = await conversation.ask(question.text, deadline_ms=DEADLINE_MS)
@@ -142,31 +142,31 @@ async def _converse(client: AsyncLoreglass, talk: Talk) -> list[Asked]:
     return rows
 
 
-def judged(photo: Path, question: Question, answer: Answer) -> Asked:
+def judged(photo: Path, question: Question, answer: Answer) -> Outcome:
     """Return the row of an answer. A refusal is not wrong; an answer must be right and cite a source."""
     if answer.abstained:
-        return Asked(photo, question, answer, "", NOT_KNOWN if question.accepted else RIGHT)
+        return Outcome(photo, question, answer, "", NOT_KNOWN if question.accepted else RIGHT)
     if not any(each.casefold() in answer.answer.casefold() for each in question.accepted):
-        return Asked(photo, question, answer, f"The answer is wrong: {answer.answer}", WRONG)
+        return Outcome(photo, question, answer, f"The answer is wrong: {answer.answer}", WRONG)
     if not answer.citations:
-        return Asked(photo, question, answer, f"The answer cites no source: {answer.answer}", WRONG)
-    return Asked(photo, question, answer, "", RIGHT)
+        return Outcome(photo, question, answer, f"The answer cites no source: {answer.answer}", WRONG)
+    return Outcome(photo, question, answer, "", RIGHT)
 
 
-def failed(photo: Path, question: Question, error: LoreglassError) -> Asked:
+def failed(photo: Path, question: Question, error: LoreglassError) -> Outcome:
     """Return the row of a request that failed. Too little time is not a fault of the platform."""
     slow = isinstance(error, (DeadlineExceeded, Overloaded))
-    return Asked(photo, question, None, error.detail, NOT_KNOWN if slow else WRONG)
+    return Outcome(photo, question, None, error.detail, NOT_KNOWN if slow else WRONG)
 
 
-def _table(rows: Sequence[Asked]) -> Table:
+def _table(rows: Sequence[Outcome]) -> Table:
     table = Table("", "photo", "question", "answer", "source", "ms", show_lines=True)
     for row in rows:
         table.add_row(row.mark, row.photo.name, *_cells(row))
     return table
 
 
-def _cells(row: Asked) -> Iterator[str]:
+def _cells(row: Outcome) -> Iterator[str]:
     yield escape(row.question.text)
     if row.answer is None:
         yield f"[red]{escape(row.failure)}[/red]"

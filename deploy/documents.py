@@ -74,10 +74,10 @@ def documents_router(indexing: Indexing) -> APIRouter:
     )
 
     @router.get("")
-    async def list_documents(index: Index, wanted: Annotated[Listed, Query()]) -> Documents:
+    async def list_documents(index: Index, page: Annotated[Listed, Query()]) -> Documents:
         """Documents by name."""
-        async with opened(indexing, index) as held:
-            return await held.find(wanted.q, wanted.source, wanted.offset, wanted.limit)
+        async with opened(indexing, index) as documents:
+            return await documents.find(page.q, page.source, page.offset, page.limit)
 
     @router.delete("")
     async def remove_source(
@@ -85,14 +85,14 @@ def documents_router(indexing: Indexing) -> APIRouter:
     ) -> HeldAddresses:
         """Remove all documents of a source."""
         with indexing.changing_index():
-            async with opened(indexing, index) as held:
-                return HeldAddresses(addresses=await held.remove(source=source))
+            async with opened(indexing, index) as documents:
+                return HeldAddresses(addresses=await documents.remove(source=source))
 
     @router.get("/document")
     async def show(index: Index, address: Address) -> DocumentContent:
         """A document as it is searched."""
-        async with opened(indexing, index) as held:
-            return await held.show(address)
+        async with opened(indexing, index) as documents:
+            return await documents.show(address)
 
     _add_changes(router, indexing)
     return router
@@ -115,24 +115,26 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
                 raise PayloadTooLarge(f"The file is larger than {LARGEST_PHOTO >> 20} MiB.")
             content, facts = await file.read(), _object(metadata)
         with indexing.changing_index():
-            async with opened(indexing, index) as held:
-                source, path = await _place(held, address)
+            async with opened(indexing, index) as documents:
+                source, path = await _place(documents, address)
                 outcome, remarks, kept_at = await _index(indexing, index, source, path, content, facts)
-                return IndexedDocument(outcome=outcome, remarks=remarks, document=await held.show(kept_at))
+                return IndexedDocument(
+                    outcome=outcome, remarks=remarks, document=await documents.show(kept_at)
+                )
 
     @router.patch("/document")
     async def rename(index: Index, address: Address, new: NewName) -> DocumentContent:
         """Give a document another name."""
         with indexing.changing_index():
-            async with opened(indexing, index) as held:
-                return await held.rename(address, new.name)
+            async with opened(indexing, index) as documents:
+                return await documents.rename(address, new.name)
 
     @router.delete("/document")
     async def remove(index: Index, address: Address) -> HeldAddresses:
         """Remove a document; `addresses` is empty if it was not there."""
         with indexing.changing_index():
-            async with opened(indexing, index) as held:
-                return HeldAddresses(addresses=await held.remove([address]))
+            async with opened(indexing, index) as documents:
+                return HeldAddresses(addresses=await documents.remove([address]))
 
 
 @asynccontextmanager
@@ -144,13 +146,13 @@ async def opened(indexing: Indexing, index: Index) -> AsyncIterator[DocumentInde
         yield DocumentIndex(service, index, searches.patience)
 
 
-async def _place(held: DocumentIndex, address: str) -> tuple[str, PurePosixPath]:
+async def _place(documents: DocumentIndex, address: str) -> tuple[str, PurePosixPath]:
     """Return the source's name and the path in it. Raises `InvalidRequest`."""
     if not address.startswith("file:"):
         raise InvalidRequest("address: only documents with a file: address are sent here.")
     whole = unquote(address.removeprefix("file:"))
     try:
-        source = (await held.show(address)).source
+        source = (await documents.show(address)).source
     except NotFound:
         source = ""
     source = source if source and whole.startswith(f"{source}/") else whole.partition("/")[0]

@@ -32,7 +32,7 @@ from evaluation.runs.running import reached, write_pages
 from evaluation.runs.tally import ask_several
 from evaluation.scoring.protocols import Protocol
 
-_MEASURED = ("chassis", "corpus", "gateway", "language", "proto/contracts", "services")
+_MEASURED = ("chassis", "corpus", "gateway", "language", "loreglass_client", "proto/contracts", "services")
 _ROOT = Path(__file__).resolve().parents[1]
 
 app = typer.Typer(add_completion=False)

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from deploy.photographs import are_installed, write_photographs
 from deploy.sample import SAMPLE
 
-_DRAWN = {"q0007": "In which year was this game published?"}
+_DRAWINGS = {"q0007": "In which year was this game published?"}
 _MOST = 4
 
 
@@ -24,7 +24,7 @@ class Example(BaseModel):
 def examples_of(sample: Path) -> list[Example]:
     """Return at most four examples: photographs where their package is installed, else drawn. Blocking."""
     with tempfile.TemporaryDirectory() as folder:
-        pairs = _photographs(Path(folder)) if sample == SAMPLE and are_installed() else _drawn(sample)
+        pairs = _photographs(Path(folder)) if sample == SAMPLE and are_installed() else _drawings(sample)
         return [
             Example(question=question, photo=base64.b64encode(photo.read_bytes()).decode())
             for photo, question in pairs
@@ -38,6 +38,6 @@ def _photographs(folder: Path) -> Iterator[tuple[Path, str]]:
         yield talk.photo, talk.questions[0].text
 
 
-def _drawn(sample: Path) -> Iterator[tuple[Path, str]]:
-    for name, question in _DRAWN.items():
+def _drawings(sample: Path) -> Iterator[tuple[Path, str]]:
+    for name, question in _DRAWINGS.items():
         yield sample / "photos" / f"{name}.jpg", question

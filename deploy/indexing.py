@@ -88,13 +88,13 @@ class Job:
 
     async def follow(self, emit: Emit) -> None:
         """Emit every event from the first on, until the job is over."""
-        sent = 0
-        while not self.over or sent < len(self._events):
-            if sent == len(self._events):
+        place = 0
+        while not self.over or place < len(self._events):
+            if place == len(self._events):
                 await self._news.wait()
             else:
-                await emit(*self._events[sent])
-                sent += 1
+                await emit(*self._events[place])
+                place += 1
 
 
 @dataclass(frozen=True, slots=True)

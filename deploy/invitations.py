@@ -130,8 +130,8 @@ def invitations_router(invitations: Invitations | None, fingerprint: Callable[[]
         return invitations
 
     @router.post("/devices/join", status_code=201)
-    async def join(wanted: JoinRequest, gateway: GatewayDep) -> DeviceKey:
-        key = await anyio.to_thread.run_sync(required().accept, wanted.token.get_secret_value())
+    async def join(body: JoinRequest, gateway: GatewayDep) -> DeviceKey:
+        key = await anyio.to_thread.run_sync(required().accept, body.token.get_secret_value())
         gateway.keys.look_again_at_once()
         return DeviceKey(key=key.text)
 

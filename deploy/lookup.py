@@ -3,7 +3,6 @@
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
 
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router
@@ -12,40 +11,13 @@ from corpus.ingest import Index
 from deploy.documents import opened
 from deploy.indexing import Indexing
 from gateway.routes.dependencies import CallerDep, GatewayDep
+from loreglass_client.lookup import Passage, Passages, Thing, Things
 
 _MOST = 20
 _MOST_LISTED = 200
 """Photos by name, among which a thing is looked for."""
 
 Limit = Annotated[int, Query(ge=1, le=_MOST)]
-
-
-class FoundPassage(BaseModel):
-    """A passage of a page, verbatim."""
-
-    title: str
-    url: str
-    text: str
-
-
-class FoundPassages(BaseModel):
-    """Passages by falling relevance, at most one of a page."""
-
-    passages: list[FoundPassage]
-
-
-class FoundThing(BaseModel):
-    """A thing that a photo shows, with what is known about it."""
-
-    name: str
-    url: str
-    facts: dict[str, str]
-
-
-class FoundThings(BaseModel):
-    """Things whose name holds the letters looked for; one of exactly that name is first."""
-
-    things: list[FoundThing]
 
 
 def lookup_router(indexing: Indexing) -> APIRouter:
@@ -59,22 +31,22 @@ def lookup_router(indexing: Indexing) -> APIRouter:
         deadline: RequestDeadline,
         q: Annotated[str, Query(min_length=1, max_length=2_000)],
         limit: Limit = 5,
-    ) -> FoundPassages:
+    ) -> Passages:
         passages = await gateway.services.search_pages([q], limit, deadline)
-        return FoundPassages(
-            passages=[FoundPassage(title=each.title, url=each.url, text=each.text) for each in passages]
+        return Passages(
+            passages=[Passage(title=each.title, url=each.url, text=each.text) for each in passages]
         )
 
     @router.get("/v1/things")
     async def look_up(
         _: CallerDep, name: Annotated[str, Query(min_length=1, max_length=200)], limit: Limit = 5
-    ) -> FoundThings:
-        async with opened(indexing, Index.IMAGES) as held:
-            listed = (await held.find(name, limit=_MOST_LISTED)).documents
+    ) -> Things:
+        async with opened(indexing, Index.IMAGES) as documents:
+            listed = (await documents.find(name, limit=_MOST_LISTED)).documents
             nearest = sorted(_one_of_each(listed, name), key=lambda each: _distance(each, name))
-            shown = [await held.show(each.address) for each in nearest[:limit]]
-        return FoundThings(
-            things=[FoundThing(name=each.name, url=each.url, facts=each.attributes) for each in shown]
+            contents = [await documents.show(each.address) for each in nearest[:limit]]
+        return Things(
+            things=[Thing(name=each.name, url=each.url, facts=each.attributes) for each in contents]
         )
 
     return router

@@ -111,7 +111,7 @@ class ModelServer:
 
 def told_abilities(described: Mapping[str, str]) -> str:
     """What a probe found, as a sentence."""
-    text = "; ".join(f"{name.replace('_', ' ')}: {found}" for name, found in described.items())
+    text = "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in described.items())
     return f"{text[:1].upper()}{text[1:]}."
 
 
@@ -129,25 +129,25 @@ async def find_model(
     if http is None:
         async with http_client() as opened:
             return await find_model(url, name, key, tell, opened)
-    chosen = await _chosen(VlmClient(http, VlmEndpoint(url, name, key)), url, name)
-    tell(f"Measuring {chosen.id} at {url}: up to six short calls; the first one may have to load it ...")
-    client = VlmClient(http, VlmEndpoint(url, chosen.id, key))
-    speed, taken = await _measured(client, chosen)
+    model = await _choose(VlmClient(http, VlmEndpoint(url, name, key)), url, name)
+    tell(f"Measuring {model.id} at {url}: up to six short calls; the first one may have to load it ...")
+    client = VlmClient(http, VlmEndpoint(url, model.id, key))
+    speed, taken = await _measured(client, model)
     try:
         abilities = await probe(client, Deadline.after_ms(_ANSWERS_WITHIN_MS), taken)
     except LoreglassError as error:
-        raise CannotStart(f"{chosen.id} fails when it is asked for an object: {error.detail}") from error
-    return ModelServer(url, chosen.id, speed, abilities)
+        raise CannotStart(f"{model.id} fails when it is asked for an object: {error.detail}") from error
+    return ModelServer(url, model.id, speed, abilities)
 
 
-async def _chosen(client: VlmClient, url: str, name: str) -> ServedModel:
+async def _choose(client: VlmClient, url: str, name: str) -> ServedModel:
     served = await _served(client, url)
     if name:
-        named = next((each for each in served if each.id == name), None)
-        if named is None:
+        match = next((each for each in served if each.id == name), None)
+        if match is None:
             listed = ", ".join(each.id for each in served)
             raise CannotStart(f"The server at {url} has no model {name}. It has: {listed}.")
-        return await client.account.with_native_facts(named, Deadline.after_ms(_LISTS_WITHIN_MS))
+        return await client.account.with_native_facts(match, Deadline.after_ms(_LISTS_WITHIN_MS))
     if len(served) <= _MOST_COMPLETED:
         served = [
             await client.account.with_native_facts(each, Deadline.after_ms(_LISTS_WITHIN_MS))
@@ -232,11 +232,11 @@ def _speed(short: Trial, long: Trial, photo: Trial, words: int) -> VlmSpeed:
     if short.reply.usage and long.reply.usage:
         read = max(words // 2, long.reply.usage.prompt_tokens - short.reply.usage.prompt_tokens)
     usage, text = short.reply.usage, short.reply.text
-    written = usage.completion_tokens if usage else len(text) / _CHARS_A_TOKEN
+    tokens = usage.completion_tokens if usage else len(text) / _CHARS_A_TOKEN
     return VlmSpeed(
         vision_ms=1000 * photo.first_token_s,
         prefill_ms_per_1k=max(0.0, 1e6 * (long.first_token_s - short.first_token_s) / read),
-        decode_ms_per_token=1000 * max(0.0, short.seconds - short.first_token_s) / max(written - 1, 1),
+        decode_ms_per_token=1000 * max(0.0, short.seconds - short.first_token_s) / max(tokens - 1, 1),
     )
 
 

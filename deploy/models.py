@@ -39,8 +39,8 @@ def get(
     folder: Folder = FOLDER,
 ) -> None:
     """Fetch models, check their hashes, and print the settings that use them. Without names: the reader."""
-    chosen = services or ["reader"]
-    unknown = [name for name in chosen if name not in MODELS]
+    names = services or ["reader"]
+    unknown = [name for name in names if name not in MODELS]
     if unknown:
         sys.exit(f"There is no model for {unknown[0]!r}: {', '.join(MODELS)}.")
     if importlib.util.find_spec("huggingface_hub") is None:
@@ -48,12 +48,12 @@ def get(
     folder.mkdir(parents=True, exist_ok=True)
     hub = HubSettings()
     try:
-        for name in chosen:
+        for name in names:
             fetch(MODELS[name], folder, hub.read_token(), MODELS[name].revision, hub.endpoint)
     except CannotFetch as error:
         sys.exit(f"{error} The models that came with the platform are used until then.")
     typer.echo("The engines need torch and transformers (pip install 'loreglass[models]'). Use them by:")
-    for name in chosen:
+    for name in names:
         prefix, model = f"LOREGLASS_{name.upper()}", str((folder / MODELS[name].name).resolve())
         if name == "image_search":
             file = next(each for each in MODELS[name].files if (Path(model) / each).exists())

@@ -145,8 +145,8 @@ def _operator(
     """Within one process the index is read where it is: no service shows all of its index to others."""
 
     def store(name: str) -> VectorStore:
-        held: VectorStore = services[name].app.state.pool.engine.store
-        return held
+        store: VectorStore = services[name].app.state.pool.engine.store
+        return store
 
     searches = Searches(
         services["image_search"].url, services["text_search"].url, services["ocr"].url, token=token
@@ -197,8 +197,8 @@ def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSe
     if "vlm_speed" not in gateway.model_fields_set:
         update["vlm_speed"] = model.speed
     if "answer_deadline_ms" not in gateway.model_fields_set:  # else a slow model would never be asked
-        wanted = enough_ms(model.question_ms(gateway.latencies), gateway.max_deadline_ms)
-        update["answer_deadline_ms"] = max(gateway.answer_deadline_ms, wanted)
+        enough = enough_ms(model.question_ms(gateway.latencies), gateway.max_deadline_ms)
+        update["answer_deadline_ms"] = max(gateway.answer_deadline_ms, enough)
     if model.abilities.context and "vlm_context" not in gateway.model_fields_set:
         update["vlm_context"] = model.abilities.context - model.abilities.thinking_tokens
     return gateway.model_copy(update=update)
@@ -233,10 +233,10 @@ def _web_settings(web: str, key: SecretStr) -> TextSearchSettings:
     return from_environment(TextSearchSettings, engine=SearchEngine.WEB, web_url=web)
 
 
-def main(**chosen: object) -> None:
-    """Serve until told to stop. `chosen`: settings of `PocketSettings` instead of the environment's."""
+def main(**options: object) -> None:
+    """Serve until told to stop. `options`: settings of `PocketSettings` instead of the environment's."""
     try:
-        settings = from_environment(PocketSettings, **chosen)
+        settings = from_environment(PocketSettings, **options)
     except CannotStart as error:
         sys.exit(str(error))
     # In a terminal a line for each request would scroll the address and the QR code away.

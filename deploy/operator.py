@@ -86,7 +86,7 @@ class UploadsState(BaseModel):
     running: bool
 
 
-class Wanted(BaseModel):
+class JobRequest(BaseModel):
     """What is to be indexed: the uploads, or the built-in sample."""
 
     sample: bool = False
@@ -130,13 +130,13 @@ def is_of_this_machine(request: Request) -> bool:
     A name that is made to point here (DNS rebinding) shows in `Host`, another page in `Origin` and
     `Sec-Fetch-Site`, a proxy in the headers that it adds.
     """
-    sent: Headers = request.headers
-    host = sent.get("host", "")
+    headers: Headers = request.headers
+    host = headers.get("host", "")
     if not is_sent_from_here(request.scope) or not is_loopback(_name_of(host)):
         return False
-    if sent.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+    if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False
-    return sent.get("origin", f"http://{host}") in (f"http://{host}", f"https://{host}")
+    return headers.get("origin", f"http://{host}") in (f"http://{host}", f"https://{host}")
 
 
 def _name_of(host: str) -> str:
@@ -175,14 +175,14 @@ def _data_router(operator: Operator) -> APIRouter:
     router, indexing = Router(), operator.indexing
 
     @router.get("/photos")
-    async def photos(wanted: Annotated[Slice, Query()]) -> Listing:
+    async def photos(page: Annotated[Slice, Query()]) -> Listing:
         """Things whose photos are indexed."""
-        return await _listed(operator.photos, wanted, operator.thumbnails)
+        return await _listed(operator.photos, page, operator.thumbnails)
 
     @router.get("/pages")
-    async def pages(wanted: Annotated[Slice, Query()]) -> Listing:
+    async def pages(page: Annotated[Slice, Query()]) -> Listing:
         """Pages that are indexed."""
-        return await _listed(operator.pages, wanted)
+        return await _listed(operator.pages, page)
 
     @router.get("/uploads")
     async def uploads() -> UploadsState:
@@ -211,9 +211,9 @@ def _data_router(operator: Operator) -> APIRouter:
         return await uploads()
 
     @router.post("/job", status_code=202)
-    async def start(wanted: Wanted) -> UploadsState:
+    async def start(job: JobRequest) -> UploadsState:
         """Begin to index."""
-        await indexing.start(sample=wanted.sample)
+        await indexing.start(sample=job.sample)
         return await uploads()
 
     @router.get("/job")
@@ -245,23 +245,23 @@ async def _follow_in_time(job: Job, deadline: Deadline, emit: Emit) -> None:
 
 async def _waiting(operator: Operator, names: Sequence[str]) -> list[Waiting]:
     addresses = {name: SourceName(UPLOADS).origin(name).address for name in names}
-    wanted = list(addresses.values())
-    held = await operator.photos.held(wanted) | await operator.pages.held(wanted)
+    documents = list(addresses.values())
+    indexed = await operator.photos.held(documents) | await operator.pages.held(documents)
     files = []
     for name, address in addresses.items():
         path = PurePosixPath(name)
         photo = path.suffix.lower() in PHOTO_SUFFIXES
         thing = thing_in(path) if photo else ""
-        files.append(Waiting(name=name, photo=photo, thing=thing, replaces=address in held))
+        files.append(Waiting(name=name, photo=photo, thing=thing, replaces=address in indexed))
     return files
 
 
-async def _listed(contents: Contents, wanted: Slice, pictures: Thumbnails | None = None) -> Listing:
+async def _listed(contents: Contents, page: Slice, pictures: Thumbnails | None = None) -> Listing:
     whole = await contents.listing()
-    looked_for = wanted.q.casefold()
+    looked_for = page.q.casefold()
     matches = [each for each in whole.entries if looked_for in each.name.casefold()]
-    chosen = matches[wanted.offset : wanted.offset + wanted.limit]
-    items = await anyio.to_thread.run_sync(_items, chosen, pictures)
+    entries = matches[page.offset : page.offset + page.limit]
+    items = await anyio.to_thread.run_sync(_items, entries, pictures)
     return Listing(total=len(whole.entries), parts=whole.points, found=len(matches), items=items)
 
 

@@ -18,7 +18,7 @@ from pydantic_settings import BaseSettings
 from typer.main import get_command
 
 import deploy.command  # noqa: F401 - adds its commands to the app
-from chassis.errors import ERROR_TABLE, LoreglassError
+from chassis.errors import LoreglassError
 from chassis.settings import AppSettings, ServiceAccess
 from clients.cli import app as command
 from clients.settings import ClientSettings
@@ -120,11 +120,11 @@ def _routes() -> Iterator[Sequence[str]]:
 
 
 def _errors() -> Iterator[Sequence[str]]:
-    for error in sorted(LoreglassError.__subclasses__(), key=lambda each: ERROR_TABLE[each.kind].status):
+    for error in sorted(LoreglassError.__subclasses__(), key=lambda each: each.status):
         yield (
             f"`{error.kind.value}`",
-            str(ERROR_TABLE[error.kind].status),
-            ERROR_TABLE[error.kind].title,
+            str(error.status),
+            error.title,
             REMEDIES[error.kind],
         )
 

@@ -53,8 +53,8 @@ class Uploads:
         if size > largest:
             raise PayloadTooLarge(f"The file is larger than {largest >> 20} MiB.")
         with self._writing:
-            held = [each for each in self._held() if each != place / path]
-            files, total = len(held) + 1, sum(each.stat().st_size for each in held) + size
+            others = [each for each in self._waiting() if each != place / path]
+            files, total = len(others) + 1, sum(each.stat().st_size for each in others) + size
             if files > self._most[0] or total > self._most[1]:
                 raise PayloadTooLarge(
                     f"At most {self._most[0]:,} files and {self._most[1] >> 20:,} MiB are taken at once;"
@@ -92,7 +92,7 @@ class Uploads:
                 if folder.exists():
                     shutil.rmtree(folder)
 
-    def _held(self) -> list[Path]:
+    def _waiting(self) -> list[Path]:
         return [*_files(self.photos), *_files(self.pages)]
 
     def _place(self, name: str) -> tuple[Path, PurePosixPath]:

@@ -1,21 +1,50 @@
 """The client without an event loop: each call blocks until it is done."""
 
 import time
-from collections.abc import Callable, Generator, Sequence
-from typing import Any, Self, Unpack
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
 from loreglass_client.calls import Retries
-from loreglass_client.client import Asking, AsyncConversation, Options
-from loreglass_client.lookup import Passage, Thing
-from loreglass_client.models import Answer, Event, Experiment, Health, Trace
+from loreglass_client.client import Asking, AsyncConversation
 from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import BlockingWire, Source, at_once, each_at_once
 
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+Item = TypeVar("Item")
+
+
+def _call(
+    method: Callable[Concatenate[Any, Parameters], Coroutine[Any, Any, Result]],
+) -> Callable[Concatenate[Any, Parameters], Result]:
+    """Return the method without `await`."""
+
+    @wraps(method)
+    def call(blocking: Any, /, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
+        return at_once(method(blocking._awaited, *args, **options))
+
+    return call
+
+
+def _stream(
+    method: Callable[Concatenate[Any, Parameters], AsyncGenerator[Item, None]],
+) -> Callable[Concatenate[Any, Parameters], Generator[Item, None, None]]:
+    """Return the generator's method without `await`."""
+
+    @wraps(method)
+    def stream(
+        blocking: Any, /, *args: Parameters.args, **options: Parameters.kwargs
+    ) -> Generator[Item, None, None]:
+        return each_at_once(method(blocking._awaited, *args, **options))
+
+    return stream
+
 
 class Loreglass:
-    """`AsyncLoreglass` without `await`, which documents the methods. Threads may share it."""
+    """`AsyncLoreglass` without `await`. Threads may share it."""
 
     def __init__(
         self,
@@ -29,7 +58,7 @@ class Loreglass:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._wire = BlockingWire(http, sleep)
-        self._asking = Asking(self._wire, base_url, key, timeout_s, retries or Retries(), clock)
+        self._awaited = Asking(self._wire, base_url, key, timeout_s, retries or Retries(), clock)
 
     @classmethod
     def from_environment(cls, **options: Any) -> Self:
@@ -37,69 +66,22 @@ class Loreglass:
         base_url, key = environment()
         return cls(**{"base_url": base_url, "key": key, **options})
 
-    def ask(
-        self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
-    ) -> Answer:
-        """See `AsyncLoreglass.ask`."""
-        return at_once(self._asking.ask(question, photo, **options))
-
-    def stream(
-        self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
-    ) -> Generator[Event, None, None]:
-        """See `AsyncLoreglass.stream`."""
-        return each_at_once(self._asking.stream(question, photo, **options))
-
-    def ask_in(
-        self,
-        history: Sequence[tuple[str, str]],
-        question: str,
-        photo: Source | None = None,
-        pipeline: str = "loreglass",
-        deadline_ms: int | None = None,
-        experiment: Experiment | None = None,
-    ) -> Answer:
-        """See `AsyncLoreglass.ask_in`."""
-        return at_once(self._asking.ask_in(history, question, photo, pipeline, deadline_ms, experiment))
+    ask = _call(Asking.ask)
+    stream = _stream(Asking.stream)
+    ask_in = _call(Asking.ask_in)
+    speech = _call(Asking.speech)
+    transcribe = _call(Asking.transcribe)
+    speak = _call(Asking.speak)
+    trace = _call(Asking.trace)
+    search = _call(Asking.search)
+    look_up = _call(Asking.look_up)
+    pipelines = _call(Asking.pipelines)
+    ready = _call(Asking.ready)
+    forget = _call(Asking.forget)
 
     def conversation(self, photo: Source | None = None) -> "Conversation":
         """See `AsyncLoreglass.conversation`."""
-        return Conversation(AsyncConversation(self._asking, photo))
-
-    def speech(self, answer: Answer) -> bytes:
-        """See `AsyncLoreglass.speech`."""
-        return at_once(self._asking.speech(answer))
-
-    def transcribe(self, audio: Source, language: str | None = None) -> str:
-        """See `AsyncLoreglass.transcribe`."""
-        return at_once(self._asking.transcribe(audio, language))
-
-    def speak(self, text: str, voice: str | None = None, form: str | None = None) -> bytes:
-        """See `AsyncLoreglass.speak`."""
-        return at_once(self._asking.speak(text, voice, form))
-
-    def trace(self, trace_id: str) -> Trace:
-        """See `AsyncLoreglass.trace`."""
-        return at_once(self._asking.trace(trace_id))
-
-    def search(self, query: str, limit: int = 5) -> list[Passage]:
-        """See `AsyncLoreglass.search`."""
-        return at_once(self._asking.search(query, limit))
-
-    def look_up(self, name: str, limit: int = 5) -> list[Thing]:
-        """See `AsyncLoreglass.look_up`."""
-        return at_once(self._asking.look_up(name, limit))
-
-    def pipelines(self) -> tuple[str, ...]:
-        """See `AsyncLoreglass.pipelines`."""
-        return at_once(self._asking.pipelines())
-
-    def ready(self) -> Health:
-        """See `AsyncLoreglass.ready`."""
-        return at_once(self._asking.ready())
-
-    def forget(self, session_id: str) -> None:
-        """See `AsyncLoreglass.forget`."""
-        at_once(self._asking.forget(session_id))
+        return Conversation(AsyncConversation(self._awaited, photo))
 
     def close(self) -> None:
         """Close the connections, unless they are the caller's."""
@@ -115,26 +97,14 @@ class Loreglass:
 class Conversation:
     """`AsyncConversation` without `await`."""
 
-    def __init__(self, talk: AsyncConversation) -> None:
-        self._talk = talk
+    def __init__(self, awaited: AsyncConversation) -> None:
+        self._awaited = awaited
+
+    ask = _call(AsyncConversation.ask)
+    stream = _stream(AsyncConversation.stream)
+    forget = _call(AsyncConversation.forget)
 
     @property
     def session_id(self) -> str | None:
         """The gateway's id, None before the first answer."""
-        return self._talk.session_id
-
-    def ask(
-        self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
-    ) -> Answer:
-        """See `AsyncConversation.ask`."""
-        return at_once(self._talk.ask(question, photo, **options))
-
-    def stream(
-        self, question: str | None = None, photo: Source | None = None, **options: Unpack[Options]
-    ) -> Generator[Event, None, None]:
-        """See `AsyncConversation.stream`."""
-        return each_at_once(self._talk.stream(question, photo, **options))
-
-    def forget(self) -> None:
-        """See `AsyncConversation.forget`."""
-        at_once(self._talk.forget())
+        return self._awaited.session_id

@@ -169,11 +169,11 @@ class Call:
 
 def _retry_after_s(headers: httpx.Headers) -> float | None:
     """Return `Retry-After` in seconds; a date counts by the server's own clock."""
-    given = headers.get("retry-after", "")
-    if given.isascii() and given.isdigit():
-        return float(given)
+    value = headers.get("retry-after", "")
+    if value.isascii() and value.isdigit():
+        return float(value)
     try:
-        at = parsedate_to_datetime(given)
+        at = parsedate_to_datetime(value)
         now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
         return max(0.0, (at - now).total_seconds())
     except (TypeError, ValueError):  # no date, or one without its zone

@@ -187,9 +187,9 @@ class Asking:
         headers: Mapping[str, str] | None = None,
         **content: Any,
     ) -> Call:
-        sent = {**self._headers, **(headers or {})}
+        headers = {**self._headers, **(headers or {})}
         try:
-            request = self._wire.build(method, self._base_url + path, headers=sent, **content)
+            request = self._wire.build(method, self._base_url + path, headers=headers, **content)
         except (UnicodeError, httpx.InvalidURL) as error:
             raise InvalidRequest("A text in the request cannot be sent: it is no valid Unicode.") from error
         patience_s, grace_s = self._timeout_s, 0.0

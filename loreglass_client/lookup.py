@@ -1,4 +1,4 @@
-"""What `search` and `look_up` return, typed and frozen."""
+"""Replies of `search` and `look_up`, typed and frozen."""
 
 from loreglass_client.models import Body
 

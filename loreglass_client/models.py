@@ -1,111 +1,43 @@
-"""The gateway's replies, typed and frozen. Fields and values of a newer gateway are accepted."""
+"""The gateway's replies, typed and frozen. The gateway itself replies with them (`contracts.answer`)."""
 
 from datetime import datetime
-from enum import StrEnum
-from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
+from loreglass_client import explanation, message
 
-class Body(BaseModel):
-    """A reply, or a part of one."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
-
-
-class Word(StrEnum):
-    """One of some words. A word that is not known here yet is a member without a name of its own."""
-
-    @classmethod
-    def _missing_(cls, value: object) -> Self | None:
-        if not isinstance(value, str):
-            return None
-        member = str.__new__(cls, value)
-        member._name_, member._value_ = "UNKNOWN", value
-        return member
-
-
-class Reason(Word):
-    """Why the answer is what it is."""
-
-    ANSWERED = "answered"
-    MODEL_UNSURE = "model_unsure"
-    UNSUPPORTED = "unsupported"
-    NO_EVIDENCE = "no_evidence"
-    TIMED_OUT = "timed_out"
-    OVERLOADED = "overloaded"
-    UNAVAILABLE = "unavailable"
-    NOTHING_INDEXED = "nothing_indexed"
-    LANGUAGE = "language"
-    NEEDS_PHOTO = "needs_photo"
-    NOT_HEARD = "not_heard"
-    NOT_REMEMBERED = "not_remembered"
-
-
-class Route(Word):
-    """How the question was answered: at once, with a check, or by looking everything up."""
-
-    DIRECT = "direct"
-    VERIFY = "verify"
-    RAG = "rag"
-
-
-class Verification(Word):
-    """The check of the answer; `none`: the pipeline or the route has no such check."""
-
-    NONE = "none"
-    VERIFIED = "verified"
-    UNVERIFIED = "unverified"
-
-
-class CitationKind(Word):
-    """The source of a snippet: the photo itself, the index of images or of pages, the open web, or the
-    asker's memory.
-    """
-
-    PHOTO = "photo"
-    IMAGE = "image"
-    PAGE = "page"
-    WEB = "web"
-    MEMORY = "memory"
-
-
-class LookedAtKind(Word):
-    """Why a region of the photo was looked at: it was searched by itself, or text was read there."""
-
-    CROP = "crop"
-    TEXT = "text"
-
-
-class Experiment(BaseModel):
-    """For those who measure a platform of their own; refused where its operator has not allowed it.
-
-    `explain`: send an `Explanation` along; `model_calls`: with what the model was asked and what it wrote.
-    `thresholds`: cut-offs for this question only, each in 0..1. `without`: modules of the pipeline that it is
-    answered without.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    explain: bool = False
-    thresholds: dict[str, float] = {}
-    without: list[str] = []
-    model_calls: bool = False
+Body = message.Body
+Word = message.Word
+CitationKind = message.CitationKind
+LookedAtKind = message.LookedAtKind
+Reason = message.Reason
+Route = message.Route
+Verification = message.Verification
+EvidenceSeen = explanation.EvidenceSeen
+Experiment = explanation.Experiment
+Explanation = explanation.Explanation
+ModelCall = explanation.ModelCall
+ModelMessage = explanation.ModelMessage
+ModelMessagePart = explanation.ModelMessagePart
+Note = explanation.Note
+SearchResult = explanation.SearchResult
 
 
 class Citation(Body):
-    """Event `citation`. `snippet` is a verbatim piece of the evidence that the answer was made from.
+    """A source: a verbatim passage of the evidence that the answer was made from."""
 
-    `sentence`: of a refusal's closest passage, the sentence or two that come closest to an answer.
-    """
-
-    title: str
-    url: str
-    snippet: str
-    score: float
-    kind: CitationKind
-    last_modified: datetime | None = None
-    sentence: str = ""
+    title: str = Field(description="The page's title, or the name of the thing.")
+    url: str = Field(description="The page's address; empty if it has none.")
+    snippet: str = Field(description="The passage, verbatim.")
+    score: float = Field(description="How relevant the passage is to the question, in 0..1.")
+    kind: CitationKind = Field(description="Where the passage comes from.")
+    last_modified: datetime | None = Field(
+        default=None, description="When the page was last modified, if that is known."
+    )
+    sentence: str = Field(
+        default="",
+        description="For `closest`: the sentence or two of the passage that come closest, verbatim.",
+    )
 
 
 class Conflict(Body):
@@ -115,200 +47,162 @@ class Conflict(Body):
     citation: Citation
 
 
-class EvidenceSeen(Body):
-    """A piece of what the answer was to be made from. `score`: its relevance, in 0..1."""
-
-    text: str
-    title: str
-    url: str
-    kind: CitationKind
-    score: float
-
-
-class Note(Body):
-    """The outcome of a stage, in words."""
-
-    stage: str
-    text: str
-
-
-class SearchResult(Body):
-    """The result of a search. `title`: the page's or, for image search, the thing's name."""
-
-    stage: str
-    title: str
-    url: str
-    text: str = ""
-
-
-class ModelMessagePart(Body):
-    """A part of a message to the model: text, or the place where the photo stood (`image`)."""
-
-    type: str
-    text: str = ""
-
-
-class ModelMessage(Body):
-    """A message of a chat with the model. `role`: system, user or assistant."""
-
-    role: str
-    content: list[ModelMessagePart]
-
-
-class ModelCall(Body):
-    """One call of the vision-language model. `prompt`: its name; `form`: how the reply was asked for."""
-
-    prompt: str
-    messages: list[ModelMessage]
-    reply: str
-    form: str
-    temperature: float = 0.0
-
-
-class Explanation(Body):
-    """How an answer came about; only for an `Experiment` that asks for it."""
-
-    draft: str | None = None
-    proposed: str | None = None
-    signals: dict[str, float] = {}
-    evidence: list[EvidenceSeen] = []
-    notes: list[Note] = []
-    thresholds: dict[str, float] = {}
-    found: list[SearchResult] = []
-    model_calls: list[ModelCall] = []
-
-
 class ModelUsage(Body):
-    """The vision-language model's calls and tokens for an answer, as its server counts them."""
+    """What the vision-language model did for an answer."""
 
-    calls: int = 0
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
+    calls: int = Field(default=0, description="Calls of the model.")
+    prompt_tokens: int = Field(default=0, description="Tokens that it read.")
+    completion_tokens: int = Field(default=0, description="Tokens that it wrote.")
 
 
 class LookedAt(Body):
-    """A region of the photo, in 0..1 of its width and height. `text`: what was read there.
+    """A region of the photo."""
 
-    `shows_entity`: the answer's `entity` was found there.
-    """
-
-    kind: LookedAtKind
-    left: float
-    top: float
-    right: float
-    bottom: float
-    text: str = ""
-    shows_entity: bool = False
+    kind: LookedAtKind = Field(description="Why this region matters.")
+    left: float = Field(description="Left edge, in 0..1 of the photo's width.")
+    top: float = Field(description="Top edge, in 0..1 of the photo's height.")
+    right: float = Field(description="Right edge, in 0..1 of the photo's width.")
+    bottom: float = Field(description="Bottom edge, in 0..1 of the photo's height.")
+    text: str = Field(default="", description="The text that was read there.")
+    shows_entity: bool = Field(default=False, description="Whether the answer's `entity` was found there.")
 
 
 class Answer(Body):
-    """The answer, or an honest refusal (`abstained`); a stream's last event.
+    """An answer, or an honest refusal (`abstained`)."""
 
-    `confidence` in 0..1, None if it was not measured; `timings_ms` by stage; `degraded`: what was done
-    without. `advice`: of a refusal, what the wearer can do about it. `transcript`: what was understood of the
-    sound. `speech`: see `Loreglass.speech`. With `session` in `degraded` the turn was not kept.
-    `verification`: whether the answer was checked. `conflicts`: always empty. `closest`: of a refusal, the
-    passage that comes closest to an answer; it is not an answer.
-    """
-
-    answer: str
-    abstained: bool
-    reason: Reason
-    confidence: float | None
-    route: Route
-    domain: str | None = None
-    entity: str | None = None
-    citations: list[Citation] = []
-    degraded: list[str] = []
-    timings_ms: dict[str, float] = {}
-    trace_id: str
-    session_id: str
-    explanation: Explanation | None = None
-    model_usage: ModelUsage = ModelUsage()
-    looked_at: list[LookedAt] = []
-    advice: str = ""
-    transcript: str | None = None
-    speech: str | None = None
-    verification: Verification = Verification.NONE
-    conflicts: list[Conflict] = []
-    closest: Citation | None = None
+    answer: str = Field(description="The answer, or a sentence that says why there is none.")
+    abstained: bool = Field(description="True for a refusal.")
+    reason: Reason = Field(description="Why there is an answer or a refusal.")
+    confidence: float | None = Field(
+        ge=0,
+        le=1,
+        description="Probability that the answer is right. Null if it was not measured, 0 for a refusal.",
+    )
+    route: Route = Field(description="How much the pipeline looked up.")
+    domain: str | None = Field(default=None, description="The topic of the question, if it was classified.")
+    entity: str | None = Field(
+        default=None, description="The name of the thing in the photo, if it was recognised."
+    )
+    citations: list[Citation] = Field(
+        default=[], description="The sources of the answer. Empty for a refusal."
+    )
+    degraded: list[str] = Field(
+        default=[],
+        description="What was left out: stages that failed or were skipped because time was short. With "
+        "`session` in it the turn was not stored, and a new `session_id` is not valid.",
+    )
+    timings_ms: dict[str, float] = Field(
+        default={}, description="Milliseconds of each stage, with `total` and `first_word`."
+    )
+    trace_id: str = Field(description="For `GET /traces/{trace_id}`, and for the logs.")
+    session_id: str = Field(description="Send it with the next question to continue the conversation.")
+    explanation: Explanation | None = Field(
+        default=None, description="Only for an experiment with `explain`."
+    )
+    model_usage: ModelUsage = Field(
+        default=ModelUsage(), description="Calls and tokens of the model, as its server counts them."
+    )
+    looked_at: list[LookedAt] = Field(
+        default=[], description="Regions of the photo that the question looked at."
+    )
+    advice: str = Field(default="", description="For a refusal: what the user can do about it.")
+    transcript: str | None = Field(default=None, description="The question as understood from `audio`.")
+    speech: str | None = Field(
+        default=None,
+        description="Path of the answer's sound, relative to the gateway, for a short time. Null without a "
+        "TTS server.",
+    )
+    verification: Verification = Field(
+        default=Verification.NONE, description="Whether the answer was checked against its sources."
+    )
+    conflicts: list[Conflict] = Field(default=[], description="Always empty; kept for older clients.")
+    closest: Citation | None = Field(
+        default=None,
+        description="For a refusal: the passage that comes closest to an answer. It is not an answer, and is "
+        "not checked.",
+    )
 
 
 class StageEvent(Body):
-    """Event `stage`: one ended (`done`, `skipped`, `failed`, `cancelled`). `left_ms`: until the deadline."""
+    """Event `stage`: a stage ended."""
 
-    stage: str
-    state: str
-    ms: float
-    left_ms: float = 0.0
+    stage: str = Field(description="The stage's name.")
+    state: str = Field(description="`done`, `skipped`, `failed` or `cancelled`.")
+    ms: float = Field(description="How long it took, in milliseconds.")
+    left_ms: float = Field(default=0.0, description="Milliseconds until the deadline.")
 
 
 class TranscriptEvent(Body):
-    """Event `transcript`: what was understood of the sound that was sent."""
+    """Event `transcript`: the recording was understood."""
 
-    text: str
+    text: str = Field(description="The question as understood from `audio`.")
 
 
 class IdentifiedEvent(Body):
-    """Event `identified`: what the thing is, before the answer is known. It holds whatever the answer comes
-    to: `sentence` may be spoken at once.
-    """
+    """Event `identified`: the thing was recognised, before the answer is known."""
 
-    entity: str
-    sentence: str
+    entity: str = Field(description="The name of the thing in the photo.")
+    sentence: str = Field(
+        description="The same as a sentence. It can be spoken at once: no answer changes it."
+    )
 
 
 class TokenEvent(Body):
-    """Event `token`: a piece of the answer's text."""
+    """Event `token`: a piece of the answer."""
 
-    text: str
+    text: str = Field(description="The next piece of the answer.")
 
 
 class StageTrace(Body):
     """One stage of a trace."""
 
-    stage: str
-    state: str
-    start_ms: float
-    ms: float
-    detail: str = ""
+    stage: str = Field(description="The stage's name.")
+    state: str = Field(description="`done`, `skipped`, `failed` or `cancelled`.")
+    start_ms: float = Field(description="When it began, in milliseconds after the request.")
+    ms: float = Field(description="How long it took, in milliseconds.")
+    detail: str = Field(
+        default="", description="What happened. It never holds text of the question or of the photo."
+    )
 
 
 class PlanTrace(Body):
-    """The plan of a request at one moment. `cuts`: what was dropped so that it fits the time."""
+    """The plan of a request at one moment."""
 
-    at_ms: float
-    after: str
-    remaining_ms: float
-    expected_ms: float
-    load: int
-    cuts: list[str] = []
-    limits: dict[str, int] = {}
+    at_ms: float = Field(description="When the plan was made, in milliseconds after the request.")
+    after: str = Field(description="The stage whose end led to this plan; empty for the first one.")
+    remaining_ms: float = Field(description="Milliseconds until the deadline.")
+    expected_ms: float = Field(description="Milliseconds that the planned stages are expected to take.")
+    load: int = Field(description="Questions in progress at that moment.")
+    cuts: list[str] = Field(default=[], description="What was left out so that the plan fits.")
+    limits: dict[str, int] = Field(default={}, description="Planned counts by name; 0 or 1 for a switch.")
 
 
 class Problem(Body):
-    """An error reply (RFC 9457). It is raised as a `LoreglassError`."""
+    """A problem+json body. `type` is `urn:loreglass:problem:<kind>` and never changes meaning."""
 
-    type: str
-    title: str
-    status: int
-    detail: str
-    trace_id: str | None = None
+    type: str = Field(description="`urn:loreglass:problem:<kind>`. The kind never changes its meaning.")
+    title: str = Field(description="The kind in words; always the same for a kind.")
+    status: int = Field(description="The HTTP status.")
+    detail: str = Field(description="What is wrong with this request, and what to change.")
+    trace_id: str | None = Field(default=None, description="For the operator's logs.")
 
 
 class Trace(Body):
-    """The stages of one request. `refused_by`: the check that refused the answer."""
+    """The stages and plans of one request."""
 
-    trace_id: str
-    pipeline: str
-    route: Route | None = None
-    reason: Reason | None = None
-    deadline_ms: int
-    total_ms: float
-    stages: list[StageTrace]
-    problem: Problem | None = None
-    refused_by: str | None = None
-    plans: list[PlanTrace] = []
+    trace_id: str = Field(description="The request's id.")
+    pipeline: str = Field(description="The pipeline that answered.")
+    route: Route | None = Field(default=None, description="How much the pipeline looked up.")
+    reason: Reason | None = Field(default=None, description="Why there is an answer or a refusal.")
+    deadline_ms: int = Field(description="The request's deadline.")
+    total_ms: float = Field(description="How long it took, in milliseconds.")
+    stages: list[StageTrace] = Field(description="All stages, in the order in which they ended.")
+    problem: Problem | None = Field(default=None, description="The error that ended the request, if one did.")
+    refused_by: str | None = Field(
+        default=None,
+        description="The check that refused the answer: `token_min`, `token_mean`, `judge`, `support`, …",
+    )
+    plans: list[PlanTrace] = Field(default=[], description="What was planned, each time anew.")
 
 
 class Health(Body):

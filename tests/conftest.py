@@ -14,7 +14,7 @@ import uvicorn.server
 from hypothesis import settings
 
 from chassis.http import calls
-from chassis.models.wanted import CURRENT_CALL, Call
+from chassis.models.cancellation import CURRENT_CALL, Call
 from chassis.resilience.deadlines import Deadline
 from tests.parity import pytest_terminal_summary  # noqa: F401 - a hook, which pytest finds here
 

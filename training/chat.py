@@ -1,7 +1,7 @@
-"""Chats as a model reads them, the tokens that it is to write, and greedy replies.
+"""Turn chats into a model's inputs and labels, and write greedy replies.
 
-Loss and generation begin where the template's opening of the assistant's turn ends, so that a model is
-trained on just what it is served with; nothing has to be marked in the template.
+Loss and generation begin where the template's opening of the assistant's turn ends, so a model is trained on
+exactly what it is served with. The template needs no marks for this.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from chassis.images import ImageLimits, upright_rgb
 from training.samples import Message
 
 NO_LOSS = -100
-"""The label of a token that carries no loss, as torch has it."""
+"""torch's label of a token without loss."""
 _LIMITS = ImageLimits()
 
 
@@ -25,7 +25,7 @@ class UnfitSample(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """A chat to be replied to, and its photo. `reply`: what is to be written, in training."""
+    """A chat and its photo. `reply`: what the model learns to write; empty outside of training."""
 
     messages: Sequence[Message]
     photo: Path | None
@@ -33,7 +33,7 @@ class Turn:
 
 
 class Chats:
-    """Turns into inputs of one model. `processor`: transformers' own, with a chat template."""
+    """Makes inputs of one model. `processor`: transformers' own, with a chat template."""
 
     def __init__(self, processor: Any) -> None:
         self.processor = processor
@@ -42,41 +42,41 @@ class Chats:
 
     @property
     def unwritable(self) -> list[int]:
-        """Tokens that stand for photos and films: one that a model wrote would want a photo of its own."""
+        """Return the tokens that stand for photos and videos. The model must not write them."""
         names = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
-        found = (getattr(self.processor, name, None) for name in names)
-        return sorted({token for token in found if token is not None and token < len(self.tokenizer)})
+        tokens = (getattr(self.processor, name, None) for name in names)
+        return sorted({token for token in tokens if token is not None and token < len(self.tokenizer)})
 
     def prompt(self, turn: Turn) -> str:
-        """The chat up to where the assistant begins to write."""
-        written: str = self.processor.apply_chat_template(chat_of(turn.messages), add_generation_prompt=True)
-        return written
+        """Return the chat up to where the assistant begins to write."""
+        prompt: str = self.processor.apply_chat_template(chat_of(turn.messages), add_generation_prompt=True)
+        return prompt
 
     def reply(self, turn: Turn, prompt: str) -> str:
-        """What the assistant writes, up to the token that ends its turn. Raises `UnfitSample`."""
+        """Return the assistant's turn up to the token that ends it. Raises `UnfitSample`."""
         marks = [mark for mark in self.tokenizer.all_special_tokens if mark in turn.reply]
         if marks:
             raise UnfitSample(f"its reply holds a control token of the model, {marks[0]}")
-        said = [*chat_of(turn.messages), {"role": "assistant", "content": _text(turn.reply.strip())}]
-        whole: str = self.processor.apply_chat_template(said)
+        chat = [*chat_of(turn.messages), {"role": "assistant", "content": _text(turn.reply.strip())}]
+        whole: str = self.processor.apply_chat_template(chat)
         if not whole.startswith(prompt):
             raise UnfitSample("the model's chat template writes a reply elsewhere than it is generated")
         reply, end, _ = whole[len(prompt) :].partition(self.tokenizer.eos_token)
         return reply + end
 
     def length(self, turn: Turn) -> tuple[int, int]:
-        """Tokens of the prompt, photo included, and of the reply. Raises `UnfitSample`."""
+        """Return how many tokens the prompt with its photo and the reply have. Raises `UnfitSample`."""
         prompt = self.prompt(turn)
         reply = self.reply(turn, prompt)
         photo = 0 if turn.photo is None else self._tokens_of_photo(turn.photo) - 1
         return len(self.ids(prompt)) + photo, len(self.ids(reply))
 
     def inputs(self, turns: Sequence[Turn], *, side: str = "left") -> dict[str, Any]:
-        """A batch of prompts as tensors (turns, tokens), padded on that side."""
+        """Return a batch of prompts as tensors (turns, tokens), padded on `side`."""
         return self._encoded([self.prompt(turn) for turn in turns], turns, side)
 
     def training_inputs(self, turns: Sequence[Turn]) -> dict[str, Any]:
-        """A batch with `labels` (turns, tokens): only replies carry loss. Raises `UnfitSample`."""
+        """Return a batch with `labels` (turns, tokens): only replies carry loss. Raises `UnfitSample`."""
         prompts = [self.prompt(turn) for turn in turns]
         wholes = [prompt + self.reply(turn, prompt) for turn, prompt in zip(turns, prompts, strict=True)]
         batch = self._encoded(wholes, turns, "right")
@@ -92,10 +92,10 @@ class Chats:
         photos = [[self.photo(turn.photo)] for turn in turns if turn.photo is not None]
         if photos and len(photos) < len(turns):
             raise UnfitSample("chats with and without a photo cannot share a batch")
-        seen = {"images": photos} if photos else {}
+        images = {"images": photos} if photos else {}
         encoded: Mapping[str, Any] = self.processor(
             text=list(texts),
-            **seen,
+            **images,
             padding=True,
             padding_side=side,
             add_special_tokens=False,  # the template has written them
@@ -104,7 +104,7 @@ class Chats:
         return {name: value for name, value in encoded.items() if name != "token_type_ids"}
 
     def _tokens_of_photo(self, photo: Path) -> int:
-        """As many as its size makes."""
+        """Return the number of tokens of a photo of this size."""
         with Image.open(photo) as opened:
             size = opened.size
         if size not in self._photo_tokens:
@@ -117,17 +117,17 @@ class Chats:
         return self._photo_tokens[size]
 
     def photo(self, path: Path) -> Image.Image:
-        """RGB, upright. Raises the errors of `chassis.images`."""
+        """Return the photo in RGB, upright. Raises the errors of `chassis.images`."""
         return upright_rgb(path.read_bytes(), _LIMITS, None)
 
     def ids(self, text: str) -> list[int]:
-        """Its tokens, and none that the text does not spell."""
+        """Return the tokens of a text, without special tokens around it."""
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
 
 
 def chat_of(messages: Sequence[Message]) -> list[dict[str, Any]]:
-    """As chat templates take it."""
+    """Return messages in the form that chat templates take."""
     return [
         {
             "role": message.role,
@@ -145,7 +145,7 @@ def _text(text: str) -> list[dict[str, str]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Reply:
     """`confidence`: the mean probability of the tokens that spell it, in 0..1; 0 where there are none."""
 
     text: str
@@ -153,31 +153,31 @@ class Said:
 
 
 class Probabilities:
-    """A `LogitsProcessor` that keeps how probable the likeliest token is, which greedy search writes.
+    """A `LogitsProcessor` that records the probability of the most likely token, which greedy search writes.
 
-    Logits themselves, which `generate` can keep too, would take a vocabulary of floats for every token.
+    `generate` can return logits itself, but those take a vocabulary of floats for each token.
     """
 
     def __init__(self) -> None:
-        self._found: list[Any] = []
+        self._rows: list[Any] = []
 
     def __call__(self, input_ids: Any, scores: Any) -> Any:
-        """`scores` (rows, vocabulary), as they are."""
-        self._found.append(scores.float().softmax(-1).amax(-1))
+        """Return `scores` (rows, vocabulary) unchanged."""
+        self._rows.append(scores.float().softmax(-1).amax(-1))
         return scores
 
     @property
     def of_rows(self) -> Any:
-        """A tensor (rows, tokens), in 0..1."""
+        """Return a tensor (rows, tokens) of probabilities in 0..1."""
         import torch
 
-        return torch.stack(self._found, dim=1)
+        return torch.stack(self._rows, dim=1)
 
 
 def replies(
     model: Any, chats: Chats, turns: Sequence[Turn], most_tokens: int, batch_size: int = 1
-) -> Iterator[Said]:
-    """The greedy reply to each, in order. Turns with and without a photo never share a batch."""
+) -> Iterator[Reply]:
+    """Yield the greedy reply to each turn, in order. Turns with and without a photo never share a batch."""
     import torch
 
     was_training = model.training
@@ -196,16 +196,16 @@ def replies(
                     suppress_tokens=chats.unwritable,
                 )
             ids = whole[:, inputs["input_ids"].shape[1] :]
-            yield from (_said(chats, *row) for row in zip(ids, probabilities.of_rows, strict=True))
+            yield from (_reply(chats, *row) for row in zip(ids, probabilities.of_rows, strict=True))
     finally:
         model.train(was_training)
 
 
-def _said(chats: Chats, ids: Any, probs: Any) -> Said:
+def _reply(chats: Chats, ids: Any, probs: Any) -> Reply:
     special = set(chats.tokenizer.all_special_ids)
     spelled = [place for place, token in enumerate(ids.tolist()) if token not in special]
     text = chats.tokenizer.decode(ids, skip_special_tokens=True).strip()
-    return Said(text, float(probs[spelled].mean()) if spelled else 0.0)
+    return Reply(text, float(probs[spelled].mean()) if spelled else 0.0)
 
 
 def _batches(turns: Sequence[Turn], size: int) -> Iterator[list[Turn]]:

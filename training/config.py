@@ -1,4 +1,4 @@
-"""Settings of a training, from YAML: one of the presets by name, or a file of one's own."""
+"""Settings of a training, from YAML: a preset by name, or a file."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,11 +13,11 @@ PRESETS = Path(__file__).with_name("presets")
 
 
 class WrongConfig(Exception):
-    """Settings that cannot be used; the message says which, and why."""
+    """Settings are wrong; the message says which, and why."""
 
 
 class Settings(BaseModel):
-    """Frozen; a name that does not exist is refused."""
+    """Frozen; unknown names are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -53,11 +53,11 @@ class ModelSettings(Settings):
 
 
 class RunSettings(Settings):
-    """What every training by gradient steps has.
+    """Settings of every training by gradient steps.
 
     `batch_size`: samples (of GRPO: completions) a step, over all cards; `device_batch_size`: of them at once
     on a card, the rest is accumulated. `warmup`: share of the steps. `checkpoint_every`, `log_every`: steps.
-    `checkpoints`: the last so many are kept. `most_steps`: stop after these, whatever `epochs` says.
+    `most_steps`: stop after these, whatever `epochs` says.
     `held_out`: at most so many samples of the held-out part are replied to, before and after; 0: none.
     """
 
@@ -66,57 +66,53 @@ class RunSettings(Settings):
     warmup: float = Field(default=0.0, ge=0, lt=1)
     schedule: Literal["linear", "cosine", "constant", "constant_with_warmup"] = "cosine"
     optimiser: str = "adamw_torch"
-    weight_decay: float = Field(default=0.0, ge=0)
     batch_size: int = Field(default=64, ge=1)
     device_batch_size: int = Field(default=1, ge=1)
-    max_grad_norm: float = Field(default=1.0, gt=0)
     seed: int = 0
     most_steps: int | None = Field(default=None, ge=1)
     checkpoint_every: int = Field(default=50, ge=1)
-    checkpoints: int = Field(default=2, ge=1)
     log_every: int = Field(default=1, ge=1)
     held_out: int = Field(default=200, ge=0)
-    card: str = "a100-80gb"
     cards: int = Field(default=1, ge=1)
 
 
-Model = TypeVar("Model", bound=Settings)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 def load_config(
     name: str, kind: type[Model], overrides: Sequence[str] | None = None, data: Sequence[Path] | None = None
 ) -> Model:
-    """The preset of that name, or the file. `overrides`: `lora.rank=8`, in YAML; `data`: folders in place of
-    those that it names. Raises `WrongConfig`.
+    """Load a preset by name, or a file. `overrides`: such as `lora.rank=8`; `data`: folders instead of the
+    file's. Raises `WrongConfig`.
     """
-    path = _found(name)
+    path = _file(name)
     try:
-        given = yaml.safe_load(path.read_text("utf-8"))
+        content = yaml.safe_load(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise WrongConfig(f"{path} cannot be read as YAML: {str(error).splitlines()[0]}") from error
-    if not isinstance(given, dict):
+    if not isinstance(content, dict):
         raise WrongConfig(f"{path} holds no settings.")
     if data:
-        given["data"] = list(data)
+        content["data"] = list(data)
     for override in overrides or ():
-        _put(given, override)
+        _put(content, override)
     try:
-        return kind.model_validate(given)
+        return kind.model_validate(content)
     except ValidationError as error:
         raise WrongConfig(f"{path.name}: {first_fault(error)}.") from error
 
 
 def dump_config(config: Settings) -> str:
-    """All settings in force, as YAML that `load_config` reads."""
+    """Return all settings as YAML that `load_config` reads."""
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
 
 
 def preset_names() -> list[str]:
-    """What there is to choose from."""
+    """Return the names of the presets."""
     return sorted(path.stem for path in PRESETS.glob("*.yaml"))
 
 
-def _found(name: str) -> Path:
+def _file(name: str) -> Path:
     if name in preset_names():
         return PRESETS / f"{name}.yaml"
     if Path(name).is_file():

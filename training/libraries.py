@@ -10,7 +10,7 @@ NEEDED = ("torch", "torchvision", "transformers", "peft", "accelerate", "dataset
 
 
 def require(*names: str) -> None:
-    """Raises `WrongConfig` where one of them is not installed."""
+    """Raise `WrongConfig` if one of them is not installed."""
     missing = [name for name in names or NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise WrongConfig(

@@ -22,19 +22,19 @@ from training.config import LoraSettings, ModelSettings, WrongConfig
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """A model with what turns chats and photos into its inputs."""
+    """A model and its processor."""
 
     model: Any
     processor: Any
 
     @property
     def tokenizer(self) -> Any:
-        """The processor's own."""
+        """Return the processor's tokenizer."""
         return self.processor.tokenizer
 
 
 def load(settings: ModelSettings) -> Loaded:
-    """The base model and its processor. Raises `WrongConfig` where there is none under that name."""
+    """Load the base model and its processor. Raises `WrongConfig` if it cannot be loaded."""
     import torch
     from transformers import AutoModelForImageTextToText
 
@@ -55,18 +55,18 @@ def load(settings: ModelSettings) -> Loaded:
 
 
 def open_processor(settings: ModelSettings) -> Any:
-    """The model's own, with `max_pixels` where it is given."""
+    """Load the model's processor, with `max_pixels` if it is set."""
     from transformers import AutoProcessor
 
-    given = {} if settings.max_pixels is None else {"max_pixels": settings.max_pixels}
-    processor = AutoProcessor.from_pretrained(settings.weights, **given)
+    options = {} if settings.max_pixels is None else {"max_pixels": settings.max_pixels}
+    processor = AutoProcessor.from_pretrained(settings.weights, **options)
     if processor.tokenizer.pad_token is None:
         processor.tokenizer.pad_token = processor.tokenizer.eos_token
     return processor
 
 
 def four_bits(settings: ModelSettings) -> Any:
-    """QLoRA's quantisation (Dettmers et al. 2023): NF4, constants quantised too."""
+    """Return QLoRA's quantisation (Dettmers et al. 2023): NF4 with double quantisation."""
     import torch
     from transformers import BitsAndBytesConfig
 
@@ -79,7 +79,7 @@ def four_bits(settings: ModelSettings) -> Any:
 
 
 def lora_config(model: Any, settings: LoraSettings) -> Any:
-    """PEFT's, for layers of the language model. Raises `WrongConfig` where it has none of those names."""
+    """Return PEFT's config for layers of the language model. Raises `WrongConfig` for unknown layers."""
     from peft import LoraConfig
 
     return LoraConfig(
@@ -92,7 +92,7 @@ def lora_config(model: Any, settings: LoraSettings) -> Any:
 
 
 def with_lora(loaded: Loaded, settings: LoraSettings, seed: int, adapter: Path | None = None) -> Any:
-    """PEFT's model with the LoRA to go on from, or a new one, whose first numbers are of the seed."""
+    """Return the model with the LoRA of `adapter`, or with a new one that is initialised by the seed."""
     from peft import PeftModel, get_peft_model
     from transformers import set_seed
 
@@ -105,42 +105,42 @@ def with_lora(loaded: Loaded, settings: LoraSettings, seed: int, adapter: Path |
 
 
 def without_input_gradients(model: Any) -> Any:
-    """PEFT's model, without a backward pass through the frozen vision tower.
+    """Return the model without a backward pass through the frozen vision tower.
 
-    PEFT and TRL each let what is embedded have gradients, which only reentrant checkpointing needs.
+    PEFT and TRL give embeddings gradients, which only reentrant checkpointing needs.
     """
     model.get_base_model().disable_input_require_grads()
     return model
 
 
 def targets(model: Any, names: Sequence[str]) -> list[str]:
-    """The full names of the linear layers of the language model that end in one of `names`.
+    """Return the full names of the language model's linear layers that end in one of `names`.
 
-    Raises `WrongConfig` where one of `names` is no layer of it.
+    Raises `WrongConfig` if one of `names` is not a layer.
     """
     decoder = model.get_decoder()
     (root,) = (name for name, module in model.named_modules() if module is decoder)
-    found = [
+    layers = [
         f"{root}.{name}"
         for name, module in decoder.named_modules()
         if name.rpartition(".")[2] in names and hasattr(module, "weight")
     ]
-    missing = set(names) - {name.rpartition(".")[2] for name in found}
+    missing = set(names) - {name.rpartition(".")[2] for name in layers}
     if missing:
         raise WrongConfig(f"lora.target_modules: the language model has no {', '.join(sorted(missing))}.")
-    return found
+    return layers
 
 
 def _pattern(names: Sequence[str]) -> str:
-    """One expression for all of them, numbers of layers left open: it is kept with the adapter."""
+    """Return one regular expression for all of them, for any layer number. It is stored with the adapter."""
     kinds = dict.fromkeys(re.sub(r"\\\.\d+\\\.", r"\\.\\d+\\.", re.escape(name)) for name in names)
     return f"({'|'.join(kinds)})"
 
 
 def local_files(weights: str) -> Path:
-    """The folder of these weights: the one that is named, or the hub's copy on this machine.
+    """Return the folder of these weights: a local one, or the hub's copy on this machine.
 
-    Raises `WrongConfig` where there is none.
+    Raises `WrongConfig` if there is none.
     """
     if Path(weights).is_dir():
         return Path(weights)
@@ -159,21 +159,21 @@ class CannotMerge(Exception):
     """The adapter does not fit the base model, or the folder is taken; the message says which."""
 
 
-def preset_of(model: ModelSettings, named: str = "") -> str:
-    """The preset that serves it: the one that is named, the config's, or that of the same hub id.
+def preset_of(model: ModelSettings, chosen_name: str = "") -> str:
+    """Return the preset that serves the model: the chosen one, the config's, or that of the same hub id.
 
-    Raises `WrongConfig` where there is none.
+    Raises `WrongConfig` if there is none.
     """
     by_id = {preset.model: preset.name for preset in PRESETS.values()}
-    name = named or model.preset or by_id.get(model.weights, "")
+    name = chosen_name or model.preset or by_id.get(model.weights, "")
     if name not in PRESETS:
-        known = ", ".join(sorted(PRESETS))
-        raise WrongConfig(f"Which preset serves {model.weights}? Name one by --preset: {known}.")
+        presets = ", ".join(sorted(PRESETS))
+        raise WrongConfig(f"Which preset serves {model.weights}? Name one by --preset: {presets}.")
     return name
 
 
-def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, told: dict[str, Any]) -> None:
-    """Write the merged model to `out`, a new folder. `told`: where it is from, kept beside the preset.
+def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, origin: dict[str, Any]) -> None:
+    """Write the merged model to `out`, a new folder. `origin`: facts that are stored with the preset's name.
 
     Raises `CannotMerge` and `WrongConfig`.
     """
@@ -190,14 +190,14 @@ def merge(model: ModelSettings, adapter: Path, out: Path, preset: str, told: dic
     for path in base.iterdir():
         if path.is_file() and not path.name.endswith(_WEIGHTS):
             shutil.copyfile(path, half / path.name)
-    for written in half.glob("*.safetensors"):
-        written.chmod(0o644)  # safetensors lets nobody else read, and a server may be somebody else
-    (half / TRAINED_FOR).write_text(json.dumps({"preset": preset, **told}, indent=1) + "\n", "utf-8")
+    for file in half.glob("*.safetensors"):
+        file.chmod(0o644)  # safetensors makes files private, and a server may run as another user
+    (half / TRAINED_FOR).write_text(json.dumps({"preset": preset, **origin}, indent=1) + "\n", "utf-8")
     half.rename(out)
 
 
 def _merged(base: Path, adapter: Path) -> Any:
-    """In the type that the base's weights are stored in, on the processor: it needs no card."""
+    """Merge on the CPU, in the type that the base's weights are stored in."""
     from peft import PeftModel
     from transformers import AutoModelForImageTextToText
 
@@ -209,7 +209,7 @@ def _merged(base: Path, adapter: Path) -> Any:
 
 
 def _require_the_same_tensors(base: Path, merged: Path) -> None:
-    """A server finds weights by name, and takes what it does not find for noise, if it starts at all."""
+    """Servers look up weights by name: one that is missing is random, or keeps the server from starting."""
     before, after = tensors(base), tensors(merged)
     if before and before != after:
         different = sorted(before.items() ^ after.items())
@@ -217,11 +217,11 @@ def _require_the_same_tensors(base: Path, merged: Path) -> None:
 
 
 def tensors(folder: Path) -> dict[str, tuple[int, ...]]:
-    """The shapes of all tensors in the folder's safetensors files, by name."""
+    """Return the shape of each tensor in the folder's safetensors files, by name."""
     from safetensors import safe_open
 
-    found: dict[str, tuple[int, ...]] = {}
+    shapes: dict[str, tuple[int, ...]] = {}
     for path in sorted(folder.glob("*.safetensors")):
         with safe_open(str(path), framework="pt") as file:
-            found |= {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
-    return found
+            shapes |= {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118
+    return shapes

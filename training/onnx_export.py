@@ -45,23 +45,23 @@ def quantise(source: Path, target: Path) -> None:
     model = onnx.load(source)
     graph = model.graph
     looked_up = {node.input[0] for node in graph.node if node.op_type == "Gather"}
-    kept, made = [], []
+    tensors, made_nodes = [], []
     for tensor in graph.initializer:
         values = numpy_helper.to_array(tensor)
         if values.dtype != np.float32 or values.ndim != 2 or values.size < _SMALL:
-            kept.append(tensor)
+            tensors.append(tensor)
             continue
         axis = 0 if tensor.name in looked_up else 1
         whole, scale = rounded(values, axis)
         parts = {"int8": whole, "scale": scale, "zero": np.zeros(scale.shape, np.int8)}
         names = [f"{tensor.name}.{part}" for part in parts]
-        kept += [
+        tensors += [
             numpy_helper.from_array(part, name) for part, name in zip(parts.values(), names, strict=True)
         ]
-        made.append(helper.make_node("DequantizeLinear", names, [tensor.name], axis=axis))
+        made_nodes.append(helper.make_node("DequantizeLinear", names, [tensor.name], axis=axis))
     del graph.initializer[:]
-    graph.initializer.extend(kept)
-    nodes = [*made, *graph.node]
+    graph.initializer.extend(tensors)
+    nodes = [*made_nodes, *graph.node]
     del graph.node[:]
     graph.node.extend(nodes)
     onnx.checker.check_model(model)

@@ -23,7 +23,7 @@ from training.scoring import (
 )
 
 REPORT = "report.md"
-_NEARLY_ALL, _MORE, _FEW = 0.95, 0.05, 30
+_MORE, _FEW = 0.05, 30
 _ENOUGH, _ODDLY_OFTEN, _MOSTLY = 5, 0.25, 0.8
 _NOTE = (
     "Truthfulness counts 1 for a right answer, 0 for a refusal and -1 for a wrong one. At the same share of"
@@ -55,7 +55,7 @@ def write_report(runs: Sequence[RunReport], judge: str, path: Path) -> None:
 
 async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     """Report on a finished run. Raises `UnreadableData` if it is not, and what `verdict` raises."""
-    summary, rollouts, left_out = run.summary(), run.checked_rollouts(), run.left_out()
+    summary, rollouts, left_out = run.summary(), run.rollouts(), run.left_out()
     before, unjudged_before = await _judged(run, BEFORE, verdict)
     after, unjudged_after = await _judged(run, AFTER, verdict)
     unjudged = unjudged_before + unjudged_after
@@ -89,19 +89,19 @@ async def _judged(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Jud
     async with anyio.create_task_group() as tasks:
         for place, case in cases.items():
             tasks.start_soon(ask, place, case)
-    found = [each for each in judged if each is not None]
-    return found, len(judged) - len(found)
+    with_verdict = [each for each in judged if each is not None]
+    return with_verdict, len(judged) - len(with_verdict)
 
 
 def _by_task(before: Sequence[Judged], after: Sequence[Judged]) -> dict[Task, Sides]:
     """By task the samples that both sides have, in one order; if there are none, those after alone."""
     earlier = {each.prediction.sample: each for each in before}
-    found: dict[Task, Sides] = {}
+    by_task: dict[Task, Sides] = {}
     for task in dict.fromkeys(each.prediction.task for each in after):
         of_task = [each for each in after if each.prediction.task is task]
         both = [each for each in of_task if each.prediction.sample in earlier]
-        found[task] = ([earlier[each.prediction.sample] for each in both], both or of_task)
-    return found
+        by_task[task] = ([earlier[each.prediction.sample] for each in both], both or of_task)
+    return by_task
 
 
 def _rows(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[tuple[str, ...]]:
@@ -127,59 +127,30 @@ def _of_measuring(summary: Summary, compared: int, most: int, after: int, unjudg
 
 def _of_task(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iterator[str]:
     """Yield warnings about the replies. `before`: of the same samples, or none."""
-    was, now = scores(task, before) if before else {}, scores(task, after)
     if len(after) < _FEW:
         yield f"{task.value}: only {len(after)} held-out samples: its figures say little."
-    if now.get("refused", 0) >= _NEARLY_ALL:
-        still = " still" if was.get("refused", 0) >= _NEARLY_ALL else ""
-        yield f"{task.value}: it{still} refuses {now['refused']:.0%} of {len(after)} questions."
     claims = [each.prediction for each in after if not each.refused]
     same = most_frequent([each.said.strip() for each in claims]) if len(claims) >= _ENOUGH else 0
     if same and same > most_frequent([each.label or each.gold for each in claims]) + _ODDLY_OFTEN:
         yield f"{task.value}: {same:.0%} of {len(claims)} replies are one and the same, unlike the labels."
-    if now.get("calls") == 0:
-        yield f"{task.value}: it calls no tool{' any more' if was.get('calls') else ''}."
-    if was:
-        yield from (f"{task.value}: {warning}" for warning in _of_change(task, was, now))
-        if warning := _of_silence(was, now, before, after):
-            yield f"{task.value}: {warning}"
+    if before and task in ANSWERS and (warning := _of_silence(task, before, after)):
+        yield f"{task.value}: {warning}"
 
 
-def _of_change(task: Task, was: dict[str, float], now: dict[str, float]) -> Iterator[str]:
-    def grown(name: str) -> float:
-        return now.get(name, 0) - was.get(name, 0)
-
-    for name, what in (("truthfulness", "truthful"), ("alike", "like the labels")):
-        if grown(name) < -_MORE:
-            yield f"it is less {what} than before: {now[name]:.0%}, and was {was[name]:.0%}."
-    if grown("wrong") > _MORE:
-        yield f"wrong answers have grown from {was['wrong']:.0%} to {now['wrong']:.0%}."
-    if 0 < now.get("calls", 0) < was.get("calls", 0) / 2:
-        yield f"it calls tools in {now['calls']:.0%} of the rollouts, before in {was['calls']:.0%}."
-    measure = "right" if task in ANSWERS else "alike"
-    if grown("in_form") > _MORE and measure in now and grown(measure) <= 0:
-        yield (
-            f"{now['in_form']:.0%} of the replies are in form, before {was['in_form']:.0%}, and no more of"
-            " them are right: it may have learnt the form alone."
-        )
-
-
-def _of_silence(
-    was: dict[str, float], now: dict[str, float], before: Sequence[Judged], after: Sequence[Judged]
-) -> str:
+def _of_silence(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> str:
     """Return a warning if refusals alone made it more truthful."""
-    refused_more = now.get("refused", 0) > was.get("refused", 0) + _MORE
-    if not refused_more or now["truthfulness"] <= was["truthfulness"]:
+    was, now = scores(task, before), scores(task, after)
+    if now["refused"] <= was["refused"] + _MORE or now["truthfulness"] <= was["truthfulness"]:
         return ""
     abstention = common_abstention(before, after)
     if abstention is None:
         is_better = now["right"] > was["right"]
     else:
         is_better = truthfulness_at(abstention, after) > truthfulness_at(abstention, before)
+    if is_better:
+        return ""
     return (
-        ""
-        if is_better
-        else f"it refuses {now['refused']:.0%} in place of {was['refused']:.0%}, and is no better at the same"
+        f"it refuses {now['refused']:.0%} in place of {was['refused']:.0%}, and is no better at the same"
         " share of refusals: what it gained, it gained by silence."
     )
 

@@ -1,13 +1,13 @@
-"""A training run on disk: the same files and the same look of logs, whatever is trained.
+"""A training run on disk: the same files and logs for every kind of training.
 
-RUN/config.yaml          the settings in force, whole
-RUN/metrics.jsonl        a line a logged step: step, seconds, and numbers by name
+RUN/config.yaml          all settings
+RUN/metrics.jsonl        one line a logged step: step, seconds, and numbers by name
 RUN/tensorboard/         the same numbers of SFT and GRPO, for TensorBoard
-RUN/checkpoints/         what a run that was broken off goes on from
-RUN/predictions-*.jsonl  what the model says about the held-out part, before and after
-RUN/rollouts.jsonl       of GRPO: what each rollout wrote, and what it earned
-RUN/left-out.jsonl       rows that are not learnt, each with its place and the reason
-RUN/summary.json         what came out
+RUN/checkpoints/         what an interrupted run continues from
+RUN/predictions-*.jsonl  replies to the held-out part, before and after
+RUN/rollouts.jsonl       of GRPO: each rollout and its rewards
+RUN/left-out.jsonl       rows that are not learnt, with the reason
+RUN/summary.json         the results
 """
 
 import json
@@ -34,14 +34,13 @@ _SAID = 5
 
 
 class RunRefused(Exception):
-    """A folder that this training cannot go on in; the message says why and what to do."""
+    """This training cannot use the folder; the message says why and what to do."""
 
 
 class Prediction(Row):
-    """What a model says about one held-out sample. `confidence`: the mean probability of its tokens, 0..1.
+    """A model's reply to one held-out sample. `confidence`: the mean probability of its tokens, 0..1.
 
-    `calls`: 1 where it called a tool; `in_form`: whether its reply has the form that was asked for, where one
-    was.
+    `calls`: 1 if it called a tool; `in_form`: whether the reply has the required form, if there is one.
     """
 
     sample: str
@@ -57,7 +56,7 @@ class Prediction(Row):
 
     @classmethod
     def of(cls, sample: ConversationSample, said: str, confidence: float) -> "Prediction":
-        """What was said about that sample."""
+        """Return the prediction for a sample."""
         return cls(
             sample=sample.id,
             task=sample.task,
@@ -71,7 +70,7 @@ class Prediction(Row):
 
 
 class Summary(Row):
-    """What came out. `samples`: learnt, by task or part; `held_out`: how many, or a head's figures."""
+    """The results. `samples`: learnt, by task or part; `held_out`: how many, or a head's figures."""
 
     kind: str
     samples: dict[str, int] = {}
@@ -82,22 +81,28 @@ class Summary(Row):
 
 
 class Rollout(Row):
-    """What one rollout wrote, and what it earned before weights. `failed`: stages that had no service."""
+    """One rollout with its rewards before weights. `failed`: stages whose service failed.
+
+    `own_tokens`: of its `tokens` those that the trained model wrote.
+    """
 
     step: int
     sample: str
     question: Text = ""
+    gold: Text = ""
     plan: Text | None = None
     knowledge: Text | None = None
     answer: Text = ""
     rewards: dict[str, float]
     forced: bool = False
     failed: tuple[str, ...] = ()
+    own_tokens: int = 0
+    tokens: int = 0
 
 
 @dataclass(slots=True)
 class RunFolder:
-    """One run. `clock`: seconds, for `seconds` in the logs; `say`: where lines for people go."""
+    """One run. `clock`: in seconds, for the logs; `say`: prints a line for people."""
 
     path: Path
     clock: Callable[[], float] = time.monotonic
@@ -109,19 +114,19 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> Path:
-        """Where a trainer keeps its own."""
+        """Return the folder of the trainer's checkpoints."""
         return self.path / "checkpoints"
 
     def begin(self, config: str) -> bool:
-        """Take the folder for a run with these settings, as YAML; whether there is one to go on with.
+        """Take the folder for a run with these settings, as YAML. Return whether it continues an earlier one.
 
-        Raises `RunRefused` where another run is there.
+        Raises `RunRefused` if the folder holds another run.
         """
-        kept = self.path / CONFIG
-        if kept.exists():
-            if kept.read_text("utf-8") != config:
+        file = self.path / CONFIG
+        if file.exists():
+            if file.read_text("utf-8") != config:
                 raise RunRefused(
-                    f"{self.path} holds a run with other settings: compare {kept}, or choose another folder."
+                    f"{self.path} holds a run with other settings: compare {file}, or choose another folder."
                 )
             return True
         if self.path.exists() and any(self.path.iterdir()):
@@ -130,82 +135,79 @@ class RunFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunRefused(f"{self.path} cannot be made: {error.strerror}.") from error
-        replace_text(kept, config)
+        replace_text(file, config)
         return False
 
     def config(self) -> dict[str, Any]:
-        """The settings in force. Raises `UnreadableData` where the folder holds no run."""
+        """Return the settings. Raises `UnreadableData` if the folder holds no run."""
         path = self.path / CONFIG
         try:
-            found = yaml.safe_load(path.read_text("utf-8"))
+            config = yaml.safe_load(path.read_text("utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise UnreadableData(f"{self.path} holds no run: {CONFIG} cannot be read.") from error
-        if not isinstance(found, dict):
+        if not isinstance(config, dict):
             raise UnreadableData(f"{path} holds no settings.")
-        return found
+        return config
 
     def log(self, step: int, numbers: Mapping[str, float]) -> None:
-        """A line of the log. What is not finite is left out."""
+        """Append a line to the log, without numbers that are not finite."""
         finite = {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
         line = {"step": step, "seconds": round(self.clock() - self._began, 3), **finite}
         with (self.path / METRICS).open("a", encoding="utf-8") as file:
             file.write(json.dumps(line) + "\n")
 
     def go_on_after(self, step: int) -> None:
-        """Drop what was logged after the step of a checkpoint that the run goes on from."""
-        kept = [line for line in self.metrics() if line["step"] <= step]
-        replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in kept))
-        rollouts = [line for line in self.rollouts() if line["step"] < step]
-        replace_text(self.path / ROLLOUTS, "".join(f"{json.dumps(line)}\n" for line in rollouts))
+        """Drop log lines after the step of the checkpoint that the run continues from."""
+        lines = [line for line in self.metrics() if line["step"] <= step]
+        replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
+        rollouts = [each for each in self.rollouts() if each.step < step]
+        replace_text(self.path / ROLLOUTS, _as_lines(rollouts))
         self.say(f"Going on after step {step}.")
 
     def metrics(self) -> list[dict[str, Any]]:
-        """The logged lines, but for half a line of a run that was killed. Raises `UnreadableData`."""
-        found = _lines(self.path / METRICS)
-        if not all(isinstance(line.get("step"), int) for line in found):
+        """Return the logged lines. Raises `UnreadableData`."""
+        lines = _lines(self.path / METRICS)
+        if not all(isinstance(line.get("step"), int) for line in lines):
             raise UnreadableData(f"{self.path / METRICS} holds a line without a step.")
-        return found
+        return lines
 
-    def keep_rollouts(self, step: int, rollouts: Sequence[Mapping[str, Any]]) -> None:
-        """What a step's rollouts wrote and earned, a line each."""
+    def add_rollouts(self, rollouts: Sequence[Rollout]) -> None:
+        """Keep what a step's rollouts wrote and earned, a line each."""
         with (self.path / ROLLOUTS).open("a", encoding="utf-8") as file:
-            for rollout in rollouts:
-                file.write(json.dumps({"step": step, **rollout}, ensure_ascii=False) + "\n")
+            file.write(_as_lines(rollouts))
 
-    def rollouts(self) -> list[dict[str, Any]]:
-        """All that were kept, in order."""
-        return _lines(self.path / ROLLOUTS)
+    def rollouts(self) -> list[Rollout]:
+        """Return all rollouts in order. Raises `UnreadableData`."""
+        return _rows(self.path / ROLLOUTS, Rollout)
 
     def leave_out(self, rows: Sequence[RejectedRow]) -> None:
-        """Keep which rows are not learnt, and say how many."""
-        lines = "".join(f"{row.model_dump_json()}\n" for row in rows)
-        replace_text(self.path / LEFT_OUT, lines)
+        """Store which rows are not learnt, and print the first ones."""
+        replace_text(self.path / LEFT_OUT, _as_lines(rows))
         for row in rows[:_SAID]:
             self.say(f"Left out: {row.where}: {row.why}.")
         if len(rows) > _SAID:
             self.say(f"Left out, too: {len(rows) - _SAID} more, in {self.path / LEFT_OUT}.")
 
     def write_predictions(self, when: str, predictions: list[Prediction]) -> None:
-        """`when`: `BEFORE` or `AFTER` training."""
-        lines = "".join(f"{each.model_dump_json(exclude_defaults=True)}\n" for each in predictions)
-        replace_text(self._predictions(when), lines)
+        """Write predictions. `when`: `BEFORE` or `AFTER` training."""
+        replace_text(self._predictions(when), _as_lines(predictions))
 
     def keep_text(self, name: str, text: str) -> None:
-        """A file of the run, whole or not at all."""
+        """Write a file of the run atomically."""
         replace_text(self.path / name, text)
 
     def has_predictions(self, when: str) -> bool:
-        """Whether they were written already."""
+        """Return whether these predictions exist."""
         return self._predictions(when).exists()
 
     def predictions(self, when: str) -> list[Prediction]:
-        """Raises `UnreadableData` where there are none."""
+        """Return predictions. Raises `UnreadableData` if there are none."""
         if not self.has_predictions(when):
             raise UnreadableData(f"{self._predictions(when)} is missing.")
         return _rows(self._predictions(when), Prediction)
 
     def summary(self) -> Summary:
-        """Raises `UnreadableData` where the training has not ended."""
+        """Return the results. Raises `UnreadableData` if the training has not ended."""
         path = self.path / SUMMARY
         try:
             return Summary.model_validate_json(path.read_bytes())
@@ -215,15 +217,11 @@ class RunFolder:
             raise UnreadableData(f"{path}: {first_fault(error)}.") from error
 
     def left_out(self) -> list[RejectedRow]:
-        """Rows that were not learnt. Raises `UnreadableData`."""
+        """Return the rows that were not learnt. Raises `UnreadableData`."""
         return _rows(self.path / LEFT_OUT, RejectedRow)
 
-    def checked_rollouts(self) -> list[Rollout]:
-        """All rollouts, in order, each with all that a report shows. Raises `UnreadableData`."""
-        return _rows(self.path / ROLLOUTS, Rollout)
-
     def finish(self, summary: Mapping[str, Any]) -> None:
-        """What came out, as JSON."""
+        """Write the results."""
         replace_text(self.path / SUMMARY, json.dumps(summary, indent=1) + "\n")
 
     def _predictions(self, when: str) -> Path:
@@ -231,6 +229,10 @@ class RunFolder:
 
 
 Kind = TypeVar("Kind", bound=Row)
+
+
+def _as_lines(rows: Sequence[Row]) -> str:
+    return "".join(f"{row.model_dump_json(exclude_defaults=True)}\n" for row in rows)
 
 
 def _rows(path: Path, kind: type[Kind]) -> list[Kind]:
@@ -241,14 +243,14 @@ def _rows(path: Path, kind: type[Kind]) -> list[Kind]:
 
 
 def _lines(path: Path) -> list[dict[str, Any]]:
-    """Of a log; half a line of a process that was killed is left out."""
-    found = list[dict[str, Any]]()
+    """Return the objects of a log, without lines that a killed process cut off."""
+    objects = list[dict[str, Any]]()
     for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
         try:
-            told = json.loads(line)
+            value = json.loads(line)
         except ValueError:
             continue
-        if not isinstance(told, dict):
+        if not isinstance(value, dict):
             raise UnreadableData(f"{path} holds a line that is no object: {line[:40]}")
-        found.append(told)
-    return found
+        objects.append(value)
+    return objects

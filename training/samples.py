@@ -1,9 +1,9 @@
-"""What is trained on: a folder with a file of JSON lines a task, photos, and what was left out.
+"""Training data: a folder with photos and a file of JSON lines for each task.
 
     FOLDER/data.json        how it was made, and counts
     FOLDER/<task>.jsonl     a sample a line, in a stable order
     FOLDER/photos/*.jpg     named by what they hold
-    FOLDER/rejected.jsonl   rows that teach nothing, each with its place and the reason
+    FOLDER/rejected.jsonl   rows that are left out, with the reason
 
 Every kind of training reads this format: the vision-language model's tasks, the questions of GRPO, and the
 heads of the routers and of the reranker's coarse stage.
@@ -18,23 +18,23 @@ from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
 from chassis.validation import first_fault
 
 REJECTED, INDEX = "rejected.jsonl", "data.json"
 MOST_TEXT = 200_000
-"""Characters of one text. What is longer is no prompt of ours, and its row is left out by name."""
+"""Characters of one text. Rows with longer texts are rejected."""
 HELD_OUT_SHARE = 0.2
 """BlackPearl, section 2.3: 8:2, by image."""
 
 
 class UnreadableData(Exception):
-    """A folder that holds no such data; the message says which, and what to do."""
+    """The folder holds no training data; the message says which, and what to do."""
 
 
 class Task(StrEnum):
-    """What a sample teaches. Each task is a file of its own."""
+    """What a sample teaches. Each task has its own file."""
 
     QUERY = "query"
     RERANK = "rerank"
@@ -47,14 +47,14 @@ class Task(StrEnum):
 
 
 class Part(StrEnum):
-    """`held_out` is only measured on. All samples about one photo are in the same part."""
+    """`held_out` is used for measuring only. All samples about one photo are in the same part."""
 
     TRAIN = "train"
     HELD_OUT = "held_out"
 
 
 class Label(StrEnum):
-    """Where a conversation's label is from.
+    """The source of a conversation's label.
 
     `own`: the base model's own reply, which a judge found right; `augmented`: a judge model's rewording of
     the gold, which was verified; `refusal`: "I don't know", where the base model was wrong; `gold`: the data
@@ -77,7 +77,7 @@ class Wrong(StrEnum):
 
 
 class Row(BaseModel):
-    """Frozen. What a newer version adds is not read."""
+    """Frozen; fields that a newer version adds are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -86,7 +86,7 @@ Text = Annotated[str, Field(max_length=MOST_TEXT)]
 
 
 class Origin(Row):
-    """The turn that a sample was made from. `run`: the evaluation run's folder name, or the data set's name.
+    """The turn from which a sample was made. `run`: the evaluation run's folder name, or the data set's name.
 
     `interaction_id`, `session_id`, `turn` (from 0): as in the run's records.
     """
@@ -98,7 +98,7 @@ class Origin(Row):
 
 
 class Sample(Row):
-    """`id`: the same whenever it is made from the same. `photo`: a path below the folder; empty: none."""
+    """`id`: depends on the sources only. `photo`: a path below the folder, or empty."""
 
     id: str = Field(min_length=1)
     task: Task
@@ -116,21 +116,21 @@ class Sample(Row):
 
 
 class Piece(Row):
-    """A part of a message: text, or the place where the sample's photo stands."""
+    """A part of a message: text, or the place of the sample's photo."""
 
     type: Literal["text", "image"]
     text: Text = ""
 
 
 class Message(Row):
-    """As TRL and chat templates take it."""
+    """A message in the form that TRL and chat templates take."""
 
     role: Literal["system", "user", "assistant"]
     content: tuple[Piece, ...]
 
 
 class ConversationSample(Sample):
-    """What the model was shown, word for word, and what it is to write (`label`).
+    """The messages that the model was shown, and what it should write (`label`).
 
     `gold` and `question` are what a scorer needs; `source`: see `Label`. `reply`: what the base model wrote.
     """
@@ -168,7 +168,7 @@ class QuestionSample(Sample):
 
 
 class DomainSample(Sample):
-    """A question with its domain, by the contract's name."""
+    """A question and the name of its domain in the contract."""
 
     task: Literal[Task.DOMAIN]
     question: Text = Field(min_length=1)
@@ -176,7 +176,7 @@ class DomainSample(Sample):
 
 
 class DraftSample(Sample):
-    """A draft's features, by name, and whether a judge found it right."""
+    """A draft's features by name, and whether a judge says that it is right."""
 
     task: Literal[Task.DRAFT]
     features: dict[str, float]
@@ -186,7 +186,7 @@ class DraftSample(Sample):
 
 
 class PassagesSample(Sample):
-    """A question with a passage that answers it, and others that do not."""
+    """A question, a passage that answers it, and passages that do not."""
 
     task: Literal[Task.PASSAGES]
     question: Text = Field(min_length=1)
@@ -197,21 +197,16 @@ class PassagesSample(Sample):
 CONVERSATIONS = frozenset({Task.QUERY, Task.RERANK, Task.ANSWER, Task.FILTER})
 """Tasks of the vision-language model, whose samples are `ConversationSample`s."""
 
-AnySample = ConversationSample | QuestionSample | DomainSample | DraftSample | PassagesSample
-SAMPLE_OF: dict[Task, type[AnySample]] = {
-    Task.QUERY: ConversationSample,
-    Task.RERANK: ConversationSample,
-    Task.ANSWER: ConversationSample,
-    Task.FILTER: ConversationSample,
-    Task.QUESTION: QuestionSample,
-    Task.DOMAIN: DomainSample,
-    Task.DRAFT: DraftSample,
-    Task.PASSAGES: PassagesSample,
-}
+_SAMPLE: TypeAdapter[Any] = TypeAdapter(
+    Annotated[
+        ConversationSample | QuestionSample | DomainSample | DraftSample | PassagesSample,
+        Field(discriminator="task"),
+    ]
+)
 
 
 class RejectedRow(Row):
-    """A row that was left out. `where`: file and line, or run and interaction; `why`: a sentence."""
+    """A row that is left out. `where`: file and line, or run and interaction; `why`: a sentence."""
 
     where: str
     why: str
@@ -222,37 +217,37 @@ Kind = TypeVar("Kind", bound=Sample)
 
 @dataclass(frozen=True, slots=True)
 class Reading(Generic[Kind]):
-    """The samples of one task, in the file's order, and the rows that are none."""
+    """The samples of one task, in the file's order, and the invalid rows."""
 
     folder: Path
     samples: tuple[Kind, ...]
     rejected: tuple[RejectedRow, ...] = ()
 
     def part(self, part: Part) -> tuple[Kind, ...]:
-        """Those of one part."""
+        """Return the samples of one part."""
         return tuple(sample for sample in self.samples if sample.part is part)
 
     def photo(self, sample: Sample) -> Path | None:
-        """Where a sample's photo is."""
+        """Return the path of a sample's photo."""
         return self.folder / sample.photo if sample.photo else None
 
 
 def digest(*parts: str) -> str:
-    """A sample's `id`: 16 hexadecimal digits of what it was made from."""
+    """Return a sample's `id`: 16 hexadecimal digits that depend on its sources."""
     return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:16]
 
 
 def part_of(key: str, seed: int = 0, held_out: float = HELD_OUT_SHARE) -> Part:
-    """The part of all samples about one photo (`key`: its digest, or the session's id where there is none).
+    """Return the part of all samples about one photo (`key`: its digest, or the session's id without one).
 
-    By the key alone, so that a photo stays in its part when other runs are added.
+    It depends on the key alone, so a photo stays in its part when other runs are added.
     """
-    drawn = int.from_bytes(hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()[:8], "big")
-    return Part.HELD_OUT if drawn < held_out * 2**64 else Part.TRAIN
+    number = int.from_bytes(hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()[:8], "big")
+    return Part.HELD_OUT if number < held_out * 2**64 else Part.TRAIN
 
 
 def read_samples(folder: Path, task: Task) -> Reading[Any]:
-    """All samples of a task. A row that is none is named, never dropped silently. Raises `UnreadableData`."""
+    """Return all samples of a task, and each invalid row with the reason. Raises `UnreadableData`."""
     path = folder / f"{task.value}.jsonl"
     try:
         lines = path.read_bytes().split(b"\n")
@@ -260,12 +255,12 @@ def read_samples(folder: Path, task: Task) -> Reading[Any]:
         raise UnreadableData(
             f"{path} cannot be read: {error.strerror}. `loreglass train data` writes such folders."
         ) from error
-    kind, samples, rejected = SAMPLE_OF[task], list[Sample](), list[RejectedRow]()
+    samples, rejected = list[Sample](), list[RejectedRow]()
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            sample = kind.model_validate_json(line)
+            sample = _SAMPLE.validate_json(line)
             if sample.task is not task:
                 raise ValueError(f"it is a sample of {sample.task.value}")
             if sample.photo and not (folder / sample.photo).is_file():
@@ -281,39 +276,39 @@ def read_samples(folder: Path, task: Task) -> Reading[Any]:
 def read_folders(
     folders: Sequence[Path], task: Task
 ) -> tuple[list[tuple[Any, Path | None]], list[RejectedRow]]:
-    """Return each sample of a task once, with its photo, and rows that are none. Raises `UnreadableData`."""
-    found, rejected = dict[str, tuple[Any, Path | None]](), list[RejectedRow]()
+    """Return each sample of a task once, with its photo, and invalid rows. Raises `UnreadableData`."""
+    samples, rejected = dict[str, tuple[Any, Path | None]](), list[RejectedRow]()
     for folder in folders:
         reading = read_samples(folder, task)
         rejected += reading.rejected
-        found |= {sample.id: (sample, reading.photo(sample)) for sample in reading.samples}
-    return list(found.values()), rejected
+        samples |= {sample.id: (sample, reading.photo(sample)) for sample in reading.samples}
+    return list(samples.values()), rejected
 
 
 def write_samples(folder: Path, task: Task, samples: Iterable[Sample]) -> None:
-    """Replace a task's file as a whole."""
+    """Write a task's file atomically."""
     lines = (sample.model_dump_json(exclude_defaults=True) for sample in samples)
     replace_text(folder / f"{task.value}.jsonl", "".join(f"{line}\n" for line in lines))
 
 
-def write_index(folder: Path, told: Mapping[str, Any], rejected: Sequence[RejectedRow]) -> None:
-    """How the data set was made, and which rows were left out of it."""
+def write_index(folder: Path, facts: Mapping[str, Any], rejected: Sequence[RejectedRow]) -> None:
+    """Write how the data set was made, and which rows were left out."""
     replace_text(folder / REJECTED, "".join(f"{row.model_dump_json()}\n" for row in rejected))
-    replace_text(folder / INDEX, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+    replace_text(folder / INDEX, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
 def replace_text(path: Path, text: str) -> None:
-    """Whole or not at all."""
+    """Write a file atomically."""
     beside = path.with_name(f".{path.name}.partial")
     beside.write_text(text, "utf-8")
     beside.replace(path)
 
 
 def counts(samples: Sequence[Sample]) -> dict[str, int]:
-    """By part and, of conversations, by the source of the label: `train`, `train refusal`, …"""
-    found = Counter[str]()
+    """Count by part and, for conversations, by the source of the label: `train`, `train refusal`, …"""
+    counted = Counter[str]()
     for sample in samples:
-        found[sample.part.value] += 1
+        counted[sample.part.value] += 1
         if isinstance(sample, ConversationSample):
-            found[f"{sample.part.value} {sample.source.value}"] += 1
-    return dict(sorted(found.items()))
+            counted[f"{sample.part.value} {sample.source.value}"] += 1
+    return dict(sorted(counted.items()))

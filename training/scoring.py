@@ -1,8 +1,8 @@
-"""How good what a model says about held-out samples is.
+"""Score a model's replies to held-out samples.
 
-Truthfulness alone pays for refusing: a model that was often wrong gains by silence alone. So answers are also
-compared at a fixed abstention, with as many refusals on both sides, the least sure ones first (the selective
-prediction of Geifman and El-Yaniv 2017).
+Truthfulness rewards refusals: a model that is often wrong gains by refusing. So answers are also compared
+with the same share of refusals on both sides, least confident first (selective prediction, Geifman and
+El-Yaniv 2017).
 """
 
 import json
@@ -23,7 +23,7 @@ from training.runs import Prediction
 from training.samples import Task, UnreadableData
 
 ANSWERS = frozenset({Task.ANSWER, Task.QUESTION})
-"""Tasks whose replies are answers to a person, which a judge reads."""
+"""Tasks whose replies are answers, which a judge reads."""
 MEASURES = {
     "truthfulness": "truthfulness",
     "right": "right",
@@ -34,44 +34,44 @@ MEASURES = {
     "calls": "calls a tool",
     "same": "the most frequent reply",
 }
-"""How reports call the measures."""
+"""Labels of the measures in reports."""
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A prediction, and of an answer what the judge said of it."""
+    """A prediction, with the judgement if it is an answer."""
 
     prediction: Prediction
     judgement: Judgement | None = None
 
     @property
     def refused(self) -> bool:
-        """Nothing was claimed."""
+        """Return whether the reply claims nothing."""
         return self.judgement is not None and self.judgement.verdict is Verdict.MISSING
 
     @property
     def points(self) -> float:
-        """1 right, 0 refused, -1 wrong."""
+        """Return 1 for right, 0 for refused, -1 for wrong."""
         return 0.0 if self.judgement is None else self.judgement.verdict.points
 
 
 def case_of(prediction: Prediction) -> Case:
-    """For a judge. A rollout that refused has said nothing. Raises `UnreadableData`."""
-    said = APPROXIMATE(prediction.said)
+    """Return the case for a judge. The answer of a rollout that refused is empty. Raises `UnreadableData`."""
+    text = APPROXIMATE(prediction.said)
     return Case(
         prediction.sample,
         prediction.question,
         prediction.gold,
-        said,
+        text,
         None if prediction.truth is None else _truth(prediction.truth),
-        abstained=not said.strip(),
+        abstained=not text.strip(),
     )
 
 
-def _truth(told: Mapping[str, Any]) -> Truth:
+def _truth(content: Mapping[str, Any]) -> Truth:
     try:
-        return Truth.model_validate(told)
+        return Truth.model_validate(content)
     except ValidationError as error:
         raise UnreadableData(f"A prediction's truth cannot be read: {first_fault(error)}.") from error
 
@@ -82,21 +82,21 @@ def scores(task: Task, judged: Sequence[Judged]) -> dict[str, float]:
     `alike`: how near a reply is to the label: words in common, or of lists the numbers (F1). `calls`:
     rollouts with a tool call.
     """
-    found: dict[str, list[float]] = {"alike": [], "in_form": [], "calls": []}
+    values_by_name: dict[str, list[float]] = {"alike": [], "in_form": [], "calls": []}
     for each in judged:
         for name, value in (
             ("alike", _alike(each.prediction)),
             ("in_form", each.prediction.in_form),
             ("calls", None if each.prediction.calls is None else each.prediction.calls > 0),
         ):
-            found[name] += [] if value is None else [float(value)]
+            values_by_name[name] += [] if value is None else [float(value)]
     if task in ANSWERS:
-        found["truthfulness"] = points = [each.points for each in judged]
-        found["refused"] = [float(each.refused) for each in judged]
-        found["right"] = [float(each > 0) for each in points]
-        found["wrong"] = [float(each < 0) for each in points]
-    measured = {name: fmean(values) for name, values in found.items() if values}
-    return {**measured, "same": most_frequent([each.prediction.said.strip() for each in judged])}
+        values_by_name["truthfulness"] = points = [each.points for each in judged]
+        values_by_name["refused"] = [float(each.refused) for each in judged]
+        values_by_name["right"] = [float(each > 0) for each in points]
+        values_by_name["wrong"] = [float(each < 0) for each in points]
+    means = {name: fmean(values) for name, values in values_by_name.items() if values}
+    return {**means, "same": most_frequent([each.prediction.said.strip() for each in judged])}
 
 
 def most_frequent(texts: Sequence[str]) -> float:
@@ -105,47 +105,47 @@ def most_frequent(texts: Sequence[str]) -> float:
 
 
 def common_abstention(before: Sequence[Judged], after: Sequence[Judged]) -> float | None:
-    """The share of refusals that both can be brought to; None where nobody said how sure they were."""
+    """Return the share of refusals that both sides can reach; None without confidences."""
     if any(each.prediction.confidence is None for each in (*before, *after)):
         return None
     return max(fmean(each.refused for each in side) for side in (before, after))
 
 
 def truthfulness_at(abstention: float, judged: Sequence[Judged]) -> float:
-    """In -1..1, were so many of them refused: the refusals, then those that were least sure."""
+    """Return truthfulness in -1..1 if this share is refused: the refusals, then the least confident."""
     surest = sorted(
         (each for each in judged if not each.refused), key=lambda each: -(each.prediction.confidence or 0.0)
     )
-    kept = surest[: len(judged) - round(abstention * len(judged))]
-    return sum(each.points for each in kept) / len(judged)
+    answers = surest[: len(judged) - round(abstention * len(judged))]
+    return sum(each.points for each in answers) / len(judged)
 
 
 def _alike(prediction: Prediction) -> float | None:
-    """Of the reply and the label; None where there is none."""
-    label, said = prediction.label, prediction.said
+    """Return how alike the reply and the label are; None without a label."""
+    label, reply = prediction.label, prediction.said
     match prediction.task:
         case Task.RERANK:
-            return _of_numbers(said, label)
+            return _of_numbers(reply, label)
         case Task.QUERY | Task.ANSWER if label:
-            return word_f1(_words(said), [_words(label)])
+            return word_f1(_words(reply), [_words(label)])
         case Task.FILTER if prediction.gold:
-            return float(says(said, [prediction.gold]))
+            return float(says(reply, [prediction.gold]))
         case _:
             return None
 
 
-def _of_numbers(said: str, label: str) -> float:
-    """F1 of the sets of numbers; of a label that names none, of the words."""
-    named, wanted = set(_NUMBER.findall(said)), set(_NUMBER.findall(label))
-    if not wanted:
-        return word_f1(said, [label])
-    return 2 * len(named & wanted) / (len(named) + len(wanted))
+def _of_numbers(reply: str, label: str) -> float:
+    """Return F1 of the sets of numbers, or of the words if the label has no numbers."""
+    numbers, expected = set(_NUMBER.findall(reply)), set(_NUMBER.findall(label))
+    if not expected:
+        return word_f1(reply, [label])
+    return 2 * len(numbers & expected) / (len(numbers) + len(expected))
 
 
 def _words(text: str) -> str:
-    """What a reply says, without the braces and names of an object."""
+    """Return the values of a JSON object as text, or the text itself."""
     try:
-        told = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
-    return " ".join(str(each) for each in told.values()) if isinstance(told, dict) else text
+    return " ".join(str(each) for each in value.values()) if isinstance(value, dict) else text

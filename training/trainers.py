@@ -1,4 +1,4 @@
-"""What both of TRL's trainers are given: arguments, logs, checkpoints, and their share of the work."""
+"""Arguments, logs and checkpoints of both of TRL's trainers."""
 
 import json
 import os
@@ -10,21 +10,24 @@ from training.config import ModelSettings, RunSettings, WrongConfig
 from training.models import without_input_gradients
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 
+_CHECKPOINTS = 2
+"""How many of the last ones stay."""
+
 
 def on_main() -> bool:
-    """Whether this process is the one that writes and speaks."""
+    """Return whether this is the process that writes and prints."""
     return bool(_processes().is_main_process)
 
 
 def _processes() -> Any:
-    """Those that train together."""
+    """Return the state of the processes that train together."""
     from accelerate import PartialState
 
     return PartialState()
 
 
 def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: Any, **more: Any) -> Any:
-    """TRL's arguments of class `kind`. Raises `WrongConfig` where the batch cannot be cut so."""
+    """Return TRL's arguments of class `kind`. Raises `WrongConfig` for an impossible batch size."""
     import torch
 
     os.environ["TENSORBOARD_LOGGING_DIR"] = str(run.path / "tensorboard")
@@ -37,8 +40,6 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         lr_scheduler_type=config.schedule,
         warmup_steps=config.warmup,
         optim=config.optimiser,
-        weight_decay=config.weight_decay,
-        max_grad_norm=config.max_grad_norm,
         per_device_train_batch_size=config.device_batch_size,
         gradient_accumulation_steps=accumulated(config),
         gradient_checkpointing=model.gradient_checkpointing,
@@ -49,7 +50,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         dataloader_pin_memory=on_card,
         save_strategy="steps",
         save_steps=config.checkpoint_every,
-        save_total_limit=config.checkpoints,
+        save_total_limit=_CHECKPOINTS,
         logging_steps=config.log_every,
         report_to=["tensorboard"],
         remove_unused_columns=False,
@@ -58,7 +59,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
 
 
 def accumulated(config: RunSettings) -> int:
-    """Backward passes a step. Raises `WrongConfig` where these are no whole number."""
+    """Return the backward passes a step. Raises `WrongConfig` if this is not a whole number."""
     processes = int(_processes().num_processes)
     passes, left = divmod(config.batch_size, config.device_batch_size * processes)
     if left:
@@ -75,9 +76,9 @@ def train_between(
     held_out: Sequence[Any],
     predict: Callable[[Sequence[Any]], list[Prediction]],
 ) -> None:
-    """Train, or go on, and write the adapter and what `predict` gives for `held_out` before and after.
+    """Train or continue; write the adapter, and predictions for `held_out` before and after.
 
-    Each process predicts its share. Predictions from before training that are there are kept.
+    Each process predicts its share. Existing predictions from before the training stay.
     """
 
     def write(when: str) -> None:
@@ -85,8 +86,8 @@ def train_between(
         mine = predict(held_out[state.process_index :: state.num_processes])
         everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
         if on_main():
-            found = {each.sample: each for part in everybody for each in part}
-            run.write_predictions(when, [found[each.sample.id] for each in held_out])
+            predictions = {each.sample: each for part in everybody for each in part}
+            run.write_predictions(when, [predictions[each.sample.id] for each in held_out])
 
     show_in(run, trainer)
     without_input_gradients(trainer.model)
@@ -103,13 +104,13 @@ def train_between(
 
 
 def last_checkpoint(run: RunFolder) -> Path | None:
-    """The newest that was written to its end: the trainer's state is what it writes last."""
-    found = {
+    """Return the newest complete checkpoint: the trainer writes its state last."""
+    by_step = {
         int(path.parent.name.rpartition("-")[2]): path.parent
         for path in run.checkpoints.glob("checkpoint-*/trainer_state.json")
         if _is_whole(path)
     }
-    return found[max(found)] if found else None
+    return by_step[max(by_step)] if by_step else None
 
 
 def _is_whole(state: Path) -> bool:
@@ -121,7 +122,7 @@ def _is_whole(state: Path) -> bool:
 
 
 def show_in(run: RunFolder, trainer: Any) -> None:
-    """Have TRL's trainer log into the run, and show the bar without every number."""
+    """Have TRL's trainer log into the run and show a short progress bar."""
     from transformers import PrinterCallback, ProgressCallback
 
     class Shown(ProgressCallback):  # type: ignore[misc]  # no types are read
@@ -131,8 +132,8 @@ def show_in(run: RunFolder, trainer: Any) -> None:
             }
             if self.training_bar is not None and numbers:
                 run.log(state.global_step, numbers)
-                shown = {name: numbers[name] for name in ("loss", "reward") if name in numbers}
-                self.training_bar.set_postfix(shown)
+                postfix = {name: numbers[name] for name in ("loss", "reward") if name in numbers}
+                self.training_bar.set_postfix(postfix)
 
     for kind in (PrinterCallback, ProgressCallback):
         trainer.remove_callback(kind)

@@ -66,12 +66,12 @@ def main(
         sys.exit(f"There is no platform {unknown[0]}; there are {' and '.join(PLATFORMS)}.")
     statuses = []
     for name in platform or PLATFORMS:
-        chosen = PLATFORMS[name]
-        with chosen.open() as url:
+        target = PLATFORMS[name]
+        with target.open() as url:
             for each in shape or Shape:
-                typer.echo(f"\n{name}, {each}: {seconds} s at {chosen.title}")
+                typer.echo(f"\n{name}, {each}: {seconds} s at {target.title}")
                 options = (f"--users={users}", f"--spawn-rate={users}", f"--run-time={seconds}s")
-                material = f"--wearers-material={chosen.material}"
+                material = f"--wearers-material={target.material}"
                 statuses.append(locust(url, OUT / f"{name}-{each}", f"--shape={each}", material, *options))
     typer.echo(f"\nReports: {OUT}")
     sys.exit(max(statuses))

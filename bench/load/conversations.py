@@ -13,7 +13,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 from bench.node.scene import QUESTIONS
 from contracts.answer import Route
 from deploy.sample import SAMPLE
-from evaluation.data.world import load_world
+from evaluation.data.opening import open_dataset
 
 INDEX = "asked.jsonl"
 SIZE = (1440, 1920)
@@ -49,8 +49,8 @@ def conversations(source: str) -> list[Conversation]:
     A line of a folder's `asked.jsonl`: `{"photo": "a.jpg", "turns": ["what is this?", "who made it?"]}`, with
     `"impossible": true` if nobody can know, and with a `"mark"` if the photo bears one that is on no other.
     """
-    named = {"signs": signs, "sample": sample, "routes": routes}
-    return list(named[source]() if source in named else _folder(Path(source)))
+    sources = {"signs": signs, "sample": sample, "routes": routes}
+    return list(sources[source]() if source in sources else _folder(Path(source)))
 
 
 def _folder(folder: Path) -> Iterator[Conversation]:
@@ -70,8 +70,7 @@ def signs() -> Iterator[Conversation]:
 
 def sample() -> Iterator[Conversation]:
     """The photos and questions of `samples`, and signs that it does not know."""
-    world = load_world(SAMPLE)
-    for place, each in enumerate((*world.single, *world.multi)):
+    for place, each in enumerate(open_dataset(str(SAMPLE)).conversations):
         if each.photo is not None:
             with Image.open(each.photo) as picture:
                 photo = _phone_photo(picture, place)

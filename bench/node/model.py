@@ -19,7 +19,7 @@ from gateway.llm.probe import TASK
 LLAMA_ON_VLLM_0_10_2 = ServerTraits(
     heeds_schema=False, system_beside_photo=False, photos=1, context=8192, token_style=TokenStyle.VLLM
 )
-"""With the first chat template of its weights; tests/vllm compares it with the real server."""
+"""With the first chat template of its weights, as seen on the real server."""
 PROBED = {"kind": "by-the-schema"}
 """The reply to the gateway's probe where the schema is held."""
 
@@ -138,16 +138,16 @@ class ChatApi:
 
     def _refusal(self, call: ScriptedRequest) -> Fails | None:
         chat, traits, photos = call.chat, self._traits, call.photos
-        wanted = chat.response_format
+        form = chat.response_format
         if photos and not traits.system_beside_photo and chat.messages[0].role == "system":
             message = "Prompting with images is incompatible with system messages."
             return Fails(400, vllm_error(400, f"{message} {message}"))
         if traits.photos is not None and photos > traits.photos:
             message = f"At most {traits.photos} image(s) may be provided in one prompt. None"
             return Fails(400, vllm_error(400, message))
-        if isinstance(wanted, SchemaFormat) and not traits.json_schema:
+        if isinstance(form, SchemaFormat) and not traits.json_schema:
             return self._refuses("response_format", "This response_format type is unavailable now")
-        if isinstance(wanted, ObjectFormat) and not traits.json_object:
+        if isinstance(form, ObjectFormat) and not traits.json_object:
             return self._refuses("response_format", "Unsupported response_format: json_object")
         if chat.logprobs and not traits.logprobs:
             return self._refuses("logprobs", "logprobs are not supported by this model")

@@ -67,12 +67,12 @@ class _Step:
 
 
 class Playback(Response):
-    """A response to `seen` that stops when the client closes the connection."""
+    """A response to `request` that stops when the client closes the connection."""
 
-    def __init__(self, reply: Says, seen: ScriptedRequest, traits: ServerTraits, engine: Engine) -> None:
+    def __init__(self, reply: Says, request: ScriptedRequest, traits: ServerTraits, engine: Engine) -> None:
         super().__init__()
-        chat = seen.chat
-        self._reply, self._seen, self._traits, self._engine = reply, seen, traits, engine
+        chat = request.chat
+        self._reply, self._request, self._traits, self._engine = reply, request, traits, engine
         self._streamed = chat.stream and traits.streams
         self._usage_told = chat.stream_options is not None and chat.stream_options.include_usage
         sends_logprobs = chat.logprobs and not traits.ignores_logprobs
@@ -89,10 +89,10 @@ class Playback(Response):
                 group.cancel_scope.cancel()
 
             group.start_soon(listen)
-            async with self._engine.prompt(self._seen.text, self._seen.photos):
+            async with self._engine.prompt(self._request.text, self._request.photos):
                 finished = await self._play(send)
             group.cancel_scope.cancel()
-        self._seen.end(abandoned=not finished)
+        self._request.end(abandoned=not finished)
 
     async def _play(self, send: Send) -> bool:
         if not self._streamed:
@@ -155,15 +155,15 @@ class Playback(Response):
             "id": "chatcmpl-scripted",
             "object": "chat.completion.chunk",
             "created": 1_700_000_000,
-            "model": self._seen.chat.model,
+            "model": self._request.chat.model,
         }
 
     def _usage(self) -> dict[str, Any]:
-        written = len(self._reply.tokens)
+        count = len(self._reply.tokens)
         return {
             "prompt_tokens": _PROMPT_TOKENS,
-            "completion_tokens": written,
-            "total_tokens": _PROMPT_TOKENS + written,
+            "completion_tokens": count,
+            "total_tokens": _PROMPT_TOKENS + count,
             "prompt_tokens_details": {"cached_tokens": _PROMPT_TOKENS // 2},
         }
 
@@ -195,8 +195,8 @@ def _steps(tokens: tuple[Spelled, ...], top: int | None, traits: ServerTraits) -
     for token in tokens:
         content = decoder.decode(token.data)
         pending = b"" if content else pending + token.data
-        sent = _as_sent(token, content, traits.token_style)
-        yield _Step(content, _logprobs(token, sent, top))
+        spelling = _as_sent(token, content, traits.token_style)
+        yield _Step(content, _logprobs(token, spelling, top))
     if traits.ends_with_special:
         end = Spelled(b"<|im_end|>", 0.99)
         yield _Step("", _logprobs(end, (end.data.decode(), end.data), top))
@@ -212,10 +212,10 @@ def _as_sent(token: Spelled, content: str, style: TokenStyle) -> tuple[str, byte
     return replaced, replaced.encode()
 
 
-def _logprobs(token: Spelled, sent: tuple[str, bytes], top: int | None) -> dict[str, Any] | None:
+def _logprobs(token: Spelled, spelling: tuple[str, bytes], top: int | None) -> dict[str, Any] | None:
     if top is None:
         return None
-    text, data = sent
+    text, data = spelling
     itself = _entry(text, data, token.probability)
     rivals = [
         _entry(rival, rival.encode(), probability)

@@ -154,8 +154,8 @@ class ScriptedRequest:
         """Return the name of the prompt: its schema's, or the one that its text tells; "" if none does."""
         if isinstance(self.chat.response_format, SchemaFormat):
             return self.chat.response_format.json_schema.name
-        named = _NAME_IN_WORDS.findall(self.text)  # the last: a chat may go on from another prompt
-        return prompt_name(self.text) or (named[-1] if named else "")
+        names = _NAME_IN_WORDS.findall(self.text)  # the last: a chat may go on from another prompt
+        return prompt_name(self.text) or (names[-1] if names else "")
 
     @property
     def system(self) -> str:

@@ -65,8 +65,8 @@ def _domain() -> bytes:
 
 @cache
 def _crops() -> bytes:
-    held = io.BytesIO()
-    Image.new("RGB", (160, 120), (150, 170, 190)).save(held, "JPEG")
+    buffer = io.BytesIO()
+    Image.new("RGB", (160, 120), (150, 170, 190)).save(buffer, "JPEG")
     regions = [
         Region(
             kind=RegionKind.DETECTION,
@@ -74,7 +74,7 @@ def _crops() -> bytes:
             score=0.9 - 0.1 * place,
             box=Box(left=50 * place, top=40, right=50 * place + 400, bottom=340),
             quadrilateral=_corners(50 * place, 40, 50 * place + 400, 340),
-            image=base64.b64encode(held.getvalue()),
+            image=base64.b64encode(buffer.getvalue()),
         )
         for place in range(_CROPS)
     ]
@@ -87,14 +87,14 @@ def _image_hits(score: float) -> bytes:
     hits = [
         ImageHit(
             id=f"00000000-0000-4000-8000-{place:012d}",
-            score=found,
+            score=score,
             entity=entity,
             attributes={} if place else scene.ATTRIBUTES,
             title=entity,
             url=f"{scene.PAGE_URL}/{place}",
             image_index=0,
         )
-        for place, (entity, found) in enumerate(entities.items())
+        for place, (entity, score) in enumerate(entities.items())
     ]
     return _json(ImageSearchReply(hits=hits, collection="images"))
 

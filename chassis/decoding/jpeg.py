@@ -70,7 +70,7 @@ def cut(data: bytes, max_side: int) -> Cut | None:
     return Cut(jpeg, walk.width, walk.height, walk.has_app1)
 
 
-def is_whole(given: Cut) -> bool:
+def is_whole(picture: Cut) -> bool:
     """Return whether the coded data hold exactly the blocks of the picture, but for eight bytes. Blocking.
 
     At an eighth libjpeg reads every code and computes a pixel or a few of each block: what is left out,
@@ -78,10 +78,10 @@ def is_whole(given: Cut) -> bool:
     missing instead of making it up, and must not be done before the last byte came. Codes that are in no
     table it takes for others without a word, here as in every decoding.
     """
-    size = (-(-given.width // 8), -(-given.height // 8))
+    size = (-(-picture.width // 8), -(-picture.height // 8))
     decoder = _imaging.jpeg_decoder("RGB", "RGB", "", 8, 0)
     decoder.setimage(Image.new("RGB", size).im, (0, 0, *size))
-    coded = given.jpeg[: -len(_EOI)]
+    coded = picture.jpeg[: -len(_EOI)]
     try:
         read, _ = decoder.decode(coded[:-1])
         if read < 0:

@@ -77,12 +77,12 @@ def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Ima
 
 def cut_clean(data: bytes, limits: ImageLimits, max_side: int) -> jpeg.Cut | None:
     """The picture as it was sent, without anything beside it; None where it has to be decoded. Blocking."""
-    sent = jpeg.cut(data, max_side)
-    if sent is None or size_fault((sent.width, sent.height), limits) is not None:
+    whole = jpeg.cut(data, max_side)
+    if whole is None or size_fault((whole.width, whole.height), limits) is not None:
         return None
-    if sent.has_app1 and not _stands_upright(data):
+    if whole.has_app1 and not _stands_upright(data):
         return None
-    return sent if jpeg.is_whole(sent) else None
+    return whole if jpeg.is_whole(whole) else None
 
 
 def _stands_upright(data: bytes) -> bool:
@@ -117,15 +117,15 @@ def scans(data: bytes, few: int = MOST_SCANS) -> int:
     most = data.count(_SCAN)
     if most <= few:
         return most
-    found, at = 0, 0
+    count, at = 0, 0
     while (marker := _MARKER.search(data, at)) is not None:
         kind, at = marker[1][0], marker.end()
         if kind == _END:
             break
         if kind not in _ALONE:
             at += int.from_bytes(data[at : at + 2])
-        found += kind == _START_OF_SCAN
-    return found
+        count += kind == _START_OF_SCAN
+    return count
 
 
 def arguments_of(limits: ImageLimits, max_side: int | None, quality: int | None) -> list[str]:
@@ -145,8 +145,8 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     size, pixels, jpeg_pixels, side, aspect, max_side, quality = arguments
     limits = ImageLimits(int(size), int(pixels), int(jpeg_pixels), int(side), float(aspect))
     try:
-        if int(quality) and (sent := cut_clean(data, limits, int(max_side))):
-            return 0, (SIZE.pack(sent.width, sent.height), sent.jpeg)
+        if int(quality) and (cut := cut_clean(data, limits, int(max_side))):
+            return 0, (SIZE.pack(cut.width, cut.height), cut.jpeg)
         picture = decoded(data, limits, int(max_side) or None)
         content = encoded(picture, int(quality)) if int(quality) else picture.tobytes()
     except NotDecoded as error:

@@ -6,7 +6,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, ExitStack, a
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from itertools import product
 from typing import Annotated, Any, Generic, TypeVar
 
 import structlog
@@ -23,15 +22,14 @@ from chassis.http.access import Check, GateMiddleware, check_token, is_loopback
 from chassis.http.bodies import BoundedBodies, Router
 from chassis.http.connections import Connections
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
-from chassis.http.health import Note, health_router
+from chassis.http.health import Note, health_router, metrics_router
 from chassis.http.problems import install_problem_handlers
 from chassis.http.uploads import UploadBudget
 from chassis.models.batching import BatchLimits, MicroBatcher
 from chassis.models.workers import EnginePool
 from chassis.resilience.deadlines import Deadline
-from chassis.resilience.single_flight import SingleFlight
 from chassis.settings import AppSettings, ServiceSettings
-from chassis.telemetry.metrics import Metrics, accepts_openmetrics
+from chassis.telemetry.metrics import Metrics
 from contracts.operations import Info
 
 Engine = TypeVar("Engine")
@@ -165,8 +163,8 @@ def create_app(
         )
 
     metrics.describe(about)
-    ours = (_openapi_router(app, described_to), health_router(about), _metrics_router(metrics, callers))
-    for router in (*routers, *ours):
+    for_operators = (health_router(about), metrics_router(metrics, callers.sees_tenants))
+    for router in (*routers, _openapi_router(app, described_to), *for_operators):
         app.include_router(router)
     install_problem_handlers(app)
     app.add_middleware(BoundedBodies)  # inside of the others: bodies of strangers are not read
@@ -212,25 +210,6 @@ def _openapi_router(app: FastAPI, described_to: Callable[..., Any] | None) -> AP
     return router
 
 
-def _metrics_router(metrics: Metrics, callers: Callers) -> APIRouter:
-    """`GET /metrics`, made four times a second at most."""
-    router = Router()
-    kinds = product((False, True), repeat=2)
-    flights = {kind: SingleFlight[tuple[bytes, str]](at_once=40, every_s=0.25) for kind in kinds}
-
-    @router.get("/metrics", include_in_schema=False)
-    async def prometheus(request: Request) -> Response:
-        accepted = request.headers.get("accept", "")
-        by_tenant = callers.sees_tenants(request.scope)
-        flight = flights[accepts_openmetrics(accepted), by_tenant]
-        text, media_type = await flight.get(
-            lambda: to_thread.run_sync(metrics.exposition, accepted, by_tenant)
-        )
-        return Response(text, headers={"Content-Type": media_type})
-
-    return router
-
-
 def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> FastAPI:
     """A model service: its engine opens with the app, in a thread, and works in a bounded pool.
 
@@ -238,13 +217,13 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
     """
     metrics = Metrics(spec.name)
     access = settings.access.open()
-    held = EngineResources(metrics)
+    opened = EngineResources(metrics)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as resources:
-            resources.callback(held.close)
-            engine = await to_thread.run_sync(spec.open_engine, held)
+            resources.callback(opened.close)
+            engine = await to_thread.run_sync(spec.open_engine, opened)
             resources.callback(spec.close_engine, engine)
             pool = EnginePool(engine, settings.pool_size, spec.name, metrics.refused())
             metrics.watch_pool(pool)
@@ -264,7 +243,7 @@ def create_service(spec: ServiceSpec[Engine], settings: ServiceSettings) -> Fast
         lifespan,
         metrics,
         settings.engine,
-        lambda: held.accelerator,
+        lambda: opened.accelerator,
         spec.takes,
         check=check_token(
             access, spec.name, [route for router in spec.write_routers for route in router.routes]

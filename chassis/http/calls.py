@@ -16,11 +16,11 @@ from chassis.http.client import (
     HttpClient,
     Response,
     ResponseTooLargeError,
+    connection_pool,
     server_attributes,
     whole,
 )
 from chassis.http.multipart import Fields, FilePart, form
-from chassis.http.pool import connection_pool
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -138,11 +138,11 @@ class ServiceClient:
         with span(f"{method} {self._name}", kind=SpanKind.CLIENT) as call:
             if call.is_recording():
                 call.set_attributes(self._described(method))
-            sent = self._headers(deadline, media_type)
+            request_headers = self._headers(deadline, media_type)
             try:
                 async with (
                     asyncio.timeout(deadline.remaining_s()),
-                    self._http.exchange(method, self._base_url + path, sent, body) as response,
+                    self._http.exchange(method, self._base_url + path, request_headers, body) as response,
                 ):
                     call.set_attribute(_STATUS, response.status)
                     content = await whole(response, MAX_REPLY_BYTES)
@@ -162,16 +162,16 @@ class ServiceClient:
                 raise self._broken() from error
 
     def _headers(self, deadline: Deadline, media_type: str) -> dict[str, str]:
-        sent = {
+        fields = {
             **self._authorization,
             headers.DEADLINE: str(math.ceil(deadline.remaining_ms())),
             **trace_headers(),
         }
         if media_type:
-            sent["Content-Type"] = media_type
+            fields["Content-Type"] = media_type
         if scope := current_scope():
-            sent[headers.CACHE_SCOPE] = scope
-        return sent
+            fields[headers.CACHE_SCOPE] = scope
+        return fields
 
     def _described(self, method: str) -> dict[str, Attribute]:
         """Return the span's attributes. No path: it may name a collection or a session."""

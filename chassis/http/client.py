@@ -1,13 +1,30 @@
-"""The HTTP client that our clients use, and its errors. `chassis.http.pool` implements it."""
+"""The HTTP client of a process: aiohttp without redirects, cookies, proxies and decompression.
 
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+aiohttp limits headers to 128 lines of 8 KiB, and reads no further while 128 KiB of a body are unread.
+"""
 
+import asyncio
+import io
+import ssl
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import aiohttp
 import httpx
+from aiohttp.client_proto import ResponseHandler
 
+_HEADERS = {"Accept": "*/*", "Accept-Encoding": "identity", "User-Agent": "loreglass"}
+"""Compressed replies are neither requested nor unpacked: a few bytes could fill the memory."""
+_MOST_AT_ONCE = 2**20
+"""Bytes of a request that are written at once. A larger body is written as the server reads it."""
 _PORTS = {"http": 80, "https": 443}
 """Default ports."""
+
+_REUSED: ContextVar[bool] = ContextVar("reused")
+"""Whether the current exchange's connection had served another one."""
 
 
 class ExchangeError(Exception):
@@ -26,31 +43,100 @@ class ResponseTooLargeError(Exception):
     """The body has more bytes than the caller accepts."""
 
 
-class Response(Protocol):
+class _Connection(ResponseHandler):
+    """A connection that is closed without sending the rest, and not reused after an unrequested reply."""
+
+    _used = False
+
+    def set_response_params(self, **parameters: Any) -> None:
+        """Begin an exchange."""
+        _REUSED.set(self._used)
+        self._used = True
+        super().set_response_params(**parameters)
+
+    def is_connected(self) -> bool:
+        """Return whether a request can be sent."""
+        return super().is_connected() and not self.should_close
+
+    def close(self) -> None:
+        """Close at once: a server that does not read would keep the socket open."""
+        self.abort()
+
+
+class Response:
     """A reply whose headers have arrived; their names are looked up in lower case."""
 
-    @property
-    def status(self) -> int: ...
+    def __init__(self, response: aiohttp.ClientResponse) -> None:
+        self.status = response.status
+        self.headers: Mapping[str, str] = response.headers
+        self._content = response.content
 
-    @property
-    def headers(self) -> Mapping[str, str]: ...
-
-    def pieces(self) -> AsyncIterator[bytes]:
+    async def pieces(self) -> AsyncIterator[bytes]:
         """Yield the body as it arrives. Raises `ExchangeError`."""
-        ...
+        try:
+            async for piece in self._content.iter_any():
+                yield piece
+        except (aiohttp.ClientError, OSError) as error:
+            raise ExchangeError from error
 
 
-class HttpClient(Protocol):
-    """The seam between us and the network."""
+class HttpClient:
+    """The seam between us and the network; `connection_pool` opens it."""
 
-    def exchange(
+    def __init__(self, session: aiohttp.ClientSession) -> None:
+        self._session = session
+        self._authorities: ssl.SSLContext | None = None
+
+    @asynccontextmanager
+    async def exchange(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes = b""
-    ) -> AbstractAsyncContextManager[Response]:
+    ) -> AsyncIterator[Response]:
         """Send the request and yield the reply once its headers arrived. Leaving early closes the connection.
 
         Raises `ExchangeError`. Only connecting has a time limit here; callers set their own for the rest.
         """
-        ...
+        _REUSED.set(False)
+        try:
+            response = await self._session.request(
+                method,
+                url,
+                headers=headers,
+                data=io.BytesIO(body) if len(body) > _MOST_AT_ONCE else body or None,
+                ssl=await self._trusted() if url.startswith("https:") else True,
+                allow_redirects=False,
+            )
+        except aiohttp.ConnectionTimeoutError as error:
+            raise ConnectTimeoutError from error
+        except (aiohttp.ClientError, OSError, ValueError) as error:
+            is_lost = isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientOSError)
+            raise DisconnectedError if is_lost and _REUSED.get() else ExchangeError from error
+        async with response:
+            if response.status < 200:
+                raise ExchangeError  # 101: another protocol
+            yield Response(response)
+
+    async def _trusted(self) -> ssl.SSLContext:
+        """Return the trusted certificate authorities, read once and not on the event loop."""
+        if self._authorities is None:
+            self._authorities = await asyncio.to_thread(httpx.create_ssl_context)
+        return self._authorities
+
+
+@asynccontextmanager
+async def connection_pool(most: int, idle_s: float, connect_s: float) -> AsyncIterator[HttpClient]:
+    """Open a client of `most` exchanges at once. Connections are made within `connect_s`, kept `idle_s`."""
+    connector = aiohttp.TCPConnector(limit=most, keepalive_timeout=idle_s, use_dns_cache=False)
+    new_connection: Callable[..., ResponseHandler] = _Connection
+    connector._factory = partial(new_connection, loop=asyncio.get_running_loop())
+    async with aiohttp.ClientSession(
+        connector=connector,
+        headers=_HEADERS,
+        skip_auto_headers=["Content-Type"],
+        cookie_jar=aiohttp.DummyCookieJar(),
+        auto_decompress=False,
+        timeout=aiohttp.ClientTimeout(connect=connect_s),
+    ) as session:
+        yield HttpClient(session)
 
 
 async def whole(response: Response, most: int) -> bytes:

@@ -138,9 +138,9 @@ def connections_allowed(apps: int) -> int:
     Raises the soft limit of descriptors as far as is of use: the usual 1,024 is for programs with `select`.
     """
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _WANTED_DESCRIPTORS)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        soft = wanted
+    goal = _WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _WANTED_DESCRIPTORS)
+    if soft != resource.RLIM_INFINITY and soft < goal:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (goal, hard))
+        soft = goal
     usable = _WANTED_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
     return int(usable * _SHARE_OF_DESCRIPTORS) // apps

@@ -1,16 +1,24 @@
-"""Health routes. Ready means that the work was really tried, not that the process is up."""
+"""Routes for operators: health, metrics, info.
+
+Ready means that the work was really tried, not that the process is up.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from itertools import product
 
 import anyio
 import structlog
+from anyio import to_thread
 from fastapi import APIRouter, Request
+from starlette.responses import Response
+from starlette.types import Scope
 
 from chassis.errors import LoreglassError, NotReady
 from chassis.http.bodies import Router
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.single_flight import SingleFlight
+from chassis.telemetry.metrics import Metrics, accepts_openmetrics
 from contracts.errors import ErrorKind
 from contracts.operations import Health, Info
 
@@ -55,6 +63,25 @@ def health_router(describe: Callable[[], Info]) -> APIRouter:
     async def about() -> Info:
         """Return the service's name, version and engine."""
         return describe()
+
+    return router
+
+
+def metrics_router(metrics: Metrics, sees_tenants: Callable[[Scope], bool]) -> APIRouter:
+    """Return `GET /metrics`, made four times a second at most. `sees_tenants`: whether a caller may."""
+    router = Router()
+    kinds = product((False, True), repeat=2)
+    flights = {kind: SingleFlight[tuple[bytes, str]](at_once=40, every_s=0.25) for kind in kinds}
+
+    @router.get("/metrics", include_in_schema=False)
+    async def prometheus(request: Request) -> Response:
+        accepted = request.headers.get("accept", "")
+        by_tenant = sees_tenants(request.scope)
+        flight = flights[accepts_openmetrics(accepted), by_tenant]
+        text, media_type = await flight.get(
+            lambda: to_thread.run_sync(metrics.exposition, accepted, by_tenant)
+        )
+        return Response(text, headers={"Content-Type": media_type})
 
     return router
 

@@ -10,7 +10,6 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from chassis.errors import (
-    ERROR_TABLE,
     InvalidRequest,
     LoreglassError,
     MalformedRequest,
@@ -54,7 +53,7 @@ class _ProblemResponse(Response):
     media_type = PROBLEM_JSON
 
     def __init__(self, error: LoreglassError, body: str, headers: dict[str, str]) -> None:
-        super().__init__(body, ERROR_TABLE[error.kind].status, headers)
+        super().__init__(body, error.status, headers)
         self._error = error
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

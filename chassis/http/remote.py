@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
-from chassis.models.wanted import current_call
+from chassis.models.cancellation import current_call
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.retries import seconds_of
 from chassis.telemetry.spans import trace_headers

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from chassis.errors import NotReady
-from chassis.models.wanted import Abandoned, Call, current_call
+from chassis.models.cancellation import Abandoned, Call, current_call
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from onnxruntime import InferenceSession, SessionOptions
 from tokenizers import Tokenizer
 
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 
 Tokens = tuple[tuple[int, ...], tuple[int, ...]]
 """Ids and token type ids, of one length."""
@@ -46,7 +46,7 @@ class OnnxEncoder:
     def run(self, items: Sequence[Tokens]) -> list[tuple[NDArray[np.float32], ...]]:
         """Return the outputs of each item, in order. Raises `Abandoned` if the caller has left."""
         outputs: dict[int, tuple[NDArray[np.float32], ...]] = {}
-        for batch in while_wanted(_batches([len(ids) for ids, _ in items])):
+        for batch in until_cancelled(_batches([len(ids) for ids, _ in items])):
             outputs |= zip(batch, self._pass([items[place] for place in batch]), strict=True)
         return [outputs[place] for place in range(len(items))]
 

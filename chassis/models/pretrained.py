@@ -65,6 +65,6 @@ def _check_kind(model_class: Any, source: str) -> None:
         raise WrongWeights(f"{source!r} holds a {kind!r} model; {config_class.model_type!r} is needed.")
 
 
-def _unreadable(wanted: Any, source: str, error: Exception) -> WrongWeights:
+def _unreadable(part: Any, source: str, error: Exception) -> WrongWeights:
     reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-    return WrongWeights(f"{wanted.__name__} cannot be loaded from {source!r}: {reason}")
+    return WrongWeights(f"{part.__name__} cannot be loaded from {source!r}: {reason}")

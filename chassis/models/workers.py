@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 import anyio
 
 from chassis.errors import DeadlineExceeded, Overloaded
-from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
+from chassis.models.cancellation import CURRENT_CALL, Abandoned, Call
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.gates import Gate
 from chassis.telemetry.spans import span

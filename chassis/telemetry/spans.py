@@ -97,9 +97,9 @@ def trace_headers() -> dict[str, str]:
     trace_id = TRACE_ID.get()
     if trace_id is None:
         return {}
-    sent = {headers.TRACE: trace_id}
-    PROPAGATOR.inject(sent)
-    return sent
+    carrier = {headers.TRACE: trace_id}
+    PROPAGATOR.inject(carrier)
+    return carrier
 
 
 class _Switch:

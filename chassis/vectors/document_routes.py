@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query
+from fastapi import Depends, Query, Request
 from pydantic import BaseModel
 
 from chassis.errors import CollectionConflict
@@ -11,7 +11,7 @@ from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.vectors import documents
-from chassis.vectors.documents import is_published
+from chassis.vectors.documents import Listings, is_published
 from chassis.vectors.port import VectorStore
 from chassis.vectors.routes import Indexed
 from contracts.documents import (
@@ -42,86 +42,90 @@ class Listed(BaseModel):
     limit: Annotated[int, Query(ge=1, le=LONGEST_LISTING)] = 100
 
 
-def documents_router() -> APIRouter:
-    """List, show and remove documents; the app's engine must be `Indexed`."""
-    router = Router(prefix="/v1/collections/{name}")
-    listings = documents.Listings()
+documents_router = Router(prefix="/v1/collections/{name}")
+"""Lists, shows and removes documents; the app's engine must be `Indexed`."""
 
-    @router.get("/documents")
-    async def list_documents(
-        name: str, wanted: Annotated[Listed, Query()], pool: Pool, deadline: RequestDeadline
-    ) -> Documents:
-        """Documents of a version or alias, by name."""
-        return await pool.run(
-            lambda engine: listings.page(
-                engine.store, name, wanted.source, wanted.q, wanted.offset, wanted.limit
-            ),
-            deadline,
+
+async def app_listings(request: Request) -> Listings:
+    """Return the listings of this app."""
+    state = request.app.state
+    if not hasattr(state, "listings"):
+        state.listings = Listings()
+    listings: Listings = state.listings
+    return listings
+
+
+AppListings = Annotated[Listings, Depends(app_listings)]
+
+
+@documents_router.get("/documents")
+async def list_documents(
+    name: str,
+    page: Annotated[Listed, Query()],
+    listings: AppListings,
+    pool: Pool,
+    deadline: RequestDeadline,
+) -> Documents:
+    """Documents of a version or alias, by name."""
+    return await pool.run(
+        lambda engine: listings.page(engine.store, name, page.source, page.q, page.offset, page.limit),
+        deadline,
+    )
+
+
+@documents_router.get("/document")
+async def show_document(
+    name: str, address: Address, pool: Pool, deadline: RequestDeadline
+) -> DocumentContent:
+    """A document as it is searched."""
+    return await pool.run(lambda engine: documents.content(engine.store, name, address), deadline)
+
+
+@documents_router.get("/source")
+async def find_source(
+    name: str, source: Text, origin: Text, pool: Pool, deadline: RequestDeadline
+) -> SourceUse:
+    """Return whether documents of this source's name are from another place."""
+    others = await pool.run(
+        lambda engine: documents.is_used_elsewhere(engine.store, name, source, origin), deadline
+    )
+    return SourceUse(others=others)
+
+
+@documents_router.post("/sources")
+async def find_sources(
+    name: str, request: SourcePlaces, pool: Pool, deadline: RequestDeadline
+) -> SourcesThere:
+    """Names of the sources at these places."""
+    return SourcesThere(
+        sources=await pool.run(
+            lambda engine: documents.sources_at(engine.store, name, request.origins), deadline
         )
-
-    @router.get("/document")
-    async def show_document(
-        name: str, address: Address, pool: Pool, deadline: RequestDeadline
-    ) -> DocumentContent:
-        """A document as it is searched."""
-        return await pool.run(lambda engine: documents.content(engine.store, name, address), deadline)
-
-    _add_sources(router)
-    _add_changes(router)
-    return router
+    )
 
 
-def _add_sources(router: APIRouter) -> None:
-    """Add the routes that tell where documents are from."""
-
-    @router.get("/source")
-    async def find_source(
-        name: str, source: Text, origin: Text, pool: Pool, deadline: RequestDeadline
-    ) -> SourceUse:
-        """Return whether documents of this source's name are from another place."""
-        others = await pool.run(
-            lambda engine: documents.is_used_elsewhere(engine.store, name, source, origin), deadline
-        )
-        return SourceUse(others=others)
-
-    @router.post("/sources")
-    async def find_sources(
-        name: str, request: SourcePlaces, pool: Pool, deadline: RequestDeadline
-    ) -> SourcesThere:
-        """Names of the sources at these places."""
-        return SourcesThere(
-            sources=await pool.run(
-                lambda engine: documents.sources_at(engine.store, name, request.origins), deadline
-            )
-        )
+@documents_router.post("/documents/held")
+@takes_json(_ADDRESSES)
+async def find_held(
+    name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
+) -> HeldAddresses:
+    """Which of these documents the version or alias holds."""
+    present = await pool.run(lambda engine: documents.held(engine.store, name, request.addresses), deadline)
+    return HeldAddresses(addresses=present)
 
 
-def _add_changes(router: APIRouter) -> None:
-    """Add the routes that look documents up by address, and remove them."""
+@documents_router.post("/documents/remove")
+@takes_json(_ADDRESSES)
+async def remove_documents(
+    name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
+) -> HeldAddresses:
+    """Remove documents from a version that no alias points at; the reply names those that were there."""
 
-    @router.post("/documents/held")
-    @takes_json(_ADDRESSES)
-    async def find_held(
-        name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
-    ) -> HeldAddresses:
-        """Which of these documents the version or alias holds."""
-        present = await pool.run(
-            lambda engine: documents.held(engine.store, name, request.addresses), deadline
-        )
-        return HeldAddresses(addresses=present)
+    def remove(engine: Indexed) -> list[str]:
+        require_unpublished(engine.store, name)
+        return documents.remove(engine.store, name, request.addresses)
 
-    @router.post("/documents/remove")
-    @takes_json(_ADDRESSES)
-    async def remove_documents(
-        name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
-    ) -> HeldAddresses:
-        """Remove documents from a version that no alias points at; the reply names those that were there."""
-
-        def remove(engine: Indexed) -> list[str]:
-            require_unpublished(engine.store, name)
-            return documents.remove(engine.store, name, request.addresses)
-
-        return HeldAddresses(addresses=await pool.run(remove, deadline))
+    return HeldAddresses(addresses=await pool.run(remove, deadline))
 
 
 def require_unpublished(store: VectorStore, name: str) -> None:

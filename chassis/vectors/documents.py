@@ -88,12 +88,12 @@ class Listings:
         Raises `CollectionNotFound`, and `NotSupported` for an index with too many documents.
         """
         version, points, documents = self._whole(store, name)
-        wanted = letters.casefold()
+        folded = letters.casefold()
         matches = [
             each
             for each in documents
             if (not source or each.source == source)
-            and (wanted in each.name.casefold() or wanted in each.address.casefold())
+            and (folded in each.name.casefold() or folded in each.address.casefold())
         ]
         return Documents(
             version=version,

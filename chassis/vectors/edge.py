@@ -111,11 +111,11 @@ class EdgeStore:
             if broken:
                 self._write_aliases({alias: at for alias, at in self._aliases.items() if at != name})
                 self._delete(name)
-            held = self._version(name) if self._versions.exists(name) else None
-            for version in (source, held):
+            existing = self._version(name) if self._versions.exists(name) else None
+            for version in (source, existing):
                 if version is not None:
                     require_schema(version.schema, schema)
-            if held is None:
+            if existing is None:
                 self._build(name, schema, source)
 
     def _build(self, name: str, schema: CollectionSchema, source: Version | None) -> None:

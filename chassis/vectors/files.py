@@ -1,12 +1,12 @@
 """Files that must survive a crash: atomic replacement and copies of a folder that keep its holes."""
 
-import errno
 import os
 import shutil
-from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+
+_HOLE = bytes(2**16)
 
 
 def sync_folder(folder: Path) -> None:
@@ -45,8 +45,18 @@ def copy_folder(source: Path, target: Path) -> None:
     Holes are kept: an idle shard is about 200 MB of preallocated files with 200 kB of data in them.
     """
     shutil.copytree(source, target, copy_function=_copy_sparse)
-    for folder, _, _ in os.walk(target):
-        sync_folder(Path(folder))
+    sync_tree(target)
+
+
+def _copy_sparse(source: str, target: str) -> None:
+    with open(source, "rb", buffering=0) as reader, open(target, "wb") as writer:
+        while block := reader.read(len(_HOLE)):
+            if block == _HOLE:
+                writer.seek(len(block), os.SEEK_CUR)
+            else:
+                writer.write(block)
+        writer.truncate()
+    shutil.copymode(source, target)
 
 
 def sync_tree(folder: Path) -> None:
@@ -66,43 +76,3 @@ def allocated(folder: Path) -> int:
             with suppress(FileNotFoundError):  # Edge removes files of its own meanwhile
                 total += (Path(inner) / name).stat().st_blocks * 512
     return total
-
-
-def _data_ranges(descriptor: int) -> Iterator[tuple[int, int]]:
-    """Yield the starts and ends of a file's data, without its holes."""
-    size = os.fstat(descriptor).st_size
-    offset = 0
-    while (offset := _next_data(descriptor, offset, size)) < size:
-        end = os.lseek(descriptor, offset, os.SEEK_HOLE)
-        yield offset, end
-        offset = end
-
-
-def _copy_sparse(source: str, target: str) -> str:
-    with Path(source).open("rb", buffering=0) as reader, Path(target).open("wb", buffering=0) as writer:
-        os.truncate(writer.fileno(), os.fstat(reader.fileno()).st_size)
-        for start, end in _data_ranges(reader.fileno()):
-            _copy_range(reader.fileno(), writer.fileno(), start, end)
-        os.fsync(writer.fileno())
-    shutil.copymode(source, target)
-    return target
-
-
-def _next_data(descriptor: int, offset: int, size: int) -> int:
-    if offset >= size:
-        return size
-    try:
-        return os.lseek(descriptor, offset, os.SEEK_DATA)
-    except OSError as error:
-        if error.errno == errno.ENXIO:  # nothing but a hole from here on
-            return size
-        raise
-
-
-def _copy_range(reader: int, writer: int, start: int, end: int) -> None:
-    while start < end:
-        block = os.pread(reader, min(end - start, 1 << 20), start)
-        if not block:
-            return
-        os.pwrite(writer, block, start)
-        start += len(block)

@@ -187,15 +187,15 @@ def recall(store: VectorStore, name: str, schema: CollectionSchema, sample: int,
 
     Sparse vectors are always searched exactly. What is as near as the last exact one counts as found.
     """
-    hits = wanted = 0
+    hits = total = 0
     for vector in schema.dense:
         for point_id, query in store.sample(name, vector, sample):
             exact = _others(store.search(name, vector, query, k + 1, exact=True), point_id, k)
             near = _others(store.search(name, vector, query, k + 1), point_id, k)
             least = exact[-1].score - 1e-6 if exact else 0.0
-            wanted += len(exact)
+            total += len(exact)
             hits += sum(point.score >= least for point in near)
-    return hits / wanted if wanted else 1.0
+    return hits / total if total else 1.0
 
 
 def _others(points: Sequence[ScoredPoint], point_id: str, most: int) -> list[ScoredPoint]:

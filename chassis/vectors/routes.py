@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Protocol
 
-from fastapi import APIRouter, Depends
+from fastapi import Depends
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -48,98 +48,86 @@ _IDS = JsonLimits(max_bytes=2**20, max_items=8_192)
 Pool = Annotated[EnginePool[Indexed], Depends(engine_pool)]
 
 
-def collections_router() -> APIRouter:
-    """List the collections; the app's engine must be `Indexed`."""
-    router = Router(prefix="/v1")
-
-    @router.get("/collections")
-    async def list_collections(pool: Pool, deadline: RequestDeadline) -> Collections:
-        """Every version, its size and its aliases."""
-        return _wire_all(await pool.run(lambda engine: engine.store.collections(), deadline))
-
-    return router
+collections_router = Router(prefix="/v1")
+"""Lists the collections; the app's engine must be `Indexed`."""
+indexing_router = Router(prefix="/v1")
+"""Creates, fills, publishes and drops versions: for those who write."""
 
 
-def indexing_router() -> APIRouter:
-    """Create, publish, drop, and ask what is missing: for those who write."""
-    router = Router(prefix="/v1")
-
-    @router.post("/collections")
-    async def create_collection(
-        request: CreateCollection, pool: Pool, deadline: RequestDeadline
-    ) -> Collection:
-        """Make a version, as a copy of `base` where given; making it twice is making it once."""
-
-        def create(engine: Indexed) -> CollectionInfo:
-            engine.store.create(request.name, engine.schema, request.base)
-            return _info(engine.store, request.name)
-
-        return _wire(await pool.run(create, deadline))
-
-    @router.delete("/collections/{name}")
-    async def drop_collection(name: str, pool: Pool, deadline: RequestDeadline) -> Collections:
-        """Delete a version that no alias points at; the reply lists what is left."""
-
-        def drop(engine: Indexed) -> list[CollectionInfo]:
-            engine.store.drop(name)
-            return engine.store.collections()
-
-        return _wire_all(await pool.run(drop, deadline))
-
-    @router.post("/aliases")
-    async def publish_alias(request: PublishAlias, pool: Pool, deadline: RequestDeadline) -> Collection:
-        """Point the alias at the version, for every reader at once."""
-
-        def publish(engine: Indexed) -> CollectionInfo:
-            engine.store.publish(request.alias, request.collection)
-            return _info(engine.store, request.collection)
-
-        return _wire(await pool.run(publish, deadline))
-
-    _add_filling(router)
-    return router
+@collections_router.get("/collections")
+async def list_collections(pool: Pool, deadline: RequestDeadline) -> Collections:
+    """Every version, its size and its aliases."""
+    return _wire_all(await pool.run(lambda engine: engine.store.collections(), deadline))
 
 
-def _add_filling(router: APIRouter) -> None:
-    """Add the routes for filling a version."""
+@indexing_router.post("/collections")
+async def create_collection(request: CreateCollection, pool: Pool, deadline: RequestDeadline) -> Collection:
+    """Make a version, as a copy of `base` where given; making it twice is making it once."""
 
-    @router.post("/collections/{name}/missing")
-    @takes_json(_IDS)
-    async def missing_points(
-        name: str, request: PointIds, pool: Pool, deadline: RequestDeadline
-    ) -> MissingIds:
-        """Which of these ids the version or alias does not hold."""
-        if not all(map(is_point_id, request.ids)):
-            raise InvalidRequest("Ids are UUIDs in canonical form.")
-        return MissingIds(
-            ids=await pool.run(lambda engine: engine.store.missing(name, request.ids), deadline)
-        )
+    def create(engine: Indexed) -> CollectionInfo:
+        engine.store.create(request.name, engine.schema, request.base)
+        return _info(engine.store, request.name)
 
-    @router.put("/collections/{name}/finished")
-    @takes_json(_IDS)
-    async def finish_parts(
-        name: str, request: FinishedParts, pool: Pool, deadline: RequestDeadline
-    ) -> Collection:
-        """Remember which parts of its input the version holds whole, for a filling that is cut short."""
+    return _wire(await pool.run(create, deadline))
 
-        def finish(engine: Indexed) -> CollectionInfo:
-            engine.store.finish(name, request.parts)
-            return _info(engine.store, name)
 
-        return _wire(await pool.run(finish, deadline))
+@indexing_router.delete("/collections/{name}")
+async def drop_collection(name: str, pool: Pool, deadline: RequestDeadline) -> Collections:
+    """Delete a version that no alias points at; the reply lists what is left."""
 
-    @router.post("/collections/{name}/build")
-    async def build_index(name: str, request: BuildIndex, pool: Pool, deadline: RequestDeadline) -> Built:
-        """Build the version's index; where that goes on elsewhere, ask again until it is ready."""
+    def drop(engine: Indexed) -> list[CollectionInfo]:
+        engine.store.drop(name)
+        return engine.store.collections()
 
-        def build(engine: Indexed) -> Built:
-            ready = engine.store.build(name)
-            share = 1.0
-            if ready and request.sample:  # a Qdrant server refuses to list no points
-                share = recall(engine.store, name, engine.schema, request.sample, request.k)
-            return Built(points=_info(engine.store, name).points, ready=ready, recall=share)
+    return _wire_all(await pool.run(drop, deadline))
 
-        return await pool.run(build, deadline)
+
+@indexing_router.post("/aliases")
+async def publish_alias(request: PublishAlias, pool: Pool, deadline: RequestDeadline) -> Collection:
+    """Point the alias at the version, for every reader at once."""
+
+    def publish(engine: Indexed) -> CollectionInfo:
+        engine.store.publish(request.alias, request.collection)
+        return _info(engine.store, request.collection)
+
+    return _wire(await pool.run(publish, deadline))
+
+
+@indexing_router.post("/collections/{name}/missing")
+@takes_json(_IDS)
+async def missing_points(name: str, request: PointIds, pool: Pool, deadline: RequestDeadline) -> MissingIds:
+    """Which of these ids the version or alias does not hold."""
+    if not all(map(is_point_id, request.ids)):
+        raise InvalidRequest("Ids are UUIDs in canonical form.")
+    return MissingIds(ids=await pool.run(lambda engine: engine.store.missing(name, request.ids), deadline))
+
+
+@indexing_router.put("/collections/{name}/finished")
+@takes_json(_IDS)
+async def finish_parts(
+    name: str, request: FinishedParts, pool: Pool, deadline: RequestDeadline
+) -> Collection:
+    """Remember which parts of its input the version holds whole, for a filling that is cut short."""
+
+    def finish(engine: Indexed) -> CollectionInfo:
+        engine.store.finish(name, request.parts)
+        return _info(engine.store, name)
+
+    return _wire(await pool.run(finish, deadline))
+
+
+@indexing_router.post("/collections/{name}/build")
+async def build_index(name: str, request: BuildIndex, pool: Pool, deadline: RequestDeadline) -> Built:
+    """Build the version's index; where that goes on elsewhere, ask again until it is ready."""
+
+    def build(engine: Indexed) -> Built:
+        ready = engine.store.build(name)
+        share = 1.0
+        if ready and request.sample:  # a Qdrant server refuses to list no points
+            share = recall(engine.store, name, engine.schema, request.sample, request.k)
+        return Built(points=_info(engine.store, name).points, ready=ready, recall=share)
+
+    return await pool.run(build, deadline)
 
 
 def _info(store: VectorStore, name: str) -> CollectionInfo:

@@ -9,32 +9,32 @@ from chassis.vectors.port import CollectionSchema
 from contracts.collections import COLLECTION_NAME
 
 
-def require_schema(actual: CollectionSchema, wanted: CollectionSchema, *, whole: bool = True) -> None:
+def require_schema(actual: CollectionSchema, schema: CollectionSchema, *, whole: bool = True) -> None:
     """Refuse a collection that another engine or another model has made. Raises `CollectionConflict`.
 
     Not `whole`: the collection may hold other vectors as well.
     """
-    if actual == wanted or (not whole and _holds(actual, wanted)):
+    if actual == schema or (not whole and _holds(actual, schema)):
         return
-    if replace(actual, keywords=wanted.keywords) == wanted:
+    if replace(actual, keywords=schema.keywords) == schema:
         raise CollectionConflict(
             "The index was made by an earlier release of Loreglass. Index everything again with --replace."
         )
-    if actual.encoder == wanted.encoder:
+    if actual.encoder == schema.encoder:
         raise CollectionConflict("The collection was made for another engine; index it anew.")
     raise CollectionConflict(
         f"The collection was made with {actual.encoder or 'no model'}, this service runs"
-        f" {wanted.encoder or 'without a model'}; index it anew."
+        f" {schema.encoder or 'without a model'}; index it anew."
     )
 
 
-def _holds(actual: CollectionSchema, wanted: CollectionSchema) -> bool:
-    same_model = actual.encoder == wanted.encoder or not wanted.dense
+def _holds(actual: CollectionSchema, schema: CollectionSchema) -> bool:
+    same_model = actual.encoder == schema.encoder or not schema.dense
     return (
         same_model
-        and wanted.dense.items() <= actual.dense.items()
-        and set(wanted.sparse) <= set(actual.sparse)
-        and set(wanted.idf) == set(actual.idf) & set(wanted.sparse)
+        and schema.dense.items() <= actual.dense.items()
+        and set(schema.sparse) <= set(actual.sparse)
+        and set(schema.idf) == set(actual.idf) & set(schema.sparse)
     )
 
 

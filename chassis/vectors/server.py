@@ -25,9 +25,7 @@ from chassis.vectors.port import (
 from chassis.vectors.rules import is_collection_name, not_found, require_collection_name, require_schema
 from chassis.vectors.server_models import (
     conditions,
-    dense_of,
     dense_params,
-    scored,
     search_params,
     server_vector,
     sparse_params,
@@ -156,8 +154,8 @@ class ServerStore:
             keywords=tuple(map(str, metadata.get(KEYWORDS, ()))),
             encoder=str(metadata.get(ENCODER, "")),
         )
-        wanted = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
-        require_schema(actual, wanted, whole=whole)
+        ordered = replace(schema, sparse=tuple(sorted(schema.sparse)), idf=tuple(sorted(schema.idf)))
+        require_schema(actual, ordered, whole=whole)
 
     def drop(self, name: str) -> None:
         aliases = self._aliases()
@@ -210,7 +208,8 @@ class ServerStore:
         records, _ = self._call(
             self._client.scroll, _readable(name), limit=count, with_payload=False, with_vectors=[vector]
         )
-        return [(str(record.id), dense_of(record.vector, vector)) for record in records]
+        points: list[Any] = records  # a collection of ours names its vectors
+        return [(str(record.id), list(map(float, record.vector[vector]))) for record in points]
 
     def _until_built(self, name: str) -> None:
         for _ in range(round(BUILD_WAIT_S / _LOOK_S)):
@@ -332,7 +331,8 @@ class ServerStore:
         self, name: str, limit: int, client: QdrantClient | None = None, **query: Any
     ) -> list[ScoredPoint]:
         search = (client or self._client).query_points
-        return scored(self._call(search, _readable(name), limit=limit, with_payload=True, **query))
+        reply = self._call(search, _readable(name), limit=limit, with_payload=True, **query)
+        return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
 
     def _pages(
         self,

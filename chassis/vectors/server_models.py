@@ -1,12 +1,11 @@
 """Conversions between our vectors and a Qdrant server's models."""
 
 from collections.abc import Mapping, Sequence
-from typing import cast
 
 from qdrant_client import models
 
 from chassis.vectors.building import OVERSAMPLING, QUANTILE, SEARCH_BREADTH
-from chassis.vectors.port import CollectionSchema, ScoredPoint, SparseVector
+from chassis.vectors.port import CollectionSchema, SparseVector
 
 
 def dense_params(schema: CollectionSchema) -> dict[str, models.VectorParams]:
@@ -41,12 +40,6 @@ def sparse_params(schema: CollectionSchema) -> dict[str, models.SparseVectorPara
     }
 
 
-def dense_of(vectors: models.VectorStructOutput | None, name: str) -> list[float]:
-    """One dense vector of a record."""
-    assert isinstance(vectors, dict)  # for the type checker: a collection of ours names its vectors
-    return list(map(float, cast(list[float], vectors[name])))
-
-
 def server_vector(vector: Sequence[float] | SparseVector) -> list[float] | models.SparseVector:
     """A vector as qdrant-client sends it."""
     if isinstance(vector, SparseVector):
@@ -60,8 +53,3 @@ def conditions(fields: Mapping[str, Sequence[str]] | None) -> list[models.Condit
         models.FieldCondition(key=key, match=models.MatchAny(any=list(values)))
         for key, values in (fields or {}).items()
     ]
-
-
-def scored(reply: models.QueryResponse) -> list[ScoredPoint]:
-    """Return the results of a search."""
-    return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]

@@ -3,11 +3,11 @@
 set -eu
 source=$(realpath "$2") target=$3
 case "$1" in
-gateway) parts="proto/contracts chassis language gateway" ;;
+gateway) parts="proto/contracts loreglass_client chassis language gateway" ;;
 corpus | corpus-ray) parts="proto/contracts chassis clients loreglass_client corpus" ;;
 weights) parts="services/__init__.py services/speech services/vlm deploy/__init__.py deploy/weights" ;;
-text-search) parts="proto/contracts chassis language corpus services/__init__.py services/text_search" ;;
-*) parts="proto/contracts chassis language services/__init__.py services/$(echo "${1%-cuda}" | tr - _)" ;;
+text-search) parts="proto/contracts loreglass_client chassis language corpus services/__init__.py services/text_search" ;;
+*) parts="proto/contracts loreglass_client chassis language services/__init__.py services/$(echo "${1%-cuda}" | tr - _)" ;;
 esac
 
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$source/pyproject.toml")

@@ -110,8 +110,8 @@ def vlm(preset: str) -> Weights:
 
 def speech(preset: str) -> Weights:
     """The weights of a server that transcribes speech."""
-    chosen = SPEECH_PRESETS[preset]
-    return Weights(chosen.repository, (HEARS,), chosen.weights_gb, files=(chosen.file,))
+    entry = SPEECH_PRESETS[preset]
+    return Weights(entry.repository, (HEARS,), entry.weights_gb, files=(entry.file,))
 
 
 def present(weights: Weights, root: Path, revision: str = "") -> dict[str, str] | None:
@@ -141,7 +141,7 @@ def fetch(weights: Weights, root: Path, token: str, revision: str, endpoint: str
     folder, api = root / weights.name, HfApi(endpoint=endpoint, token=token or False)
     with _explained(weights.repository, revision):
         info = api.model_info(weights.repository, revision=revision)
-        names = _chosen([each.rfilename for each in info.siblings or ()], weights.files)
+        names = _files([each.rfilename for each in info.siblings or ()], weights.files)
         if not names:
             raise CannotFetch(f"{weights.repository} holds none of {', '.join(weights.files)}.")
         _tell(f"{weights.repository}: about {weights.gb} GB to {folder}, commit {info.sha}")
@@ -168,12 +168,12 @@ def fetch(weights: Weights, root: Path, token: str, revision: str, endpoint: str
     (root / REVISIONS).write_text(json.dumps({**commits, weights.repository: info.sha}, indent=1))
 
 
-def _chosen(names: Sequence[str], weights: Sequence[str]) -> list[str]:
+def _files(names: Sequence[str], weights: Sequence[str]) -> list[str]:
     """Files at the top of the repository that an engine reads: small ones, and the first format there is."""
     top = [name for name in names if "/" not in name and not name.startswith(".")]
     for pattern in weights:
-        if found := [name for name in top if fnmatch(name, pattern)]:
-            return [name for name in top if any(fnmatch(name, kind) for kind in _SMALL)] + found
+        if matches := [name for name in top if fnmatch(name, pattern)]:
+            return [name for name in top if any(fnmatch(name, kind) for kind in _SMALL)] + matches
     return []
 
 
@@ -205,9 +205,9 @@ def _explained(repository: str, revision: str) -> Iterator[None]:
         raise CannotFetch(f"{repository} could not be fetched: {reason}. Run it again to resume.") from error
 
 
-def wait(wanted: Sequence[Weights], root: Path, pause: Callable[[float], object] = time.sleep) -> None:
+def wait(repositories: Sequence[Weights], root: Path, pause: Callable[[float], object] = time.sleep) -> None:
     """Return when another run has fetched all of them."""
-    for weights in wanted:
+    for weights in repositories:
         if present(weights, root) is None:
             _tell(f"{weights.repository}: waiting for it")
         while present(weights, root) is None:
@@ -222,15 +222,15 @@ def main(argv: Sequence[str] | None = None) -> None:
         arguments = _parser(settings, serve_settings().preset or DEFAULT).parse_args(argv)
         voice = (speech(arguments.voice),) if arguments.voice else ()
         everything = (*SERVICES, vlm(arguments.preset), *voice)
-        wanted = [weights for weights in everything if set(weights.used_by) & set(arguments.only)]
+        repositories = [weights for weights in everything if set(weights.used_by) & set(arguments.only)]
         if arguments.list:
-            for weights in wanted:
+            for weights in repositories:
                 state = "there" if present(weights, arguments.dir) else f"to fetch, about {weights.gb} GB"
                 _tell(f"{weights.repository:55} {', '.join(weights.used_by):24} {state}")
         elif arguments.wait:
-            wait(wanted, arguments.dir)
+            wait(repositories, arguments.dir)
         else:
-            _fetch_all(wanted, arguments.dir, hub, settings.revisions)
+            _fetch_all(repositories, arguments.dir, hub, settings.revisions)
     except SettingsError:
         sys.exit('LOREGLASS_WEIGHTS_REVISIONS is not JSON, such as {"BAAI/bge-large-en-v1.5": "main"}.')
     except ValidationError as error:
@@ -273,10 +273,12 @@ def _one_of(names: Sequence[str]) -> Callable[[str], str]:
     return checked
 
 
-def _fetch_all(wanted: Sequence[Weights], root: Path, hub: HubSettings, revisions: dict[str, str]) -> None:
+def _fetch_all(
+    repositories: Sequence[Weights], root: Path, hub: HubSettings, revisions: dict[str, str]
+) -> None:
     """Try all of them before failing. Raises `CannotFetch`."""
     failed = []
-    for weights in wanted:
+    for weights in repositories:
         try:
             revision = revisions.get(weights.repository, weights.revision)
             fetch(weights, root, hub.read_token(), revision, hub.endpoint)
@@ -284,7 +286,7 @@ def _fetch_all(wanted: Sequence[Weights], root: Path, hub: HubSettings, revision
             failed.append(str(error))
             _tell(str(error))
     if failed:
-        raise CannotFetch(f"{len(failed)} of {len(wanted)} are missing:\n" + "\n".join(failed))
+        raise CannotFetch(f"{len(failed)} of {len(repositories)} are missing:\n" + "\n".join(failed))
 
 
 def _tell(text: str) -> None:

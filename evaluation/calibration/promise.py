@@ -1,14 +1,15 @@
 """From runs to thresholds and their promise: the evidence, the choice, what to expect, and the check."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from evaluation.calibration.ceiling import Guarantee, losses, through
-from evaluation.calibration.proposals import Judging, judged, pipeline_of, questions_of, same_system
+from evaluation.calibration.proposals import Evidence, Source, pipeline_of, questions_of
 from evaluation.calibration.replay import (
     REPLAYED,
     ROUTER,
@@ -18,11 +19,9 @@ from evaluation.calibration.replay import (
     Floats,
     Signals,
     by_conversation,
-    joined,
     replay,
 )
 from evaluation.calibration.search import best_cutoffs
-from evaluation.runs.store import Run
 from evaluation.scoring.intervals import Interval, mean_interval
 
 FOLDS = 5
@@ -34,9 +33,7 @@ class _Stored(BaseModel):
 
 
 class Given(_Stored):
-    """Results of thresholds: shares of all questions with 95 % intervals over conversations; `risk`: wrong
-    among the answered, None where none is.
-    """
+    """Results of thresholds: shares of all questions with 95 % intervals over conversations."""
 
     questions: int
     sessions: int
@@ -48,36 +45,30 @@ class Given(_Stored):
     hallucination_range: Interval
     truthfulness: float
     truthfulness_range: Interval
-    risk: float | None
 
 
-class Source(_Stored):
-    """A run that was used. `degraded`: questions that were answered without one of the stages."""
+class Change(_Stored):
+    """Some questions before and after. `gain`: the interval of the difference in truthfulness. `uncertain`:
+    of how many questions the replay is not exact.
+    """
 
-    folder: str
-    name: str
-    dataset: str
-    fingerprint: str
-    questions: int
-    degraded: int
-
-
-class Check(_Stored):
-    """The promise held against other questions. `uncertain`: of how many the replay is not exact."""
-
-    runs: list[Source]
     before: Given
     after: Given
     gain: Interval
     uncertain: int
+
+
+class Check(Change):
+    """The promise held against other questions. `kept`: None where they are too few to say."""
+
+    runs: list[Source]
     kept: bool | None
     told: str
 
 
-class Promise(_Stored):
+class Promise(Change):
     """`before`, `after`: on the questions it was chosen on, after that in sample; `expected`: every
     conversation under thresholds that were chosen without it. `changed`: thresholds by name, from and to.
-    `uncertain`: of how many questions the replay is not exact.
     """
 
     made_at: str
@@ -90,81 +81,41 @@ class Promise(_Stored):
     version: int
     thresholds: dict[str, float]
     changed: dict[str, tuple[float, float]]
-    before: Given
-    after: Given
     expected: Given | None
-    gain: Interval
-    uncertain: int
     unjudged: int
     check: Check | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The thresholds that were in force before."""
+    """The thresholds that were in force before, by the tables of their file."""
 
     version: int
-    values: Mapping[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """Runs of one system and what they tell. `judge`: its name. `thresholds`: all that were in force.
-    `unjudged`: answers on which the judge failed.
-    """
-
-    runs: Sequence[Run]
-    thresholds: Mapping[str, float]
-    signals: Signals
-    judge: str
-    unjudged: int = 0
+    tables: Mapping[str, Mapping[str, float]]
 
     @property
-    def sources(self) -> list[Source]:
-        """The runs, named."""
-        return [
-            Source(
-                folder=str(run.folder),
-                name=run.header.name,
-                dataset=run.header.dataset,
-                fingerprint=run.header.fingerprint,
-                questions=len(run.records),
-                degraded=sum(bool(record.answer and record.answer.degraded) for record in run.records),
-            )
-            for run in self.runs
-        ]
+    def values(self) -> dict[str, float]:
+        """All of them by name."""
+        return {name: value for table in self.tables.values() for name, value in table.items()}
 
 
-async def collect(runs: Sequence[Run], judging: Judging) -> Evidence:
-    """The runs judged. Raises `CalibrationError` for runs that do not go together, or hold no question."""
-    thresholds = same_system(runs)
-    parts = [await judged(run, judging) for run in runs]
-    signals = joined([part for part, _ in parts])
-    return Evidence(runs, thresholds, signals, judging.judge.name, sum(failed for _, failed in parts))
+def calibrated(
+    evidence: Evidence, guarantee: Guarantee | None, base: Base, test: Evidence | None = None
+) -> Promise:
+    """Return the thresholds of the best truthfulness, or the loosest that a guarantee allows, and what they
+    promise. `test`: other questions to hold the promise against.
 
-
-@dataclass(frozen=True, slots=True)
-class Calibration:
-    """The thresholds to improve on (`present`), those that do (`chosen`), and what they promise."""
-
-    evidence: Evidence
-    guarantee: Guarantee | None
-    present: Cutoffs
-    chosen: Cutoffs
-    promise: Promise
-
-
-def calibrated(evidence: Evidence, guarantee: Guarantee | None, base: Base) -> Calibration:
-    """Return the thresholds of the best truthfulness, or the loosest that a guarantee allows.
-
-    Raises `CalibrationError`.
+    Raises `CalibrationError`, also where the test can say nothing of it.
     """
     signals = evidence.signals
     present = _present(evidence, base)
     choose = chooser(guarantee, present)
     chosen = choose(signals)
     values = {**base.values, **evidence.thresholds, **chosen.named()}
+    changed = {name: (before, values[name]) for name, before in base.values.items() if before != values[name]}
+    expected = cross_validated(signals, choose)
     promise = Promise(
+        **_change(signals, present, chosen),
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         pipeline=pipeline_of(evidence.runs[0]),
         judge=evidence.judge,
@@ -174,17 +125,17 @@ def calibrated(evidence: Evidence, guarantee: Guarantee | None, base: Base) -> C
         runs=evidence.sources,
         version=base.version + 1,
         thresholds=values,
-        changed={
-            name: (before, values[name]) for name, before in base.values.items() if before != values[name]
-        },
-        before=under(signals, present),
-        after=under(signals, chosen),
-        expected=cross_validated(signals, choose),
-        gain=_gain(signals, present, chosen),
-        uncertain=_uncertain(signals, chosen),
+        changed=changed,
+        expected=expected,
         unjudged=evidence.unjudged,
     )
-    return Calibration(evidence, guarantee, present, chosen, promise)
+    if test is None:
+        return promise
+    _require_comparable(evidence, test)
+    change = _change(test.signals, present, chosen)
+    wrong = wrong_by_conversation(test.signals, chosen) if guarantee else None
+    held, told = kept(promise.ceiling, expected or promise.after, change["after"], wrong)
+    return promise.model_copy(update={"check": Check(**change, runs=test.sources, kept=held, told=told)})
 
 
 def chooser(guarantee: Guarantee | None, present: Cutoffs) -> Choose:
@@ -213,39 +164,22 @@ def _aim(guarantee: Guarantee | None) -> str:
     return f"{wrong}, in {100 * guarantee.confidence:g} % of all calibrations (Learn then Test)."
 
 
-def checked(calibration: Calibration, evidence: Evidence) -> Promise:
-    """The promise with what other questions say of it. Raises `CalibrationError` if they can say nothing."""
-    promise, signals, after = calibration.promise, evidence.signals, calibration.chosen
-    _comparable(calibration, evidence)
-    found = under(signals, after)
-    wrong = wrong_by_conversation(signals, after) if calibration.guarantee else None
-    held, told = kept(promise.ceiling, promise.expected or promise.after, found, wrong)
-    check = Check(
-        runs=evidence.sources,
-        before=under(signals, calibration.present),
-        after=found,
-        gain=_gain(signals, calibration.present, after),
-        uncertain=_uncertain(signals, after),
-        kept=held,
-        told=told,
-    )
-    return promise.model_copy(update={"check": check})
-
-
-def _comparable(calibration: Calibration, evidence: Evidence) -> None:
-    pipeline = pipeline_of(evidence.runs[0])
-    if pipeline != calibration.promise.pipeline:
-        raise CalibrationError(f"The check is a run of {pipeline}, not of {calibration.promise.pipeline}.")
-    shared = questions_of(evidence.runs) & questions_of(calibration.evidence.runs)
+def _require_comparable(evidence: Evidence, test: Evidence) -> None:
+    pipeline, wanted = pipeline_of(test.runs[0]), pipeline_of(evidence.runs[0])
+    if pipeline != wanted:
+        raise CalibrationError(f"The check is a run of {pipeline}, not of {wanted}.")
+    shared = questions_of(test.runs) & questions_of(evidence.runs)
     if shared:
         raise CalibrationError(
             f"The check asked questions that the thresholds were chosen on ({len(shared)} of them)."
         )
-    made, tested = calibration.evidence.thresholds, evidence.thresholds
+    made, tested = evidence.thresholds, test.thresholds
     other = [name for name in made if name not in REPLAYED and tested.get(name) != made[name]]
     if other:
-        told = ", ".join(f"{name}={made[name]:g}" for name in other)
-        raise CalibrationError(f"The check must be made with {told}, which cannot be replayed: --threshold.")
+        values = ", ".join(f"{name}={made[name]:g}" for name in other)
+        raise CalibrationError(
+            f"The check must be made with {values}, which cannot be replayed: --threshold."
+        )
 
 
 def under(signals: Signals, cutoffs: Cutoffs) -> Given:
@@ -266,17 +200,18 @@ def _figures(signals: Signals, points: Floats) -> Given:
         hallucination_range=_interval(signals, points < 0.0),
         truthfulness=right + 0.5 * acceptable - wrong,
         truthfulness_range=_interval(signals, points),
-        risk=wrong / (1.0 - missing) if missing < 1.0 else None,
     )
 
 
-def _gain(signals: Signals, before: Cutoffs, after: Cutoffs) -> Interval:
-    """Interval of the difference in truthfulness between two settings on the same questions."""
-    return _interval(signals, replay(signals, after).points - replay(signals, before).points)
-
-
-def _uncertain(signals: Signals, cutoffs: Cutoffs) -> int:
-    return int(np.count_nonzero(~replay(signals, cutoffs).exact))
+def _change(signals: Signals, before: Cutoffs, after: Cutoffs) -> dict[str, Any]:
+    """Return the fields of a `Change` between two settings on the same questions."""
+    was, now = replay(signals, before), replay(signals, after)
+    return {
+        "before": _figures(signals, was.points),
+        "after": _figures(signals, now.points),
+        "gain": _interval(signals, now.points - was.points),
+        "uncertain": int(np.count_nonzero(~now.exact)),
+    }
 
 
 def _interval(signals: Signals, values: Floats | Bools) -> Interval:

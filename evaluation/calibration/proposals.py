@@ -7,7 +7,7 @@ each threshold to the turns before.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, signals_of
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, signals_of
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE, Cut
 from evaluation.judging.verdicts import Judge, Judgement, VerdictCache, judge_all, verdict_file
@@ -31,14 +31,14 @@ class Judging:
 
 def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
     """The records that have an answer of that kind (`PROPOSED`, `DRAFT`), as if it had been given."""
-    said = []
+    changed = []
     for record in records:
         answer = record.answer
         text = getattr(answer.explanation, which) if answer and answer.explanation else None
         if answer and text is not None and text.strip():
-            told = answer.model_copy(update={"answer": text, "abstained": False})
-            said.append(record.model_copy(update={"answer": told}))
-    return said
+            proposed = answer.model_copy(update={"answer": text, "abstained": False})
+            changed.append(record.model_copy(update={"answer": proposed}))
+    return changed
 
 
 async def judged(run: Run, judging: Judging) -> tuple[Signals, int]:
@@ -93,9 +93,9 @@ def thresholds_of(run: Run) -> dict[str, float]:
     answers = [record.answer for record in run.records if record.answer]
     silent = sum(answer.explanation is None for answer in answers)
     if silent or not answers:
-        told = f"{silent} of {len(answers)} answers" if answers else "all questions"
+        which = f"{silent} of {len(answers)} answers" if answers else "all questions"
         raise CalibrationError(
-            f"{run.folder}: {told} came without an explanation. Make the run again "
+            f"{run.folder}: {which} came without an explanation. Make the run again "
             "against a gateway with LOREGLASS_GATEWAY_EXPERIMENTS=true."
         )
     sets = {tuple(sorted(answer.explanation.thresholds.items())) for answer in answers if answer.explanation}
@@ -132,3 +132,51 @@ def same_system(runs: Sequence[Run]) -> dict[str, float]:
     if any(other != first for other in rest):
         raise CalibrationError("These runs were made under different thresholds; they do not go together.")
     return first
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A run that was used. `degraded`: questions that were answered without one of the stages."""
+
+    folder: str
+    name: str
+    dataset: str
+    fingerprint: str
+    questions: int
+    degraded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Runs of one system and what they tell. `judge`: its name. `thresholds`: all that were in force.
+    `unjudged`: answers on which the judge failed.
+    """
+
+    runs: Sequence[Run]
+    thresholds: Mapping[str, float]
+    signals: Signals
+    judge: str
+    unjudged: int = 0
+
+    @property
+    def sources(self) -> list[Source]:
+        """The runs, named."""
+        return [
+            Source(
+                folder=str(run.folder),
+                name=run.header.name,
+                dataset=run.header.dataset,
+                fingerprint=run.header.fingerprint,
+                questions=len(run.records),
+                degraded=sum(bool(record.answer and record.answer.degraded) for record in run.records),
+            )
+            for run in self.runs
+        ]
+
+
+async def collect(runs: Sequence[Run], judging: Judging) -> Evidence:
+    """The runs judged. Raises `CalibrationError` for runs that do not go together, or hold no question."""
+    thresholds = same_system(runs)
+    parts = [await judged(run, judging) for run in runs]
+    signals = joined([part for part, _ in parts])
+    return Evidence(runs, thresholds, signals, judging.judge.name, sum(failed for _, failed in parts))

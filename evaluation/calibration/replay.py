@@ -131,10 +131,10 @@ class Signals:
         """How many conversations there are."""
         return len(np.unique(self.session))
 
-    def where(self, kept: Bools | Ints) -> "Signals":
+    def where(self, chosen: Bools | Ints) -> "Signals":
         """Some of the questions."""
         names = [field.name for field in fields(self) if field.name != "in_force"]
-        return replace(self, **{name: getattr(self, name)[kept] for name in names})
+        return replace(self, **{name: getattr(self, name)[chosen] for name in names})
 
 
 def signals_of(
@@ -183,13 +183,13 @@ def unmeasured_of(signals: Signals) -> int:
 
 
 def _explanation(record: TurnRecord) -> Explanation:
-    found = record.answer.explanation if record.answer else None
-    return found or Explanation()
+    explanation = record.answer.explanation if record.answer else None
+    return explanation or Explanation()
 
 
 def _points(records: Sequence[TurnRecord], judgements: Mapping[str, Judgement]) -> Floats:
-    found = [judgements.get(record.interaction_id) for record in records]
-    return np.array([np.nan if one is None else one.verdict.points for one in found], np.float64)
+    verdicts = [judgements.get(record.interaction_id) for record in records]
+    return np.array([np.nan if one is None else one.verdict.points for one in verdicts], np.float64)
 
 
 def joined(parts: Sequence[Signals]) -> Signals:

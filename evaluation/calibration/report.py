@@ -1,8 +1,6 @@
 """A promise in the terminal, and the thresholds file."""
 
-import os
 import tomllib
-from collections.abc import Mapping
 from pathlib import Path
 from textwrap import wrap
 
@@ -11,7 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from evaluation.calibration.promise import Base, Given, Promise
-from evaluation.calibration.replay import OF_JUDGE, CalibrationError, Signals, basis_of, unmeasured_of
+from evaluation.calibration.replay import CalibrationError, Signals, basis_of, unmeasured_of
 from evaluation.judging.text import one_line
 from evaluation.scoring.intervals import Interval
 
@@ -120,12 +118,6 @@ def _in_words(given: Given) -> str:
 
 
 VERSION = "version"
-TABLES: Mapping[str, tuple[str, ...]] = {
-    "search_router": ("direct_confidence", "direct_from", "verify_from"),
-    "image_search": ("same_thing", "decisive"),
-    "evidence": ("tau_coarse", "tau_fine"),
-    "answer": ("answer_confidence", "supported", "judged", "token_min", "token_mean", *OF_JUDGE),
-}
 _FURTHER = "further"
 _WIDTH = 112
 _LONGEST = 600
@@ -139,42 +131,30 @@ def read_base(path: Path) -> Base:
         raise CalibrationError(f"{path} cannot be read; --base names the gateway's file.") from error
     except ValueError as error:
         raise CalibrationError(f"{path} is not TOML: {error}.") from error
-    flat: dict[str, object] = {}
-    for key, value in content.items():
-        flat.update(value if isinstance(value, dict) else {key: value})
-    version = flat.pop(VERSION, None)
-    numbers = {name: float(value) for name, value in flat.items() if isinstance(value, int | float)}
-    if not isinstance(version, int) or len(numbers) < len(flat):
+    version = content.pop(VERSION, None)
+    tables = {name: table for name, table in content.items() if isinstance(table, dict)}
+    tables[_FURTHER] = {name: value for name, value in content.items() if name not in tables}
+    numbers = [value for table in tables.values() for value in table.values()]
+    if not isinstance(version, int) or not all(isinstance(value, int | float) for value in numbers):
         raise CalibrationError(f"{path} is not a thresholds file: it holds a version and numbers.")
-    return Base(version, numbers)
+    return Base(version, tables)
 
 
 def render(promise: Promise, base: Base, comments: list[str]) -> str:
-    """All values by table; what differs from the base says what it was."""
-    values = promise.thresholds
+    """All values by the base's tables; what differs from the base says what it was."""
+    before, values = base.values, promise.thresholds
     lines = [f"# {line}" for comment in comments for line in wrap(plain(comment, _LONGEST), _WIDTH - 2)]
     lines.append(f"{VERSION} = {promise.version}")
-    known = {name for names in TABLES.values() for name in names}
-    tables = {**TABLES, _FURTHER: tuple(name for name in values if name not in known)}
-    for table, names in tables.items():
-        present = [name for name in names if name in values]
-        if present:
-            lines += ["", f"[{table}]", *(_line(name, values[name], base) for name in present)]
+    further = [*base.tables[_FURTHER], *(name for name in values if name not in before)]
+    for table, names in {**base.tables, _FURTHER: further}.items():
+        if names:
+            lines += ["", f"[{table}]", *(_line(name, values[name], before.get(name)) for name in names)]
     return "\n".join(lines) + "\n"
 
 
-def _line(name: str, value: float, base: Base) -> str:
-    before = base.values.get(name)
+def _line(name: str, value: float, before: float | None) -> str:
     was = f"  # was {before!r}" if before is not None and before != value else ""
     return f"{name} = {float(value)!r}{was}"
-
-
-def write_file(path: Path, text: str) -> None:
-    """All of it or nothing."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    half = path.with_name(path.name + ".new")
-    half.write_text(text, encoding="utf-8")
-    os.replace(half, path)
 
 
 def plain(text: str, longest: int = _WIDTH) -> str:

@@ -28,7 +28,7 @@ def best_cutoffs(signals: Signals, present: Cutoffs) -> Cutoffs:
     """
     names = [name for name in REPLAYED if name not in ROUTER or not signals.went_direct.any()]
     grid = {name: values for name in names if len(values := candidates(signals, name, present, present)) > 1}
-    found = present
+    best = present
     if len(grid) > 1:  # of one alone every value is tried below
 
         def cost(places: Sequence[float]) -> float:
@@ -51,22 +51,22 @@ def best_cutoffs(signals: Signals, present: Cutoffs) -> Cutoffs:
             tol=1e-8,
         )
         places = zip(grid.items(), result.x, strict=True)
-        found = present.with_values({name: values[int(place)] for (name, values), place in places})
-    return _one_by_one(signals, found, present, names)
+        best = present.with_values({name: values[int(place)] for (name, values), place in places})
+    return _one_by_one(signals, best, present, names)
 
 
 def _one_by_one(signals: Signals, start: Cutoffs, present: Cutoffs, names: Sequence[str]) -> Cutoffs:
     """Try every value of each threshold by itself until nothing gets better."""
-    found, cost = start, _cost(signals, start, present)
+    best, cost = start, _cost(signals, start, present)
     better = True
     while better:
         better = False
         for name in names:
-            for value in candidates(signals, name, found, present):
-                moved = found.with_values({name: value})
+            for value in candidates(signals, name, best, present):
+                moved = best.with_values({name: value})
                 if (lower := _cost(signals, moved, present)) < cost:
-                    found, cost, better = moved, lower, True
-    return found
+                    best, cost, better = moved, lower, True
+    return best
 
 
 def _cost(signals: Signals, cutoffs: Cutoffs, present: Cutoffs) -> float:

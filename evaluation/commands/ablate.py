@@ -36,7 +36,7 @@ LIST = "list"
 
 def _list_tables(given: str) -> str:
     """`--tables list` needs nothing else."""
-    from evaluation.reporting.ablation import paper_tables
+    from evaluation.reporting.paper_tables import paper_tables
 
     if given == LIST:
         for table in paper_tables().values():
@@ -90,7 +90,7 @@ def ablate(
     it judge the runs below the folder (`eval judge`), then give the command again with --judge.
     """
     require("scipy")
-    from evaluation.reporting.ablation import paper_tables
+    from evaluation.reporting.paper_tables import paper_tables
 
     wanted = tuple(dict.fromkeys(name.strip() for name in tables.split(",") if name.strip()))
     if not wanted or any(name not in paper_tables() for name in wanted):
@@ -117,7 +117,7 @@ async def _ask(
     choice: dict[str, int | None],
     stored: frozenset[str],
 ) -> list[Run]:
-    from evaluation.reporting.ablation import systems_at
+    from evaluation.reporting.paper_tables import systems_at
     from evaluation.runs.running import reached
     from evaluation.runs.tally import ask_several
 
@@ -138,7 +138,7 @@ async def _ask(
 
 def _stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
     """By the systems' names. Raises `RunError` for a run of other questions, or that no table wants."""
-    from evaluation.reporting.ablation import paper_tables
+    from evaluation.reporting.paper_tables import paper_tables
 
     systems = {name for key in tables for name in paper_tables()[key].systems}
     runs: dict[str, Run] = {}
@@ -160,7 +160,7 @@ def _with_targets(run: Run, dataset: Dataset) -> Run:
 
 def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, str]:
     """By the names that rows of the tables have for them."""
-    from evaluation.reporting.ablation import paper_tables
+    from evaluation.reporting.paper_tables import paper_tables
 
     systems = [System.named(name) for key in tables for name in paper_tables()[key].systems]
     names = dict.fromkeys(each.at for each in systems if each.at)
@@ -176,7 +176,8 @@ def _named_gateways(given: Sequence[str], tables: Sequence[str]) -> dict[str, st
 
 def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequence[str], out: Path) -> str:
     """Write both files from the stored verdicts, and return the page. Raises `NotJudged`."""
-    from evaluation.reporting.ablation import Systems, done_without, markdown, paper_tables, table_values
+    from evaluation.reporting.ablation import Systems, done_without, markdown, table_values
+    from evaluation.reporting.paper_tables import paper_tables
 
     scored = {name: judged(run.records, run.folder, judge)[0] for name, run in runs.items()}
     if not any(scored.values()):

@@ -14,10 +14,11 @@ from evaluation.commands.judge import BaseUrl, ModelName, open_judge
 from evaluation.commands.run import require, stops_politely
 from evaluation.judging.text import Cut, open_cut
 from evaluation.judging.verdicts import Choice, Judge
-from evaluation.runs.store import load_run
+from evaluation.runs.store import load_run, write_whole
 
 if TYPE_CHECKING:
-    from evaluation.calibration.promise import Base, Evidence, Promise
+    from evaluation.calibration.promise import Base, Promise
+    from evaluation.calibration.proposals import Evidence
     from evaluation.calibration.replay import Signals
 
 BASE = Path("gateway/thresholds.toml")
@@ -49,7 +50,7 @@ def calibrate(
     """
     require("scipy")
     from evaluation.calibration.ceiling import Guarantee
-    from evaluation.calibration.promise import calibrated, checked
+    from evaluation.calibration.promise import calibrated
     from evaluation.calibration.replay import CalibrationError
     from evaluation.calibration.report import read_base
 
@@ -67,8 +68,7 @@ def calibrate(
         opened = partial(open_judge, judge, base_url, model)
         evidence, test = anyio.run(_collect, runs, check, opened, open_cut(tokenizer), concurrency)
         before = read_base(base)
-        calibration = calibrated(evidence, guarantee, before)
-        promise = checked(calibration, test) if test else calibration.promise
+        promise = calibrated(evidence, guarantee, before, test)
         _write(promise, before, out, evidence.signals, test.signals if test else None)
 
 
@@ -84,8 +84,7 @@ async def _collect(
     cut: Cut,
     concurrency: int,
 ) -> "tuple[Evidence, Evidence | None]":
-    from evaluation.calibration.promise import collect
-    from evaluation.calibration.proposals import Judging
+    from evaluation.calibration.proposals import Judging, collect
 
     runs = [load_run(folder) for folder in folders]
     async with opened() as judge:
@@ -96,13 +95,14 @@ async def _collect(
 
 def _write(promise: "Promise", base: "Base", out: Path, signals: "Signals", test: "Signals | None") -> None:
     """Write the thresholds and the promise, and print it."""
-    from evaluation.calibration.report import comments_of, render, show, token_basis, write_file
+    from evaluation.calibration.report import comments_of, render, show, token_basis
 
-    write_file(out, render(promise, base, comments_of(promise, signals, test)))
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, render(promise, base, comments_of(promise, signals, test)))
     for line in token_basis(signals, test):
         typer.echo(line, err=True)
-    write_file(promise_file(out), promise.model_dump_json(indent=2) + "\n")
+    write_whole(promise_file(out), promise.model_dump_json(indent=2) + "\n")
     console = Console()
     show(promise, console)
-    told = f"Written: {out} and {promise_file(out)}. To verify: {_SETTING}={out} and ask again."
-    console.print(told, markup=False, highlight=False, soft_wrap=True)
+    line = f"Written: {out} and {promise_file(out)}. To verify: {_SETTING}={out} and ask again."
+    console.print(line, markup=False, highlight=False, soft_wrap=True)

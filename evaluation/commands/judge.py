@@ -18,6 +18,7 @@ from evaluation.commands.run import require, stops_politely
 from evaluation.data.model import Rejected
 from evaluation.judging.bem import BemJudge, open_bem
 from evaluation.judging.model_judge import ModelJudge, undisputed, version_of
+from evaluation.judging.people import read_labels
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut, one_line, open_cut
 from evaluation.judging.verdicts import (
@@ -31,7 +32,6 @@ from evaluation.judging.verdicts import (
     counts,
     judge_all,
     key_of,
-    read_human,
     verdict_file,
 )
 from evaluation.record import TurnRecord
@@ -102,8 +102,8 @@ async def _judge_all(
             _tell(run, judge.name, judgements)
             failures = [judgement.why for judgement in judgements.values() if judgement.failed]
             if failures:
-                told = f"{judge.name} gave no verdict on {len(failures)} of {len(judgements)} answers"
-                raise JudgeDown(f"{told} ({failures[0]}). The same command asks about them again.")
+                message = f"{judge.name} gave no verdict on {len(failures)} of {len(judgements)} answers"
+                raise JudgeDown(f"{message} ({failures[0]}). The same command asks about them again.")
 
 
 async def _judged(
@@ -124,7 +124,7 @@ def _import_labels(runs: list[Run], labels: Path | None) -> None:
         raise typer.BadParameter("labels are of one run's answers", param_hint="RUN")
     run = runs[0]
     records = {record.interaction_id: record for record in run.records}
-    judgements, rejected = read_human(labels, records.keys())
+    judgements, rejected = read_labels(labels, records.keys())
     with VerdictCache(verdict_file(run.folder, HUMAN), fresh=True) as cache:
         for name, judgement in judgements.items():
             case = case_of(records[name])
@@ -143,8 +143,8 @@ def _tell_rejected(rows: list[Rejected]) -> None:
 
 
 def _tell(run: Run, judge: str, judgements: dict[str, Judgement]) -> None:
-    told = ", ".join(f"{name} {count}" for name, count in counts(judgements).items()) or "nothing"
-    line = f"{run.header.name}, judged by {judge}: {told}. {verdict_file(run.folder, judge)}"
+    text = ", ".join(f"{name} {count}" for name, count in counts(judgements).items()) or "nothing"
+    line = f"{run.header.name}, judged by {judge}: {text}. {verdict_file(run.folder, judge)}"
     Console().print(line, markup=False, highlight=False, soft_wrap=True)
 
 
@@ -188,12 +188,16 @@ def agreement_of(
             console.print(f"  {escape(judge)}: {said.verdict.value}, {_text(said.why)}", highlight=False)
 
 
-def _line(label: str, found: "Agreement") -> str:
-    if not len(found.verdicts):
+def _line(label: str, agreement: "Agreement") -> str:
+    if not len(agreement.verdicts):
         return f"{label}: none in common"
-    parts = [f"{label}: {len(found.verdicts)}", f"equal {found.accuracy:.1%}", f"kappa {found.kappa:.3f}"]
-    parts += [f"{found.failed} left out, a judgement failed"] if found.failed else []
-    parts += [f"{found.unshared} judged by one alone"] if found.unshared else []
+    parts = [
+        f"{label}: {len(agreement.verdicts)}",
+        f"equal {agreement.accuracy:.1%}",
+        f"kappa {agreement.kappa:.3f}",
+    ]
+    parts += [f"{agreement.failed} left out, a judgement failed"] if agreement.failed else []
+    parts += [f"{agreement.unshared} judged by one alone"] if agreement.unshared else []
     return ", ".join(parts)
 
 
@@ -226,15 +230,15 @@ def gold(
     cases = gold_cases()
     with stops_politely():
         name, judgements = anyio.run(_on_gold, judge, [each.case for each in cases], base_url, model)
-    found = with_people(cases, judgements)
-    typer.echo(f"{name}: {_line('answers', found)}")
-    table = found.by_verdict().join(PUBLISHED)
-    equal = found.verdicts["first"] == found.verdicts["second"]
+    agreement = with_people(cases, judgements)
+    typer.echo(f"{name}: {_line('answers', agreement)}")
+    table = agreement.by_verdict().join(PUBLISHED)
+    equal = agreement.verdicts["first"] == agreement.verdicts["second"]
     kinds = pd.Series({each.case.interaction_id: each.kind for each in cases}, name="kind")
     by_kind = equal.groupby(kinds, sort=False).agg(answers="size", equal=lambda kind: 100 * kind.mean())
     for each in (table, by_kind):
         typer.echo(each.to_string(float_format="%.1f", na_rep="–"))
-    if not len(found.verdicts):
+    if not len(agreement.verdicts):
         sys.exit(1)
 
 

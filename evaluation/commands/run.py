@@ -15,7 +15,8 @@ from evaluation.data.diagnostics import with_targets
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
 from evaluation.data.opening import open_dataset
 from evaluation.data.squad import EVERYTHING, SquadChoice
-from evaluation.runs.asking import Asking, RunStopped
+from evaluation.runs.asking import Asking
+from evaluation.runs.retrying import RunStopped
 from evaluation.runs.running import Task, make_run, reached, write_pages
 
 _SOURCE = (
@@ -101,8 +102,8 @@ def run(
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
     asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
     opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed, squad=squad)
-    kept = None if squad == EVERYTHING else squad.model_dump(mode="json")
-    task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": kept})
+    choice = None if squad == EVERYTHING else squad.model_dump(mode="json")
+    task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": choice})
     with stops_politely():
         if opened.texts and not no_index:
             anyio.run(_require_gateway, gateway, pipeline)

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from evaluation.data.checks import BadRow
+
 VOCABULARY: Mapping[str, tuple[str, ...]] = {
     "domain": (
         "animal",
@@ -37,10 +39,6 @@ VOCABULARY: Mapping[str, tuple[str, ...]] = {
 _DEEPEST = 32
 
 
-class UnknownLabel(Exception):
-    """A code or a word that means nothing; the message names it."""
-
-
 @dataclass(frozen=True, slots=True)
 class Labels:
     """`names`: of each column's codes, in their order, as the dataset declares them."""
@@ -48,18 +46,18 @@ class Labels:
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def word(self, column: str, value: object) -> str:
-        """The label's word, empty where there is none. Raises `UnknownLabel`."""
+        """The label's word, empty where there is none. Raises `BadRow`."""
         if value is None or value == "":
             return ""
         if isinstance(value, str):
             return self._known(column, value)
         names = self.names.get(column, ())
         if isinstance(value, bool) or not isinstance(value, int):
-            raise UnknownLabel(f"{column} is neither a code nor a word.")
+            raise BadRow("unknown_label", f"{column} is neither a code nor a word.")
         if not names:
-            raise UnknownLabel(f"{column} is the code {value}, and no features say what it means.")
+            raise BadRow("unknown_label", f"{column} is the code {value}, and no features say what it means.")
         if not 0 <= value < len(names):
-            raise UnknownLabel(f"{column} has no code {value}, only 0 to {len(names) - 1}.")
+            raise BadRow("unknown_label", f"{column} has no code {value}, only 0 to {len(names) - 1}.")
         return canonical(column, names[value]) or names[value]
 
     def _known(self, column: str, word: str) -> str:
@@ -68,7 +66,7 @@ class Labels:
             return spelled
         if word in self.names.get(column, ()):
             return word
-        raise UnknownLabel(f"{column} knows no {word[:60]!r}.")
+        raise BadRow("unknown_label", f"{column} knows no {word[:60]!r}.")
 
 
 def canonical(column: str, word: str) -> str:

@@ -173,6 +173,10 @@ class Dataset:
     rejected: tuple[Rejected, ...] = ()
     texts: tuple[Text, ...] = ()
 
+    def of(self, part: Part) -> tuple[Conversation, ...]:
+        """The conversations of a part."""
+        return tuple(each for each in self.conversations if each.part is part)
+
     @property
     def rejections(self) -> dict[str, int]:
         """Rows that cannot be asked, by kind."""

@@ -3,21 +3,24 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 
 from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from evaluation.data import hub
-from evaluation.data.crag_mm import Reading, with_photos
-from evaluation.data.model import Conversation, Dataset, DatasetError, Part, Rejected
+from evaluation.data.candidates import Candidate, Candidates, Photo, sample, with_photos
+from evaluation.data.checks import photo_inside
+from evaluation.data.crag_mm import fetched, read_tables
+from evaluation.data.model import Conversation, Dataset, DatasetError, Part
 from evaluation.data.photos import Photos
-from evaluation.data.plain import PLAIN, is_plain, read_plain, with_photos_inside
-from evaluation.data.squad import EVERYTHING, PREFIX, SquadChoice, read_squad
-from evaluation.data.tables import Table, UnreadableFile, split_of, table_files
-from evaluation.data.vqa import READERS, read_vqa, with_photos_of
-from evaluation.data.world import TRUTH, Sampled, load_world, sample
+from evaluation.data.plain import PLAIN, is_plain, read_plain
+from evaluation.data.squad import EVERYTHING, PREFIX, SQUAD, SquadChoice, read_squad
+from evaluation.data.tables import UnreadableFile, split_of, table_files
+from evaluation.data.vqa import READERS, photos_by_name, read_vqa
+from evaluation.data.world import TRUTH, read_world
 
 CACHE = Path("var/datasets")
 """Where photos are kept unless told otherwise."""
@@ -25,16 +28,19 @@ CACHE = Path("var/datasets")
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """Which conversations are wanted."""
+    """Which conversations to ask."""
 
     part: Part | None
     limit: int | None
     seed: int | None
     squad: SquadChoice
 
-    def of(self, single: Sequence[Sampled], multi: Sequence[Sampled]) -> tuple[Sampled, ...]:
-        first = () if self.part is Part.MULTI else sample(single, self.limit, self.seed)
-        return (*first, *(() if self.part is Part.SINGLE else sample(multi, self.limit, self.seed)))
+    def among(self, rows: Candidates[Photo]) -> list[Candidate[Photo]]:
+        chosen: list[Candidate[Photo]] = []
+        for part in Part if self.part is None else (self.part,):
+            of_part = [each for each in rows.good if each.part is part]
+            chosen += sample(of_part, self.limit, self.seed)
+        return chosen
 
 
 def open_dataset(
@@ -83,13 +89,14 @@ def fingerprint(conversations: Iterable[Conversation]) -> str:
 
 
 def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
-    if source.startswith(PREFIX):
-        return _of_squad(Path(source.removeprefix(PREFIX)).expanduser(), choice, split)
-    if choice.squad != EVERYTHING:
-        raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
     kind, _, file = source.partition(":")
-    if file and kind in READERS:
-        return _of_vqa(kind, Path(file).expanduser(), choice, split)
+    if choice.squad != EVERYTHING and kind != SQUAD:
+        raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
+    if file and kind in (SQUAD, *READERS):
+        path = Path(file).expanduser()
+        if split or choice.part is Part.MULTI:
+            raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+        return _of_squad(path, choice) if kind == SQUAD else _of_vqa(kind, path, choice)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -97,33 +104,30 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
         return _of_file(path, choice, split, photos)
     if path.is_dir():
         return _of_folder(path, choice, split, photos)
-    found = hub.hub_id(source)
-    if found is None:
+    hosted = hub.hub_id(source)
+    if hosted is None:
         raise DatasetError(f"{source} is neither a file nor a folder nor a hub id (owner/name).")
-    repository, revision = found
+    repository, revision = hosted
     chosen, folder, files = hub.fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
 
 
-def _of_squad(path: Path, choice: _Choice, split: str | None) -> Dataset:
-    if split or choice.part is Part.MULTI:
-        raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
+def _of_squad(path: Path, choice: _Choice) -> Dataset:
     dataset = read_squad(path, choice.squad, choice.limit, choice.seed)
     return replace(dataset, fingerprint=fingerprint(dataset.conversations))
 
 
-def _of_vqa(kind: str, path: Path, choice: _Choice, split: str | None) -> Dataset:
-    if split or choice.part is Part.MULTI:
-        raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
-    questions, rejected = read_vqa(kind, path)
-    conversations, without = with_photos_of(choice.of(questions, ()), path)
-    return _dataset(f"{kind}/{path.stem}", conversations, [*rejected, *without])
+def _of_vqa(kind: str, path: Path, choice: _Choice) -> Dataset:
+    rows = read_vqa(kind, path)
+    chosen = choice.among(rows)
+    find = photos_by_name(path, {each.photo for each in chosen})
+    return _with_photos(f"{kind}/{path.stem}", rows, chosen, find)
 
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     if path.suffix.lower() == ".jsonl" and is_plain(path):
-        return _of_plain(path, choice)
+        return _with_photos_inside(path.parent, read_plain(path), choice)
     if path.suffix.lower() != ".parquet":
         raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
     chosen = hub.chosen_split([split_of(str(path))], split, str(path))
@@ -134,10 +138,8 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
     if (folder / TRUTH).is_file() or ((folder / PLAIN).is_file() and is_plain(folder / PLAIN)):
         if split:
             raise DatasetError(f"{folder} has no split {split!r}: it has no splits.")
-        if not (folder / TRUTH).is_file():
-            return _of_plain(folder / PLAIN, choice)
-        world = load_world(folder)
-        return _dataset(folder.resolve().name, choice.of(world.single, world.multi), [])
+        rows = read_world(folder) if (folder / TRUTH).is_file() else read_plain(folder / PLAIN)
+        return _with_photos_inside(folder, rows, choice)
     files = table_files(folder)
     if not files:
         raise DatasetError(
@@ -149,24 +151,25 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
     return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
 
 
-def _of_plain(path: Path, choice: _Choice) -> Dataset:
-    sessions, rejected = read_plain(path)
-    single, multi = ([each for each in sessions if each.part is part] for part in Part)
-    conversations, without = with_photos_inside(choice.of(single, multi), path.parent)
-    return _dataset(path.resolve().parent.name, conversations, [*rejected, *without])
+def _with_photos_inside(folder: Path, rows: Candidates[str], choice: _Choice) -> Dataset:
+    find = cache(partial(photo_inside, folder))
+    return _with_photos(folder.resolve().name, rows, choice.among(rows), find)
 
 
 def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
-    reading = Reading(folder, name)
-    for path in files:
-        reading.read(Table(path))
-    single, multi = ([each for each in reading.candidates if each.part is part] for part in Part)
-    conversations, rejected = with_photos(choice.of(single, multi), photos)
-    return _dataset(name, conversations, [*reading.rejected, *rejected])
+    rows = read_tables(folder, name, files)
+    chosen = choice.among(rows)
+    return _with_photos(name, rows, chosen, fetched([each.photo for each in chosen], photos))
 
 
-def _dataset(name: str, conversations: Sequence[Conversation], rejected: Sequence[Rejected]) -> Dataset:
-    return Dataset(name, fingerprint(conversations), tuple(conversations), tuple(rejected))
+def _with_photos(
+    name: str,
+    rows: Candidates[Photo],
+    chosen: Sequence[Candidate[Photo]],
+    find: Callable[[Photo], Path],
+) -> Dataset:
+    conversations, rejected = with_photos(chosen, find)
+    return Dataset(name, fingerprint(conversations), tuple(conversations), (*rows.rejected, *rejected))
 
 
 def _nothing(dataset: Dataset, part: Part | None) -> str:

@@ -1,7 +1,11 @@
-"""A progress bar for long work."""
+"""Long work: a progress bar, and several workers."""
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeVar
+
+import anyio
+
+from evaluation.data.model import EvaluationError
 
 Item = TypeVar("Item")
 
@@ -14,3 +18,22 @@ def bar(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[
         items, desc=what, total=total, disable=None, dynamic_ncols=True, leave=False
     )
     return shown
+
+
+async def in_parallel(items: Iterable[Item], work: Callable[[Item], Awaitable[None]], workers: int) -> None:
+    """Do the work of every item, `workers` at once. The first `EvaluationError` stops all and is raised."""
+    left, failures = iter(items), list[EvaluationError]()
+
+    async def worker(scope: anyio.CancelScope) -> None:
+        for item in left:
+            try:
+                await work(item)
+            except EvaluationError as failure:
+                failures.append(failure)
+                scope.cancel()
+
+    async with anyio.create_task_group() as group:
+        for _ in range(workers):
+            group.start_soon(worker, group.cancel_scope)
+    if failures:
+        raise failures[0]

@@ -6,14 +6,14 @@ answer in its paragraph although it looks as if.
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
+from evaluation.data.candidates import Candidate, Candidates, sample
 from evaluation.data.checks import BadRow, identifier, photo_inside, text
 from evaluation.data.model import (
     AnswerType,
@@ -22,13 +22,12 @@ from evaluation.data.model import (
     Dataset,
     DatasetError,
     Part,
-    Rejected,
     Text,
     Truth,
 )
-from evaluation.data.world import sample
 
-PREFIX = "squad:"
+SQUAD = "squad"
+PREFIX = f"{SQUAD}:"
 """What a source begins with that names such a file."""
 NO_ANSWER = "I don't know."
 """The gold answer of a question that has none, as CRAG-MM words it."""
@@ -61,20 +60,28 @@ def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | N
     questions at most, the first ones or with a seed a random choice; they stay in the file's order. The
     fingerprint is left to the caller. Raises `DatasetError`.
     """
-    reading = _Reading(path)
-    reading.take_all(_articles(path))
-    if not reading.questions:
-        return Dataset(path.name, "", (), tuple(reading.rejected))
-    titles = list(dict.fromkeys(each.domain for each in reading.questions))
+    rows, texts = Candidates[Path | None](), list[Text]()
+    counts = Counter[str]()
+    for place, title, context, questions in _paragraphs(path, rows):
+        counts[title] += 1
+        names = (path.stem, title, str(counts[title]))
+        url = "file:" + "/".join(quote(name[:_LONGEST_NAME], safe="") for name in names)
+        texts.append(Text(url, title, context))
+        for number, each in enumerate(questions):
+            where = f"{place}.qas[{number}]"
+            with rows.rejecting(where):
+                turn = _question(_object(each), title)
+                rows.add(Candidate(turn.interaction_id, Part.SINGLE, choice.photo, (turn,), (where,)))
+    if not rows.good:
+        return Dataset(path.name, "", (), tuple(rows.rejected))
+    titles = list(dict.fromkeys(each.turns[0].domain for each in rows.good))
     wanted = set(_named(choice.articles, titles) or titles) - set(_named(choice.left_out, titles))
-    questions = [each for each in reading.questions if each.domain in wanted]
     if choice.photo is not None:
         _check_photo(choice.photo)
-    chosen = (
-        Conversation(each.interaction_id, Part.SINGLE, choice.photo, (each,))
-        for each in _sampled(questions, limit, choice.unanswerable, seed)
-    )
-    return Dataset(path.name, "", tuple(chosen), tuple(reading.rejected), tuple(reading.texts))
+    candidates = [each for each in rows.good if each.turns[0].domain in wanted]
+    chosen = _sampled(candidates, limit, choice.unanswerable, seed)
+    conversations = (Conversation(each.session_id, each.part, each.photo, each.turns) for each in chosen)
+    return Dataset(path.name, "", tuple(conversations), tuple(rows.rejected), tuple(texts))
 
 
 def _check_photo(photo: Path) -> None:
@@ -97,50 +104,16 @@ def _articles(path: Path) -> list[Any]:
     return articles
 
 
-@dataclass(slots=True)
-class _Reading:
-    """What was read of the file so far. A question's `domain` is its article's title."""
-
-    path: Path
-    questions: list[AskedTurn] = field(default_factory=list)
-    texts: list[Text] = field(default_factory=list)
-    rejected: list[Rejected] = field(default_factory=list)
-    _ids: set[str] = field(default_factory=set)
-    _paragraphs: Counter[str] = field(default_factory=Counter)
-
-    def take_all(self, articles: Iterable[Any]) -> None:
-        """Every question; one that cannot be asked is named with its place."""
-        for place, article in enumerate(articles):
-            where = f"data[{place}]"
-            try:
-                title = text(_object(article), "title", if_empty="malformed_row").replace("_", " ").strip()
-                for number, paragraph in enumerate(_list(article, "paragraphs")):
-                    self._paragraph(f"{where}.paragraphs[{number}]", title, paragraph)
-            except BadRow as fault:
-                self.rejected.append(Rejected(fault.kind, where, fault.why))
-
-    def _paragraph(self, where: str, title: str, paragraph: Any) -> None:
-        try:
-            context = text(_object(paragraph), "context", if_empty="malformed_row")
-            questions = _list(paragraph, "qas")
-        except BadRow as fault:
-            self.rejected.append(Rejected(fault.kind, where, fault.why))
-            return
-        self._paragraphs[title] += 1
-        names = [self.path.stem, title, str(self._paragraphs[title])]
-        url = "file:" + "/".join(quote(name[:_LONGEST_NAME], safe="") for name in names)
-        self.texts.append(Text(url, title, context))
-        for number, each in enumerate(questions):
-            try:
-                self._claim(_question(_object(each), title))
-            except BadRow as fault:
-                self.rejected.append(Rejected(fault.kind, f"{where}.qas[{number}]", fault.why))
-
-    def _claim(self, question: AskedTurn) -> None:
-        if question.interaction_id in self._ids:
-            raise BadRow("repeated_interaction", f"Question {question.interaction_id} came before.")
-        self._ids.add(question.interaction_id)
-        self.questions.append(question)
+def _paragraphs(path: Path, rows: Candidates[Path | None]) -> Iterator[tuple[str, str, str, list[Any]]]:
+    """Yield the place of each paragraph, its article's title, its text and its questions."""
+    for number, article in enumerate(_articles(path)):
+        with rows.rejecting(f"data[{number}]"):
+            title = text(_object(article), "title", if_empty="malformed_row").replace("_", " ").strip()
+            for inside, paragraph in enumerate(_list(article, "paragraphs")):
+                place = f"data[{number}].paragraphs[{inside}]"
+                with rows.rejecting(place):
+                    context = text(_object(paragraph), "context", if_empty="malformed_row")
+                    yield place, title, context, _list(paragraph, "qas")
 
 
 def _question(row: Mapping[str, Any], title: str) -> AskedTurn:
@@ -212,8 +185,11 @@ def _key(title: str) -> str:
 
 
 def _sampled(
-    questions: Sequence[AskedTurn], limit: int | None, unanswerable: int | None, seed: int | None
-) -> list[AskedTurn]:
+    questions: Sequence[Candidate[Path | None]],
+    limit: int | None,
+    unanswerable: int | None,
+    seed: int | None,
+) -> list[Candidate[Path | None]]:
     if limit is None:
         if unanswerable is not None:
             raise DatasetError("How many unanswerable questions are asked can only be said of a limit.")
@@ -222,10 +198,8 @@ def _sampled(
         return list(sample(questions, limit, seed))
     if unanswerable > limit:
         raise DatasetError(f"Of {limit} questions {unanswerable} cannot be unanswerable.")
-    parts = {True: limit - unanswerable, False: unanswerable}
-    chosen = {
-        each.interaction_id
-        for answerable, count in parts.items()
-        for each in sample([one for one in questions if one.answerable is answerable], count, seed)
-    }
-    return [each for each in questions if each.interaction_id in chosen]
+    chosen = set[str]()
+    for answerable, count in ((True, limit - unanswerable), (False, unanswerable)):
+        alike = [each for each in questions if each.turns[0].answerable is answerable]
+        chosen |= {each.session_id for each in sample(alike, count, seed)}
+    return [each for each in questions if each.session_id in chosen]

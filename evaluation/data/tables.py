@@ -122,7 +122,7 @@ def json_lines(path: Path) -> Iterator[Numbered]:
                     yield number, _parsed(line)
                 number += 1
     except OSError as error:
-        raise UnreadableFile(f"It cannot be read ({error.strerror}).") from error
+        raise UnreadableFile(f"{path.name} cannot be read ({error.strerror}).") from error
 
 
 def _parsed(line: bytes) -> Mapping[str, Any] | BadRow:

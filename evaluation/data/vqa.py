@@ -11,15 +11,14 @@ import json
 import math
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from evaluation.data.candidates import Candidate, Candidates
 from evaluation.data.checks import BadRow, identifier, photo_inside, text
-from evaluation.data.model import AnswerType, AskedTurn, Conversation, Part, Rejected, Scorer, Truth
-from evaluation.data.progress import bar
+from evaluation.data.model import AnswerType, AskedTurn, Part, Scorer, Truth
 from evaluation.data.tables import LONGEST_LINE, UnreadableFile, json_lines
 
 TOLERANCE = 0.1
@@ -33,48 +32,28 @@ _QUESTION_TYPES = ("templated", "automatic", "multi_answer", "2_hop")
 Row = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class PhotoQuestion:
-    """A question and its photo's file name, without the suffix. `where`: its place in the data set's file."""
-
-    where: str
-    photo: str
-    turn: AskedTurn
-
-
-def read_vqa(kind: str, path: Path) -> tuple[list[PhotoQuestion], list[Rejected]]:
-    """Return a file's questions in its order, and the rows that cannot be asked. Raises `UnreadableFile`."""
-    questions: dict[str, PhotoQuestion] = {}
-    rejected: list[Rejected] = []
-    for where, make in READERS[kind](path):
-        try:
-            question = PhotoQuestion(where, *make())
-            if questions.setdefault(question.turn.interaction_id, question) is not question:
-                raise BadRow("repeated_interaction", f"Question {question.turn.interaction_id} came before.")
-        except BadRow as fault:
-            rejected.append(Rejected(fault.kind, where, fault.why))
-    return list(questions.values()), rejected
+def read_vqa(kind: str, path: Path) -> Candidates[str]:
+    """Return a file's questions in its order. Raises `UnreadableFile`."""
+    rows = Candidates[str]()
+    for place, make in READERS[kind](path):
+        with rows.rejecting(place):
+            photo, turn = make()
+            rows.add(Candidate(turn.interaction_id, Part.SINGLE, photo, (turn,), (place,)))
+    return rows
 
 
-def with_photos_of(
-    questions: Sequence[PhotoQuestion], path: Path
-) -> tuple[list[Conversation], list[Rejected]]:
-    """Return each question as a conversation, and the questions whose photo is missing or unreadable."""
+def photos_by_name(path: Path, names: set[str]) -> Callable[[str], Path]:
+    """Return what finds the photos of a file's questions; it raises `BadRow`."""
     folder = path.parent / "images" if (path.parent / "images").is_dir() else path.parent
-    photos = _photos(folder, {each.photo for each in questions})
-    inside = cache(partial(photo_inside, folder))  # several questions are about one photo
-    conversations: list[Conversation] = []
-    rejected: list[Rejected] = []
-    for each in bar(questions, "photos"):
-        try:
-            if each.photo not in photos:
-                raise BadRow("missing_image", f"There is no photo {each.photo[:100]!r} in {folder.name}.")
-            photo = inside(photos[each.photo])
-        except BadRow as fault:
-            rejected.append(Rejected(fault.kind, each.where, fault.why))
-            continue
-        conversations.append(Conversation(each.turn.interaction_id, Part.SINGLE, photo, (each.turn,)))
-    return conversations, rejected
+    paths = _photos(folder, names)
+
+    @cache  # several questions are about one photo
+    def find(name: str) -> Path:
+        if name not in paths:
+            raise BadRow("missing_image", f"There is no photo {name[:100]!r} in {folder.name}.")
+        return photo_inside(folder, paths[name])
+
+    return find
 
 
 def _photos(folder: Path, names: set[str]) -> dict[str, str]:

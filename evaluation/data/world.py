@@ -1,94 +1,50 @@
 """A folder like `samples`: CRAG-MM rows (v0.1.2, a dict of columns) and the truth for our judge."""
 
-import random
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pydantic import ValidationError
 
-from evaluation.data.checks import BadRow, photo_inside, text
+from chassis.validation import first_fault
+from evaluation.data.candidates import Candidate, Candidates
+from evaluation.data.checks import BadRow, text
 from evaluation.data.crag_mm import parse_row
 from evaluation.data.labels import Labels
-from evaluation.data.model import AskedTurn, Conversation, DatasetError, Part, Truth
-from evaluation.data.tables import UnreadableFile, json_lines
+from evaluation.data.model import Part, Truth
 
-Sampled = TypeVar("Sampled")
-
-QUESTIONS, CONVERSATIONS, TRUTH = "questions.jsonl", "conversations.jsonl", "truth.jsonl"
+TRUTH = "truth.jsonl"
+_PARTS = {"questions.jsonl": Part.SINGLE, "conversations.jsonl": Part.MULTI}
 
 
-@dataclass(frozen=True, slots=True)
-class World:
-    """Both parts of the benchmark."""
-
-    single: tuple[Conversation, ...]
-    multi: tuple[Conversation, ...]
-
-
-def load_world(folder: Path) -> World:
-    """Both parts, complete: nothing is found to be missing only once the questions are being asked.
-
-    Raises `DatasetError`: a file or photo that is not there, a line that does not fit, a question without
-    truth, a session that comes twice.
-    """
+def read_world(folder: Path) -> Candidates[str]:
+    """Return both parts; each question must have a truth. Raises `UnreadableFile`."""
+    rows = Candidates[str]()
     truths: dict[str, Truth] = {}
-    for where, row in _rows(folder / TRUTH):
-        try:
-            truth = Truth.model_validate(row)
-        except ValidationError as error:
-            raise DatasetError(f"{where}: {error}") from error
-        truths[truth.interaction_id] = truth
-    world = World(
-        single=tuple(_conversations(folder, QUESTIONS, Part.SINGLE, truths)),
-        multi=tuple(_conversations(folder, CONVERSATIONS, Part.MULTI, truths)),
-    )
-    counts = Counter(conversation.session_id for conversation in (*world.single, *world.multi))
-    twice = [session_id for session_id, count in counts.items() if count > 1]
-    if twice:
-        raise DatasetError(f"session {twice[0]} comes {counts[twice[0]]} times")
-    return world
+    for place, row in rows.lines(folder / TRUTH):
+        with rows.rejecting(place):
+            truth = _truth(row)
+            truths[truth.interaction_id] = truth
+    for name, part in _PARTS.items():
+        for place, row in rows.lines(folder / name):
+            with rows.rejecting(place):
+                rows.add(_candidate(row, part, place, truths))
+    return rows
 
 
-def truth_of(turn: AskedTurn) -> Truth:
-    """Return what is true of a question. Raises `DatasetError` for one from elsewhere."""
-    if turn.truth is None:
-        raise DatasetError(f"Nothing is known to be true of interaction {turn.interaction_id}.")
-    return turn.truth
-
-
-def sample(conversations: Sequence[Sampled], limit: int | None, seed: int | None) -> tuple[Sampled, ...]:
-    """At most `limit` of them: the first ones, or with a seed a random choice; always in file order."""
-    if limit is None or limit >= len(conversations):
-        return tuple(conversations)
-    if seed is None:
-        return tuple(conversations[:limit])
-    chosen = random.Random(seed).sample(range(len(conversations)), limit)
-    return tuple(conversations[index] for index in sorted(chosen))
-
-
-def _conversations(folder: Path, name: str, part: Part, truths: dict[str, Truth]) -> Iterator[Conversation]:
-    for where, row in _rows(folder / name):
-        try:
-            held = parse_row(row, Labels())
-            photo = photo_inside(folder, text(row, "image", if_empty="missing_image"))
-        except BadRow as fault:
-            raise DatasetError(f"{where}: {fault.why}") from fault
-        absent = [turn.interaction_id for turn in held.turns if turn.interaction_id not in truths]
-        if absent:
-            raise DatasetError(f"{TRUTH} has nothing on interaction {absent[0]} of {name}")
-        turns = tuple(replace(turn, truth=truths[turn.interaction_id]) for turn in held.turns)
-        yield Conversation(held.session_id, part, photo, turns)
-
-
-def _rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _truth(row: Mapping[str, Any]) -> Truth:
     try:
-        for number, row in json_lines(path):
-            where = f"{path.name}, line {number + 1}"
-            if isinstance(row, BadRow):
-                raise DatasetError(f"{where}: {row.why}")
-            yield where, row
-    except UnreadableFile as error:
-        raise DatasetError(f"{path.name} cannot be read in {path.parent}") from error
+        return Truth.model_validate(row)
+    except ValidationError as error:
+        raise BadRow("malformed_row", f"{first_fault(error)}.") from error
+
+
+def _candidate(row: Mapping[str, Any], part: Part, place: str, truths: Mapping[str, Truth]) -> Candidate[str]:
+    session_id, turns = parse_row(row, Labels())
+    photo = text(row, "image", if_empty="missing_image")
+    for turn in turns:
+        if turn.interaction_id not in truths:
+            raise BadRow("unmatched_answers", f"{TRUTH} has nothing on interaction {turn.interaction_id}.")
+    known = tuple(replace(turn, truth=truths[turn.interaction_id]) for turn in turns)
+    return Candidate(session_id, part, photo, known, (place,))

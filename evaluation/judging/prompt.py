@@ -111,11 +111,11 @@ def read(reply: str) -> Judgement | None:
     What a model thinks aloud before it is no part of it.
     """
     reply = reply.rpartition("</think>")[2]
-    found = [verdict for verdict in map(_verdict, _objects(reply[:_MAX_REPLY])) if verdict is not None]
-    if not found or len({verdict.accuracy for verdict in found}) > 1:
+    verdicts = [verdict for verdict in map(_verdict, _objects(reply[:_MAX_REPLY])) if verdict is not None]
+    if not verdicts or len({verdict.accuracy for verdict in verdicts}) > 1:
         return None
-    verdict = Verdict.CORRECT if found[-1].accuracy else Verdict.INCORRECT
-    return Judgement(verdict, one_line(found[-1].reason)[:_MAX_REASON])
+    verdict = Verdict.CORRECT if verdicts[-1].accuracy else Verdict.INCORRECT
+    return Judgement(verdict, one_line(verdicts[-1].reason)[:_MAX_REASON])
 
 
 def _verdict(value: object) -> _Reply | None:
@@ -128,7 +128,7 @@ def _verdict(value: object) -> _Reply | None:
 def _objects(text: str) -> list[object]:
     """Every JSON object that stands in the text, those inside others left out."""
     decoder = json.JSONDecoder()
-    found: list[object] = []
+    objects: list[object] = []
     position = text.find("{")
     while position >= 0:
         try:
@@ -136,6 +136,6 @@ def _objects(text: str) -> list[object]:
         except (json.JSONDecodeError, RecursionError):
             end = position + 1
         else:
-            found.append(value)
+            objects.append(value)
         position = text.find("{", end)
-    return found
+    return objects

@@ -91,7 +91,7 @@ class Quantity:
 
 def quantities(plain: str) -> list[Quantity]:
     """Return every number with its unit, in reading order; ordinals and decades are left out."""
-    found = []
+    numbers = []
     position = 0
     while match := _QUANTITY.search(plain, position):
         end = match.end(next(group for group in ("scale", "word", "digits") if match[group]))
@@ -101,8 +101,8 @@ def quantities(plain: str) -> list[Quantity]:
             unit = _UNITS.get(name) or _UNITS.get(singular(name))
             value, step = _value(match)
             stop = match.end() if match["unit"] else end
-            found.append(Quantity(value, step, unit, "" if unit else singular(name), match.start(), stop))
-    return found
+            numbers.append(Quantity(value, step, unit, "" if unit else singular(name), match.start(), stop))
+    return numbers
 
 
 def _value(match: re.Match[str]) -> tuple[float, float]:
@@ -142,12 +142,12 @@ _Date = tuple[tuple[int | None, ...], int, int]
 
 def dates(plain: str) -> list[_Date]:
     """Return every date in reading order: year, month and day as far as given, start and end."""
-    found: list[_Date] = []
+    places: list[_Date] = []
     for pattern in _DATES:
         for match in pattern.finditer(plain):
             given = match.groupdict()
             month = _MONTHS.index(given["name"]) + 1 if given.get("name") else given.get("month")
             parts = (given.get("year"), month, given.get("day"))
-            if all(match.end() <= start or end <= match.start() for _, start, end in found):
-                found.append((tuple(int(part) if part else None for part in parts), *match.span()))
-    return sorted(found, key=lambda date: date[1])
+            if all(match.end() <= start or end <= match.start() for _, start, end in places):
+                places.append((tuple(int(part) if part else None for part in parts), *match.span()))
+    return sorted(places, key=lambda date: date[1])

@@ -151,7 +151,7 @@ def _check_choice(plain: str, values: Sequence[tuple[int, int, bool]]) -> str:
 
 def find(names: Iterable[str], plain: str) -> list[_Place]:
     """Return where the text names one of `names` without denying it, however the name is spaced."""
-    found = []
+    places = []
     for name in names:
         words = re.findall(r"[^\W_]+", re.sub(r"^(?:the|an?)\b(?=.)", "", plain_text(name)))
         pattern = "".join(
@@ -159,8 +159,8 @@ def find(names: Iterable[str], plain: str) -> list[_Place]:
             for word, after in zip(words, [*words[1:], ""], strict=True)
         ).removesuffix(r"[\W_]*")
         if words:
-            found += [match.span() for match in re.finditer(rf"(?<![^\W_]){pattern}(?![^\W_])", plain)]
-    return sorted(place for place in found if not _denied(plain, place[0]))
+            places += [match.span() for match in re.finditer(rf"(?<![^\W_]){pattern}(?![^\W_])", plain)]
+    return sorted(place for place in places if not _denied(plain, place[0]))
 
 
 def _claim(plain: str) -> str:
@@ -257,9 +257,9 @@ def _check_words(answer: str, gold: str, question: str, numbers: Sequence[Quanti
     if any(number.unit for number in numbers):
         return ""
     new = wanted - asked or wanted
-    found = len(new & answered)
+    matches = len(new & answered)
     least = len(new) if _LIST.search(gold) else len(new) // 2 + 1 if new else 0
-    return "" if found >= least else f"{found} of {len(new)} words"
+    return "" if matches >= least else f"{matches} of {len(new)} words"
 
 
 def _meaning(plain: str) -> list[str]:

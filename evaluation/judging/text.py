@@ -182,3 +182,19 @@ def _holds(said: str, gold: str) -> bool:
 def parted(text: str) -> str:
     """Return its words as runs of letters and digits, without articles."""
     return " ".join(word for word in _WORD.findall(text.lower()) if word not in _ARTICLES)
+
+
+def overlap(answer: str, gold: str) -> float:
+    """The share of the gold answer's words that the answer has too, in 0..1; 1 where the gold has none.
+
+    QA-Dragon (section 4.1.1) reports a "rule-based overlap" beside accuracy (about 41 % where accuracy is
+    21 %), but neither its paper nor its code says how it counts. Ours is recall of words: lower case, accents
+    and punctuation folded, articles left out, each word as often as it stands in both.
+    """
+    golds = _word_counts(gold)
+    total = golds.total()
+    return (golds & _word_counts(answer)).total() / total if total else 1.0
+
+
+def _word_counts(text: str) -> Counter[str]:
+    return Counter(parted(canonical(text).replace("'", "")).split())

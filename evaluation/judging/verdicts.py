@@ -1,26 +1,24 @@
-"""Verdicts: what judges return, where runs keep them, and people's labels.
+"""Verdicts: what judges return, and where runs keep them.
 
 `<run>/verdicts/<judge>.jsonl` has one JSON line a verdict, so that no judge is asked twice about an answer.
 A later line on the same question replaces an earlier one; half a line at the end, of a killed process, is
 ignored. Failed judgements are kept, to be counted, and asked for again.
 """
 
-import csv
 import hashlib
-import io
 import json
 import re
-from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TextIO
 
-import anyio
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from evaluation.data.model import EvaluationError, Rejected, Truth
+from evaluation.data.model import EvaluationError, Truth
+from evaluation.data.progress import in_parallel
 
 
 class Verdict(StrEnum):
@@ -89,6 +87,7 @@ class Choice(StrEnum):
     BEM = "bem"
 
 
+HUMAN, BEM = "human", "bem"
 FOLDER = "verdicts"
 _GIVE_UP_AFTER = 8
 
@@ -136,10 +135,10 @@ def verdicts_on(path: Path, keys: Mapping[str, str]) -> dict[str, Judgement]:
 
 def key_of(case: Case, judge: str, version: str = "") -> str:
     """Names one question to one judge: the same answer to the same question is the same everywhere."""
-    asked = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
+    content = [judge, version, case.question, case.gold, case.answer, case.abstained, case.failed]
     if case.truth is not None:
-        asked.append(case.truth.model_dump_json(exclude=case.truth.unkeyed))
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+        content.append(case.truth.model_dump_json(exclude=case.truth.unkeyed))
+    return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
 class VerdictCache:
@@ -150,22 +149,19 @@ class VerdictCache:
     """
 
     def __init__(self, path: Path | None = None, also: Iterable[Path] = (), *, fresh: bool = False) -> None:
-        self._path = path
-        self._fresh = fresh
-        self._known: dict[str, Judgement] = {}
-        self._last: dict[str, str] = {}
+        self._path, self._fresh = path, fresh
+        own = [] if path is None or fresh else _lines(path)
+        self._last = {line.interaction_id: line.key for line in own if not line.failed}
+        lines = [*(line for other in also for line in _lines(other)), *own]
+        self._known = {line.key: line.judgement for line in lines if not line.failed}
         self._file: TextIO | None = None
-        for other in also:
-            self._learn(other)
-        if path is not None and not fresh:
-            self._last = {line.interaction_id: line.key for line in self._learn(path) if not line.failed}
 
     def __enter__(self) -> "VerdictCache":
         if self._path is not None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            kept = b"" if self._fresh or not self._path.exists() else self._path.read_bytes()
+            before = b"" if self._fresh or not self._path.exists() else self._path.read_bytes()
             file = self._path.open("w" if self._fresh else "a", encoding="utf-8", newline="\n")
-            if kept and not kept.endswith(b"\n"):
+            if before and not before.endswith(b"\n"):
                 file.write("\n")
             self._file = file
         return self
@@ -189,11 +185,6 @@ class VerdictCache:
         self._file.flush()
         self._last[case.interaction_id] = "" if judgement.failed else key
 
-    def _learn(self, path: Path) -> list[_Line]:
-        lines = _lines(path)
-        self._known |= {line.key: line.judgement for line in lines if not line.failed}
-        return lines
-
 
 async def judge_all(
     cases: Sequence[Case],
@@ -215,31 +206,22 @@ async def judge_all(
     groups: defaultdict[str, list[Case]] = defaultdict(list)
     for case in cases:
         groups[key_of(case, judge.name, getattr(judge, "version", ""))].append(case)
-    slots = anyio.CapacityLimiter(concurrency)
 
-    async def ask(key: str, same: Sequence[Case]) -> None:
-        async with slots:
-            judgement = cache.get(key)
-            if judgement is None:
-                judgement = await judge.judge(same[0])
-                new.append(judgement)
-                if len(new) >= _GIVE_UP_AFTER and all(each.failed for each in new):
-                    raise JudgeDown(f"The judge {judge.name} gave no verdict: {judgement.why}.")
-            for case in same:
-                cache.put(key, case, judgement)
-                judgements[case.interaction_id] = judgement
-                bar.update()
+    async def ask(alike: tuple[str, list[Case]]) -> None:
+        key, same = alike
+        judgement = cache.get(key)
+        if judgement is None:
+            judgement = await judge.judge(same[0])
+            new.append(judgement)
+            if len(new) >= _GIVE_UP_AFTER and all(each.failed for each in new):
+                raise JudgeDown(f"The judge {judge.name} gave no verdict: {judgement.why}.")
+        for case in same:
+            cache.put(key, case, judgement)
+            judgements[case.interaction_id] = judgement
+            bar.update()
 
-    failure: JudgeDown | None = None
-    try:
-        with tqdm(total=len(cases), unit="answer", leave=False, disable=None) as bar:
-            async with anyio.create_task_group() as group:
-                for key, same in groups.items():
-                    group.start_soon(ask, key, same)
-    except* JudgeDown as downs:
-        failure = JudgeDown(str(downs.exceptions[0]))
-    if failure is not None:  # raised inside, Python 3.11.2 wraps it in a group
-        raise failure
+    with tqdm(total=len(cases), unit="answer", leave=False, disable=None) as bar:
+        await in_parallel(groups.items(), ask, concurrency)
     return {case.interaction_id: judgements[case.interaction_id] for case in cases}
 
 
@@ -249,74 +231,17 @@ def _lines(path: Path) -> list[_Line]:
         text = path.read_text(encoding="utf-8", errors="replace")
     except FileNotFoundError:
         return []
-    found = []
+    lines = []
     for line in text.split("\n"):
         if line.strip():
             try:
-                found.append(_Line.model_validate_json(line))
+                lines.append(_Line.model_validate_json(line))
             except ValidationError:
                 continue
-    return found
+    return lines
 
 
 def counts(judgements: Mapping[str, Judgement]) -> dict[str, int]:
     """How many of each verdict, failures apart."""
-    names = ["failed" if each.failed else each.verdict.value for each in judgements.values()]
-    return {name: names.count(name) for name in dict.fromkeys(sorted(names))}
-
-
-HUMAN, BEM = "human", "bem"
-
-_LABELS = {
-    "perfect": Verdict.CORRECT,
-    "acceptable": Verdict.ACCEPTABLE,
-    "missing": Verdict.MISSING,
-    "incorrect": Verdict.INCORRECT,
-}
-_ID, _LABEL = "interaction_id", "label"
-
-
-class LabelsError(EvaluationError):
-    """The file of labels cannot be read at all; the message says why."""
-
-
-def read_human(path: Path, known: Collection[str]) -> tuple[dict[str, Judgement], list[Rejected]]:
-    """Judgements by interaction id, from CSV with a heading, and the rows that cannot be used
-    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`).
-
-    `known`: the interactions that there are. Raises `LabelsError`.
-    """
-    judgements: dict[str, Judgement] = {}
-    rejected: list[Rejected] = []
-    for where, row in _label_rows(path):
-        name, label = (row.get(_ID) or "").strip(), (row.get(_LABEL) or "").strip().lower()
-        verdict = _LABELS.get(label)
-        if not name or not label:
-            rejected.append(Rejected("malformed_row", where, f"a row needs {_ID} and {_LABEL}"))
-        elif verdict is None:
-            why = f"{label[:80]!r} is none of {', '.join(_LABELS)}"
-            rejected.append(Rejected("unknown_label", where, why))
-        elif name not in known:
-            why = f"{name[:80]!r} was not asked in this run"
-            rejected.append(Rejected("unknown_interaction", where, why))
-        elif name in judgements:
-            rejected.append(Rejected("repeated_interaction", where, f"{name[:80]!r} has a label already"))
-        else:
-            judgements[name] = Judgement(verdict, f"a person: {label}")
-    return judgements, rejected
-
-
-def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise LabelsError(f"{path} cannot be read as text") from error
-    rows = csv.DictReader(io.StringIO(text, newline=""))
-    rows.fieldnames = [heading.strip().lower() for heading in rows.fieldnames or ()]
-    if not {_ID, _LABEL} <= set(rows.fieldnames):
-        raise LabelsError(f"{path.name} needs the columns {_ID} and {_LABEL} in its first line")
-    try:
-        for row in rows:
-            yield f"{path.name}, line {rows.line_num}", row
-    except csv.Error as error:
-        raise LabelsError(f"{path.name}, line {rows.line_num}: {error}") from error
+    names = ("failed" if each.failed else each.verdict.value for each in judgements.values())
+    return dict(sorted(Counter(names).items()))

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 from evaluation.data.model import Part
@@ -11,10 +11,10 @@ from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun, ReportError
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
 from evaluation.reporting.failures import RULE, Failure, instructive
-from evaluation.reporting.formatting import READINGS, Estimate, NoPhoto, plural, small_photo
+from evaluation.reporting.formatting import READINGS, NoPhoto, plural, small_photo
 from evaluation.reporting.tables import Sliced, StageTimes, sliced, stage_times
-from evaluation.scoring.intervals import Paired, bootstrap, holm, paired
-from evaluation.scoring.measures import Measure, measure
+from evaluation.scoring.intervals import Estimate, Paired, estimate, holm, paired
+from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, degradations, settle
 
@@ -27,19 +27,6 @@ class PartScores:
     questions: int
     sessions: int
     estimates: Mapping[str, Estimate]
-
-
-@dataclass(frozen=True, slots=True)
-class Refusals:
-    """How refusing and knowing go together.
-
-    `kept`: refusals of what cannot be known; `timid`: refusals of what can.
-    """
-
-    unanswerable: int
-    kept: int
-    answerable: int
-    timid: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +48,6 @@ class SystemReport:
     asked_again: int
     judge_failures: Mapping[str, int]
     degraded: Mapping[str, int]
-    refusals: Refusals
     stages: tuple[StageTimes, ...]
     curve: Curve
     spans: SpanReport | None = None
@@ -111,6 +97,7 @@ class ShownFailure:
 class Report:
     """`asked`: questions that any of the runs asked; `questions`: those that all did, in whole sessions, and
     that are compared. `remarks`: what a reader must know of how this came about. `made_at`: Unix seconds.
+    `stages`: of all systems, in their order.
     """
 
     dataset: str
@@ -125,6 +112,7 @@ class Report:
     rejected: Mapping[str, int]
     remarks: tuple[str, ...]
     systems: tuple[SystemReport, ...]
+    stages: tuple[str, ...]
     slices: tuple[Sliced, ...]
     pairs: tuple[Pair, ...]
     studied: str
@@ -157,10 +145,7 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
     studied = next((name for name in runs if name != choices.baseline), next(iter(runs)))
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
     first = next(iter(runs.values()))
-    systems = tuple(
-        _system(number, name, run, settled[name], choices)
-        for number, (name, run) in enumerate(runs.items(), 1)
-    )
+    systems = tuple(_system(number, name, run, choices) for number, (name, run) in enumerate(runs.items(), 1))
     return Report(
         dataset=first.header.dataset,
         made_at=choices.made_at,
@@ -174,6 +159,9 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
         rejected=_rejected(runs),
         remarks=(*comparison.remarks, *_remarks(runs)),
         systems=systems,
+        stages=tuple(
+            each.stage for each in stage_times(each.record for run in runs.values() for each in run.scored)
+        ),
         slices=sliced(settled),
         pairs=_pairs(runs, choices),
         studied=studied,
@@ -182,9 +170,7 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
     )
 
 
-def _system(
-    number: int, name: str, run: JudgedRun, settled: Sequence[Settled], choices: Choices
-) -> SystemReport:
+def _system(number: int, name: str, run: JudgedRun, choices: Choices) -> SystemReport:
     protocol = choices.protocol
     answers = in_hand(run.scored, run.withheld, lambda each: each.verdict(protocol))
     return SystemReport(
@@ -198,7 +184,6 @@ def _system(
         asked_again=sum(each.record.asked_again for each in run.scored),
         judge_failures=_judge_failures(run),
         degraded=degradations(run.scored),
-        refusals=refusals(settled),
         stages=stage_times(each.record for each in run.scored),
         curve=curve(answers, len(run.scored)),
         spans=span_report(run),
@@ -222,30 +207,9 @@ def _parts(scored: Sequence[Scored], protocol: Protocol) -> tuple[PartScores, ..
 def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores:
     by_hand = any(each.judgement.verdict is Verdict.ACCEPTABLE for each in scored)
     names = [each for each in READINGS if each != "acceptable" or by_hand]
-    estimates = {each: _estimate(scored, measure(each, protocol)) for each in names}
-    known = {each: estimate for each, estimate in estimates.items() if estimate.known}
-    return PartScores(name, len(scored), _sessions(scored), known)
-
-
-def _estimate(scored: Sequence[Scored], figure: Measure) -> Estimate:
-    values = figure.values(scored)  # finding them takes longest of all
-    once = replace(figure, values=lambda _: values)
-    interval = bootstrap(scored, once)
-    return Estimate(once.of(scored), interval.low, interval.high)
-
-
-def refusals(settled: Sequence[Settled]) -> Refusals:
-    """Refusals by whether they were right; a failed request is no refusal."""
-    counts = Counter(
-        (turn.scored.record.answerable, turn.alone is Verdict.MISSING and turn.scored.record.error is None)
-        for turn in settled
-    )
-    return Refusals(
-        unanswerable=counts[False, True] + counts[False, False],
-        kept=counts[False, True],
-        answerable=counts[True, True] + counts[True, False],
-        timid=counts[True, True],
-    )
+    estimates = {each: estimate(scored, measure(each, protocol)) for each in names}
+    measured = {each: figure for each, figure in estimates.items() if figure.turns}
+    return PartScores(name, len(scored), _sessions(scored), measured)
 
 
 def _errors(run: JudgedRun) -> dict[str, int]:
@@ -268,9 +232,11 @@ def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
     names = [
         (one, other) if one != choices.baseline else (other, one) for one, other in combinations(runs, 2)
     ]
-    found = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
-    corrected = holm([each.p_value for each in found])
-    pairs = [Pair(one, other, each, p) for (one, other), each, p in zip(names, found, corrected, strict=True)]
+    comparisons = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
+    corrected = holm([each.p_value for each in comparisons])
+    pairs = [
+        Pair(one, other, each, p) for (one, other), each, p in zip(names, comparisons, corrected, strict=True)
+    ]
     return tuple(sorted(pairs, key=lambda pair: pair.other != choices.baseline))
 
 

@@ -11,8 +11,8 @@ from evaluation.judging.text import Cut
 from evaluation.judging.verdicts import HUMAN, verdict_file
 from evaluation.record import RunHeader
 from evaluation.reporting.formatting import plural, short
-from evaluation.runs.store import Run, RunError, load_run
-from evaluation.scoring.scored import NotJudged, Scored, judgements_of, kept_on, scored_with
+from evaluation.runs.store import Run, load_run
+from evaluation.scoring.scored import Scored, judged, scored_with, stored_verdicts
 
 Session = tuple[Part, str]
 
@@ -56,7 +56,7 @@ def compared(runs: Sequence[JudgedRun]) -> Comparison:
     common = {
         session
         for session, questions in asked.items()
-        if all(found.get(session) == questions for found in by_run.values())
+        if all(sessions.get(session) == questions for sessions in by_run.values())
     }
     if not common:
         raise ReportError(
@@ -66,7 +66,7 @@ def compared(runs: Sequence[JudgedRun]) -> Comparison:
     remarks = [remark for run in runs for remark in run.remarks]
     if len(common) < len(asked):
         most = max(map(len, by_run.values()))
-        short_of = ", ".join(name for name, found in by_run.items() if len(found) < most)
+        short_of = ", ".join(name for name, sessions in by_run.items() if len(sessions) < most)
         remarks.append(
             f"The runs overlap only in part: {len(common):,} of {plural(len(asked), 'conversation')} were "
             "asked to their end in all of them, and only those are compared"
@@ -117,10 +117,10 @@ def _names(runs: Sequence[JudgedRun]) -> list[str]:
 
 
 def _by_session(scored: Iterable[Scored]) -> dict[Session, set[str]]:
-    found: dict[Session, set[str]] = {}
+    sessions: dict[Session, set[str]] = {}
     for each in scored:
-        found.setdefault(_session(each), set()).add(each.record.interaction_id)
-    return found
+        sessions.setdefault(_session(each), set()).add(each.record.interaction_id)
+    return sessions
 
 
 def _session(scored: Scored) -> Session:
@@ -128,45 +128,42 @@ def _session(scored: Scored) -> Session:
 
 
 def _only(run: JudgedRun, sessions: set[Session]) -> JudgedRun:
-    kept = tuple(each for each in run.scored if _session(each) in sessions)
+    scored = tuple(each for each in run.scored if _session(each) in sessions)
     withheld = tuple(each for each in run.withheld if _session(each) in sessions)
-    return replace(run, scored=kept, withheld=withheld)
+    return replace(run, scored=scored, withheld=withheld)
 
 
 def judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
-    """The run in that folder. Raises `ReportError` where there is none, or it was not judged by `judge`."""
-    try:
-        run = load_run(folder)
-        judgements = judgements_of(run.records, folder, judge, cut)
-    except (RunError, NotJudged) as error:
-        raise ReportError(str(error)) from error
+    """The run in that folder, judged. Raises `RunError`, `NotJudged`, `ReportError`."""
+    run = load_run(folder)
+    scored, unjudged = judged(run.records, folder, judge, cut)
     if not run.records:
         raise ReportError(
             f"{folder} holds a run that has asked nothing yet: go on with `loreglass eval run`."
         )
     by_hand = judge == HUMAN
-    if not by_hand and len(judgements) < len(run.records):
+    if not by_hand and unjudged:
         raise ReportError(
             f"{folder} has answers that {judge} has not judged: "
             f"`loreglass eval judge {folder}` goes on where it stopped."
         )
     wanted = "a label" if by_hand else "a gold answer"
-    countable = set(judgements) if by_hand else {each.interaction_id for each in run.records if each.gold}
+    countable = {each.record.interaction_id for each in scored if by_hand or each.record.gold}
     broken = {record.session_id for record in run.records if record.interaction_id not in countable}
-    records = [record for record in run.records if record.session_id not in broken]
-    if not records:
+    whole = tuple(each for each in scored if each.record.session_id not in broken)
+    if not whole:
         raise ReportError(
             f"{folder} has no conversation whose every question has {wanted}: nothing to score."
         )
     remarks: tuple[str, ...] = ()
-    if left_out := len(run.records) - len(records):
+    if left_out := len(run.records) - len(whole):
         questions = plural(left_out, "question is", "questions are")
         name = short(run.header.name)
         remarks = (f"{questions} left out of {name}: not every turn of their conversations has {wanted}.",)
     return JudgedRun(
         folder=folder,
         header=run.header,
-        scored=tuple(scored_with(records, judgements, cut, by_hand=by_hand)),
+        scored=whole,
         withheld=_withheld(run, judge, cut),
         remarks=remarks,
     )
@@ -177,8 +174,8 @@ def _withheld(run: Run, judge: str, cut: Cut) -> tuple[Scored, ...]:
     `loreglass eval calibrate`.
     """
     refused = [record for record in run.records if record.answer and record.answer.abstained]
-    said = saying(refused, PROPOSED)
+    proposed = saying(refused, PROPOSED)
     if judge == RuleJudge.name:
-        return tuple(scored_with(said, judgements_of(said, run.folder, judge, cut), cut))
-    kept = kept_on(said, verdict_file(run.folder, f"{judge}:{PROPOSED}"), judge, cut)
-    return tuple(scored_with(said, kept, cut))
+        return tuple(judged(proposed, run.folder, judge, cut)[0])
+    verdicts = stored_verdicts(proposed, verdict_file(run.folder, f"{judge}:{PROPOSED}"), judge, cut)
+    return tuple(scored_with(proposed, verdicts, cut))

@@ -1,7 +1,5 @@
 """Which failures are worth a look: chosen by a rule that is stated, the same ones every time."""
 
-import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +7,13 @@ from enum import StrEnum
 from itertools import islice
 
 from evaluation.data.model import AnswerType
+from evaluation.judging.text import canonical, parted, says
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Settled
 
 MOST, MOST_OF_A_CELL = 20, 3
 _CONTAINED = 0.8
-_WORD = re.compile(r"\w+")
 _EMPTY_WORDS = frozenset(
     (
         "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in", "is", "it",
@@ -68,13 +66,15 @@ def instructive(system: str, systems: Mapping[str, Sequence[Settled]]) -> tuple[
         for turn in settled:
             if turn.alone is Verdict.CORRECT and name != system:
                 right[turn.scored.record.interaction_id].append(name)
-    found: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
+    by_lesson: dict[Lesson, list[Failure]] = {lesson: [] for lesson in Lesson}
     for turn in systems[system]:
         others = tuple(right[turn.scored.record.interaction_id])
         if lesson := _lesson(turn, others):
-            found[lesson].append(Failure(lesson, turn, others))
+            by_lesson[lesson].append(Failure(lesson, turn, others))
     cells: Counter[tuple[str, str]] = Counter()
-    waiting = {lesson: _with_room(sorted(failures, key=_rank), cells) for lesson, failures in found.items()}
+    waiting = {
+        lesson: _with_room(sorted(failures, key=_rank), cells) for lesson, failures in by_lesson.items()
+    }
     chosen: list[Failure] = []
     for places in (_AT_LEAST, dict.fromkeys(Lesson, MOST)):  # what each kind is sure to get, then the rest
         for lesson in Lesson:
@@ -117,18 +117,13 @@ def gold_in_evidence(each: Settled) -> bool:
         return False
     seen = answer.explanation.evidence if answer.explanation else ()
     pieces = [piece.text for piece in seen] + [citation.snippet for citation in answer.citations]
-    return any(_says(piece, each.scored.record) for piece in pieces)
+    return any(_holds_gold(piece, each.scored.record) for piece in pieces)
 
 
-def _says(piece: str, record: TurnRecord) -> bool:
+def _holds_gold(piece: str, record: TurnRecord) -> bool:
     """A yes or no stands in any text, so that there the gold sentence counts."""
-    said, truth = _plain(piece), record.truth
+    text, truth = canonical(piece), record.truth
     if truth and truth.accepted and truth.answer_type is not AnswerType.BOOLEAN:
-        return any(f" {wanted} " in f" {said} " for wanted in map(_plain, truth.accepted) if wanted)
-    words = set(_plain(record.gold).split()) - _EMPTY_WORDS
-    return bool(words) and len(words & set(said.split())) >= _CONTAINED * len(words)
-
-
-def _plain(text: str) -> str:
-    folded = unicodedata.normalize("NFKD", text.casefold())
-    return " ".join(_WORD.findall("".join(each for each in folded if not unicodedata.combining(each))))
+        return says(text, [canonical(each) for each in truth.accepted])
+    words = set(parted(canonical(record.gold)).split()) - _EMPTY_WORDS
+    return bool(words) and len(words & set(parted(text).split())) >= _CONTAINED * len(words)

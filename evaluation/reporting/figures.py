@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from evaluation.reporting.analysis import Report, SystemReport
 from evaluation.reporting.curves import SpanReport
-from evaluation.reporting.formatting import READINGS, Unit
+from evaluation.reporting.formatting import READINGS
 from evaluation.scoring.spans import Outcomes
 
 RIGHT, SILENT, WRONG, OTHER, INK = "#0072b2", "#c9ced6", "#d55e00", "#7a4b9d", "#1c2430"
@@ -27,7 +27,6 @@ _SHARES = (
     ("missing", SILENT),
     ("hallucination", WRONG),
 )
-_INTERVALS = ("truthfulness", "hallucination", "elapsed_p95_ms")
 _LOOKS: dict[Any, Any] = {
     "font.size": 7.5,
     "text.parse_math": False,
@@ -53,52 +52,26 @@ class Drawn:
 def drawn(report: Report) -> Mapping[str, tuple[Drawn, ...]]:
     """Return the figures by section: `scores`, `spans`, `refusal`."""
     return {
-        "scores": tuple(_scores(report)),
+        "scores": (_verdicts(report),),
         "spans": tuple(_span_curve(each, each.spans) for each in report.systems if each.spans is not None),
         "refusal": tuple(_refusal_curve(each, report) for each in report.systems),
     }
 
 
-def _scores(report: Report) -> Iterator[Drawn]:
+def _verdicts(report: Report) -> Drawn:
     names = [_fitted(system.name) for system in report.systems]
     with _panel(0.7 + 0.3 * len(names)) as (figure, axes):
         starts = [0.0] * len(names)
         for measure, colour in _SHARES:
-            found = [system.whole.estimates.get(measure) for system in report.systems]
-            shares = [each.value if each and each.known else 0.0 for each in found]
+            estimates = [system.whole.estimates.get(measure) for system in report.systems]
+            shares = [each.value if each else 0.0 for each in estimates]
             if any(shares):
                 axes.barh(names, shares, left=starts, color=colour, label=READINGS[measure].label)
             starts = [start + share for start, share in zip(starts, shares, strict=True)]
         axes.invert_yaxis()
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False)
         axes.xaxis.set_major_formatter(_percent)
-        yield _done(figure, "verdicts", "What became of all questions, by system")
-    for measure in _INTERVALS:
-        if any(measure in part.estimates for system in report.systems for part in system.parts):
-            yield _intervals(report, measure)
-
-
-def _intervals(report: Report, measure: str) -> Drawn:
-    """Draw a measure of every system and part, with 95 % intervals."""
-    reading = READINGS[measure]
-    lines = [
-        (f"{_fitted(system.name)} ({part.part})", part.estimates[measure])
-        for system in report.systems
-        for part in (system.parts[:-1] if len(system.parts) > 2 else system.parts[:1])
-        if measure in part.estimates
-    ]
-    with _panel(0.6 + 0.22 * len(lines)) as (figure, axes):
-        for place, (_, estimate) in enumerate(lines):
-            axes.plot([estimate.low, estimate.high], [place, place], color=RIGHT)
-            axes.plot([estimate.value], [place], "o", ms=4, color=RIGHT)
-        axes.set_yticks(range(len(lines)), [name for name, _ in lines])
-        axes.invert_yaxis()
-        if reading.unit is Unit.SHARE:
-            axes.xaxis.set_major_formatter(_percent)
-        better = {1: "more is better", -1: "less is better", 0: ""}[reading.better]
-        label = f"{reading.label}, {'ms, ' if reading.unit is Unit.MILLISECONDS else ''}{better}"
-        axes.set_title(label)
-        return _done(figure, f"intervals-{measure}", f"{label}, with 95 % intervals")
+        return _done(figure, "verdicts", "What became of all questions, by system")
 
 
 def _refusal_curve(system: SystemReport, report: Report) -> Drawn:
@@ -139,10 +112,10 @@ def _span_curve(system: SystemReport, spans: SpanReport) -> Drawn:
         return _done(figure, f"spans-{system.number}", f"Outcomes against coverage: {system.name}")
 
 
-def _coverage(found: Outcomes) -> float:
-    has = found.answerable * (found.right + found.wrong) if found.answerable else 0.0
-    no = found.unanswerable * found.answered if found.unanswerable else 0.0
-    return (has + no) / (found.answerable + found.unanswerable)
+def _coverage(outcomes: Outcomes) -> float:
+    has = outcomes.answerable * (outcomes.right + outcomes.wrong) if outcomes.answerable else 0.0
+    no = outcomes.unanswerable * outcomes.answered if outcomes.unanswerable else 0.0
+    return (has + no) / (outcomes.answerable + outcomes.unanswerable)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from chassis.errors import ImageTooLarge, LoreglassError
 from chassis.images import ImageLimits, upright_rgb
+from evaluation.scoring.intervals import Estimate
 
 
 class Unit(StrEnum):
@@ -22,45 +23,30 @@ class Unit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How people read a measure. `better`: 1 where more is better, -1 where less is, 0 where neither is."""
+    """How people read a measure."""
 
     label: str
     unit: Unit
-    better: int
 
 
 READINGS: dict[str, Reading] = {
-    "truthfulness": Reading("truthfulness", Unit.SCORE, 1),
-    "accuracy": Reading("accuracy", Unit.SHARE, 1),
-    "acceptable": Reading("acceptable", Unit.SHARE, 0),
-    "missing": Reading("missing", Unit.SHARE, 0),
-    "hallucination": Reading("hallucination", Unit.SHARE, -1),
-    "benchmark_score": Reading("benchmark's score", Unit.SHARE, 1),
-    "harmonic_score": Reading("of splits, harmonic", Unit.SHARE, 1),
-    "overlap": Reading("overlap", Unit.SHARE, 1),
-    "elapsed_mean_ms": Reading("elapsed, mean", Unit.MILLISECONDS, -1),
-    "elapsed_p50_ms": Reading("elapsed, p50", Unit.MILLISECONDS, -1),
-    "elapsed_p95_ms": Reading("elapsed, p95", Unit.MILLISECONDS, -1),
-    "session_truthfulness": Reading("truthfulness by conv.", Unit.SCORE, 1),
-    "early_stopped": Reading("conv. given up", Unit.SHARE, -1),
+    "truthfulness": Reading("truthfulness", Unit.SCORE),
+    "accuracy": Reading("accuracy", Unit.SHARE),
+    "acceptable": Reading("acceptable", Unit.SHARE),
+    "missing": Reading("missing", Unit.SHARE),
+    "hallucination": Reading("hallucination", Unit.SHARE),
+    "benchmark_score": Reading("benchmark's score", Unit.SHARE),
+    "harmonic_score": Reading("of splits, harmonic", Unit.SHARE),
+    "overlap": Reading("overlap", Unit.SHARE),
+    "elapsed_mean_ms": Reading("elapsed, mean", Unit.MILLISECONDS),
+    "elapsed_p50_ms": Reading("elapsed, p50", Unit.MILLISECONDS),
+    "elapsed_p95_ms": Reading("elapsed, p95", Unit.MILLISECONDS),
+    "session_truthfulness": Reading("truthfulness by conv.", Unit.SCORE),
+    "early_stopped": Reading("conv. given up", Unit.SHARE),
 }
 """How measures are shown, by name and in the order of columns."""
 OF_CONVERSATIONS = ("session_truthfulness", "early_stopped")
 """Means over conversations; the others are over questions."""
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure with its 95 % interval; NaN where there is nothing to measure."""
-
-    value: float
-    low: float
-    high: float
-
-    @property
-    def known(self) -> bool:
-        """Whether there was anything to measure."""
-        return not math.isnan(self.value)
 
 
 def written(value: float, unit: Unit) -> str:
@@ -126,7 +112,7 @@ def short(text: str, limit: int = SHORT) -> str:
 
 def _tamed(text: str) -> list[str]:
     """Without what is invisible or turns the line around; no more than a few marks on one letter."""
-    kept: list[str] = []
+    letters: list[str] = []
     marks = 0
     for letter in text:
         category = unicodedata.category(letter)
@@ -134,8 +120,8 @@ def _tamed(text: str) -> list[str]:
             continue
         marks = marks + 1 if category.startswith("M") else 0
         if marks <= _MARKS_IN_A_ROW:
-            kept.append(letter)
-    return kept
+            letters.append(letter)
+    return letters
 
 
 def plural(count: int, thing: str, things: str | None = None) -> str:

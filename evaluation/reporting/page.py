@@ -19,7 +19,6 @@ from evaluation.reporting.figures import drawn
 from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
     READINGS,
-    Estimate,
     Unit,
     plural,
     short,
@@ -28,6 +27,7 @@ from evaluation.reporting.formatting import (
     span,
     written,
 )
+from evaluation.scoring.intervals import Estimate
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -81,7 +81,6 @@ def _values(report: Report) -> dict[str, Any]:
         "columns": {part: _columns(report, part) for part in shown_parts},
         "readings": READINGS,
         "spans": [(system, system.spans) for system in report.systems if system.spans],
-        "stages": _stage_names(report),
         "tint": _tint,
         "value": _value,
         "span": _span,
@@ -102,20 +101,6 @@ def _value(estimates: Mapping[str, Estimate], measure: str) -> str:
 
 def _span(estimates: Mapping[str, Estimate], measure: str) -> str:
     return span(estimates[measure], READINGS[measure].unit) if measure in estimates else ""
-
-
-def _stage_names(report: Report) -> list[str]:
-    """All systems' stages in the first's order; those of others only after the stage they follow there."""
-    order: list[str] = []
-    for system in report.systems:
-        place = 0
-        for times in system.stages:
-            if times.stage in order:
-                place = order.index(times.stage) + 1
-            else:
-                order.insert(place, times.stage)
-                place += 1
-    return order
 
 
 def _tint(truthfulness: float) -> str:

@@ -98,7 +98,7 @@ _OF_ANSWERS: tuple[_Cut, ...] = (
 
 def sliced(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
     """Every cut that parts the questions at all, in a fixed order."""
-    found = []
+    cuts = []
     for cut in (*_OF_QUESTIONS, *_OF_ANSWERS):
         name, label, key = cut
         rows = [
@@ -108,8 +108,8 @@ def sliced(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
         ]
         turns = pd.DataFrame(rows, columns=["value", "system", "verdict"]).dropna(subset="value")
         if not (turns["value"] == NOT_SAID).all():
-            found.append(Sliced(name, label, cut in _OF_QUESTIONS, _slices(turns, by_number=name == "turn")))
-    return tuple(found)
+            cuts.append(Sliced(name, label, cut in _OF_QUESTIONS, _slices(turns, by_number=name == "turn")))
+    return tuple(cuts)
 
 
 def _slices(turns: pd.DataFrame, by_number: bool) -> dict[str, dict[str, Cell]]:
@@ -162,7 +162,7 @@ def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
             places += [(step.stage, place / len(steps)) for place, step in enumerate(steps)]
     frame = pd.DataFrame(times, columns=["stage", "ms"]).groupby("stage")["ms"]
     place = pd.DataFrame(places, columns=["stage", "place"]).groupby("stage")["place"].mean()
-    found = [
+    stages = [
         StageTimes(
             str(stage),
             len(ms),
@@ -175,5 +175,5 @@ def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
     ]
     last = {stage: number for number, stage in enumerate(_LAST, 1)}
     return tuple(
-        sorted(found, key=lambda each: (last.get(each.stage, 0), place.get(each.stage, 0.0), each.stage))
+        sorted(stages, key=lambda each: (last.get(each.stage, 0), place.get(each.stage, 0.0), each.stage))
     )

@@ -1,138 +1,22 @@
-"""Ask a gateway the questions of a data set, as a device would: photo first, then by session.
+"""Ask a gateway the questions of a data set, as a device would: photo first, then by session."""
 
-An overloaded gateway is asked again when it says so; one that cannot be reached, a few times more. Any other
-error is recorded as the result of the question, unless every question would end in it.
-"""
-
-import time
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import anyio
 import structlog
 
 from contracts.answer import DEFAULT_PIPELINE
-from evaluation.data.model import AskedTurn, Conversation, EvaluationError
+from evaluation.data.model import Conversation
 from evaluation.record import TurnRecord
+from evaluation.runs.retrying import Questioner, Reply
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.client import Options
-from loreglass_client.errors import (
-    ExperimentsNotAllowed,
-    InvalidRequest,
-    NotConfigured,
-    Overloaded,
-    PipelineNotFound,
-    SessionNotFound,
-    TraceNotFound,
-    Unauthorized,
-    Unreachable,
-)
+from loreglass_client.errors import SessionNotFound, TraceNotFound
 from loreglass_client.models import Experiment, Trace
-
-Send = Callable[[Experiment | None], Awaitable[Answer]]
-Sleep = Callable[[float], Awaitable[None]]
-
-_FOR_EVERY_QUESTION = (NotConfigured, PipelineNotFound, Unauthorized)
-_FIRST_PAUSE_S, _PAUSE_S, _LONGEST_PAUSE_S = 0.25, 1.0, 30.0
-
-
-class RunStopped(EvaluationError):
-    """It is no use to ask on; the message says why and what to do."""
-
-
-class GatewayLost(RunStopped):
-    """The gateway cannot be reached."""
-
-
-class GatewayRefuses(RunStopped):
-    """The gateway will answer none of these questions as they are asked."""
-
-
-MOST_OVERLOADS = 30
-"""How often a question that is turned away is asked again, after what Retry-After says."""
-MOST_LOSSES = 5
-"""Failures in a row to reach the gateway at all after which it is given up."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A question's answer, or the kind of the error. `client_ms`: of the last request only."""
-
-    answer: Answer | None
-    error: str | None
-    client_ms: float
-    asked_again: int
-
-
-class Questioner:
-    """Asks for a whole run. `wanted`: what every question is sent with. Where the gateway takes no
-    experiments and only explanations were wanted, `explains` becomes false and the questions go without.
-    """
-
-    def __init__(self, wanted: Experiment, sleep: Sleep = anyio.sleep) -> None:
-        self.explains = wanted.explain
-        self._wanted = wanted
-        self._varies = bool(wanted.thresholds or wanted.without or wanted.model_calls)
-        self._sleep = sleep
-        self._losses = 0
-
-    async def put(self, send: Send) -> Reply:
-        """The reply that counts. Raises `RunStopped`."""
-        overloads = losses = 0
-        while True:
-            experiment = self._experiment()
-            started = time.monotonic()
-            try:
-                answer, failure = await send(experiment), None
-            except LoreglassError as error:
-                answer, failure = None, error
-            client_ms = round((time.monotonic() - started) * 1000, 2)
-            self._losses = self._losses + 1 if isinstance(failure, Unreachable) else 0
-            if isinstance(failure, Unreachable) and self._goes_on(failure, losses := losses + 1):
-                await self._sleep(_FIRST_PAUSE_S * 2.0**losses)
-            elif isinstance(failure, Overloaded) and overloads < MOST_OVERLOADS:
-                overloads += 1
-                await self._sleep(min(failure.retry_after_s or _PAUSE_S, _LONGEST_PAUSE_S))
-            elif not self._goes_without(experiment, failure):
-                return Reply(answer, failure.kind if failure else None, client_ms, overloads)
-
-    def _experiment(self) -> Experiment | None:
-        if not self.explains and not self._varies:
-            return None
-        return self._wanted.model_copy(update={"explain": self.explains})
-
-    def _goes_on(self, failure: Unreachable, losses: int) -> bool:
-        """Not where the gateway is up for other questions, and goes down over this one."""
-        if self._losses >= MOST_LOSSES:
-            raise GatewayLost(
-                f"{failure.detail}\nThe answers so far are kept. Run the same command again to continue."
-            ) from failure
-        return losses < MOST_LOSSES
-
-    def _goes_without(self, experiment: Experiment | None, failure: LoreglassError | None) -> bool:
-        if experiment and isinstance(failure, ExperimentsNotAllowed) and not self._varies:
-            self.explains = False
-            return True
-        if failure:
-            self._stop_where_all_would_fail(failure)
-        return False
-
-    def _stop_where_all_would_fail(self, failure: LoreglassError) -> None:
-        if isinstance(failure, _FOR_EVERY_QUESTION):
-            raise GatewayRefuses(failure.detail) from failure
-        if not self._varies:
-            return
-        if isinstance(failure, ExperimentsNotAllowed):
-            raise GatewayRefuses(
-                f"{failure.detail} Without that, a question can have no thresholds of its own and leave out "
-                "no module."
-            ) from failure
-        named = any(name in failure.detail for name in (*self._wanted.thresholds, "threshold", "experiment"))
-        if isinstance(failure, InvalidRequest) and named:
-            raise GatewayRefuses(failure.detail) from failure
-
 
 log = structlog.get_logger()
 
@@ -158,68 +42,47 @@ class Asking:
     without: tuple[str, ...] = ()
     model_calls: bool = False
 
-
-class Interview:
-    """A dataset being asked. `known`: what was recorded before, by interaction id, is not asked again."""
-
-    def __init__(
-        self,
-        client: AsyncLoreglass,
-        asking: Asking,
-        keep: Keep,
-        known: Mapping[str, TurnRecord],
-    ) -> None:
-        wanted = Experiment(
+    @property
+    def experiment(self) -> Experiment:
+        """What every question is sent with."""
+        return Experiment(
             explain=True,
-            thresholds=dict(asking.thresholds),
-            without=list(asking.without),
-            model_calls=asking.model_calls,
+            thresholds=dict(self.thresholds),
+            without=list(self.without),
+            model_calls=self.model_calls,
         )
-        self.questioner = Questioner(wanted)
-        self._client = client
-        self._asking = asking
-        self._keep = keep
-        self._known = known
-        self._stopped: RunStopped | None = None
 
-    async def ask_all(self, conversations: Sequence[Conversation]) -> None:
-        """Every turn that is not known yet is asked, and kept. Raises `RunStopped`."""
-        places = iter(enumerate(conversations))
 
-        async def work(scope: anyio.CancelScope) -> None:
-            for place, conversation in places:
-                try:
-                    await self._converse(place, conversation)
-                except RunStopped as stopped:
-                    self._stopped = self._stopped or stopped
-                    scope.cancel()
+@dataclass(frozen=True, slots=True)
+class Interview:
+    """Asks the conversations of a dataset. `known`: what was recorded before, by interaction id, is not asked
+    again.
+    """
 
-        async with anyio.create_task_group() as group:
-            for _ in range(self._asking.concurrency):
-                group.start_soon(work, group.cancel_scope)
-        if self._stopped:
-            raise self._stopped
+    client: AsyncLoreglass
+    asking: Asking
+    questioner: Questioner
+    keep: Keep
+    known: Mapping[str, TurnRecord]
 
-    async def _converse(self, place: int, conversation: Conversation) -> None:
-        past = [record for turn in conversation.turns if (record := self._kept(turn))]
+    async def converse(self, placed: tuple[int, Conversation]) -> None:
+        """Ask and keep every turn that is not known yet, of a conversation with its place in the dataset.
+
+        Raises `RunStopped`.
+        """
+        place, conversation = placed
+        past = [each for turn in conversation.turns if (each := self.known.get(turn.interaction_id))]
         if len(past) == len(conversation.turns):
             return
         photo = None if conversation.photo is None else await _read(conversation.photo)
         unreadable = conversation.photo is not None and photo is None
-        talk = _Talk(self._client, self._asking, self.questioner, photo, past)
+        talk = _Talk(self.client, self.asking, self.questioner, photo, past)
         for number, turn in enumerate(conversation.turns):
-            if self._kept(turn) is None:
+            if turn.interaction_id not in self.known:
                 reply = Reply(None, NO_PHOTO, 0.0, 0) if unreadable else await talk.ask(turn.question)
-                trace = await talk.trace(reply.answer)
-                came_back = {
-                    **{each.name: getattr(reply, each.name) for each in fields(reply)},
-                    "trace": trace,
-                }
-                await self._keep(unasked(conversation, place, number).model_copy(update=came_back))
+                outcome = {**reply._asdict(), "trace": await talk.trace(reply.answer)}
+                await self.keep(unasked(conversation, place, number).model_copy(update=outcome))
         await talk.forget()
-
-    def _kept(self, turn: AskedTurn) -> TurnRecord | None:
-        return self._known.get(_sendable(turn.interaction_id))
 
 
 class _Talk:
@@ -248,14 +111,9 @@ class _Talk:
 
     async def ask(self, question: str) -> Reply:
         """Ask one question; a failure is a reply too. Raises `RunStopped`."""
-        sendable = str(_sendable(question))
-
-        async def send(experiment: Experiment | None) -> Answer:
-            return await self._send(sendable, experiment)
-
-        reply = await self._questioner.put(send)
+        reply = await self._questioner.put(partial(self._send, question))
         if reply.answer:
-            self._history.append((sendable, reply.answer.answer))
+            self._history.append((question, reply.answer.answer))
         return reply
 
     async def trace(self, answer: Answer | None) -> Trace | None:
@@ -289,8 +147,8 @@ class _Talk:
         }
         if self._session_id:
             try:
-                going_on: Options = {**how, "session_id": self._session_id}
-                return await self._client.ask(question, **going_on)
+                same_session: Options = {**how, "session_id": self._session_id}
+                return await self._client.ask(question, **same_session)
             except SessionNotFound:
                 self._session_id = ""
         if self._history:
@@ -318,22 +176,15 @@ async def _read(photo: Path) -> bytes | None:
 def unasked(conversation: Conversation, place: int, number: int) -> TurnRecord:
     """What is kept of a question before anybody has answered it. `place`, `number`: from 0."""
     turn = conversation.turns[number]
-    told = {
+    fields = {
         **asdict(turn),
         "session_id": conversation.session_id,
+        "part": conversation.part,
+        "turn": number,
+        "place": place,
         "photo": str(conversation.photo.resolve()) if conversation.photo else "",
         "truth": turn.truth.model_dump() if turn.truth else None,
         "target": turn.target.model_dump() if turn.target else None,
     }
-    return TurnRecord.model_validate(
-        {**_sendable(told), "part": conversation.part, "turn": number, "place": place}
-    )
-
-
-def _sendable(value: Any) -> Any:
-    """Without lone surrogates, which JSON's escapes can hold and UTF-8 cannot."""
-    if isinstance(value, str):
-        return value.encode(errors="replace").decode()
-    if isinstance(value, dict):
-        return {key: _sendable(each) for key, each in value.items()}
-    return [_sendable(each) for each in value] if isinstance(value, list | tuple) else value
+    # JSON's escapes can hold lone surrogates, and UTF-8 cannot
+    return TurnRecord.model_validate_json(json.dumps(fields, ensure_ascii=False).encode(errors="replace"))

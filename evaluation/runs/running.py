@@ -16,8 +16,10 @@ from chassis.errors import LoreglassError as ServiceError
 from chassis.http.calls import ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Dataset, Text
+from evaluation.data.progress import in_parallel
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.runs.asking import Asking, GatewayLost, GatewayRefuses, Interview, RunStopped
+from evaluation.runs.asking import Asking, Interview
+from evaluation.runs.retrying import Questioner, RunStopped
 from evaluation.runs.store import Run, RunError, RunStore, load_run
 from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 from loreglass_client.errors import Unauthorized
@@ -35,9 +37,9 @@ class Gateway:
     client: AsyncLoreglass
 
     def require(self, pipeline: str | None) -> None:
-        """Raises `GatewayRefuses` where it has no such pipeline."""
+        """Raises `RunStopped` where it has no such pipeline."""
         if pipeline is not None and pipeline not in self.pipelines:
-            raise GatewayRefuses(
+            raise RunStopped(
                 f"There is no pipeline {pipeline!r}; there are: {', '.join(self.pipelines)}. "
                 "The pipelines of the papers need a language model at the gateway "
                 "(LOREGLASS_GATEWAY_REASONING=vlm)."
@@ -46,17 +48,17 @@ class Gateway:
 
 @asynccontextmanager
 async def reached(url: str, key: str = "") -> AsyncIterator[Gateway]:
-    """The gateway at that URL, with connections that are closed afterwards. Raises `GatewayLost`."""
+    """The gateway at that URL, with connections that are closed afterwards. Raises `RunStopped`."""
     async with AsyncExitStack() as stack:
         try:  # how long a question is asked for is `Questioner`'s to say
             client = await stack.enter_async_context(AsyncLoreglass(url, key, retries=Retries(most=0)))
             pipelines = await client.pipelines()
         except Unauthorized as error:
-            raise GatewayRefuses(f"{error.detail} It is read from LOREGLASS_API_KEY.") from error
+            raise RunStopped(f"{error.detail} It is read from LOREGLASS_API_KEY.") from error
         except LoreglassError as error:
             where = "" if url in error.detail else f" ({url})"
             hint = "To ask another gateway, set --gateway or LOREGLASS_GATEWAY_URL."
-            raise GatewayLost(f"{error.detail}{where}\n{hint}") from error
+            raise RunStopped(f"{error.detail}{where}\n{hint}") from error
         yield Gateway(url, await _version(url, key), pipelines, client)
 
 
@@ -72,12 +74,12 @@ async def _version(url: str, key: str) -> str:
     """As the gateway describes itself; nothing where it does not."""
     async with http_client() as http:
         try:
-            told = await ServiceClient(http, "The gateway", url, token=key).get(
+            description = await ServiceClient(http, "The gateway", url, token=key).get(
                 "/openapi.json", _Description, Deadline.after_ms(_PATIENCE_MS)
             )
         except ServiceError:
             return ""
-    return told.info.version
+    return description.info.version
 
 
 OnRecord = Callable[[TurnRecord], Awaitable[None]]
@@ -120,10 +122,10 @@ class Made:
 async def make_run(task: Task, gateway: Gateway, *, on_record: OnRecord = nothing) -> Made:
     """Ask what has not been answered yet, and keep it; `on_record` is told of all that is kept.
 
-    Raises `RunError` and `GatewayRefuses` before anything is asked.
+    Raises `RunError` and `RunStopped` before anything is asked.
     """
     gateway.require(task.asking.pipeline)
-    with RunStore.resume(task.folder, _header(task, gateway), task.dataset.rejected) as store:
+    with RunStore(task.folder, _header(task, gateway), task.dataset.rejected) as store:
         if task.name:
             store.rewrite_header(name=task.name)
         known = {record.interaction_id: record for record in store.records}
@@ -138,17 +140,17 @@ async def make_run(task: Task, gateway: Gateway, *, on_record: OnRecord = nothin
                 raise RunStopped(f"Answers cannot be kept in {task.folder}: {error.strerror}.") from error
             await on_record(record)
 
-        interview = Interview(gateway.client, task.asking, keep, known)
-        stopped = None
+        questioner, stopped = Questioner(task.asking.experiment), None
+        interview = Interview(gateway.client, task.asking, questioner, keep, known)
+        placed = enumerate(task.dataset.conversations)
         try:
-            await interview.ask_all(task.dataset.conversations)
+            await in_parallel(placed, interview.converse, task.asking.concurrency)
         except RunStopped as reason:
             stopped = reason
-        refused = not interview.questioner.explains
         run = load_run(task.folder)
         if not stopped:
             store.rewrite_header(explained=run.header.explained)
-        return Made(run, len(run.records) - len(known), stopped, refused)
+        return Made(run, len(run.records) - len(known), stopped, refused=not questioner.explains)
 
 
 def _header(task: Task, gateway: Gateway) -> RunHeader:

@@ -7,8 +7,8 @@ it writes leaves half a line, which is cut off when the run is opened again: its
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -62,60 +62,35 @@ def load_run(folder: Path) -> Run:
 class RunStore:
     """Keeps a run while it is made. A context manager; holds the folder for itself until closed."""
 
-    def __init__(self, folder: Path, header: RunHeader) -> None:
-        """Opens what `create` or `open` has prepared, and cuts off half a line."""
-        self.folder = folder
-        self.header = header
-        self._lock = _locked(folder)
-        try:
-            records, self._length = _records(folder)
-            self._turns = _appending(folder / TURNS, self._length)
-        except BaseException:
-            os.close(self._lock)
-            raise
-        self.records: list[TurnRecord] = records
+    def __init__(self, folder: Path, header: RunHeader, rejected: Sequence[Rejected] = ()) -> None:
+        """Open the run in that folder if it asks the same questions in the same way, else begin a new one.
 
-    @classmethod
-    def create(cls, folder: Path, header: RunHeader, rejected: Sequence[Rejected] = ()) -> "RunStore":
-        """A new run. Raises `RunError` where the folder holds one already."""
+        Half a line is cut off. Raises `RunError`, also where the folder has answers to something else, or
+        another process makes this run.
+        """
+        self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{folder} cannot be made: {error.strerror}.") from error
-        turns = folder / TURNS
-        if (folder / HEADER).exists() or (turns.exists() and turns.stat().st_size > 0):
-            raise RunError(f"{folder} holds a run already, or a {TURNS} of its own: choose another folder.")
-        with _closed_by_errors(cls(folder, header)) as store:
-            store.begin(header, rejected)
-        return store
-
-    @classmethod
-    def open(cls, folder: Path) -> "RunStore":
-        """A run to go on with. Raises `RunError` where there is none, or another process has it."""
-        return cls(folder, _header(folder))
-
-    @classmethod
-    def resume(cls, folder: Path, header: RunHeader, rejected: Sequence[Rejected] = ()) -> "RunStore":
-        """The run in that folder, if it asks the same questions in the same way, else a new one.
-
-        Raises `RunError`, also where the run there has answers to something else.
-        """
-        if not (folder / HEADER).exists():
-            return cls.create(folder, header, rejected)
-        with _closed_by_errors(cls.open(folder)) as store:
-            different = _differences(store.header, header)
-            if different and store.records:
+        with ExitStack() as files:
+            files.callback(os.close, _locked(folder))
+            is_new, turns = not (folder / HEADER).exists(), folder / TURNS
+            if is_new and turns.exists() and turns.stat().st_size > 0:
+                raise RunError(f"{folder} holds a {TURNS} of its own: choose another folder.")
+            self.header = header if is_new else _header(folder)
+            self.records, self._length = _records(folder)
+            different = _differences(self.header, header)
+            if different and self.records:
                 raise RunError(f"{folder} holds a run with {' and '.join(different)}: choose another folder.")
-            if different:
-                store.begin(header, rejected)
-        return store
-
-    def begin(self, header: RunHeader, rejected: Sequence[Rejected]) -> None:
-        """What is known before the first answer."""
-        lines = "".join(json.dumps(asdict(row)) + "\n" for row in rejected)
-        _replace(self.folder / REJECTED, lines)
-        self.header = header
-        self.rewrite_header()  # last: now there is a run
+            self._turns = _appending(turns, self._length)
+            files.callback(os.close, self._turns)
+            if is_new or different:
+                lines = "".join(json.dumps(asdict(row)) + "\n" for row in rejected)
+                write_whole(folder / REJECTED, lines)
+                self.header = header
+                self.rewrite_header()  # last: now there is a run
+            self._files = files.pop_all()
 
     def add(self, record: TurnRecord) -> None:
         """Keep a turn; it is on the disk when this returns. A photo below the folder is named from there."""
@@ -137,12 +112,11 @@ class RunStore:
     def rewrite_header(self, **changes: Any) -> None:
         """Keep what has become known of the run."""
         self.header = self.header.model_copy(update=changes)
-        _replace(self.folder / HEADER, self.header.model_dump_json(indent=2) + "\n")
+        write_whole(self.folder / HEADER, self.header.model_dump_json(indent=2) + "\n")
 
     def close(self) -> None:
         """Let others open it."""
-        os.close(self._turns)
-        os.close(self._lock)
+        self._files.close()
 
     def __enter__(self) -> "RunStore":
         return self
@@ -151,31 +125,22 @@ class RunStore:
         self.close()
 
 
-@contextmanager
-def _closed_by_errors(store: RunStore) -> Iterator[RunStore]:
-    try:
-        yield store
-    except BaseException:
-        store.close()
-        raise
-
-
 def _order(record: TurnRecord) -> tuple[int, str, str, int]:
     return record.place, record.part.value, record.session_id, record.turn
 
 
-def _differences(kept: RunHeader, asked: RunHeader) -> list[str]:
+def _differences(stored: RunHeader, new: RunHeader) -> list[str]:
     """What is not the same, in words; where the gateway is may change."""
-    told = {
-        "other questions (another dataset, part, limit or seed)": kept.fingerprint != asked.fingerprint,
-        f"pipeline {kept.pipeline or 'left to the gateway'}": kept.pipeline != asked.pipeline,
-        "other thresholds": kept.thresholds != asked.thresholds,
-        "other modules left out": kept.without != asked.without,
-        "another deadline": kept.deadline_ms != asked.deadline_ms,
-        "another choice about the model's calls": kept.settings.get("model_calls", False)
-        != asked.settings.get("model_calls", False),
+    differs = {
+        "other questions (another dataset, part, limit or seed)": stored.fingerprint != new.fingerprint,
+        f"pipeline {stored.pipeline or 'left to the gateway'}": stored.pipeline != new.pipeline,
+        "other thresholds": stored.thresholds != new.thresholds,
+        "other modules left out": stored.without != new.without,
+        "another deadline": stored.deadline_ms != new.deadline_ms,
+        "another choice about the model's calls": stored.settings.get("model_calls", False)
+        != new.settings.get("model_calls", False),
     }
-    return [words for words, differs in told.items() if differs]
+    return [words for words, differ in differs.items() if differ]
 
 
 def _locked(folder: Path) -> int:
@@ -243,7 +208,7 @@ def _rejected(folder: Path) -> tuple[Rejected, ...]:
         raise RunError(f"{path} cannot be read: {first_fault(error)}.") from error
 
 
-def _replace(path: Path, text: str) -> None:
+def write_whole(path: Path, text: str) -> None:
     """All of it or nothing, also where the power fails. Raises `RunError`."""
     half = path.with_name(path.name + ".new")
     try:

@@ -50,8 +50,8 @@ def print_made(made: Made, console: Console) -> None:
             "LOREGLASS_GATEWAY_EXPERIMENTS=true on the gateway allows them.",
             style="yellow",
         )
-    kept = f"{made.asked} asked now, {len(run.records)} in all: {run.folder}"
-    console.print(kept, highlight=False, soft_wrap=True, markup=False)
+    summary = f"{made.asked} asked now, {len(run.records)} in all: {run.folder}"
+    console.print(summary, highlight=False, soft_wrap=True, markup=False)
 
 
 def _table(name: str, scored: Sequence[Scored]) -> Table:
@@ -89,8 +89,8 @@ def _cells(scores: Mapping[str, float]) -> list[str]:
 
 
 def _count(console: Console, label: str, counts: Mapping[str, int]) -> None:
-    told = ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
-    console.print(f"{label}: {told}", highlight=False, markup=False)
+    text = ", ".join(f"{name} {count}" for name, count in sorted(counts.items())) or "none"
+    console.print(f"{label}: {text}", highlight=False, markup=False)
 
 
 _LEGEND = (
@@ -105,10 +105,10 @@ def print_spans(name: str, scores: SpanScores, console: Console) -> None:
     table = outcome_table(name, "questions")
     for heading in ("EM", "F1", "words", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)
-    found = scores.outcomes
+    outcomes = scores.outcomes
     table.add_row(
-        f"{found.answerable} + {found.unanswerable}",
-        *outcome_cells(found),
+        f"{outcomes.answerable} + {outcomes.unanswerable}",
+        *outcome_cells(outcomes),
         *(_percent(share) for share in (scores.exact, scores.f1)),
         _number(scores.words_median),
         f"{_number(scores.p95_ms)} ms",
@@ -142,9 +142,11 @@ def outcome_table(title: str, first: str) -> Table:
     return table
 
 
-def outcome_cells(found: Outcomes) -> list[str]:
+def outcome_cells(outcomes: Outcomes) -> list[str]:
     """The cells below the outcomes' headings."""
-    return [_percent(share) for share in (found.right, found.wrong, found.not_known, found.answered)]
+    return [
+        _percent(share) for share in (outcomes.right, outcomes.wrong, outcomes.not_known, outcomes.answered)
+    ]
 
 
 def _percent(share: float) -> str:

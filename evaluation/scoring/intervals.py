@@ -5,12 +5,12 @@ cluster bootstrap: Field & Welsh 2007). The draws are seeded.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.scoring.measures import Floats, Measure, Valued, harmonic_mean, known, session_sums
+from evaluation.scoring.measures import Floats, Measure, Sampled, known, ratio, session_sums
 from evaluation.scoring.scored import Scored
 
 RESAMPLES = 2000
@@ -29,6 +29,16 @@ UNKNOWN = Interval(math.nan, math.nan)
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """A figure with its 95 % interval, and of how many turns it is; NaN where there is nothing to measure."""
+
+    value: float
+    low: float
+    high: float
+    turns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Paired:
     """Two runs on the questions that both have. `difference`: the first's figure less the second's.
 
@@ -43,68 +53,35 @@ class Paired:
     turns: int
 
 
-def bootstrap(scored: Sequence[Scored], measure: Measure) -> Interval:
-    """Return the 95 % interval of a measure."""
-    valued = known(measure.values(scored))
-    if not valued:
-        return UNKNOWN
-    if measure.splits is not None:
-        samples = measure.split_sums(scored)
-        return _interval(samples, harmonic_mean, len(samples[0]))
-    if measure.quantile is not None:
-        return _quantile_interval(valued, measure.quantile)
-    sums, counts = session_sums(valued)
-    return (
-        mean_interval(sums / counts, np.ones_like(counts))
-        if measure.by_session
-        else mean_interval(sums, counts)
-    )
+def estimate(scored: Sequence[Scored], measure: Measure) -> Estimate:
+    """Return a measure with its 95 % interval."""
+    sampled = measure.sampled(scored)
+    interval = _interval(sampled) if sampled.turns else UNKNOWN
+    return Estimate(sampled.value, interval.low, interval.high, sampled.turns)
 
 
 def mean_interval(sums: Floats, counts: Floats) -> Interval:
     """Return the 95 % interval of a mean over turns, from each conversation's sum and number of turns."""
-
-    def mean(sums: Floats, counts: Floats, axis: int) -> Floats:
-        ratio: Floats = sums.sum(axis) / counts.sum(axis)
-        return ratio
-
-    return _interval((sums, counts), mean, len(sums))
+    return _interval(Sampled((sums, counts), ratio, len(sums)))
 
 
-def _quantile_interval(valued: Valued, share: float) -> Interval:
-    """Values are sorted once and count as often as their conversation was drawn."""
-    names = {session: index for index, session in enumerate(sorted({unit[:2] for unit in valued}))}
-    ordered = sorted((value, names[unit[:2]]) for unit, value in valued.items())
-    values, owners = np.array([each[0] for each in ordered]), np.array([each[1] for each in ordered])
-
-    def quantile(chosen: Floats, axis: int) -> Floats:
-        drawn = chosen.astype(np.int64)
-        times = np.apply_along_axis(np.bincount, axis, drawn, minlength=len(names))
-        reached = times[..., owners].cumsum(axis)
-        found: Floats = values[(reached < np.ceil(share * reached[..., -1:] - 1e-9)).sum(axis)]
-        return found
-
-    return _interval((np.arange(float(len(names))),), quantile, len(values))
-
-
-def _interval(samples: tuple[Floats, ...], statistic: Callable[..., Floats], width: int) -> Interval:
+def _interval(sampled: Sampled) -> Interval:
     """The percentile interval (Efron 1979); a single conversation has no spread."""
     from scipy import stats
 
-    if len(samples[0]) == 1:
-        only = float(statistic(*samples, axis=-1))
-        return Interval(only, only)
-    found = stats.bootstrap(
-        samples,
-        statistic,
+    if len(sampled.samples[0]) == 1:
+        return Interval(sampled.value, sampled.value)
+    interval = stats.bootstrap(
+        sampled.samples,
+        sampled.statistic,
         paired=True,
         vectorized=True,
         n_resamples=RESAMPLES,
-        batch=max(1, _CHUNK // width),
+        batch=max(1, _CHUNK // sampled.turns),
         method="percentile",
         rng=0,
     ).confidence_interval
-    return Interval(float(found.low), float(found.high))
+    return Interval(float(interval.low), float(interval.high))
 
 
 def paired(a: Sequence[Scored], b: Sequence[Scored], measure: Measure) -> Paired:

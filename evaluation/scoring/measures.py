@@ -1,32 +1,39 @@
-"""Measures of scored answers: rates, overlap, times, usage, and recall at k of searches.
-
-Recall as in CRAG-MM, Figures 3 and 6, from the search results in explanations.
-"""
+"""Measures of scored answers: rates, overlap, times, usage, and those of single stages."""
 
 import math
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from evaluation.data.model import AnswerType, Part, Scorer
+from evaluation.data.model import Part, Scorer
 from evaluation.judging.benchmarks import benchmark_score
-from evaluation.judging.text import canonical, normalised, parted, says
+from evaluation.judging.text import overlap
 from evaluation.judging.verdicts import Verdict
-from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Settled, settle
-from loreglass_client.models import LookedAtKind, SearchResult
+from evaluation.scoring.recall import article_recall, identified, query_overlap, recall
+from evaluation.scoring.scored import Scored, Settled, Valued, settle, unit_of
 
 Floats = npt.NDArray[np.float64]
-Unit = tuple[Part, str, int]
-"""A question's part, session and turn: the same in every run over one dataset."""
-Valued = dict[Unit, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A figure as `statistic(*samples, axis=…)` of arrays with an entry for each conversation, which can be
+    drawn again. `turns`: that have a value; without any the figure is NaN.
+    """
+
+    samples: tuple[Floats, ...]
+    statistic: Callable[..., Floats]
+    turns: int
+
+    @property
+    def value(self) -> float:
+        """The figure of all conversations."""
+        return float(self.statistic(*self.samples, axis=-1)) if self.turns else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,40 +53,19 @@ class Measure:
 
     def of(self, scored: Sequence[Scored]) -> float:
         """The figure; NaN where there is nothing to measure."""
+        return self.sampled(scored).value
+
+    def sampled(self, scored: Sequence[Scored]) -> Sampled:
+        """The figure by conversations."""
+        valued = known(self.values(scored))
         if self.splits is not None:
-            splits = self.split_sums(scored)
-            return float(harmonic_mean(*splits, axis=-1)) if splits[1].any() and splits[3].any() else math.nan
-        valued = known(self.values(scored))
-        values = np.array(list(valued.values()), dtype=np.float64)
+            return _harmonic(valued, {unit_of(each) for each in scored if self.splits(each)})
         if self.quantile is not None:
-            return percentile(values, self.quantile)
-        if values.size == 0:
-            return math.nan
-        if not self.by_session:
-            return float(values.mean())
+            return _quantile(valued, self.quantile)
         sums, counts = session_sums(valued)
-        return float((sums / counts).mean())
-
-    def split_sums(self, scored: Sequence[Scored]) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return sum and number of each conversation's values: of turns in the split, then of the others."""
-        inside = {unit_of(each) for each in scored if self.splits and self.splits(each)}
-        valued = known(self.values(scored))
-        sessions = {unit[:2]: place for place, unit in enumerate(sorted(valued))}
-        rows = np.zeros((4, max(sessions.values(), default=-1) + 1))
-        for unit, value in valued.items():
-            column = 0 if unit in inside else 2
-            rows[column : column + 2, sessions[unit[:2]]] += value, 1
-        return tuple(rows[:, rows[1] + rows[3] > 0])
-
-
-def harmonic_mean(*sums_and_counts: Floats, axis: int) -> Floats:
-    """Return the harmonic mean of two means; 0 if one of them is 0 or has no values."""
-    one, other = (
-        sums.sum(axis) / np.maximum(counts.sum(axis), 1.0)
-        for sums, counts in (sums_and_counts[:2], sums_and_counts[2:])
-    )
-    mean: Floats = 2 * one * other / np.where(one + other == 0, 1.0, one + other)
-    return mean
+        if self.by_session:
+            sums, counts = sums / counts, np.ones_like(counts)
+        return Sampled((sums, counts), ratio, len(valued))
 
 
 def known(valued: Valued) -> Valued:
@@ -98,10 +84,50 @@ def session_sums(valued: Valued) -> tuple[Floats, Floats]:
     )
 
 
-def unit_of(scored: Scored) -> Unit:
-    """Which question this is."""
-    record = scored.record
-    return record.part, record.session_id, record.turn
+def ratio(sums: Floats, counts: Floats, axis: int) -> Floats:
+    """Return the mean over turns, from each conversation's sum and number of turns."""
+    mean: Floats = sums.sum(axis) / counts.sum(axis)
+    return mean
+
+
+def _harmonic(valued: Valued, split: set[tuple[Part, str, int]]) -> Sampled:
+    """The harmonic mean of the means in a split and outside of it; there is none if one of them is empty."""
+    sessions = {session: place for place, session in enumerate(sorted({unit[:2] for unit in valued}))}
+    rows = np.zeros((4, len(sessions)))  # sums and counts in the split, then those of the others
+    for unit, value in valued.items():
+        row = 0 if unit in split else 2
+        rows[row : row + 2, sessions[unit[:2]]] += value, 1
+
+    def mean(*rows: Floats, axis: int) -> Floats:
+        one, other = (
+            sums.sum(axis) / np.maximum(counts.sum(axis), 1.0) for sums, counts in (rows[:2], rows[2:])
+        )
+        harmonic: Floats = 2 * one * other / np.where(one + other == 0, 1.0, one + other)
+        return harmonic
+
+    return Sampled(tuple(rows), mean, len(valued) if rows[1].any() and rows[3].any() else 0)
+
+
+def _quantile(valued: Valued, share: float) -> Sampled:
+    """Values are sorted once and count as often as their conversation is drawn."""
+    names = {session: index for index, session in enumerate(sorted({unit[:2] for unit in valued}))}
+    ordered = sorted((value, names[unit[:2]]) for unit, value in valued.items())
+    values, owners = np.array([each[0] for each in ordered]), np.array([each[1] for each in ordered])
+
+    def quantile(sessions: Floats, axis: int) -> Floats:
+        drawn = sessions.astype(np.int64)
+        times = np.apply_along_axis(np.bincount, axis, drawn, minlength=len(names))
+        reached = times[..., owners].cumsum(axis)
+        smallest: Floats = values[(reached < np.ceil(share * reached[..., -1:] - 1e-9)).sum(axis)]
+        return smallest
+
+    return Sampled((np.arange(float(len(names))),), quantile, len(values))
+
+
+def percentile(values: Sequence[float] | Floats, share: float) -> float:
+    """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
+    array = np.asarray(values, np.float64)
+    return float(np.quantile(array, share, method="inverted_cdf")) if array.size else math.nan
 
 
 _Value = Callable[[Settled, Protocol], float]
@@ -118,7 +144,6 @@ _BY_SESSION = ("session_truthfulness", "early_stopped")
 USAGE = ("calls", "prompt_tokens", "completion_tokens")
 _QUANTILES = {"elapsed_p50_ms": 0.50, "elapsed_p95_ms": 0.95}
 _OF_STAGES, _SIGNAL = re.compile(r"stages_ms:([\w+]+)"), re.compile(r"signal:(\w+)")
-_RECALL = re.compile(r"(box|image|crop|page)_recall@([1-9][0-9]?)")
 
 
 def measure(name: str, protocol: Protocol) -> Measure:
@@ -145,14 +170,8 @@ def measure(name: str, protocol: Protocol) -> Measure:
         return Measure(name, partial(_of_answers, partial(_stages_ms, stages[1].split("+"))))
     if signal := _SIGNAL.fullmatch(name):
         return Measure(name, partial(_of_answers, partial(_signal, signal[1])))
-    if recall := _RECALL.fullmatch(name):
-        k = int(recall[2])
-        if recall[1] == "box":
-            return Measure(name, partial(_of_answers, partial(_has_box, k)))
-        if recall[1] == "page":
-            return Measure(name, partial(_recall, PAGES, k, _has_answer, _is_on_pages))
-        stage = WHOLE_PHOTO if recall[1] == "image" else CROPS
-        return Measure(name, partial(_recall, stage, k, _has_thing, _names_a_thing))
+    if values := recall(name):
+        return Measure(name, values)
     raise ValueError(f"there is no measure {name!r}")
 
 
@@ -212,157 +231,12 @@ def _is_unseen_question(scored: Scored) -> bool:
     return scored.record.query_category == "unseen_question"
 
 
-def overlap(answer: str, gold: str) -> float:
-    """The share of the gold answer's words that the answer has too, in 0..1; 1 where the gold has none.
-
-    QA-Dragon (section 4.1.1) reports a "rule-based overlap" beside accuracy (about 41 % where accuracy is
-    21 %), but neither its paper nor its code says how it counts. Ours is recall of words: lower case, accents
-    and punctuation folded, articles left out, each word as often as it stands in both.
-    """
-    golds = _word_counts(gold)
-    total = golds.total()
-    return (golds & _word_counts(answer)).total() / total if total else 1.0
-
-
-def _word_counts(text: str) -> Counter[str]:
-    return Counter(parted(canonical(text).replace("'", "")).split())
-
-
-WHOLE_PHOTO, CROPS, PAGES = "image_search", "crop_search", "text_search"
-"""The stages."""
-CROPPER = "cropper"
-_WRITE_QUERIES = frozenset({"query_rewrite", "query_split", "query_enhancement", "query_sampling"})
-_ALIKE, _SAME_BOX = 0.85, 0.5
-"""From which likeness two names are one, and from which intersection over union two boxes are."""
-
-_ON_PAGES = frozenset({AnswerType.NUMBER, AnswerType.DATE, AnswerType.NAME, AnswerType.SPAN})
-
-Found = Callable[[TurnRecord, Sequence[SearchResult]], bool]
-
-
-def _recall(
-    stage: str, k: int, has: Found, counts: Callable[[TurnRecord], bool], scored: Sequence[Scored]
-) -> Valued:
-    """Whether the first `k` results have the thing or say the answer: 0 or 1 a turn with a gold that was
-    searched for; NaN for all where no search brought `k`.
-
-    Of pages it is what was brought of them, the paper's estimate of recall.
-    """
-    valued: Valued = {}
-    most = 0
-    for each in scored:
-        results = results_of(each.record, stage) if counts(each.record) else None
-        if results is not None:
-            most = max(most, len(results))
-            valued[unit_of(each)] = float(has(each.record, results[:k]))
-    return valued if most >= k else dict.fromkeys(valued, math.nan)
-
-
-def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
-    """A search's results, best first, without repeats; None if the stage did not run or was not reported.
-
-    What was brought of a page, and the things in a picture, are put together in its first place.
-    """
-    answer = record.answer
-    if answer is None or answer.explanation is None:
-        return None
-    if stage not in answer.timings_ms or stage in answer.degraded:
-        return None
-    results: dict[str, SearchResult] = {}
-    for each in answer.explanation.found:
-        if each.stage == stage:
-            key = each.url or each.title
-            merged = "text" if stage == PAGES else "title"
-            texts = [getattr(part, merged) for part in (results.get(key), each) if part]
-            results[key] = each.model_copy(update={merged: "\n".join(texts)})
-    return list(results.values())
-
-
-def _names_a_thing(record: TurnRecord) -> bool:
-    return record.target is not None or (record.truth is not None and bool(record.truth.photographed))
-
-
-def _has_thing(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
-    names = [name for each in results for name in each.title.splitlines()]
-    if record.target:
-        return any(_is_alike(name, record.target.name) for name in names)
-    thing = normalised(record.truth.photographed) if record.truth else ""
-    return any(normalised(name) == thing for name in names)
-
-
-def _is_alike(name: str, gold: str) -> bool:
-    """Whether two names are one by the rule of CRAG-MM-Diagnostics' released code."""
-    return SequenceMatcher(None, gold.lower(), name.lower()).ratio() >= _ALIKE
-
-
-def _identified(scored: Scored) -> float:
-    target, answer = scored.record.target, scored.record.answer
-    if target is None or answer is None:
-        return math.nan
-    return float(answer.entity is not None and _is_alike(answer.entity, target.name))
-
-
-def _query_overlap(scored: Scored) -> float:
-    """Return the highest overlap of a written search query with the question that stands alone."""
-    target, answer = scored.record.target, scored.record.answer
-    if target is None or not target.question or answer is None or answer.explanation is None:
-        return math.nan
-    queries = [note.text for note in answer.explanation.notes if note.stage in _WRITE_QUERIES]
-    return max((overlap(query, target.question) for query in queries), default=math.nan)
-
-
-def _has_box(k: int, scored: Scored) -> float:
-    """Whether one of the first `k` crops covers the object; 0 if the cropper ran and gave none."""
-    target, answer = scored.record.target, scored.record.answer
-    if target is None or target.box is None or answer is None:
-        return math.nan
-    if CROPPER not in answer.timings_ms or CROPPER in answer.degraded:
-        return math.nan
-    crops = [each for each in answer.looked_at if each.kind is LookedAtKind.CROP][:k]
-    boxes = ((each.left, each.top, each.right, each.bottom) for each in crops)
-    return float(any(_overlap_of(box, target.box) >= _SAME_BOX for box in boxes))
-
-
-def _overlap_of(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return the intersection over union of two boxes."""
-    across, down = (max(0.0, min(one[i + 2], other[i + 2]) - max(one[i], other[i])) for i in (0, 1))
-    areas = ((box[2] - box[0]) * (box[3] - box[1]) for box in (one, other))
-    return across * down / (sum(areas) - across * down)
-
-
-def _article_recall(scored: Scored) -> float:
-    """Whether the thing is the first result of the whole photo, or among those of the tools' images."""
-    record = scored.record
-    first = results_of(record, WHOLE_PHOTO) if _names_a_thing(record) else None
-    if first is None:
-        return math.nan
-    return float(_has_thing(record, [*first[:1], *(results_of(record, CROPS) or ())]))
-
-
-def _is_on_pages(record: TurnRecord) -> bool:
-    truth = record.truth
-    if truth is None or not truth.accepted or truth.answer_type not in _ON_PAGES:
-        return False
-    return not truth.needs or "web" in truth.needs
-
-
-def _has_answer(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
-    accepted = record.truth.accepted if record.truth else ()
-    return any(says(f"{each.title}\n{each.text}", accepted) for each in results)
-
-
-def percentile(values: Sequence[float] | Floats, share: float) -> float:
-    """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
-    array = np.asarray(values, np.float64)
-    return float(np.quantile(array, share, method="inverted_cdf")) if array.size else math.nan
-
-
 _OF_ANSWERS: dict[str, Callable[[Scored], float]] = {
     **{name: partial(_usage, name) for name in USAGE},
     **dict.fromkeys(("elapsed_mean_ms", *_QUANTILES), _client_ms),
     "overlap": lambda scored: overlap(scored.answer, scored.record.gold),
     "benchmark_score": _benchmark,
-    "article_recall": _article_recall,
-    "identified": _identified,
-    "query_overlap": _query_overlap,
+    "article_recall": article_recall,
+    "identified": identified,
+    "query_overlap": query_overlap,
 }

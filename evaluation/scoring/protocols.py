@@ -68,12 +68,12 @@ def given_up(verdicts: Sequence[Verdict]) -> bool:
 
 def stop_early(verdicts: Sequence[Verdict]) -> list[Verdict]:
     """One conversation, in order: after two turns in a row that are not correct, those left are missing."""
-    kept: list[Verdict] = []
+    counted: list[Verdict] = []
     failures = 0
     for verdict in verdicts:
         if failures >= _STOP_AFTER:
-            kept.append(Verdict.MISSING)
+            counted.append(Verdict.MISSING)
             continue
         failures = 0 if verdict in _GOOD else failures + 1
-        kept.append(verdict)
-    return kept
+        counted.append(verdict)
+    return counted

@@ -22,6 +22,10 @@ from evaluation.judging.verdicts import (
 from evaluation.record import TurnRecord
 from evaluation.scoring.protocols import Protocol, given_up, stop_early
 
+Unit = tuple[Part, str, int]
+"""A question's part, session and turn: the same in every run over one dataset."""
+Valued = dict[Unit, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Scored:
@@ -136,6 +140,12 @@ def settle(scored: Iterable[Scored], protocol: Protocol) -> list[Settled]:
     return settled
 
 
+def unit_of(scored: Scored) -> Unit:
+    """Which question this is."""
+    record = scored.record
+    return record.part, record.session_id, record.turn
+
+
 def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]:
     """The turns of each conversation, in order."""
     sessions: defaultdict[tuple[Part, str], list[Scored]] = defaultdict(list)
@@ -148,51 +158,38 @@ class NotJudged(EvaluationError):
     """A judge has no verdicts on a run, or not on all of it; the message says how to get them."""
 
 
-def judgements_of(
-    records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
-) -> dict[str, Judgement]:
-    """By interaction id. The rules judge here and now; another judge's verdicts are in the run's folder.
-
-    Raises `NotJudged` where there are none.
-    """
-    if judge == RuleJudge.name:
-        return {record.interaction_id: judge_by_rules(case_of(record, cut)) for record in records}
-    said = APPROXIMATE if judge == HUMAN else cut  # people saw the whole answer, whatever the cut
-    judgements = kept_on(records, verdict_file(folder, judge), judge, said)
-    if not judgements:
-        raise NotJudged(
-            f"{judge} has judged nothing of {folder}, or other answers than are there now: "
-            f"loreglass eval judge {folder} {_how(judge)}"
-        )
-    return judgements
-
-
-def kept_on(records: Sequence[TurnRecord], file: Path, judge: str, cut: Cut) -> dict[str, Judgement]:
-    """The verdicts in that file on just these answers, as the judge is now."""
-    version = version_of(judge)
-    keys = {record.interaction_id: key_of(case_of(record, cut), judge, version) for record in records}
-    return verdicts_on(file, keys)
-
-
 def judged(
     records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
 ) -> tuple[list[Scored], int]:
     """The records that the judge has a verdict on, ready to be scored, and how many it has none on.
 
-    People judge samples, so what they left out is no error; what a model left out was not asked yet.
-    Raises `NotJudged`.
+    The rules judge here and now; another judge's verdicts are in the run's folder. People judge samples, so
+    what they left out is no error; what a model left out was not asked yet. Raises `NotJudged` where there
+    are no verdicts at all.
     """
-    judgements = judgements_of(records, folder, judge, cut)
+    if judge == RuleJudge.name:
+        judgements = {record.interaction_id: judge_by_rules(case_of(record, cut)) for record in records}
+        return scored_with(records, judgements, cut), 0
+    shown = APPROXIMATE if judge == HUMAN else cut  # people saw the whole answer, whatever the cut
+    judgements = stored_verdicts(records, verdict_file(folder, judge), judge, shown)
+    if not judgements:
+        options = _OPTIONS.get(judge) or f"--judge model --model {judge.removeprefix(MODEL)}"
+        raise NotJudged(
+            f"{judge} has judged nothing of {folder}, or other answers than are there now: "
+            f"loreglass eval judge {folder} {options}"
+        )
     scored = scored_with(records, judgements, cut, by_hand=judge == HUMAN)
     return scored, len(records) - len(scored)
 
 
-def _how(judge: str) -> str:
-    if judge == HUMAN:
-        return "--judge human --labels FILE"
-    if judge == BEM:
-        return "--judge bem"
-    return f"--judge model --model {judge.removeprefix(MODEL)}"
+_OPTIONS = {HUMAN: "--judge human --labels FILE", BEM: "--judge bem"}
+
+
+def stored_verdicts(records: Sequence[TurnRecord], file: Path, judge: str, cut: Cut) -> dict[str, Judgement]:
+    """The verdicts in that file on just these answers, as the judge is now."""
+    version = version_of(judge)
+    keys = {record.interaction_id: key_of(case_of(record, cut), judge, version) for record in records}
+    return verdicts_on(file, keys)
 
 
 def degradations(scored: Iterable[Scored]) -> Mapping[str, int]:

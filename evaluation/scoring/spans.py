@@ -55,9 +55,9 @@ class SpanScores:
 
 def marked(scored: Iterable[Scored]) -> list[Scored]:
     """The questions of a dataset whose golds are stretches, if this is one; else none."""
-    found = [each for each in scored if each.record.truth and each.record.truth.answer_type in _MARKED]
-    spans = any(each.record.truth.answer_type is AnswerType.SPAN for each in found if each.record.truth)
-    return found if spans else []
+    questions = [each for each in scored if each.record.truth and each.record.truth.answer_type in _MARKED]
+    spans = any(each.record.truth.answer_type is AnswerType.SPAN for each in questions if each.record.truth)
+    return questions if spans else []
 
 
 def span_scores(scored: Sequence[Scored]) -> SpanScores:

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 from fastapi import Request
 from starlette.responses import Response
 
-from chassis.errors import ERROR_TABLE, LoreglassError, NotFound, QuotaExceeded, problem_of
+from chassis.errors import LoreglassError, NotFound, QuotaExceeded, problem_of
 from chassis.http.bodies import Router
 from chassis.http.problems import problem_response
 
@@ -41,7 +41,7 @@ def openai_refusal(error: LoreglassError, trace_id: str) -> Response:
 def openai_error(error: LoreglassError) -> dict[str, Any]:
     """Return an error as OpenAI's clients read it."""
     body = problem_of(error)
-    kind = "server_error" if ERROR_TABLE[error.kind].status >= 500 else "invalid_request_error"
+    kind = "server_error" if error.status >= 500 else "invalid_request_error"
     if isinstance(error, QuotaExceeded):
         kind = "rate_limit_error"
     return {"message": body.detail, "type": kind, "param": None, "code": error.kind.value}

@@ -2,9 +2,9 @@
 
 from enum import StrEnum
 
-from pydantic import Field
+from loreglass_client import models
 
-from contracts.message import Message
+Problem = models.Problem
 
 
 class ErrorKind(StrEnum):
@@ -44,13 +44,3 @@ class ErrorKind(StrEnum):
     QUOTA_EXCEEDED = "quota_exceeded"
     STORAGE_FULL = "storage_full"
     FOREIGN_PAGE = "foreign_page"
-
-
-class Problem(Message):
-    """A problem+json body. `type` is `urn:loreglass:problem:<kind>` and never changes meaning."""
-
-    type: str = Field(description="`urn:loreglass:problem:<kind>`. The kind never changes its meaning.")
-    title: str = Field(description="The kind in words; always the same for a kind.")
-    status: int = Field(description="The HTTP status.")
-    detail: str = Field(description="What is wrong with this request, and what to change.")
-    trace_id: str | None = Field(default=None, description="For the operator's logs.")

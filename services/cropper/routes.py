@@ -9,7 +9,7 @@ from fastapi import Depends, File, Form, Request, UploadFile
 from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb, encode_jpeg
 from contracts.cropper import CropReply, Region, RegionKind
@@ -50,7 +50,7 @@ def _crop(
 ) -> CropReply:
     photo = decode_rgb(data, max_side=settings.max_side)
     height, width = photo.shape[:2]
-    regions = while_wanted(engine.crop(photo, labels, limit))
+    regions = until_cancelled(engine.crop(photo, labels, limit))
     return CropReply(regions=[_region(each) for each in regions], width=width, height=height)
 
 

@@ -32,8 +32,8 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
         return create_service(published, settings)
     spec = ServiceSpec(
         name="image_search",
-        routers=[router, collections_router()],
-        write_routers=[write_router, indexing_router(), documents_router()],
+        routers=[router, collections_router],
+        write_routers=[write_router, indexing_router, documents_router],
         open_engine=partial(open_engine, settings),
         probe=probed,
         close_engine=lambda engine: engine.store.close(),

@@ -12,7 +12,7 @@ from chassis.errors import InvalidRequest, LoreglassError, MalformedRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.json_text import JsonLimits, read_json
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.validation import validated
@@ -86,7 +86,7 @@ async def search_images(
     uploads = await _read(images, settings.max_images)
     things = await pool.run(
         lambda engine: engine.search(
-            [decode_rgb(data, max_side=settings.max_side) for data in while_wanted(uploads)], k, collection
+            [decode_rgb(data, max_side=settings.max_side) for data in until_cancelled(uploads)], k, collection
         ),
         deadline,
     )
@@ -136,7 +136,7 @@ async def embed_images(
         lambda engine: (
             engine.name,
             engine.embed(
-                [decode_rgb(data_of_uri(uri), max_side=max_side) for uri in while_wanted(body.input)]
+                [decode_rgb(data_of_uri(uri), max_side=max_side) for uri in until_cancelled(body.input)]
             ),
         ),
         deadline,
@@ -154,7 +154,7 @@ def _index(
 ) -> dict[str, str]:
     rejected: dict[str, str] = {}
     things = []
-    for item, data in while_wanted(zip(items, uploads, strict=True)):
+    for item, data in until_cancelled(zip(items, uploads, strict=True)):
         try:
             photo = decode_rgb(data, max_side=settings.max_side)
         except LoreglassError as error:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from chassis.models.wanted import require_caller
+from chassis.models.cancellation import require_caller
 from chassis.rgb import RGB
 
 Piece = TypeVar("Piece")

@@ -44,8 +44,8 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         return create_service(search_only, settings)
     spec = ServiceSpec(
         name="text_search",
-        routers=[router, pages_router, collections_router()],
-        write_routers=[write_router, indexing_router(), documents_router()],
+        routers=[router, pages_router, collections_router],
+        write_routers=[write_router, indexing_router, documents_router],
         open_engine=partial(open_engine, settings),
         probe=probed,
         close_engine=lambda engine: engine.store.close(),

@@ -141,7 +141,7 @@ LLAMA = Preset(
         "activations: .9 GB more than for 8,192 tokens, for a prompt is read in one piece (3 x (14,336 + "
         "4,096) values of bf16 a token, computed)",
         "eager mode and few sequences: vllm-project/vllm issues 8879, 9445 and 10569",
-        "schema, template, probabilities and photos: seen on a real 0.10.2 with its V0 engine by tests/vllm",
+        "schema, template, probabilities and photos: seen on a real 0.10.2 with its V0 engine",
         "no guided-decoding flags: they parse, and V0's LLMEngine._build_logits_processors heeds none",
     ),
 )

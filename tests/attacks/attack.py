@@ -5,6 +5,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -44,55 +45,39 @@ class Waits:
         return f"{len(self.asked)} asked, slowest {self.slowest:.1f} s" + (f" ({odd})" if odd else "")
 
 
-class Canary:
-    """Asks once a second for as long as the context lasts, each question by itself."""
+@contextmanager
+def canary(target: Target) -> Iterator[Waits]:
+    """Ask and look at readiness once a second until the context ends, each time on a connection of its own.
 
-    def __init__(self, target: Target) -> None:
-        self._target = target
-        self._over = threading.Event()
-        self._threads: list[threading.Thread] = []
-        self.waits = Waits()
+    A connection that is open already says nothing of who comes next.
+    """
+    waits, over = Waits(), threading.Event()
 
-    def __enter__(self) -> Waits:
-        asking = (lambda client: ask_well(self._target, client), self.waits.asked, "")
-        looking = (lambda client: client.get(f"{self._target.url}/health/ready"), self.waits.ready, "ready: ")
-        self._threads = [
-            threading.Thread(target=self._repeat, args=each, daemon=True) for each in (asking, looking)
-        ]
-        for thread in self._threads:
-            thread.start()
-        return self.waits
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        for thread in self._threads:
-            thread.join(GIVE_UP_S + 5)
-
-    def _repeat(
-        self, call: Callable[[httpx.Client], httpx.Response], seconds: list[float], prefix: str
+    def repeat(
+        call: Callable[[httpx.Client], httpx.Response], seconds: list[float], prefix: str = ""
     ) -> None:
-        with _stranger() as client:
+        limits = httpx.Limits(max_keepalive_connections=0)
+        with httpx.Client(timeout=GIVE_UP_S, limits=limits) as client:
             while True:
                 began = time.monotonic()
-                status = _status(lambda: call(client))
+                try:
+                    status = str(call(client).status_code)
+                except httpx.HTTPError:
+                    status = "no answer"
                 seconds.append(time.monotonic() - began)
                 if status != "200":
-                    self.waits.statuses.append(prefix + status)
-                if self._over.wait(_EVERY_S):
+                    waits.statuses.append(prefix + status)
+                if over.wait(_EVERY_S):
                     return
 
-
-def _stranger() -> httpx.Client:
-    """Each request on a connection of its own: one that is open already says nothing of who comes next."""
-    return httpx.Client(timeout=GIVE_UP_S, limits=httpx.Limits(max_keepalive_connections=0))
-
-
-def _status(call: Callable[[], httpx.Response]) -> str:
-    try:
-        reply = call()
-    except httpx.HTTPError:
-        return "no answer"
-    return str(reply.status_code)
+    with ThreadPoolExecutor(2) as threads:
+        threads.submit(repeat, lambda client: ask_well(target, client), waits.asked)
+        ready = f"{target.url}/health/ready"
+        threads.submit(repeat, lambda client: client.get(ready), waits.ready, "ready: ")
+        try:
+            yield waits
+        finally:
+            over.set()
 
 
 OTHERS_WAIT_S = 9.0
@@ -205,7 +190,7 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
         before = warmed_mib(target)
         target.watch.of("gateway").reset()
         course = Course(target)
-        with Canary(target) as waits:
+        with canary(target) as waits:
             time.sleep(_BEFORE_S)
             asyncio.run(_bounded(attack, course))
             dead = target.revive()
@@ -213,17 +198,7 @@ def run_attack(attack: Attack, target: Target) -> Outcome:
         dead += target.revive()
         after = settle(target, before, _SLACK_MIB)
         seen = target.watch.of("gateway")
-        outcome = Outcome(
-            attack,
-            course,
-            waits,
-            dead,
-            before,
-            seen.peak_mib,
-            after,
-            seen.peak_file_mib,
-        )
-    return outcome
+        return Outcome(attack, course, waits, dead, before, seen.peak_mib, after, seen.peak_file_mib)
 
 
 async def _bounded(attack: Attack, course: Course) -> None:

@@ -16,7 +16,8 @@ from bench.settings import environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS
 from deploy.sample import SAMPLE
-from evaluation.data.world import load_world
+from evaluation.data.model import Part
+from evaluation.data.opening import open_dataset
 from tests.attacks.judging import ROOT
 from tests.attacks.planted import VICTIMS_QUESTION, Planted, located
 from tests.attacks.watching import Watch
@@ -147,7 +148,7 @@ class Target:
         options = IngestOptions()
         anyio.run(ingest_photos, SAMPLE / "images.jsonl", self.url_of("image_search"), options)
         anyio.run(ingest_pages, SAMPLE / "pages.jsonl", self.url_of("text_search"), options)
-        for each in load_world(SAMPLE).single:
+        for each in open_dataset(str(SAMPLE), part=Part.SINGLE).conversations:
             turn = each.turns[0]
             if each.photo and turn.answerable and turn.needs == "image_kb":
                 self.photo, self.question = located(each.photo.read_bytes()), turn.question

@@ -6,7 +6,6 @@ Only the standard library, so that who lacks something hears of all of it, at on
 import os
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 _PROGRAMS = {
@@ -21,33 +20,26 @@ debootstrap: the base image where no registry can be reached.
 """
 _OLD_BRIDGE = "cni-podman0"
 
-Which = Callable[[str], str | None]
 
-
-def missing(root: Path = Path("/"), which: Which = shutil.which) -> list[str]:
-    """Debian packages that are not there."""
-    programs = _PROGRAMS | ({} if _has_new_cgroups(root) else {"runc": "runc"})
-    return [package for program, package in programs.items() if which(program) is None]
-
-
-def unavailable(root: Path = Path("/"), which: Which = shutil.which, user: int | None = None) -> str:
-    """Why nothing can be checked here and what to do about it, or nothing."""
-    if absent := missing(root, which):
-        return f"{', '.join(absent)} missing. As root: apt-get install --yes {' '.join(absent)}"
-    if (os.geteuid() if user is None else user) != 0:
+def unavailable() -> str:
+    """Return why nothing can be checked here and what to do about it, or nothing."""
+    programs = _PROGRAMS | ({} if _has_new_cgroups() else {"runc": "runc"})
+    if missing := [package for program, package in programs.items() if shutil.which(program) is None]:
+        return f"{', '.join(missing)} missing. As root: apt-get install --yes {' '.join(missing)}"
+    if os.geteuid() != 0:
         return "it takes root: to make a base image, and networks that lead nowhere"
-    if (root / "sys/class/net" / _OLD_BRIDGE).exists():
+    if Path("/sys/class/net", _OLD_BRIDGE).exists():
         return f"podman's older networks have the same addresses. As root: ip link delete {_OLD_BRIDGE}"
     return ""
 
 
-def configuration(root: Path = Path("/")) -> str:
-    """containers.conf for this machine; nothing where podman's own choices do."""
+def configuration() -> str:
+    """Return containers.conf for this machine; nothing where podman's own choices do."""
     containers, engine = [], []
-    if not (root / "run/systemd/system").is_dir():
+    if not Path("/run/systemd/system").is_dir():
         engine += ['cgroup_manager = "cgroupfs"', 'events_logger = "file"']
         containers.append("default_ulimits = []")  # none but ours: who is confined may not raise them
-    if not _has_new_cgroups(root):
+    if not _has_new_cgroups():
         engine.append('runtime = "runc"')  # crun refuses old control groups beside new ones
     if not engine:
         return ""
@@ -56,9 +48,9 @@ def configuration(root: Path = Path("/")) -> str:
     return "".join("\n".join([f"[{name}]", *lines, ""]) for name, lines in tables.items())
 
 
-def _has_new_cgroups(root: Path) -> bool:
+def _has_new_cgroups() -> bool:
     """Control groups of the second version, and no others."""
-    return (root / "sys/fs/cgroup/cgroup.controllers").exists()
+    return Path("/sys/fs/cgroup/cgroup.controllers").exists()
 
 
 if __name__ == "__main__":

@@ -136,7 +136,10 @@ def _contract_classes() -> Iterator[tuple[str, type]]:
             continue
         module = importlib.import_module(f"contracts.{info.name}")
         for value in vars(module).values():
-            if isinstance(value, type) and value.__module__ == module.__name__:
+            if not isinstance(value, type):
+                continue
+            is_public = info.name in ("answer", "errors") and value.__module__.startswith("loreglass_client.")
+            if value.__module__ == module.__name__ or is_public:
                 yield info.name, value
 
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from chassis.errors import ERROR_TABLE
 from contracts.answer import Reason
+from contracts.errors import ErrorKind
 from deploy.reference import FOLDER, PAGES
 from deploy.reference_words import REASONS, REMEDIES
 
@@ -15,7 +15,7 @@ def test_the_page_is_the_one_that_the_code_makes(name: str) -> None:
 
 def test_every_reason_and_every_error_is_explained() -> None:
     assert set(REASONS) == set(Reason)
-    assert set(REMEDIES) == set(ERROR_TABLE)
+    assert set(REMEDIES) == set(ErrorKind)
 
 
 def test_every_field_and_setting_is_described() -> None:

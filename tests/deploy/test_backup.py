@@ -1,11 +1,10 @@
 """A platform that lost power or its disks, restored from a backup."""
 
-import os
 import random
 import shutil
 import subprocess
-import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
@@ -17,11 +16,10 @@ from redis import Redis
 from redis.exceptions import RedisError
 
 from bench.ports import free_ports
-from bench.processes import until_ready
-from deploy.inventory import APPS, App
+from bench.profile import one_process
 from deploy.sample import SAMPLE
-from evaluation.data.model import AskedTurn, Conversation
-from evaluation.data.world import World, load_world
+from evaluation.data.model import AskedTurn, Conversation, Dataset, Part
+from evaluation.data.opening import open_dataset
 from loreglass_client import Answer, AsyncLoreglass
 from tests.journey.deployments import ROOT, OverHttp
 from tests.journey.outcomes import DEADLINE_MS
@@ -87,47 +85,26 @@ class PersistentRedis:
 
 
 class CrashingPlatform(OverHttp):
-    """All apps in one process, as `make serve` runs them: one signal and nobody of them closes a file."""
+    """All apps in one process, as `make serve` runs them: one signal ends all of them."""
 
     def __init__(self, data: Path, redis: PersistentRedis) -> None:
         self._data = data
         self._redis = redis
+        self._running = ExitStack()
         self._process: subprocess.Popen[bytes] | None = None
-        port, first, *_ = free_ports(len(APPS))
-        self.gateway_url = f"http://127.0.0.1:{port}"
-        self.service_urls = {
-            app.name: f"http://127.0.0.1:{first + place}" for place, app in enumerate(_in_order_of_ports())
-        }
-        self._environment = {
-            "PYTHONPATH": f"{ROOT}:{ROOT / 'proto'}",
-            "LOREGLASS_PORT": str(port),
-            "LOREGLASS_SERVICE_PORT": str(first),
-            "LOREGLASS_DATA_DIR": str(data),
-            "LOREGLASS_GATEWAY_SESSIONS": "redis",
-            "LOREGLASS_GATEWAY_REDIS_URL": redis.url,
-        }
 
     def start(self) -> None:
         """See `Deployment`; Redis first."""
         self._redis.start()
-        self._data.mkdir(parents=True, exist_ok=True)
-        path = self._data / "log"
-        with path.open("ab") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "deploy.one_process"],
-                cwd=ROOT,
-                env={**os.environ, **self._environment},
-                stdout=log,
-                stderr=log,
-            )
-        until_ready(self.gateway_url, self._process, path="/health/live", log=path)
+        sessions = {"LOREGLASS_GATEWAY_SESSIONS": "redis", "LOREGLASS_GATEWAY_REDIS_URL": self._redis.url}
+        running, self.service_urls = self._running.enter_context(one_process(self._data, sessions))
+        self._process, self.gateway_url = running.process, running.url
 
     def crash(self) -> None:
         """SIGKILL to everything: nobody closes a file."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(30)
-            self._process = None
+        self._running.close()
         self._redis.kill()
 
     def wipe(self) -> None:
@@ -159,11 +136,6 @@ def restore_index(archive: Path, data: Path) -> None:
         subprocess.run(["sh", "-c", RESTORE_INDEX.read_text()], cwd=data, stdin=content, check=True)
 
 
-def _in_order_of_ports() -> list[App]:
-    """The services, as deploy/one_process.py gives them the ports after its first."""
-    return sorted((app for app in APPS if app.name != "gateway"), key=lambda app: app.port)
-
-
 def require_redis() -> None:
     """Skip where there is none."""
     if shutil.which("redis-server") is None or shutil.which("redis-cli") is None:
@@ -171,13 +143,13 @@ def require_redis() -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Replies:
     """Answers at one time: to single questions, and to follow-ups of one conversation."""
 
     alone: Sequence[Answer]
     follow_ups: Sequence[Answer]
 
-    def agrees_with(self, before: "Told") -> None:
+    def agrees_with(self, before: "Replies") -> None:
         """Check that nothing was lost. Follow-ups know of more turns each time, so their texts may differ."""
         assert [(each.answer, each.citations) for each in self.alone] == [
             (each.answer, each.citations) for each in before.alone
@@ -188,28 +160,32 @@ class Told:
         assert any(not each.abstained for each in self.follow_ups)
 
 
-def questions(world: World) -> list[tuple[Conversation, AskedTurn]]:
+def questions(world: Dataset) -> list[tuple[Conversation, AskedTurn]]:
     """Some that only the index of photos can answer, and some that only the pages can."""
     found = []
     for needs in ("image_kb", "web"):
-        fitting = (one for one in world.single if one.turns[0].answerable and one.turns[0].needs == needs)
+        fitting = (
+            one for one in world.of(Part.SINGLE) if one.turns[0].answerable and one.turns[0].needs == needs
+        )
         found += [(one, one.turns[0]) for one in list(fitting)[:2]]
     return found
 
 
-async def told(url: str, world: World, session: str | None) -> Told:
+async def ask_everything(url: str, world: Dataset, session: str | None) -> Replies:
     """Ask everything; the conversation begins where there is no session yet."""
     async with AsyncLoreglass(url) as client:
         alone = []
         for conversation, turn in questions(world):
+            assert conversation.photo is not None
             photo = await anyio.Path(conversation.photo).read_bytes()
             alone.append(await client.ask(turn.question, photo, deadline_ms=DEADLINE_MS))
-        talk = next(each for each in world.multi if each.turns[0].needs == "image_kb")
+        talk = next(each for each in world.of(Part.MULTI) if each.turns[0].needs == "image_kb")
         if session is None:
+            assert talk.photo is not None
             photo = await anyio.Path(talk.photo).read_bytes()
             session = (await client.ask(talk.turns[0].question, photo, deadline_ms=DEADLINE_MS)).session_id
         further = [turn.question for turn in talk.turns[1:] if turn.needs == "image_kb"][:2]
-        return Told(
+        return Replies(
             alone,
             [await client.ask(question, session_id=session, deadline_ms=DEADLINE_MS) for question in further],
         )
@@ -217,24 +193,24 @@ async def told(url: str, world: World, session: str | None) -> Told:
 
 def test_a_crash_and_a_restored_backup_lose_nothing(tmp_path: Path) -> None:
     require_redis()
-    world = load_world(SAMPLE)
+    world = open_dataset(str(SAMPLE))
     platform = CrashingPlatform(tmp_path / "data", PersistentRedis(tmp_path / "redis"))
     try:
         platform.start()
         platform.index(SAMPLE)
-        before = anyio.run(told, platform.gateway_url, world, None)
+        before = anyio.run(ask_everything, platform.gateway_url, world, None)
         assert any(each.citations for each in before.alone)
         session = before.follow_ups[0].session_id
         before.agrees_with(before)
         platform.back_up(tmp_path / "backup")
         platform.crash()
         platform.start()
-        anyio.run(told, platform.gateway_url, world, session).agrees_with(before)
+        anyio.run(ask_everything, platform.gateway_url, world, session).agrees_with(before)
         platform.crash()
         platform.wipe()
         platform.restore(tmp_path / "backup")
         platform.start()
-        anyio.run(told, platform.gateway_url, world, session).agrees_with(before)
+        anyio.run(ask_everything, platform.gateway_url, world, session).agrees_with(before)
         for indexed in platform.index(SAMPLE):
             assert (indexed.new, indexed.rejected) == (0, 0)
             assert indexed.unchanged > 0

@@ -148,14 +148,16 @@ def example_options(variable: str) -> list[str]:
     return sorted(options(example[1].replace(",", "").split())) if example else []
 
 
-@pytest.mark.parametrize("told", example_options("LOAD"))
-def test_load_is_made_with_options_that_it_has(told: str) -> None:
-    assert declares(source("bench.load"), told)
-
-
-@pytest.mark.parametrize("told", example_options("BENCH"))
-def test_benchmarks_are_run_with_options_that_they_have(told: str) -> None:
-    assert declares(source("bench"), told)
+@pytest.mark.parametrize(
+    ("module", "option"),
+    [
+        (module, option)
+        for module, variable in (("bench", "BENCH"), ("bench.load", "LOAD"))
+        for option in example_options(variable)
+    ],
+)
+def test_examples_in_the_makefile_have_options_that_exist(module: str, option: str) -> None:
+    assert declares(source(module), option)
 
 
 @each_of(lambda page: iter(sorted(set(re.findall(r"--wearers-[a-z-]+", page.read_text())))))

@@ -6,7 +6,8 @@ import anyio
 import pytest
 
 from deploy.sample import SAMPLE
-from evaluation.data.world import World, load_world
+from evaluation.data.model import Dataset
+from evaluation.data.opening import open_dataset
 from tests.containers.deployment import Containers
 from tests.containers.project import project_in_environment
 from tests.journey.deployments import Deployment, SeparateProcesses
@@ -14,9 +15,9 @@ from tests.journey.outcomes import Outcomes, ask_all
 
 
 @pytest.fixture(scope="session")
-def world() -> World:
+def world() -> Dataset:
     """The sample's questions with their truth."""
-    return load_world(SAMPLE)
+    return open_dataset(str(SAMPLE))
 
 
 @pytest.fixture(scope="session")
@@ -36,6 +37,6 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
 
 
 @pytest.fixture(scope="session")
-def outcomes(deployment: Deployment, world: World) -> Outcomes:
+def outcomes(deployment: Deployment, world: Dataset) -> Outcomes:
     """Answers of the deployment; asked once for all tests."""
     return anyio.run(ask_all, deployment.gateway_url, world)

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluation.data.model import AskedTurn, Conversation
-from evaluation.data.world import World, truth_of
+from evaluation.data.model import AskedTurn, Conversation, Dataset, Part
 from evaluation.judging.rule_judge import judge
 from evaluation.judging.verdicts import Verdict
 from loreglass_client import Answer, AsyncLoreglass
@@ -39,7 +38,7 @@ Outcomes = Mapping[str, Sequence[Outcome]]
 """By kind."""
 
 
-async def ask_all(gateway_url: str, world: World) -> Outcomes:
+async def ask_all(gateway_url: str, world: Dataset) -> Outcomes:
     """Ask a few single questions of each kind."""
     async with AsyncLoreglass(gateway_url) as client:
         return {kind: await _ask_kind(client, world, wanted) for kind, wanted in KINDS.items()}
@@ -51,13 +50,14 @@ async def converse(client: AsyncLoreglass, conversation: Conversation) -> list[O
     outcomes = []
     for turn in conversation.turns:
         answer = await talk.ask(turn.question, deadline_ms=DEADLINE_MS)
-        judged = judge(answer.answer, truth_of(turn), turn.question, turn.gold, abstained=answer.abstained)
+        assert turn.truth is not None
+        judged = judge(answer.answer, turn.truth, turn.question, turn.gold, abstained=answer.abstained)
         outcomes.append(Outcome(conversation, turn, answer, judged.verdict))
     return outcomes
 
 
 async def _ask_kind(
-    client: AsyncLoreglass, world: World, wanted: Callable[[AskedTurn], bool]
+    client: AsyncLoreglass, world: Dataset, wanted: Callable[[AskedTurn], bool]
 ) -> list[Outcome]:
-    chosen = [each for each in world.single if wanted(each.turns[0])][:MOST_OF_A_KIND]
+    chosen = [each for each in world.of(Part.SINGLE) if wanted(each.turns[0])][:MOST_OF_A_KIND]
     return [outcome for each in chosen for outcome in await converse(client, each)]

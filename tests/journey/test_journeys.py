@@ -9,7 +9,7 @@ import anyio
 import pytest
 
 from deploy.sample import SAMPLE
-from evaluation.data.world import World
+from evaluation.data.model import Dataset, Part
 from evaluation.judging.verdicts import Verdict
 from loreglass_client import AsyncLoreglass
 from loreglass_client.errors import SessionNotFound
@@ -48,10 +48,10 @@ async def test_most_unanswerable_questions_are_refused_with_a_reason(outcomes: O
 
 
 async def test_conversation_needs_no_second_photo_and_can_be_deleted(
-    deployment: Deployment, world: World
+    deployment: Deployment, world: Dataset
 ) -> None:
     async with AsyncLoreglass(deployment.gateway_url) as client:
-        talk = await converse(client, world.multi[0])
+        talk = await converse(client, world.of(Part.MULTI)[0])
         right_ones(talk[1:])
         first = talk[0].answer
         assert {each.answer.session_id for each in talk} == {first.session_id}

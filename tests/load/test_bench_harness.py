@@ -20,85 +20,59 @@ from bench.ports import free_ports
 from bench.processes import serving
 from bench.replies import Reply, fate_of, reply_of
 from bench.report import About, page, write
-
-pytestmark = pytest.mark.anyio
+from chassis.resilience.deadlines import Clock
+from tests.virtual_time import run_virtual
 
 ABOUT = About("one", "One", "Shows something.", "be quick.")
 TABLE = Table(("what", "ms"), (("a", "1.0"), ("b", "2.0")), "It is quick.", ("Measured twice.",))
 
 
-class VirtualTime:
-    """A clock that only moves when everybody sleeps, and then to the next who wakes."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._sleeping: list[tuple[float, asyncio.Event]] = []
-
-    def clock(self) -> float:
-        return self.now
-
-    async def sleep(self, seconds: float) -> None:
-        woken = asyncio.Event()
-        self._sleeping.append((self.now + seconds, woken))
-        await woken.wait()
-
-    async def run(self, task: "asyncio.Task[list[Outcome]]") -> list[Outcome]:
-        """Advance until the task is done."""
-        while not task.done():
-            for _ in range(10):
-                await asyncio.sleep(0)
-            if self._sleeping and not task.done():
-                next_sleeper = min(self._sleeping, key=lambda entry: entry[0])
-                self._sleeping.remove(next_sleeper)
-                self.now = next_sleeper[0]
-                next_sleeper[1].set()
-        return task.result()
-
-
-async def sent_openly(offsets: list[float], taken: list[float]) -> list[Outcome]:
+def sent_openly(offsets: list[float], taken: list[float]) -> list[Outcome]:
     """Open-loop load on a server that takes so many seconds for each request, one after the other."""
-    time, server = VirtualTime(), asyncio.Lock()
 
-    async def send(index: int) -> Reply:
-        async with server:
-            await time.sleep(taken[index])
-        return Reply(200)
+    async def main(clock: Clock) -> list[Outcome]:
+        server = asyncio.Lock()
 
-    return await time.run(asyncio.create_task(open_loop(offsets, send, time.clock, time.sleep)))
+        async def send(index: int) -> Reply:
+            async with server:
+                await asyncio.sleep(taken[index])
+            return Reply(200)
+
+        return await open_loop(offsets, send, clock, asyncio.sleep)
+
+    return run_virtual(main)
 
 
-async def test_a_stall_is_charged_to_every_request_that_was_due_meanwhile() -> None:
-    outcomes = await sent_openly([0.0, 1.0, 2.0, 3.0], [10.0, 0.5, 0.5, 0.5])
+def test_a_stall_is_charged_to_every_request_that_was_due_meanwhile() -> None:
+    outcomes = sent_openly([0.0, 1.0, 2.0, 3.0], [10.0, 0.5, 0.5, 0.5])
     assert [outcome.ms for outcome in outcomes] == [10_000, 9_500, 9_000, 8_500]
 
 
-async def test_a_generator_that_falls_behind_counts_from_when_the_request_was_due() -> None:
-    time = VirtualTime()
-
+def test_a_generator_that_falls_behind_counts_from_when_the_request_was_due() -> None:
     async def send(index: int) -> Reply:
         return Reply(200)
 
     async def late_sleep(seconds: float) -> None:
-        await time.sleep(seconds + 2.0)
+        await asyncio.sleep(seconds + 2.0)
 
-    sending = asyncio.create_task(open_loop([0.0, 1.0], send, time.clock, late_sleep))
-    outcomes = await time.run(sending)
+    outcomes = run_virtual(lambda clock: open_loop([0.0, 1.0], send, clock, late_sleep))
     assert [(outcome.sent_s, outcome.ms) for outcome in outcomes] == [(0.0, 0.0), (3.0, 2_000.0)]
 
 
-async def test_a_closed_loop_never_has_more_requests_out_than_callers() -> None:
-    time, out, most = VirtualTime(), 0, 0
+def test_a_closed_loop_never_has_more_requests_out_than_callers() -> None:
+    out, most = 0, 0
 
     async def send(index: int) -> Reply:
         nonlocal out, most
         out += 1
         most = max(most, out)
-        await time.sleep(1.0)
+        await asyncio.sleep(1.0)
         out -= 1
         return Reply(200)
 
-    outcomes = await time.run(asyncio.create_task(closed_loop(3, 10, send, time.clock)))
-    assert (len(outcomes), most, time.now) == (10, 3, 4.0)
+    outcomes = run_virtual(lambda clock: closed_loop(3, 10, send, clock))
+    assert (len(outcomes), most) == (10, 3)
+    assert outcomes[-1].due_s + outcomes[-1].ms / 1000 == 4.0
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1), st.floats(0.01, 1.0))

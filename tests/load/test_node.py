@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import anyio
 import httpx
 import openai
 import pytest
@@ -14,7 +13,7 @@ from pydantic import BaseModel
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from bench.node import context_too_long, fails, overloaded, says, vlm_server
+from bench.node import says, vlm_server
 from bench.node.app import MODEL, NodeApp
 from bench.node.launch import Node
 from bench.node.pace import SERVICES, VLM, Pace, Time
@@ -213,34 +212,6 @@ async def test_a_stream_parses() -> None:
     assert [c.choices[0].finish_reason for c in chunks if c.choices][-1] == "stop"
     assert chunks[-1].usage is not None
     assert not chunks[-1].choices
-
-
-@pytest.mark.parametrize(
-    ("reply", "error"),
-    [
-        (overloaded(), openai.RateLimitError),
-        (fails(503), openai.InternalServerError),
-        (fails(500), openai.InternalServerError),
-        (context_too_long(), openai.BadRequestError),
-    ],
-)
-async def test_errors_are_the_api_s(reply: Any, error: type[openai.APIStatusError]) -> None:
-    async with vlm_server({"sign": reply}) as server, client(server.url) as caller:
-        with pytest.raises(error) as caught:
-            await caller.chat.completions.create(**ask())
-    assert caught.value.body == reply.body["error"]
-
-
-async def test_a_caller_who_leaves_is_noticed() -> None:
-    held = says(SIGN, hold=anyio.Event(), hold_at=3)
-    async with vlm_server({"sign": held}) as server, client(server.url) as caller:
-        stream = await caller.chat.completions.create(**ask(stream=True))
-        async for chunk in stream:
-            if chunk.choices[0].delta.content:
-                break
-        await stream.close()
-        await server.requests[0].finished.wait()
-        assert server.requests[0].abandoned
 
 
 OUTSIDE = {"type": "image_url", "image_url": {"url": "http://127.0.0.1/photo.jpg"}}

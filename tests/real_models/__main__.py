@@ -7,14 +7,14 @@ from typing import Annotated
 import anyio
 import typer
 from rich.console import Console
-from rich.progress import Progress
 from rich.table import Table
 
 from chassis.telemetry.logs import configure_logging
 from evaluation.commands.run import opened_dataset
 from evaluation.data.model import Dataset
 from evaluation.data.squad import PREFIX, SquadChoice
-from tests.real_models.comparison import ALONE, Row, Tally, compare, tally
+from evaluation.runs.tally import outcome_cells, outcome_table
+from tests.real_models.comparison import ALONE, System, compare
 from tests.real_models.llama import build_server, serving, small_model
 
 QUESTIONS = Path(__file__).with_name("questions.json")
@@ -45,15 +45,10 @@ def main(
     build_server()
     for model in models or [small_model()]:
         folder = OUT / model.stem / f"{file.stem}-{limit}-{unanswerable}-{seed}"
-        with serving(model, "--ctx-size", str(context)) as url, Progress(console=console) as progress:
-            task = progress.add_task(model.stem, total=len(systems) * len(dataset.conversations))
-
-            def advance(row: Row) -> None:
-                progress.update(task, advance=1, description=f"{model.stem}, {row.system}")  # noqa: B023
-
-            rows = anyio.run(compare, url, dataset, systems, folder, int(1000 * deadline_s), advance)
-        console.print(table(model.stem, tally(rows, systems)))
-        console.print(f"Prompts, replies and evidence: {folder / 'rows.jsonl'}")
+        with serving(model, "--ctx-size", str(context)) as url:
+            compared = anyio.run(compare, url, dataset, systems, folder, int(1000 * deadline_s))
+        console.print(table(model.stem, compared))
+        console.print(f"Prompts, replies and evidence: {folder}")
 
 
 def chosen_questions(file: Path, limit: int, unanswerable: int, seed: int) -> Dataset:
@@ -62,32 +57,19 @@ def chosen_questions(file: Path, limit: int, unanswerable: int, seed: int) -> Da
     return opened_dataset(f"{PREFIX}{file}", squad=choice, limit=limit, seed=seed)
 
 
-def table(title: str, lines: list[Tally]) -> Table:
+def table(title: str, systems: list[System]) -> Table:
     """Return the comparison as a table."""
-    drawn = Table(title=f"{title}: the model alone, and the platform with it")
-    heads = (
-        "system",
-        "right",
-        "wrong",
-        "refused",
-        "unanswerable answered",
-        "s (p50)",
-        "calls",
-        "tokens read",
-        "of them cached",
-    )
-    for head in heads:
-        drawn.add_column(head, justify="left" if head == "system" else "right")
-    for line in lines:
-        cached = line.cached_tokens / line.prompt_tokens if line.prompt_tokens else 0.0
+    drawn = outcome_table(f"{title}: the model alone, and the platform with it", "system")
+    for head in ("s (p50)", "calls", "tokens read", "of them cached"):
+        drawn.add_column(head, justify="right")
+    for each in systems:
         drawn.add_row(
-            line.system,
-            *(f"{count} of {line.answerable}" for count in (line.right, line.wrong, line.refused)),
-            f"{line.unanswerable_answered} of {line.unanswerable}",
-            f"{line.seconds:.1f}",
-            f"{line.calls:.1f}",
-            f"{line.prompt_tokens:.0f}",
-            f"{cached:.0%}",
+            each.name,
+            *outcome_cells(each.outcomes),
+            f"{each.seconds:.1f}",
+            f"{each.mean_usage('calls'):.1f}",
+            f"{each.mean_usage('prompt_tokens'):.0f}",
+            f"{each.cached_share:.0%}",
         )
     return drawn
 

@@ -1,14 +1,12 @@
 """Ask the same questions of a model alone and of the platform with that model behind it."""
 
-import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
-from typing import Any
+from statistics import mean, median
 
 import anyio.to_thread
 import httpx
@@ -18,12 +16,16 @@ from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
-from evaluation.data.model import AskedTurn, Dataset
-from evaluation.judging.rule_judge import judge
-from evaluation.judging.verdicts import Verdict
-from evaluation.runs.running import write_pages
-from loreglass_client import AsyncLoreglass, LoreglassError
-from loreglass_client.models import Experiment
+from evaluation.data.model import Dataset
+from evaluation.judging.rule_judge import RuleJudge
+from evaluation.record import RunHeader
+from evaluation.runs.asking import Asking, unasked
+from evaluation.runs.running import reached, write_pages
+from evaluation.runs.store import Run, RunStore, load_run
+from evaluation.runs.tally import ask_several
+from evaluation.scoring.scored import judged
+from evaluation.scoring.spans import Outcomes, span_scores
+from loreglass_client.models import Answer, ModelUsage, Reason, Route
 from tests.real_models.recorder import Exchange, Recorder
 
 ALONE = "alone"
@@ -31,126 +33,61 @@ ALONE = "alone"
 PASSAGES = 3
 _PLAIN = "Answer the question from the passages.\n\n{passages}\n\nQuestion: {question}\nAnswer:"
 _ALONE_TOKENS = 96
-_OUTCOMES = {Verdict.CORRECT: "right", Verdict.MISSING: "refused", Verdict.INCORRECT: "wrong"}
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """What one system said to one question. `outcome`: right, wrong, refused or failed."""
+class System:
+    """One system's run. `calls`: the chat requests of this process; those of an earlier one are not kept."""
 
-    system: str
-    id: str
-    question: str
-    gold: tuple[str, ...]
-    answerable: bool
-    answer: str
-    outcome: str
-    seconds: float
+    name: str
+    run: Run
     calls: tuple[Exchange, ...]
-    reason: str = ""
-    refused_by: str = ""
-    confidence: float | None = None
-    degraded: Sequence[str] = ()
-    proposed: str = ""
-    evidence: Sequence[str] = ()
-    signals: Mapping[str, float] = field(default_factory=dict)
 
+    @property
+    def outcomes(self) -> Outcomes:
+        """What became of the questions, by the rule judge."""
+        scored, _ = judged(self.run.records, self.run.folder, RuleJudge.name)
+        return span_scores(scored).outcomes
 
-@dataclass(frozen=True, slots=True)
-class RowFile:
-    """Rows as JSON lines."""
+    @property
+    def seconds(self) -> float:
+        """The median time of a question."""
+        return median(record.client_ms for record in self.run.records) / 1000
 
-    path: Path
+    def mean_usage(self, what: str) -> float:
+        """The mean of `calls` or `prompt_tokens` over the answers."""
+        answers = [record.answer for record in self.run.records if record.answer]
+        return mean([getattr(answer.model_usage, what) for answer in answers] or [0])
 
-    def read(self) -> list[Row]:
-        """Return the rows that are kept; none if there is no file."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = self.path.read_text().splitlines() if self.path.exists() else []
-        return [_row(json.loads(line)) for line in lines]
-
-    def append(self, row: Row) -> None:
-        """Keep a row."""
-        with self.path.open("a") as file:
-            file.write(json.dumps(asdict(row)) + "\n")
-
-
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """One line of the table. `first_word_s`, `seconds`: medians; tokens: means of a question."""
-
-    system: str
-    answerable: int
-    unanswerable: int
-    right: int
-    wrong: int
-    refused: int
-    unanswerable_answered: int
-    seconds: float
-    calls: float
-    prompt_tokens: float
-    cached_tokens: float
+    @property
+    def cached_share(self) -> float:
+        """Of the prompts' tokens, the share that the server had in its cache."""
+        tokens = sum(call.prompt_tokens for call in self.calls)
+        return sum(call.cached_tokens for call in self.calls) / tokens if tokens else 0.0
 
 
 async def compare(
-    model_url: str,
-    dataset: Dataset,
-    systems: Sequence[str],
-    folder: Path,
-    deadline_ms: int,
-    progress: Callable[[Row], object],
-) -> list[Row]:
-    """Ask every question of every system and return the rows, which `folder` keeps as JSON lines.
+    model_url: str, dataset: Dataset, systems: Sequence[str], folder: Path, deadline_ms: int
+) -> list[System]:
+    """Ask every question of every system; the runs are kept below `folder`.
 
-    A comparison that was stopped goes on: what `folder` has is not asked again.
+    A comparison that was stopped goes on: what was answered is not asked again.
     """
-    kept = RowFile(folder / "rows.jsonl")
-    rows = kept.read()
-    done = {(row.system, row.id) for row in rows}
-    http = httpx.AsyncClient(timeout=None)
-    async with _started(model_url, dataset, folder) as (recorder, proxy_url, started), http:
-        search_url = started.service_urls["text_search"]
-        for system in systems:
-            for conversation in dataset.conversations:
-                turn = conversation.turns[0]
-                if (system, turn.interaction_id) in done:
-                    continue
-                recorder.take()
-                began = time.monotonic()
-                if system == ALONE:
-                    answer, passages = await ask_alone(http, proxy_url, search_url, turn.question)
-                    said: dict[str, Any] = {"answer": answer, "evidence": passages}
-                else:
-                    said = await _ask_platform(started.gateway_url, system, deadline_ms, turn)
-                row = _judged(system, turn, time.monotonic() - began, recorder.take(turn.question), said)
-                kept.append(row)
-                rows.append(row)
-                progress(row)
-    return rows
-
-
-def tally(rows: Sequence[Row], systems: Sequence[str]) -> list[Tally]:
-    """Count the outcomes of each system."""
-    return [_tally(system, [row for row in rows if row.system == system]) for system in systems]
-
-
-def _tally(system: str, rows: Sequence[Row]) -> Tally:
-    answerable = [row for row in rows if row.answerable]
-    unanswerable = [row for row in rows if not row.answerable]
-    calls = [call for row in rows for call in row.calls]
-    outcomes = [row.outcome for row in answerable]
-    return Tally(
-        system=system,
-        answerable=len(answerable),
-        unanswerable=len(unanswerable),
-        right=outcomes.count("right"),
-        wrong=outcomes.count("wrong"),
-        refused=outcomes.count("refused") + outcomes.count("failed"),
-        unanswerable_answered=sum(row.outcome == "wrong" for row in unanswerable),
-        seconds=median([row.seconds for row in rows] or [0.0]),
-        calls=len(calls) / max(len(rows), 1),
-        prompt_tokens=sum(call.prompt_tokens for call in calls) / max(len(rows), 1),
-        cached_tokens=sum(call.cached_tokens for call in calls) / max(len(rows), 1),
-    )
+    asking = Asking(concurrency=1, deadline_ms=deadline_ms, model_calls=True)
+    compared = []
+    async with _started(model_url, dataset, folder) as (recorder, proxy_url, started):
+        for name in systems:
+            recorder.take()
+            if name == ALONE:
+                run = await _run_alone(
+                    dataset, folder / ALONE, proxy_url, started.service_urls["text_search"]
+                )
+            else:
+                async with reached(started.gateway_url) as gateway:
+                    (run,) = await ask_several(dataset, folder, [name], asking, gateway, {})
+            questions = [record.question for record in run.records]
+            compared.append(System(name, run, recorder.take(questions)))
+    return compared
 
 
 @asynccontextmanager
@@ -172,61 +109,35 @@ async def _started(
         yield recorder, proxy.url, started
 
 
-async def ask_alone(
-    http: httpx.AsyncClient, model_url: str, search_url: str, question: str
-) -> tuple[str, tuple[str, ...]]:
-    """Return the model's answer to one plain prompt, and the passages in it."""
+async def _run_alone(dataset: Dataset, folder: Path, model_url: str, search_url: str) -> Run:
+    header = RunHeader(name=ALONE, dataset=dataset.name, fingerprint=dataset.fingerprint)
+    with RunStore(folder, header) as store:
+        done = {record.interaction_id for record in store.records}
+        async with httpx.AsyncClient(timeout=None) as http:
+            for place, conversation in enumerate(dataset.conversations):
+                record = unasked(conversation, place, 0)
+                if record.interaction_id not in done:
+                    began = time.monotonic()
+                    answer = await ask_alone(http, model_url, search_url, record.question)
+                    ms = round((time.monotonic() - began) * 1000, 2)
+                    store.add(record.model_copy(update={"answer": answer, "client_ms": ms}))
+    return load_run(folder)
+
+
+async def ask_alone(http: httpx.AsyncClient, model_url: str, search_url: str, question: str) -> Answer:
+    """Return the model's answer to one plain prompt with the best passages."""
     found = await http.post(f"{search_url}/v1/text-search", json={"queries": [question], "k": PASSAGES})
-    passages = tuple(f"{hit['title']}\n{hit['snippet']}" for hit in found.json()["hits"])
+    passages = (f"{hit['title']}\n{hit['snippet']}" for hit in found.json()["hits"])
     prompt = _PLAIN.format(passages="\n\n".join(passages), question=question)
     body = {"messages": [{"role": "user", "content": prompt}], "temperature": 0, "max_tokens": _ALONE_TOKENS}
-    reply = await http.post(f"{model_url}/v1/chat/completions", json=body)
-    return reply.json()["choices"][0]["message"]["content"] or "", passages
-
-
-async def _ask_platform(url: str, pipeline: str, deadline_ms: int, turn: AskedTurn) -> dict[str, Any]:
-    async with AsyncLoreglass(url, timeout_s=deadline_ms / 1000 + 60) as client:
-        experiment = Experiment(explain=True)
-        try:
-            answer = await client.ask(
-                turn.question, pipeline=pipeline, deadline_ms=deadline_ms, experiment=experiment
-            )
-        except LoreglassError as error:
-            return {"answer": "", "failed": True, "reason": error.detail}
-        trace = await client.trace(answer.trace_id)
-    seen = answer.explanation
-    return {
-        "answer": answer.answer,
-        "abstained": answer.abstained,
-        "reason": answer.reason.value,
-        "refused_by": trace.refused_by or "",
-        "confidence": answer.confidence,
-        "degraded": tuple(answer.degraded),
-        "proposed": (seen.proposed or "") if seen else "",
-        "evidence": tuple(each.text for each in seen.evidence) if seen else (),
-        "signals": dict(seen.signals) if seen else {},
-    }
-
-
-def _judged(
-    system: str, turn: AskedTurn, seconds: float, calls: tuple[Exchange, ...], said: dict[str, Any]
-) -> Row:
-    assert turn.truth is not None  # every question of this format has one
-    failed, abstained = said.pop("failed", False), said.pop("abstained", False)
-    judged = judge(said["answer"], turn.truth, turn.question, turn.gold, abstained=abstained)
-    return Row(
-        system=system,
-        id=turn.interaction_id,
-        question=turn.question,
-        gold=turn.truth.accepted,
-        answerable=turn.answerable,
-        outcome="failed" if failed else _OUTCOMES[judged.verdict],
-        seconds=round(seconds, 2),
-        calls=calls,
-        **said,
+    reply = (await http.post(f"{model_url}/v1/chat/completions", json=body)).json()
+    return Answer(
+        answer=reply["choices"][0]["message"]["content"] or "",
+        abstained=False,
+        reason=Reason.ANSWERED,
+        confidence=None,
+        route=Route.RAG,
+        trace_id="",
+        session_id="",
+        model_usage=ModelUsage(calls=1, prompt_tokens=reply["usage"]["prompt_tokens"]),
     )
-
-
-def _row(kept: dict[str, Any]) -> Row:
-    calls = tuple(Exchange(**call) for call in kept.pop("calls"))
-    return Row(**kept, calls=calls)

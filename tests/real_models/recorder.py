@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -35,10 +35,11 @@ class Recorder:
     upstream: str
     exchanges: list[Exchange] = field(default_factory=list)
 
-    def take(self, question: str = "") -> tuple[Exchange, ...]:
-        """Return the exchanges so far that hold the question, and forget all: a probe is none of them."""
+    def take(self, questions: Iterable[str] = ()) -> tuple[Exchange, ...]:
+        """Return the exchanges so far about one of the questions, and forget all: a probe is none of them."""
         exchanges, self.exchanges = self.exchanges, []
-        return tuple(each for each in exchanges if question in json.dumps(each.messages, ensure_ascii=False))
+        texts = {id(each): json.dumps(each.messages, ensure_ascii=False) for each in exchanges}
+        return tuple(each for each in exchanges if any(one in texts[id(each)] for one in questions))
 
     def app(self) -> FastAPI:
         """Return the proxy as an app."""

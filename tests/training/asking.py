@@ -10,7 +10,7 @@ from anyio.from_thread import start_blocking_portal
 from bench.node import ServerTraits, says, vlm_server
 from tests.training.made import photo
 from tests.training.tiny_models import tiny_qwen25_vl
-from training.grpo.rollout import Asked
+from training.grpo.rollout import Question
 from training.grpo.settings import GrpoConfig
 from training.samples import Origin, Part, QuestionSample, Task, digest, write_samples
 
@@ -26,7 +26,7 @@ def tiny_model(folder: Path) -> Path:
     return tiny_qwen25_vl(folder, [*prompts, *[PLAN, LOOSE, KNOWLEDGE] * 5], 1500)
 
 
-def questions(folder: Path, count: int, held_out: int = 0) -> list[Asked]:
+def questions(folder: Path, count: int, held_out: int = 0) -> list[Question]:
     """So many questions in a data set of that folder, the last ones held out."""
     folder.mkdir(exist_ok=True)
     samples = [
@@ -43,7 +43,7 @@ def questions(folder: Path, count: int, held_out: int = 0) -> list[Asked]:
         for number in range(count)
     ]
     write_samples(folder, Task.QUESTION, samples)
-    return [Asked(sample, folder / sample.photo) for sample in samples]
+    return [Question(sample, folder / sample.photo) for sample in samples]
 
 
 def grpo_config(data: Path, weights: Path, **varied: Any) -> GrpoConfig:

@@ -21,11 +21,11 @@ from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform
 from deploy.sample import SAMPLE
 from deploy.settings import VAR, one_thread_each
-from evaluation.data.world import load_world
+from evaluation.data.opening import open_dataset
 from gateway.clients.services import Services
 from tests.training.steps import StepFailed, Steps
 from tests.training.teacher import MODEL as TEACHER
-from tests.training.teacher import PLAN
+from tests.training.teacher import PLAN, teaching
 from tests.training.tiny_models import tiny_mllama, tiny_qwen25_vl
 from training.config import WrongConfig
 from training.libraries import require
@@ -34,7 +34,7 @@ _MARK = "made-by-train-tiny"
 _PIPELINES = ("three-step", "wiki-prf")
 _TASKS = ("query", "rerank", "answer")
 _MLLAMA, _QWEN = "tiny-mllama", "tiny-qwen2.5-vl"
-_SERVING, _TEACHING = "tests.training.tiny_server", "tests.training.teacher"
+_SERVING = "tests.training.tiny_server"
 _TOKENIZER_SIZE = 1800
 _LIMIT, _TEACHER_LIMIT = 6, 16
 _DEADLINE_MS = 60_000
@@ -43,8 +43,8 @@ _DEADLINE_MS = 60_000
 
 def _make_models(steps: Steps) -> None:
     """The tokenizer is made from the prompts and the questions, so that they are short."""
-    sample, root = load_world(SAMPLE), Path(__file__).resolve().parents[1]
-    turns = [turn for talk in (*sample.single, *sample.multi) for turn in talk.turns]
+    sample, root = open_dataset(str(SAMPLE)), Path(__file__).resolve().parents[1]
+    turns = [turn for talk in sample.conversations for turn in talk.turns]
     prompts = [path.read_text("utf-8") for path in sorted((root / "gateway").rglob("prompts/*.toml"))]
     words = [*prompts, PLAN, *(f"{turn.question}\n{turn.gold}" for turn in turns)]
     tiny_mllama(_model(steps, _MLLAMA), words, _TOKENIZER_SIZE)
@@ -52,7 +52,7 @@ def _make_models(steps: Steps) -> None:
 
 
 def _teach(steps: Steps) -> None:
-    with steps.server(_TEACHING, SAMPLE) as teacher, steps.platform(teacher) as started:
+    with teaching(SAMPLE) as teacher, steps.platform(teacher) as started:
         urls = started.service_urls
         photos, pages = SAMPLE / "images.jsonl", SAMPLE / "pages.jsonl"
         if index(ingest_photos, "images", photos, urls["image_search"], IngestOptions(replace=True)):
@@ -91,7 +91,7 @@ def _fine_tune(steps: Steps, name: str, weights: str, tasks: tuple[str, ...], mo
 
 def _reinforce(steps: Steps) -> None:
     """From the fine-tuned LoRA; the teacher is the frozen base, and half of each group is given a plan."""
-    with steps.server(_TEACHING, SAMPLE) as teacher, steps.platform(teacher) as started:
+    with teaching(SAMPLE) as teacher, steps.platform(teacher) as started:
         config = _config(
             steps,
             "grpo-qwen",

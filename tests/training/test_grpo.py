@@ -20,7 +20,7 @@ from tests.unit.gateway.fakes import FakeServices
 from training.config import WrongConfig, dump_config
 from training.grpo import tuning
 from training.grpo.rewards import NAMES
-from training.grpo.rollout import Asked, Trajectory, messages_of
+from training.grpo.rollout import Question, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import tune
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder
@@ -60,9 +60,9 @@ def test_reward_increases(weights: Path, started: tuple[Path, Path], tmp_path: P
     assert earned[0] < 0.8 < 0.85 < sum(earned[-4:]) / 4
     assert {f"rewards/{name}/mean" for name in NAMES} <= set(steps[0])
     kept = run.rollouts()
-    assert [rollout["step"] for rollout in kept] == [step for step in range(7) for _ in range(8)]
-    assert LOOSE in {rollout["plan"] for rollout in kept[:8]}
-    assert LOOSE not in {rollout["plan"] for rollout in kept[-16:]}
+    assert [rollout.step for rollout in kept] == [step for step in range(7) for _ in range(8)]
+    assert LOOSE in {rollout.plan for rollout in kept[:8]}
+    assert LOOSE not in {rollout.plan for rollout in kept[-16:]}
     assert [each.in_form for each in run.predictions(AFTER)] == [True]
     assert (run.path / ADAPTER / "adapter_model.safetensors").exists()
 
@@ -109,7 +109,7 @@ def test_interrupted_run_equals_uninterrupted_run(
     assert all(learnt["one"][key].equal(learnt["broken"][key]) for key in learnt["one"])
     assert runs["one"].rollouts() == runs["broken"].rollouts()
     assert runs["one"].predictions(BEFORE) == runs["broken"].predictions(BEFORE)
-    assert len({rollout["plan"] for rollout in runs["one"].rollouts()}) > 2
+    assert len({rollout.plan for rollout in runs["one"].rollouts()}) > 2
 
 
 def test_held_out_rollouts_do_not_depend_on_the_seed(
@@ -164,7 +164,7 @@ def break_off(
     assert run.begin(dump_config(config))
 
 
-def half_in_form(folder: Path, weights: Path, asked: Sequence[Asked]) -> Path:
+def half_in_form(folder: Path, weights: Path, asked: Sequence[Question]) -> Path:
     """A LoRA that writes a plan in form about every second time."""
     options = model_options(GatewaySettings())
     chats = folder / "chats"

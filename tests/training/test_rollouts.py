@@ -19,7 +19,7 @@ from tests.unit.gateway.fakes import FakeServices, crop_region, image_hit
 from tests.unit.gateway.llm.stage import PHOTO
 from training.chat import Chats, Turn
 from training.grpo import rollout
-from training.grpo.rollout import Asked, Roller, ServicesDown, Trajectory, messages_of
+from training.grpo.rollout import Question, Roller, ServicesDown, Trajectory, messages_of
 from training.grpo.settings import ForcedPlan, GrpoConfig
 from training.grpo.tuning import open_platform
 from training.grpo.writing import Ask, Continuation, ended
@@ -65,7 +65,7 @@ def rolled(
     settings: GatewaySettings,
     chats: Chats,
     writer: Scripted,
-    asked: Sequence[Asked],
+    asked: Sequence[Question],
     group: int = 1,
 ) -> list[Trajectory]:
     """Rollouts by a scripted writer."""

@@ -116,7 +116,7 @@ def test_training_gives_the_server_each_steps_adapter(weights: Path, tmp_path: P
         tune(config, run, settings)
         assert len(fake.loads) == 3  # before each of two steps, and after
     assert len(set(fake.loads)) == 3
-    assert [rollout["step"] for rollout in run.rollouts()] == [0, 0, 1, 1]
+    assert [rollout.step for rollout in run.rollouts()] == [0, 0, 1, 1]
 
 
 @pytest.mark.parametrize("fault", ["nobody", "no such route", "other weights"])

@@ -3,7 +3,7 @@
 Head sizes are what vLLM's kernels take (32 and more). Each function writes a folder for `from_pretrained`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def _chat(opening: str, closing: str, photo: str) -> str:
 _LLAMA_CHAT = "<|begin_of_text|>" + _chat(
     "<|start_header_id|>ROLE<|end_header_id|>", "<|eot_id|>", "<|image|>"
 )
-_QWEN_CHAT = _chat("<|im_start|>ROLE", "<|im_end|>\n", "<|vision_start|><|image_pad|><|vision_end|>")
+QWEN_CHAT = _chat("<|im_start|>ROLE", "<|im_end|>\n", "<|vision_start|><|image_pad|><|vision_end|>")
 
 
 def byte_pairs(specials: Iterable[str], sentences: Iterable[str] = SENTENCES, size: int = 600) -> Any:
@@ -151,7 +151,7 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
         Qwen2VLVideoProcessor,
     )
 
-    tokenizer = _qwen_tokenizer(sentences, size)
+    tokenizer = qwen_tokenizer(sentences, size)
     rope = {"rope_type": "default", "rope_theta": 1e6, "mrope_section": [4, 6, 6]}
     vision = {
         "depth": 2,
@@ -164,18 +164,18 @@ def tiny_qwen25_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int
     config = Qwen2_5_VLConfig(
         text_config=_qwen_text(tokenizer) | {"rope_parameters": rope},
         vision_config=vision,
-        **_qwen_marks(tokenizer),
+        **qwen_marks(tokenizer),
     )
     _seeded(Qwen2_5_VLForConditionalGeneration, config, tokenizer).save_pretrained(folder)
     images = Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 16)
     processor = Qwen2_5_VLProcessor(
-        images, tokenizer, video_processor=Qwen2VLVideoProcessor(), chat_template=_QWEN_CHAT
+        images, tokenizer, video_processor=Qwen2VLVideoProcessor(), chat_template=QWEN_CHAT
     )
     processor.save_pretrained(folder)
     return folder
 
 
-def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int = 600) -> Path:
+def tiny_qwen3_vl(folder: Path) -> Path:
     """Qwen3-VL: two layers of text, two of vision, one of which the text's first layer sees too."""
     from transformers import (
         Qwen2VLImageProcessor,
@@ -185,7 +185,7 @@ def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int 
         Qwen3VLVideoProcessor,
     )
 
-    tokenizer = _qwen_tokenizer(sentences, size)
+    tokenizer = qwen_tokenizer()
     rope = {"rope_type": "default", "rope_theta": 5e6, "mrope_section": [6, 5, 5], "mrope_interleaved": True}
     vision = {
         "depth": 2,
@@ -199,12 +199,12 @@ def tiny_qwen3_vl(folder: Path, sentences: Iterable[str] = SENTENCES, size: int 
     config = Qwen3VLConfig(
         text_config=_qwen_text(tokenizer) | {"head_dim": 32, "rope_parameters": rope},
         vision_config=vision,
-        **_qwen_marks(tokenizer),
+        **qwen_marks(tokenizer),
     )
     _seeded(Qwen3VLForConditionalGeneration, config, tokenizer).save_pretrained(folder)
     images = Qwen2VLImageProcessor(min_pixels=64 * 64, max_pixels=32 * 32 * 16, patch_size=16)
     processor = Qwen3VLProcessor(
-        images, tokenizer, video_processor=Qwen3VLVideoProcessor(), chat_template=_QWEN_CHAT
+        images, tokenizer, video_processor=Qwen3VLVideoProcessor(), chat_template=QWEN_CHAT
     )
     processor.save_pretrained(folder)
     return folder
@@ -237,16 +237,19 @@ def _rare(tokenizer: Any, vocabulary: int) -> list[int]:
     return [token for token, text in spelled if token in special or "\ufffd" in text]
 
 
-def _qwen_tokenizer(sentences: Iterable[str], size: int) -> Any:
+def qwen_tokenizer(sentences: Iterable[str] = SENTENCES, size: int = 600, words: Sequence[str] = ()) -> Any:
+    """A tokenizer with Qwen's marks and chat template, and `words` as tokens of their own."""
     from transformers import PreTrainedTokenizerFast
 
-    return PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(
         tokenizer_object=byte_pairs(_QWEN_SPECIALS, sentences, size),
         eos_token="<|im_end|>",
         pad_token="<|endoftext|>",
         padding_side="left",
-        chat_template=_QWEN_CHAT,
+        chat_template=QWEN_CHAT,
     )
+    tokenizer.add_tokens(list(words))
+    return tokenizer
 
 
 def _qwen_text(tokenizer: Any) -> dict[str, Any]:
@@ -266,7 +269,8 @@ def _qwen_text(tokenizer: Any) -> dict[str, Any]:
     }
 
 
-def _qwen_marks(tokenizer: Any) -> dict[str, Any]:
+def qwen_marks(tokenizer: Any) -> dict[str, Any]:
+    """The tokens that stand around and for photos, as configurations name them."""
     token = tokenizer.convert_tokens_to_ids
     return {
         "image_token_id": token("<|image_pad|>"),

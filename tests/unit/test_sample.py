@@ -5,7 +5,7 @@ import json
 
 from deploy.photographs import PAGES
 from deploy.sample import SAMPLE
-from evaluation.data.world import load_world
+from evaluation.data.opening import open_dataset
 
 
 def test_each_file_has_the_size_and_hash_of_the_manifest() -> None:
@@ -19,7 +19,8 @@ def test_each_file_has_the_size_and_hash_of_the_manifest() -> None:
 
 
 def test_all_kinds_of_questions_are_there() -> None:
-    sample = load_world(SAMPLE)
-    turns = [turn for each in (*sample.single, *sample.multi) for turn in each.turns]
+    sample = open_dataset(str(SAMPLE))
+    assert not sample.rejected
+    turns = [turn for each in sample.conversations for turn in each.turns]
     assert {turn.needs for turn in turns if turn.answerable} >= {"photo", "image_kb", "web", "history"}
     assert sum(not turn.answerable for turn in turns) >= 5

@@ -1,7 +1,6 @@
 """`python -m tests.vllm`: install a vLLM for the CPU where there is none, and run what needs one.
 
-`LOREGLASS_VLLM_HOME` (default: var/vllm) is where it is installed: about 5 GB, 2 minutes;
-and 8 GB, 4 minutes, for the 0.10.2 that Llama-3.2-Vision needs.
+`LOREGLASS_VLLM_HOME` (default: var/vllm) is where it is installed: about 5 GB, 2 minutes.
 """
 
 import os
@@ -9,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.vllm.environment import V0, Unavailable, VllmEnvironment
+from tests.vllm.environment import Unavailable, VllmEnvironment
 
 _HERE = Path(__file__).parent
 
@@ -23,10 +22,6 @@ def main(words: list[str]) -> int:
     except Unavailable as reason:
         sys.stderr.write(f"SKIPPED: no vLLM here, so nothing was tested: {reason}.\n")
         return 0
-    try:
-        VllmEnvironment(home / V0.vllm, V0).make()
-    except Unavailable as reason:
-        sys.stderr.write(f"No vLLM {V0.vllm} here, so Llama-3.2-Vision is left out: {reason}.\n")
     line = [sys.executable, "-m", "pytest", str(_HERE), "-s", "-v", *words]
     return subprocess.run(line, env=os.environ | {"LOREGLASS_VLLM_HOME": str(home)}, check=False).returncode
 

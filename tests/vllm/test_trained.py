@@ -6,7 +6,6 @@ and where it stands) is held against what the model was trained with. Only the p
 
 import base64
 import importlib.util
-import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,7 @@ from services.vlm.presets import PRESETS, Preset
 from tests.training.made import LABELS, SYSTEM, sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_qwen3_vl, tiny_qwen25_vl
 from tests.vllm.environment import VllmEnvironment
-from tests.vllm.serving import Serving, serving_on_v0, serving_preset
+from tests.vllm.serving import Serving, serving_preset
 from training.models import merge
 from training.runs import ADAPTER
 from training.samples import ConversationSample, Message, Piece, Task, read_samples, write_samples
@@ -35,7 +34,6 @@ QWENS = pytest.mark.parametrize(
     [(tiny_qwen25_vl, "qwen2.5-vl-7b"), (tiny_qwen3_vl, "qwen3-vl-8b")],
     ids=["qwen2.5-vl", "qwen3-vl"],
 )
-WIDER, WIDER_HEAD, OPEN_GATE = 5, 15, 0.5
 SEEN = (
     Message(role="system", content=(Piece(type="text", text=SYSTEM),)),
     Message(role="user", content=(Piece(type="image"), Piece(type="text", text="When was it built?"))),
@@ -81,21 +79,6 @@ def taught(base: Path, preset: str, folder: Path) -> Taught:
     return lesson
 
 
-def teachable(base: Path, folder: Path) -> Path:
-    """A base whose adapter alone can learn: as it was initialised, its frozen head tells no words apart."""
-    from safetensors.torch import load_file, save_file
-
-    shutil.copytree(base, folder)
-    weights = load_file(folder / "model.safetensors")
-    for name, weight in weights.items():
-        if name.startswith("language_model") and name.endswith("_gate"):
-            weight.fill_(OPEN_GATE)
-        elif weight.dim() > 1:
-            weight.mul_(WIDER_HEAD if name.endswith("lm_head.weight") else WIDER)
-    save_file(weights, folder / "model.safetensors", {"format": "pt"})
-    return folder
-
-
 def chat(sample: ConversationSample, data: Path) -> list[dict[str, Any]]:
     """Its messages as the API takes them, with its photo in them."""
     photo = base64.b64encode((data / str(sample.photo)).read_bytes()).decode()
@@ -130,14 +113,4 @@ def test_a_trained_qwen_says_what_it_was_taught(
 ) -> None:
     lesson = taught(build(tmp_path / "base"), preset, tmp_path)
     with serving_preset(environment, lesson.preset, lesson.folder) as server:
-        assert said(server, lesson) == {sample.id: sample.label for sample in lesson.samples}
-
-
-def test_a_trained_llama_says_what_it_was_taught_on_the_old_server(
-    v0: VllmEnvironment, tmp_path: Path
-) -> None:
-    """Its base is written by transformers 4, as the real one is: 0.10.2 cannot read what 5 writes."""
-    base = teachable(v0.models, tmp_path / "base")
-    lesson = taught(base, "llama-3.2-11b-vision", tmp_path)
-    with serving_on_v0(v0, lesson.preset, "--model", str(lesson.folder)) as server:
         assert said(server, lesson) == {sample.id: sample.label for sample in lesson.samples}

@@ -5,58 +5,23 @@ Runs in the environment that vLLM is in. Head sizes are what its CPU kernels tak
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 import transformers
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import processors
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
-_CHAT = (
-    "{% for message in messages %}<|im_start|>{{ message['role'] }}\n"
-    "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
-    "{% for part in message['content'] %}"
-    "{% if part['type'] in ('image', 'image_url') %}<|vision_start|><|image_pad|><|vision_end|>"
-    "{% else %}{{ part['text'] }}{% endif %}{% endfor %}{% endif %}<|im_end|>\n{% endfor %}"
-    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
-)
-_SPECIAL = (
-    "<|endoftext|>",
-    "<|im_start|>",
-    "<|im_end|>",
-    "<|vision_start|>",
-    "<|vision_end|>",
-    "<|image_pad|>",
-    "<|video_pad|>",
-)
+from tests.training.tiny_models import QWEN_CHAT, byte_pairs, qwen_marks, qwen_tokenizer
+
 _SENTENCES = [f"The sign at gate {number} says that the café opens at nine, yes?" for number in range(99)]
-
-
-def byte_pairs(special: Sequence[str]) -> Any:
-    """Byte-level BPE: every text can be spelled, and rare characters take several tokens."""
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(vocab_size=500, special_tokens=list(special), initial_alphabet=alphabet)
-    bpe.train_from_iterator(_SENTENCES, trainer)
-    return bpe
+_SIZE = 500
 
 
 def _tokenizer() -> Any:
-    """With Qwen's marks and a chat template."""
-    bpe = byte_pairs(_SPECIAL)
-    tokenizer = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=bpe,
-        eos_token="<|im_end|>",
-        pad_token="<|endoftext|>",
-        padding_side="left",
-        chat_template=_CHAT,
-    )
-    tokenizer.add_tokens(["yes", "no"])
-    return tokenizer
+    """With Qwen's marks, and what a reranker answers as tokens of their own."""
+    return qwen_tokenizer(_SENTENCES, _SIZE, ("yes", "no"))
 
 
 def tiny_vlm(folder: Path) -> Path:
@@ -88,17 +53,14 @@ def tiny_vlm(folder: Path) -> Path:
     config = transformers.Qwen2_5_VLConfig(
         text_config=text,
         vision_config=vision,
-        image_token_id=token("<|image_pad|>"),
-        video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"),
-        vision_end_token_id=token("<|vision_end|>"),
+        **qwen_marks(tokenizer),
     )
     transformers.Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
     transformers.Qwen2_5_VLProcessor(
         transformers.Qwen2VLImageProcessor(min_pixels=56 * 56, max_pixels=28 * 28 * 16),
         tokenizer,
         video_processor=transformers.Qwen2VLVideoProcessor(),
-        chat_template=_CHAT,
+        chat_template=QWEN_CHAT,
     ).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -140,10 +102,7 @@ def tiny_retriever(folder: Path) -> Path:
     config = transformers.Qwen3VLConfig(
         text_config=text,
         vision_config=vision,
-        image_token_id=token("<|image_pad|>"),
-        video_token_id=token("<|video_pad|>"),
-        vision_start_token_id=token("<|vision_start|>"),
-        vision_end_token_id=token("<|vision_end|>"),
+        **qwen_marks(tokenizer),
         tie_word_embeddings=True,
     )
     transformers.Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
@@ -152,7 +111,7 @@ def tiny_retriever(folder: Path) -> Path:
         transformers.Qwen2VLImageProcessor(size=sides, patch_size=16),
         tokenizer,
         video_processor=transformers.Qwen3VLVideoProcessor(),
-        chat_template=_CHAT,
+        chat_template=QWEN_CHAT,
     ).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
@@ -207,7 +166,7 @@ def tiny_clip(folder: Path) -> Path:
     """CLIP with both towers; vLLM embeds a photo with the second."""
     torch.manual_seed(0)
     start, end = "<|startoftext|>", "<|endoftext|>"
-    bpe = byte_pairs(())
+    bpe = byte_pairs((), _SENTENCES, _SIZE)
     bpe.add_special_tokens([start, end])  # last, as CLIP's are: vLLM lends token 0 to the photo
     numbers = [(mark, bpe.token_to_id(mark)) for mark in (start, end)]
     bpe.post_processor = processors.TemplateProcessing(single=f"{start} $A {end}", special_tokens=numbers)
@@ -239,7 +198,7 @@ def tiny_whisper(folder: Path) -> Path:
     torch.manual_seed(0)
     end, begin = "<|endoftext|>", "<|startoftranscript|>"
     tasks = ["<|translate|>", "<|transcribe|>", "<|startofprev|>", "<|nospeech|>", "<|notimestamps|>"]
-    bpe = byte_pairs(())
+    bpe = byte_pairs((), _SENTENCES, _SIZE)
     bpe.add_special_tokens([end, begin, *(f"<|{language}|>" for language in LANGUAGES), *tasks])
     tokenizer = transformers.PreTrainedTokenizerFast(
         tokenizer_object=bpe, bos_token=end, eos_token=end, pad_token=end, unk_token=end

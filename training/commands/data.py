@@ -19,7 +19,7 @@ from training.commands.judging import (
 from training.samples import HELD_OUT_SHARE, Task, Wrong
 
 if TYPE_CHECKING:
-    from training.data.building import Built, Plan
+    from training.data.building import DataSet, Plan
 
 
 def data(
@@ -58,33 +58,33 @@ def data(
     plan = Plan(tuple(runs), out, tuple(task or DEFAULT_TASKS), augment, seed, held_out, split, wrong)
     with says_why():
         out.mkdir(parents=True, exist_ok=True)
-        built = anyio.run(_built, plan, judge, (base_url, model), concurrency)
-    _tell(built)
+        data_set = anyio.run(_build, plan, judge, (base_url, model), concurrency)
+    _print(data_set)
 
 
-async def _built(plan: "Plan", choice: Choice, named: tuple[str, str], concurrency: int) -> "Built":
+async def _build(plan: "Plan", choice: Choice, server: tuple[str, str], concurrency: int) -> "DataSet":
     from training.data.building import build
 
-    async with open_referee(choice, named, plan.out, concurrency) as (referee, judge):
+    async with open_referee(choice, server, plan.out, concurrency) as (referee, judge):
         return await build(plan, referee, judge)
 
 
-def _tell(built: "Built") -> None:
+def _print(data_set: "DataSet") -> None:
     from rich.console import Console
 
     from training.samples import counts
 
     console = Console()
-    for task, samples in built.samples.items():
-        told = ", ".join(f"{name} {count}" for name, count in counts(samples).items()) or "none"
-        console.print(f"{task.value}: {told}", markup=False, highlight=False)
-    for row in built.rejected[:10]:
+    for task, samples in data_set.samples.items():
+        line = ", ".join(f"{name} {count}" for name, count in counts(samples).items()) or "none"
+        console.print(f"{task.value}: {line}", markup=False, highlight=False)
+    for row in data_set.rejected[:10]:
         console.print(f"left out: {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
-    if len(built.rejected) > 10:
-        console.print(f"left out, too: {len(built.rejected) - 10} more", highlight=False)
-    for fault in built.faults:
+    if len(data_set.rejected) > 10:
+        console.print(f"left out, too: {len(data_set.rejected) - 10} more", highlight=False)
+    for fault in data_set.faults:
         console.print(fault, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    if built.unjudged:
-        waiting = f"{built.unjudged} samples wait for the judge: the same command asks again."
+    if data_set.unjudged:
+        waiting = f"{data_set.unjudged} samples wait for the judge: the same command asks again."
         console.print(waiting, style="red", highlight=False)
         raise typer.Exit(1)

@@ -21,31 +21,31 @@ Concurrency = Annotated[int, typer.Option(min=1, max=64, help="questions to a mo
 
 
 def no_people(choice: Choice) -> None:
-    """Raises `typer.BadParameter` where people are to judge."""
+    """Raise `typer.BadParameter` if people are to judge."""
     if choice is Choice.HUMAN:
         raise typer.BadParameter("people judge answers only: rules or model", param_hint="--judge")
 
 
 @asynccontextmanager
 async def open_referee(
-    choice: Choice, named: tuple[str, str], folder: Path, concurrency: int
+    choice: Choice, server: tuple[str, str], folder: Path, concurrency: int
 ) -> AsyncIterator[tuple["Referee", "Judge"]]:
-    """It keeps what it says in the folder. `named`: a model's server and name; else the settings'."""
+    """Open a referee for a folder. `server`: a model's URL and name; else the settings'."""
     from evaluation.commands.judge import open_judge
     from training.data.referee import ModelReferee, Referee, open_model
 
     async with AsyncExitStack() as stack:
-        judge = await stack.enter_async_context(open_judge(choice, *named))
+        judge = await stack.enter_async_context(open_judge(choice, *server))
         referee = Referee(judge, folder, concurrency)
         if choice is Choice.MODEL:
-            model = await stack.enter_async_context(open_model(*named))
+            model = await stack.enter_async_context(open_model(*server))
             referee = ModelReferee(judge, folder, concurrency, model)
         yield stack.enter_context(referee), judge
 
 
 @contextmanager
 def says_why() -> Iterator[None]:
-    """Ends the process with 1 where the settings, the data or a server will not do."""
+    """End the process with 1 and a sentence if settings, data or a server are wrong."""
     from chassis.models.pretrained import WrongWeights
     from chassis.startup import CannotStart
     from evaluation.data.model import EvaluationError

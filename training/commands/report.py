@@ -44,29 +44,29 @@ def report(
         raise typer.BadParameter("say where the report of several runs goes", param_hint="--out")
     page = out or runs[0] / REPORT
     with says_why():
-        shown, name = anyio.run(_shown, runs, judge, (base_url, model), concurrency)
-        write_report(shown, name, page)
-    for run in shown:
+        reports, name = anyio.run(_report, runs, judge, (base_url, model), concurrency)
+        write_report(reports, name, page)
+    for run in reports:
         for warning in run.warnings:
             typer.echo(f"{run.name}: {warning}", err=True)
     typer.echo(f"Look at it: {page}")
-    if any(run.unjudged for run in shown):
+    if any(run.unjudged for run in reports):
         raise typer.Exit(1)
 
 
-async def _shown(
-    paths: Sequence[Path], choice: Choice, named: tuple[str, str], concurrency: int
+async def _report(
+    paths: Sequence[Path], choice: Choice, server: tuple[str, str], concurrency: int
 ) -> tuple[list["RunReport"], str]:
     from training.report import report_of
     from training.runs import RunFolder
 
-    found, name = [], ""
+    reports, name = [], ""
     short = len({path.name for path in paths}) == len(paths)
     names = {path: path.name if short else str(path) for path in paths}
     for path in paths:
         run = RunFolder(path)
         run.summary()  # it has ended, or nobody is asked and nothing is written
-        async with open_referee(choice, named, path, concurrency) as (referee, _):
+        async with open_referee(choice, server, path, concurrency) as (referee, _):
             name = referee.name
-            found.append(await report_of(run, names[path], referee.verdict))
-    return found, name
+            reports.append(await report_of(run, names[path], referee.verdict))
+    return reports, name

@@ -19,7 +19,6 @@ Data = Annotated[
 Out = Annotated[
     Path | None, typer.Option(help="the run's folder; one that was broken off goes on", file_okay=False)
 ]
-PlanOnly = Annotated[bool, typer.Option("--plan", help="show the memory that it takes of a card, and end")]
 Set = Annotated[
     list[str] | None, typer.Option("--set", help="another setting: lora.rank=8", metavar="NAME=VALUE")
 ]
@@ -41,7 +40,7 @@ def on_all_cards(cards: int) -> None:
 
 
 def opened(out: Path | None, config: Settings) -> RunFolder:
-    """The run's folder, taken by the first process. Raises `WrongConfig` and `RunRefused`."""
+    """Open the run's folder; the first process takes it. Raises `WrongConfig` and `RunRefused`."""
     from training.trainers import on_main
 
     if out is None:
@@ -57,12 +56,10 @@ def _say(line: str) -> None:
 
 
 def _silent(line: str) -> None:
-    """Another process says it."""
+    """Another process prints it."""
 
 
-def sft(
-    config: Config, data: Data = None, out: Out = None, plan: PlanOnly = False, given: Set = None
-) -> None:
+def sft(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:
     """Teach a vision-language model the tasks of DATA, by the settings of CONFIG.
 
     Run the same command again to continue, with the same result.
@@ -72,10 +69,6 @@ def sft(
 
     with says_why():
         settings = load_config(config, SftConfig, given, data)
-        if plan:
-            from training.commands.planning import plan as show
-
-            return show(settings)
         require()
         on_all_cards(settings.cards)
         run = opened(out, settings)
@@ -85,9 +78,7 @@ def sft(
         finetune(settings, run)
 
 
-def grpo(
-    config: Config, data: Data = None, out: Out = None, plan: PlanOnly = False, given: Set = None
-) -> None:
+def grpo(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:
     """Train tool plans and filtering on the questions of DATA, by the settings of CONFIG.
 
     The services must run, with an index: LOREGLASS_GATEWAY_IMAGE_SEARCH_URL and the like say where, as for
@@ -100,10 +91,6 @@ def grpo(
 
     with says_why():
         settings = load_config(config, GrpoConfig, given, data)
-        if plan:
-            from training.commands.planning import plan as show
-
-            return show(settings)
         require()
         gateway = from_environment(GatewaySettings)
         on_all_cards(settings.cards)
@@ -120,27 +107,26 @@ def head(config: Config, data: Data = None, out: Out = None, given: Set = None) 
     domain-router on samples of the task `domain`, coarse-reranker of `passages`, search-router of `draft`.
     Run the same command again to continue.
     """
-    from training.heads.settings import AnyHead, CoarseRerankerConfig, DomainRouterConfig, SearchRouterConfig
+    from training.heads.settings import AnyHead, CoarseRerankerConfig, DomainRouterConfig
     from training.libraries import require
 
     with says_why():
-        kind = load_config(config, AnyHead, given, data).head
-        require("accelerate", "sklearn", *(() if kind == "search-router" else ("torch", "transformers")))
-        if kind == "domain-router":
+        settings = load_config(config, AnyHead, given, data).root
+        of_drafts = settings.head == "search-router"
+        require("accelerate", "sklearn", *(() if of_drafts else ("torch", "transformers")))
+        run = opened(out, settings)
+        if isinstance(settings, DomainRouterConfig):
             from training.heads.domain_router import train_domain_router
 
-            of_domains = load_config(config, DomainRouterConfig, given, data)
-            train_domain_router(of_domains, opened(out, of_domains))
-        elif kind == "coarse-reranker":
+            train_domain_router(settings, run)
+        elif isinstance(settings, CoarseRerankerConfig):
             from training.heads.coarse_reranker import train_coarse_reranker
 
-            of_passages = load_config(config, CoarseRerankerConfig, given, data)
-            train_coarse_reranker(of_passages, opened(out, of_passages))
+            train_coarse_reranker(settings, run)
         else:
             from training.heads.search_router import train_search_router
 
-            of_drafts = load_config(config, SearchRouterConfig, given, data)
-            train_search_router(of_drafts, opened(out, of_drafts))
+            train_search_router(settings, run)
 
 
 def merge(
@@ -174,6 +160,6 @@ def presets() -> None:
     for name in preset_names():
         lines = (PRESETS / f"{name}.yaml").read_text("utf-8").splitlines()
         opening = takewhile(lambda line: line.startswith("# "), lines)
-        told = " ".join(line.removeprefix("# ").strip() for line in opening)
-        typer.echo(f"{name}: {told.partition('. ')[0].removesuffix('.')}.")
+        text = " ".join(line.removeprefix("# ").strip() for line in opening)
+        typer.echo(f"{name}: {text.partition('. ')[0].removesuffix('.')}.")
     typer.echo(f"They lie in {PRESETS}.")

@@ -1,4 +1,4 @@
-"""Builds a data set from evaluation runs: the same folder from the same runs, whenever it is interrupted."""
+"""Build a data set from evaluation runs: the same folder from the same runs, even after interruptions."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ from training.samples import (
 DEFAULT_TASKS = (Task.QUERY, Task.RERANK, Task.ANSWER)
 _AT_ONCE = 8
 _MANY = 0.9
-"""A share of all labels that says the same teaches nothing else."""
+"""The share of equal labels that is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class Plan:
 
     @property
     def needs_answers(self) -> bool:
-        """Whether somebody must have answered the questions."""
+        """Return whether a task needs answers."""
         return not OF_THE_DATA_SET.issuperset(self.tasks)
 
 
 @dataclass(slots=True)
-class Built:
-    """What came out. `unjudged`: samples that wait for a judge who answers; the same command makes them."""
+class DataSet:
+    """The result. `unjudged`: samples that the judge did not answer for; the same command asks again."""
 
     samples: dict[Task, list[Sample]] = field(default_factory=dict)
     rejected: list[RejectedRow] = field(default_factory=list)
@@ -76,97 +76,99 @@ class Built:
 
     @property
     def faults(self) -> list[str]:
-        """What a person should know before training on it."""
-        found = []
+        """Return what to know before training on it."""
+        faults = []
         for task, samples in self.samples.items():
             labels = Counter(each.label for each in samples if isinstance(each, ConversationSample))
             label, most = labels.most_common(1)[0] if labels else ("", 0)
             if most > 1 and most >= _MANY * labels.total():
-                found.append(
+                faults.append(
                     f"{task.value}: {most} of {labels.total()} labels are {label[:60]!r}"
                     f" (first: {_first(samples, label)})."
                 )
             if not any(each.part is Part.HELD_OUT for each in samples):
-                found.append(f"{task.value}: nothing is held out.")
-        return found
+                faults.append(f"{task.value}: nothing is held out.")
+        return faults
 
 
-async def build(plan: Plan, referee: Referee, judge: Judge) -> Built:
+async def build(plan: Plan, referee: Referee, judge: Judge) -> DataSet:
     """Write the data set.
 
     Raises `UnreadableData`, `RunError`, `DatasetError`, `JudgeDown` and `CalibrationError`.
     """
-    built = Built({task: [] for task in plan.tasks}, unused={task: Counter() for task in plan.tasks})
+    data_set = DataSet({task: [] for task in plan.tasks}, unused={task: Counter() for task in plan.tasks})
     tasks = Tasks(referee, plan.augmented, plan.wrong)
     album = Album(plan.out, plan.seed, plan.held_out)
-    wanted = [task for task in plan.tasks if task is not Task.DRAFT]
+    tasks_of_turns = [task for task in plan.tasks if task is not Task.DRAFT]
     for source in plan.sources:
         run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split)
         if CONVERSATIONS & set(plan.tasks):
             require_calls(run)
-        built.rejected += [
+        data_set.rejected += [
             RejectedRow(where=f"{run.folder.name}, {row.where}", why=row.why) for row in run.rejected
         ]
         turns = list[RunTurn]()
-        for turn in bar(album.turns(run) if wanted else (), f"photos of {run.folder.name}", len(run.records)):
+        for turn in bar(
+            album.turns(run) if tasks_of_turns else (), f"photos of {run.folder.name}", len(run.records)
+        ):
             if isinstance(turn, RunTurn):
                 turns.append(turn)
             else:
-                built.rejected.append(turn)
-        await _make(tasks, wanted, turns, built, run.folder.name)
+                data_set.rejected.append(turn)
+        await _make(tasks, tasks_of_turns, turns, data_set, run.folder.name)
         if Task.DRAFT in plan.tasks:
-            built.samples[Task.DRAFT] += await _drafts(run, judge, plan, built)
-    _write(plan, referee.name, built)
-    return built
+            data_set.samples[Task.DRAFT] += await _drafts(run, judge, plan, data_set)
+    _write(plan, referee.name, data_set)
+    return data_set
 
 
 async def _make(
-    tasks: Tasks, wanted: Sequence[Task], turns: Sequence[RunTurn], built: Built, name: str
+    tasks: Tasks, chosen: Sequence[Task], turns: Sequence[RunTurn], data_set: DataSet, name: str
 ) -> None:
-    """Several turns at once, their samples in the turns' order."""
-    made: list[dict[Task, list[Sample]]] = [{} for _ in turns]
+    """Make samples of several turns at once, and add them in the turns' order."""
+    results: list[dict[Task, list[Sample]]] = [{} for _ in turns]
 
     async def work(places: Iterable[int]) -> None:
         for place in places:
-            for task in wanted:
-                made[place][task] = await _of_one(tasks, task, turns[place], built)
+            for task in chosen:
+                results[place][task] = await _of_one(tasks, task, turns[place], data_set)
 
     places = iter(bar(range(len(turns)), f"samples of {name}"))
     async with anyio.create_task_group() as group:
         for _ in range(_AT_ONCE):
             group.start_soon(work, places)
-    for of_turn in made:
+    for of_turn in results:
         for task, samples in of_turn.items():
-            built.samples[task] += samples
+            data_set.samples[task] += samples
 
 
-async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, built: Built) -> list[Sample]:
+async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, data_set: DataSet) -> list[Sample]:
     try:
         return await tasks.samples(task, turn)
     except NothingToLearn as error:
-        built.unused[task][str(error)] += 1
+        data_set.unused[task][str(error)] += 1
     except BrokenTurn as error:
-        built.rejected.append(rejected(turn.run, turn.record, str(error)))
+        data_set.rejected.append(rejected(turn.run, turn.record, str(error)))
     except NoJudgement:
-        built.unjudged += 1
+        data_set.unjudged += 1
     return []
 
 
-async def _drafts(run: Run, judge: Judge, plan: Plan, built: Built) -> list[Sample]:
+async def _drafts(run: Run, judge: Judge, plan: Plan, data_set: DataSet) -> list[Sample]:
     try:
         drafts = await drafts_of(run, Judging(judge), plan.seed, plan.held_out)
     except CalibrationError as error:
         raise CalibrationError(f"{error} The task `draft` needs such a run.") from error
-    built.unused[Task.DRAFT] += drafts.unused
-    built.unjudged += drafts.unjudged
+    data_set.unused[Task.DRAFT] += drafts.unused
+    data_set.unjudged += drafts.unjudged
     return list(drafts.samples)
 
 
-def _write(plan: Plan, judge: str, built: Built) -> None:
-    built.rejected = list(dict.fromkeys(sorted(built.rejected, key=lambda row: (row.where, row.why))))
-    for task, samples in built.samples.items():
-        built.samples[task] = list({sample.id: sample for sample in samples}.values())
-        write_samples(plan.out, task, built.samples[task])
+def _write(plan: Plan, judge: str, data_set: DataSet) -> None:
+    data_set.rejected = list(dict.fromkeys(sorted(data_set.rejected, key=lambda row: (row.where, row.why))))
+    for task, samples in data_set.samples.items():
+        data_set.samples[task] = list({sample.id: sample for sample in samples}.values())
+        write_samples(plan.out, task, data_set.samples[task])
     write_index(
         plan.out,
         {
@@ -176,13 +178,13 @@ def _write(plan: Plan, judge: str, built: Built) -> None:
             "wrong": plan.wrong.value,
             "seed": plan.seed,
             "held_out": plan.held_out,
-            "counts": {task.value: counts(samples) for task, samples in built.samples.items()},
-            "unused": {task.value: dict(sorted(why.items())) for task, why in built.unused.items()},
-            "rejected": len(built.rejected),
-            "unjudged": built.unjudged,
-            "faults": built.faults,
+            "counts": {task.value: counts(samples) for task, samples in data_set.samples.items()},
+            "unused": {task.value: dict(sorted(why.items())) for task, why in data_set.unused.items()},
+            "rejected": len(data_set.rejected),
+            "unjudged": data_set.unjudged,
+            "faults": data_set.faults,
         },
-        built.rejected,
+        data_set.rejected,
     )
 
 

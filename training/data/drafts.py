@@ -19,7 +19,7 @@ UNMEASURED = "no measured confidence"
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """`unused`: how many are left out, by why; `unjudged`: on how many the judge gave no verdict."""
+    """`unused`: how many are left out, by reason; `unjudged`: how many have no verdict."""
 
     samples: tuple[DraftSample, ...]
     unused: Counter[str]
@@ -27,9 +27,9 @@ class Drafts:
 
 
 async def drafts_of(run: Run, judging: Judging, seed: int, held_out: float) -> Drafts:
-    """A sample of every draft with an answer; a question without one needs no router.
+    """Return a sample of each draft that has an answer.
 
-    Raises `CalibrationError` for a run that explains nothing or tells no features, and `JudgeDown`.
+    Raises `CalibrationError` for a run without explanations or features, and `JudgeDown`.
     """
     thresholds_of(run)
     verdicts, unjudged = await verdicts_on_answers(run, judging, DRAFT)

@@ -1,7 +1,6 @@
-"""Who says which answers are right, which results help, and how else a label could be worded.
+"""Judge answers and search results, and reword labels.
 
-Every judgement is kept in the data set's folder as it comes, so that building goes on where it stopped and
-nobody is asked twice.
+Each judgement is stored in the data set's folder at once, so that an interrupted build asks nothing twice.
 """
 
 import hashlib
@@ -36,12 +35,12 @@ _VERSION = 1
 
 
 class NoJudgement(Exception):
-    """The judge said nothing that can be used; asking again may help."""
+    """The judge gave no usable reply; asking again may help."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a result is to help with. `search`: the question as it was searched for, complete in itself."""
+class Need:
+    """The question that results should help with. `search`: the search query, which needs no context."""
 
     question: str
     search: str
@@ -50,7 +49,7 @@ class Asked:
 
 
 class Referee:
-    """A judge of answers, and rules for the rest. Use it as a context: it keeps judgements in the folder.
+    """A judge of answers, and rules for the rest. As a context it stores judgements in the folder.
 
     `at_once`: questions to the judge at a time.
     """
@@ -58,14 +57,14 @@ class Referee:
     def __init__(self, judge: Judge, folder: Path, at_once: int = 4) -> None:
         self._judge = judge
         self._path = folder / MEMORY
-        self._known = _read(self._path)
+        self._entries = _read(self._path)
         self._slots = anyio.CapacityLimiter(at_once)
         self._file: TextIO | None = None
 
     def __enter__(self) -> Self:
-        kept = self._path.read_bytes() if self._path.exists() else b""
+        content = self._path.read_bytes() if self._path.exists() else b""
         self._file = self._path.open("a", encoding="utf-8", newline="\n")
-        if kept and not kept.endswith(b"\n"):
+        if content and not content.endswith(b"\n"):
             self._file.write("\n")
         return self
 
@@ -75,33 +74,31 @@ class Referee:
 
     @property
     def name(self) -> str:
-        """The judge's, kept with each judgement: another judge's are not taken for this one's."""
+        """Return the judge's name. Judgements are stored by it, so that judges are not mixed up."""
         return self._judge.name
 
     async def verdict(self, case: Case) -> Judgement:
-        """Whether the answer is right. Raises `NoJudgement`."""
-        asked = [case.question, case.gold, case.answer, case.abstained, _told(case.truth)]
+        """Return whether the answer is right. Raises `NoJudgement`."""
+        parts = [case.question, case.gold, case.answer, case.abstained, _as_json(case.truth)]
 
         async def ask() -> dict[str, Any]:
             judgement = await self._judged(case)
             return {"verdict": judgement.verdict.value, "why": judgement.why}
 
-        told = await self._remembered("verdict", asked, ask)
-        return Judgement(Verdict(told["verdict"]), told["why"])
+        judgement = await self._remembered("verdict", parts, ask)
+        return Judgement(Verdict(judgement["verdict"]), judgement["why"])
 
-    async def helps(self, asked: Asked, piece: str) -> bool:
-        """Whether a single result helps to answer (BlackPearl, 3.3 and figure 7). Raises `NoJudgement`."""
-        told = [asked.question, asked.search, asked.gold, _told(asked.truth), piece]
-        return bool(await self._remembered("helps", told, lambda: self._marked(asked, piece)))
+    async def helps(self, need: Need, piece: str) -> bool:
+        """Return whether a result helps to answer (BlackPearl, 3.3 and figure 7). Raises `NoJudgement`."""
+        parts = [need.question, need.search, need.gold, _as_json(need.truth), piece]
+        return bool(await self._remembered("helps", parts, lambda: self._marked(need, piece)))
 
     async def rewordings(self, question: str, gold: str, count: int) -> list[str]:
-        """Other labels for the same answer, simpler or richer (BlackPearl, 2.2 and figure 5). Raises
-        `NoJudgement`.
-        """
-        found: list[str] = await self._remembered(
+        """Return other wordings of an answer (BlackPearl, 2.2 and figure 5). Raises `NoJudgement`."""
+        wordings: list[str] = await self._remembered(
             "rewordings", [question, gold, count], lambda: self._reworded(question, gold, count)
         )
-        return found
+        return wordings
 
     async def _judged(self, case: Case) -> Judgement:
         judgement = await self._judge.judge(case)
@@ -109,31 +106,31 @@ class Referee:
             raise NoJudgement(judgement.why)
         return judgement
 
-    async def _marked(self, asked: Asked, piece: str) -> bool:
-        """Whether an accepted answer stands in the piece; nothing helps where there is no answer."""
-        if not is_answerable(asked.truth):
+    async def _marked(self, need: Need, piece: str) -> bool:
+        """Return whether the piece contains an accepted answer; False if there is no answer."""
+        if not is_answerable(need.truth):
             return False
-        if asked.truth and asked.truth.accepted:
-            return says(piece, asked.truth.accepted)
-        return judge_by_rules(Case("", asked.question, asked.gold, piece)).verdict is Verdict.CORRECT
+        if need.truth and need.truth.accepted:
+            return says(piece, need.truth.accepted)
+        return judge_by_rules(Case("", need.question, need.gold, piece)).verdict is Verdict.CORRECT
 
     async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
-        """None: it takes a model."""
+        """Return nothing: rewording needs a model."""
         return []
 
-    async def _remembered(self, kind: str, asked: list[Any], ask: Callable[[], Awaitable[Any]]) -> Any:
-        told = json.dumps([_VERSION, self.name, kind, *asked], ensure_ascii=False)
-        key = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+    async def _remembered(self, kind: str, parts: list[Any], ask: Callable[[], Awaitable[Any]]) -> Any:
+        request = json.dumps([_VERSION, self.name, kind, *parts], ensure_ascii=False)
+        key = hashlib.sha256(request.encode("utf-8", "replace")).hexdigest()
         async with self._slots:
-            if key not in self._known:
-                self._known[key] = await ask()
+            if key not in self._entries:
+                self._entries[key] = await ask()
                 if self._file is not None:
-                    self._file.write(json.dumps({"key": key, "said": self._known[key]}) + "\n")
+                    self._file.write(json.dumps({"key": key, "said": self._entries[key]}) + "\n")
                     self._file.flush()
-        return self._known[key]
+        return self._entries[key]
 
 
-def _told(truth: Truth | None) -> dict[str, Any] | None:
+def _as_json(truth: Truth | None) -> dict[str, Any] | None:
     return truth.model_dump(mode="json", exclude=truth.unkeyed) if truth else None
 
 
@@ -176,16 +173,16 @@ class ModelReferee(Referee):
         super().__init__(judge, folder, at_once)
         self._model = model
 
-    async def _marked(self, asked: Asked, piece: str) -> bool:
-        """By the model; as in the paper it is not shown the gold answer."""
-        text = _HELPS.format(question=asked.question, search=asked.search, piece=piece)
+    async def _marked(self, need: Need, piece: str) -> bool:
+        """Ask the model, without the gold answer, as in the paper."""
+        text = _HELPS.format(question=need.question, search=need.search, piece=piece)
         return bool((await self._complete("helps", text, Relevance, 32)).helps)
 
     async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
-        """By the model; longer ones are left out."""
+        """Ask the model, and leave out wordings that are too long."""
         text = _REWORDS.format(question=question, gold=gold, count=count, words=LONGEST_LABEL_WORDS)
-        said = (await self._complete("rewordings", text, Rewordings, 120 * count)).answers
-        plain = dict.fromkeys(" ".join(each.split()) for each in said)
+        answers = (await self._complete("rewordings", text, Rewordings, 120 * count)).answers
+        plain = dict.fromkeys(" ".join(each.split()) for each in answers)
         return [each for each in plain if each and len(each.split()) <= LONGEST_LABEL_WORDS][:count]
 
     async def _complete(self, name: str, text: str, schema: type[Any], most_tokens: int) -> Any:
@@ -198,20 +195,20 @@ class ModelReferee(Referee):
 
 @asynccontextmanager
 async def open_model(base_url: str, name: str) -> AsyncIterator[VlmClient]:
-    """The judge's model for marks and wordings, by the same settings as its verdicts."""
-    given = JudgeSettings()
-    endpoint = VlmEndpoint(base_url or given.url, name or given.model, given.key.get_secret_value())
+    """Open the judge's model for marks and wordings, with the settings of its verdicts."""
+    settings = JudgeSettings()
+    endpoint = VlmEndpoint(base_url or settings.url, name or settings.model, settings.key.get_secret_value())
     async with http_client() as http:
         yield VlmClient(http, endpoint)
 
 
 def _read(path: Path) -> dict[str, Any]:
-    """What was judged before; half a line of a process that was killed is asked for again."""
-    known: dict[str, Any] = {}
+    """Return stored judgements, without lines that a killed process cut off."""
+    entries: dict[str, Any] = {}
     for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
         try:
-            told = json.loads(line)
-            known[told["key"]] = told["said"]
+            entry = json.loads(line)
+            entries[entry["key"]] = entry["said"]
         except (ValueError, KeyError, TypeError):
             continue
-    return known
+    return entries

@@ -1,4 +1,4 @@
-"""The samples of each task that one turn of a run gives, with the labels of the papers.
+"""Make the samples of each task from one turn of a run, with the labels of the papers.
 
 BlackPearl (arXiv 2507.21520), sections 2.2 and 3.3: the query is the base model's own; results that help are
 marked one by one; an answer is the base model's own where it is right, else a refusal (in the tables' rows
@@ -24,7 +24,7 @@ from gateway.llm.schemas import Structured
 from gateway.pipelines.three_step.model import MOST_NUMBERS, Ranking, SearchPhrase
 from gateway.pipelines.wiki_prf.tool_plan import knowledge_in_form
 from loreglass_client.models import ModelCall
-from training.data.referee import Asked, Referee
+from training.data.referee import Need, Referee
 from training.data.turns import BrokenTurn, RunTurn, messages_of, run_identity
 from training.samples import (
     ConversationSample,
@@ -42,12 +42,12 @@ REFUSAL = "I don't know."
 _RIGHT = frozenset({Verdict.CORRECT, Verdict.ACCEPTABLE})
 _MOST_NEGATIVES = 8
 OF_THE_DATA_SET = frozenset({Task.QUESTION, Task.DOMAIN})
-"""Whoever was asked: the same in every run, and without one."""
+"""Tasks whose samples are the same in every run, and need no run."""
 _PAGES, _RANKED = "text_search", "rank_evidence"
 
 
 class NothingToLearn(Exception):
-    """The turn is in order and gives no sample of this task; the message says why, in a word or two."""
+    """A valid turn gives no sample of this task; the message says why, briefly."""
 
 
 class Tasks:
@@ -77,17 +77,17 @@ class Tasks:
         return await self._makers[task](turn)
 
     async def _query(self, turn: RunTurn) -> list[Sample]:
-        """The draw that the search went on with: of several, the paper does not say which is learnt."""
-        kept, drawn = turn.note(_PAGES, "kept: "), dict[str, ModelCall]()
+        """Label the draw that the search used: the paper does not say which of several is learnt."""
+        used, calls = turn.note(_PAGES, "kept: "), dict[str, ModelCall]()
         for call in _required(turn, "sample_query"):
             read = read_reply(call.reply, SearchPhrase)
             if read is not None:
-                drawn.setdefault(read[0].query, call)
-        if not drawn:
+                calls.setdefault(read[0].query, call)
+        if not calls:
             raise NothingToLearn("no draw could be read")
-        query = kept if kept in drawn else next(iter(drawn))
-        label = spelled(drawn[query], SearchPhrase(query=query))
-        return [_conversation(turn, Task.QUERY, drawn[query], label, Label.OWN)]
+        query = used if used in calls else next(iter(calls))
+        label = spelled(calls[query], SearchPhrase(query=query))
+        return [_conversation(turn, Task.QUERY, calls[query], label, Label.OWN)]
 
     async def _rerank(self, turn: RunTurn) -> list[Sample]:
         call = _required(turn, _RANKED)[-1]
@@ -101,15 +101,15 @@ class Tasks:
 
     async def _answer(self, turn: RunTurn) -> list[Sample]:
         call, record = _required(turn, "answer_briefly")[-1], turn.record
-        said = answer_of(Written(call.reply, None, "complete"))
-        if said is None or not await self._is_right(turn, said):
+        answer = answer_of(Written(call.reply, None, "complete"))
+        if answer is None or not await self._is_right(turn, answer):
             if self._wrong is Wrong.REFUSAL:
                 return [_conversation(turn, Task.ANSWER, call, REFUSAL, Label.REFUSAL)]
             gold = record.gold.strip()
             if self._wrong is Wrong.DROP or not gold:
                 raise NothingToLearn("the answer was not right" if gold else "there is no gold answer")
             return [_conversation(turn, Task.ANSWER, call, gold, Label.GOLD)]
-        samples: list[Sample] = [_conversation(turn, Task.ANSWER, call, said, Label.OWN)]
+        samples: list[Sample] = [_conversation(turn, Task.ANSWER, call, answer, Label.OWN)]
         if self._augmented:
             worded = await self._referee.rewordings(record.question, record.gold, self._augmented)
             right = [text for text in worded if await self._is_right(turn, text)]
@@ -121,8 +121,8 @@ class Tasks:
         if knowledge_in_form(call.reply) is None:
             raise NothingToLearn("the knowledge was not in form")
         answered = turn.calls("answer_from_knowledge") or turn.calls("answer_in_short")
-        said = answer_of(Written(answered[-1].reply, None, "complete")) if answered else None
-        if said is None or not await self._is_right(turn, said):
+        answer = answer_of(Written(answered[-1].reply, None, "complete")) if answered else None
+        if answer is None or not await self._is_right(turn, answer):
             raise NothingToLearn("the answer was not right")
         return [_conversation(turn, Task.FILTER, call, call.reply.strip(), Label.OWN)]
 
@@ -159,10 +159,10 @@ class Tasks:
         ]
 
     async def _passages(self, turn: RunTurn) -> list[Sample]:
-        """A sample for each result that helps, beside those that do not."""
+        """Make a sample for each result that helps, with those that do not."""
         explanation = turn.record.answer.explanation if turn.record.answer else None
-        found = [each for each in explanation.found if each.stage == _PAGES] if explanation else []
-        texts = list(dict.fromkeys(f"{each.title}\n{each.text}".strip() for each in found if each.text))
+        pages = [each for each in explanation.found if each.stage == _PAGES] if explanation else []
+        texts = list(dict.fromkeys(f"{each.title}\n{each.text}".strip() for each in pages if each.text))
         if not texts or not turn.photo:
             raise NothingToLearn("no page was found" if turn.photo else "there is no photo")
         helpful = await self._helpful(turn, texts)
@@ -184,19 +184,19 @@ class Tasks:
     async def _helpful(self, turn: RunTurn, pieces: Sequence[str]) -> list[bool]:
         record = turn.record
         search = turn.note(_PAGES, "kept: ") or record.question
-        asked = Asked(record.question, search, record.gold, record.truth)
-        return [await self._referee.helps(asked, piece) for piece in pieces]
+        need = Need(record.question, search, record.gold, record.truth)
+        return [await self._referee.helps(need, piece) for piece in pieces]
 
-    async def _is_right(self, turn: RunTurn, said: str) -> bool:
-        """Whatever is said where there is no answer is wrong; a refusal does not come here."""
+    async def _is_right(self, turn: RunTurn, answer: str) -> bool:
+        """Return whether an answer is right. Any answer to an unanswerable question is wrong."""
         if not is_answerable(turn.record.truth) or not turn.record.gold.strip():
             return False
-        case = replace(case_of(turn.record), answer=APPROXIMATE(said), abstained=False, failed=False)
+        case = replace(case_of(turn.record), answer=APPROXIMATE(answer), abstained=False, failed=False)
         return (await self._referee.verdict(case)).verdict in _RIGHT
 
 
 def spelled(call: ModelCall, reply: Structured) -> str:
-    """A reply in the form that the call asked for."""
+    """Return a reply in the form that the call asked for."""
     return in_lines(reply.told()) if call.form == SchemaForm.WORDS else reply.spelled()
 
 
@@ -232,11 +232,11 @@ def _conversation(
 
 
 def _place(turn: RunTurn, task: Task, text: str = "") -> dict[str, object]:
-    """The fields that every sample has."""
+    """Return the fields that every sample has."""
     record, dataset = turn.record, turn.run.header.dataset
-    asked = (dataset, record.question) if task in OF_THE_DATA_SET else run_identity(turn.run)
+    source = (dataset, record.question) if task in OF_THE_DATA_SET else run_identity(turn.run)
     return {
-        "id": digest(task.value, *asked, record.interaction_id, text),
+        "id": digest(task.value, *source, record.interaction_id, text),
         "part": turn.part,
         "origin": turn.origin,
         "photo": turn.photo,

@@ -1,4 +1,4 @@
-"""One answered question of an evaluation run, as training needs it: calls of the model, photo, place."""
+"""One answered question of an evaluation run: the model's calls, the photo, the part."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,13 +24,13 @@ from training.samples import (
 )
 
 MOST_GOLD_WORDS = 400
-"""Of a data set's answer. What is longer is no answer to learn or to score by."""
+"""Words of a gold answer. Turns with longer ones are rejected."""
 _LIMITS = ImageLimits()
 _PHOTO_SIDE: int = GatewaySettings.model_fields["photo_max_side"].default
 
 
 class BrokenTurn(Exception):
-    """A turn that nothing can be learnt from; the message says why."""
+    """A turn is unusable; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +45,28 @@ class RunTurn:
 
     @property
     def origin(self) -> Origin:
-        """Where it is from."""
+        """Return its origin."""
         return origin_of(self.run, self.record)
 
     def calls(self, prompt: str) -> list[ModelCall]:
-        """Those of that prompt, in the order in which they ended."""
+        """Return the calls of a prompt, in the order in which they ended."""
         explanation = self.record.answer.explanation if self.record.answer else None
         return [call for call in explanation.model_calls if call.prompt == prompt] if explanation else []
 
     def note(self, stage: str, begins: str) -> str:
-        """What a stage told behind these words; empty where it told nothing of the kind."""
+        """Return the text behind `begins` in a stage's notes, or an empty string."""
         explanation = self.record.answer.explanation if self.record.answer else None
         notes = [note.text for note in explanation.notes if note.stage == stage] if explanation else []
         return next((text.rpartition(begins)[2] for text in notes if begins in text), "")
 
 
 def run_identity(run: Run) -> tuple[str, str, str]:
-    """What tells a run from others: folders of two may have one name, and their questions one number."""
+    """Return what identifies a run: folders of two runs may have the same name."""
     return run.header.dataset, run.folder.name, str(run.header.started_at)
 
 
 def origin_of(run: Run, record: TurnRecord) -> Origin:
-    """Which turn of which run that is."""
+    """Return the origin of a turn."""
     return Origin(
         run=run.folder.name,
         interaction_id=record.interaction_id,
@@ -76,7 +76,7 @@ def origin_of(run: Run, record: TurnRecord) -> Origin:
 
 
 def messages_of(call: ModelCall) -> tuple[Message, ...]:
-    """A call's chat as a sample keeps it. Raises `BrokenTurn` for one that is no prompt of ours."""
+    """Return a call's messages in the form of samples. Raises `BrokenTurn`."""
     if sum(len(part.text) for message in call.messages for part in message.content) > MOST_TEXT:
         raise BrokenTurn(f"its {call.prompt} prompt is longer than {MOST_TEXT} characters")
     try:
@@ -93,7 +93,7 @@ def messages_of(call: ModelCall) -> tuple[Message, ...]:
 
 @dataclass(slots=True)
 class Album:
-    """The photos of a data set, as the gateway sends them to the model, each once."""
+    """Writes the photos of a data set as the gateway sends them to the model, each once."""
 
     folder: Path
     seed: int
@@ -101,20 +101,20 @@ class Album:
     _known: dict[Path, str] = field(default_factory=dict)
 
     def turns(self, run: Run) -> Iterator[RunTurn | RejectedRow]:
-        """The run's turns in order; in place of one that is broken, what is wrong with it.
+        """Yield the run's turns in order, or the reason in place of a broken one.
 
-        What was said before is what was answered, or the gold answer where nobody was asked.
+        The history holds the answers, or the gold answers of a data set.
         """
-        said: dict[str, list[tuple[str, str]]] = {}
+        earlier: dict[str, list[tuple[str, str]]] = {}
         for record in run.records:
-            history = tuple(said.setdefault(record.session_id, []))
+            history = tuple(earlier.setdefault(record.session_id, []))
             try:
                 yield self._turn(run, record, history)
             except BrokenTurn as error:
                 yield rejected(run, record, str(error))
             answered = record.answer.answer if record.answer else "" if record.error else record.gold
             if answered:
-                said[record.session_id].append((record.question, answered))
+                earlier[record.session_id].append((record.question, answered))
 
     def _turn(self, run: Run, record: TurnRecord, history: tuple[tuple[str, str], ...]) -> RunTurn:
         words = len(record.gold.split())
@@ -144,7 +144,7 @@ class Album:
 
 
 def open_source(source: str, split: str | None) -> Run:
-    """A run, or a data set's questions as one that nobody has answered yet: `source` as `eval run` takes it.
+    """Open a run, or a data set as a run without answers. `source`: as `eval run` takes it.
 
     Raises `RunError` and `DatasetError`.
     """
@@ -161,12 +161,12 @@ def open_source(source: str, split: str | None) -> Run:
 
 
 def rejected(run: Run, record: TurnRecord, why: str) -> RejectedRow:
-    """The row of that turn, as one that is left out."""
+    """Return the rejected row of a turn."""
     return RejectedRow(where=f"{run.folder.name}, interaction {record.interaction_id}", why=why)
 
 
 def require_calls(run: Run) -> None:
-    """Raises `UnreadableData` for a run that did not keep what its model was asked."""
+    """Raise `UnreadableData` for a run without the model's prompts."""
     if not run.header.settings.get("model_calls"):
         raise UnreadableData(
             f"{run.folder} does not hold what the model was asked: "

@@ -17,9 +17,9 @@ NAMES = ("answer", "tool_format", "filter_format", "tool_use")
 
 @dataclass(slots=True)
 class RolledOut:
-    """What one rollout came to. `plan`, `knowledge`: the trained model's own words; None: it was not asked.
+    """The texts of one rollout. `plan`, `knowledge`: written by the trained model, None if it was not asked.
 
-    `answer`: the frozen base's, empty for a refusal. `forced`: the plan was not the model's.
+    `answer`: written by the frozen base, empty for a refusal. `forced`: the plan is not the model's.
     """
 
     plan: str | None = None
@@ -29,7 +29,7 @@ class RolledOut:
 
 
 def rewards(written: RolledOut, sample: QuestionSample, *, by_scorer: bool = False) -> dict[str, float]:
-    """By name. What a forced plan has of form is nobody's merit."""
+    """Return the rewards by name. A forced plan earns nothing for its form."""
     own_plan = None if written.forced else written.plan
     return {
         "answer": answer_reward(written.answer, sample, by_scorer=by_scorer),
@@ -42,7 +42,7 @@ def rewards(written: RolledOut, sample: QuestionSample, *, by_scorer: bool = Fal
 
 
 def answer_reward(answer: str, sample: QuestionSample, *, by_scorer: bool = False) -> float:
-    """1 for a right answer: exact match with the gold or an accepted spelling, or the evaluation's rules."""
+    """Return 1 for a right answer, by exact match with an accepted answer or by the evaluation's rules."""
     if not answer.strip():
         return 0.0
     if not by_scorer:

@@ -36,29 +36,29 @@ PLAN, FILTER = "plan_tools", "filter_knowledge"
 ANSWERS = ("answer_from_knowledge", "answer_in_short")
 _OWN = frozenset({Stage.TOOL_PLAN, Stage.KNOWLEDGE_FILTER})
 _HERE = "[the reply]"
-"""Stands in a rendered chat where the model's own tokens are."""
+"""Stands in a rendered chat for the model's own tokens."""
 
 
 class ServicesDown(Exception):
-    """No question could be looked up, or no model writes; the message names what failed."""
+    """No question could be answered, or no model writes; the message names what failed."""
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A question with its photo, as the gateway would have it."""
+class Question:
+    """A question and its photo."""
 
     sample: QuestionSample
     photo: Path | None
 
     @property
     def query(self) -> Query:
-        """As a pipeline takes it."""
+        """Return the query for a pipeline."""
         history = tuple(Said(question, answer, False) for question, answer in self.sample.history)
         return Query(self.sample.question, self._photo, history=history)
 
     @property
     def _photo(self) -> Photo | None:
-        """The data set's photos are the gateway's own, cleaned and scaled."""
+        """Return the photo as it is: the data set's photos are cleaned and scaled by the gateway's code."""
         if self.photo is None:
             return None
         with Image.open(self.photo) as opened:
@@ -87,7 +87,7 @@ class Trajectory(RolledOut):
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """What rollouts are made with. `base`: who captions and answers; None: the model without its LoRA.
+    """Services and models for rollouts. `base`: captions and answers; None: the model without its LoRA.
 
     `missing`: modules that the pipeline leaves out.
     """
@@ -100,7 +100,7 @@ class Platform:
 
 
 class Roller:
-    """Makes rollouts of questions, all of them at once."""
+    """Makes rollouts of questions, all at once."""
 
     def __init__(self, chats: Chats, writer: Writer, forced: ForcedPlan, rollout_s: float) -> None:
         self._chats = chats
@@ -108,27 +108,31 @@ class Roller:
         self._forced = forced
         self._rollout_s = rollout_s
 
-    async def roll_out(self, platform: Platform, asked: Sequence[Asked], group: int = 1) -> list[Trajectory]:
-        """One trajectory for each; equal questions stand together, `group` of them.
+    async def roll_out(
+        self, platform: Platform, questions: Sequence[Question], group: int = 1
+    ) -> list[Trajectory]:
+        """Return one trajectory for each question; `group` equal questions follow one another.
 
         Raises `ServicesDown`, and what the writer raises.
         """
-        together = Together[Ask, Continuation](self._writer, len(asked))
+        together = Together[Ask, Continuation](self._writer, len(questions))
         forced = round(self._forced.share * group) if self._forced.text else 0
-        made: list[Trajectory | None] = [None] * len(asked)
+        slots: list[Trajectory | None] = [None] * len(questions)
 
         async def work(place: int) -> None:
             try:
-                made[place] = await self._one(platform, asked[place], place, together, place % group < forced)
+                slots[place] = await self._one(
+                    platform, questions[place], place, together, place % group < forced
+                )
             finally:
                 together.leave()
 
         async with anyio.create_task_group() as tasks:
-            for place in range(len(asked)):
+            for place in range(len(questions)):
                 tasks.start_soon(work, place)
         if together.failure is not None:
             raise together.failure
-        trajectories = [each for each in made if each is not None]
+        trajectories = [each for each in slots if each is not None]
         if all(each.failed for each in trajectories):
             stages = ", ".join(sorted({stage for each in trajectories for stage in each.failed}))
             raise ServicesDown(f"Every rollout did without {stages}. Do the services run, with an index?")
@@ -137,16 +141,16 @@ class Roller:
     async def _one(
         self,
         platform: Platform,
-        asked: Asked,
+        question: Question,
         place: int,
         together: Together[Ask, Continuation],
         forced: bool,
     ) -> Trajectory:
-        query = asked.query
+        query = question.query
         chat = messages_of(plan_prompt(query, platform.options))
-        ids = self._chats.inputs([Turn(chat, asked.photo)])["input_ids"][0].tolist()
+        ids = self._chats.inputs([Turn(chat, question.photo)])["input_ids"][0].tolist()
         trajectory = Trajectory(prompt=tuple(ids), forced=forced)
-        member = Member(self._chats, asked, place, together, trajectory, self._forced.text, platform.base)
+        member = Member(self._chats, question, place, together, trajectory, self._forced.text, platform.base)
         pipeline = WikiPrfPipeline(
             platform.services,
             WikiPrfVlmReasoner(member, platform.options),
@@ -174,7 +178,7 @@ class Member:
     """
 
     chats: Chats
-    asked: Asked
+    question: Question
     place: int
     together: Together[Ask, Continuation]
     trajectory: Trajectory
@@ -199,36 +203,36 @@ class Member:
         if prompt.name == FILTER:
             self.trajectory.knowledge = await self._filter(prompt)
             return _written(self.trajectory.knowledge)
-        written = await (self._frozen(prompt) if self.base is None else self.base.write(prompt, deadline))
+        reply = await (self._frozen(prompt) if self.base is None else self.base.write(prompt, deadline))
         if prompt.name in ANSWERS:
-            self.measured = written.tokens is not None
-        return written
+            self.measured = reply.tokens is not None
+        return reply
 
     async def _frozen(self, prompt: TextPrompt) -> Written:
-        chat = Turn(messages_of(prompt), self.asked.photo if shows_photo(prompt) else None)
+        chat = Turn(messages_of(prompt), self.question.photo if shows_photo(prompt) else None)
         ids = self.chats.inputs([chat])["input_ids"][0].tolist()
-        told = await self._written(prompt, ids, chat.photo, frozen=True)
-        return _written(self._text(told.ids), tuple(told.tokens(self.chats.tokenizer)))
+        reply = await self._written(prompt, ids, chat.photo, frozen=True)
+        return _written(self._text(reply.ids), tuple(reply.tokens(self.chats.tokenizer)))
 
     async def _plan(self, prompt: TextPrompt) -> str:
         if self.trajectory.forced:
             ids = self.chats.ids(self.forced_plan)
             self.trajectory.add([*ids, self.chats.tokenizer.eos_token_id], own=False)
             return self.forced_plan
-        ids = (await self._written(prompt, self.trajectory.prompt, self.asked.photo)).ids
+        ids = (await self._written(prompt, self.trajectory.prompt, self.question.photo)).ids
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
     async def _filter(self, prompt: TextPrompt) -> str:
-        """The chat goes on: what was found is the next turn of the user, whose tokens carry no loss."""
+        """Continue the chat with the search results as the user's next turn, whose tokens carry no loss."""
         self.trajectory.add(self._between(prompt), own=False)
         so_far = (*self.trajectory.prompt, *self.trajectory.ids)
-        ids = (await self._written(prompt, so_far, self.asked.photo)).ids
+        ids = (await self._written(prompt, so_far, self.question.photo)).ids
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
     def _between(self, prompt: TextPrompt) -> list[int]:
-        """From the end of the model's turn to where it begins to write again, as its template has it."""
+        """Return the tokens from the end of the model's turn to the beginning of its next one."""
         task = prompt.user[-1]
         user = Message(role="user", content=_pieces((task,)))
         reply = Message(role="assistant", content=(Piece(type="text", text=_HERE),))
@@ -240,8 +244,8 @@ class Member:
     async def _written(
         self, prompt: TextPrompt, ids: Sequence[int], photo: Path | None, *, frozen: bool = False
     ) -> Continuation:
-        shown = None if photo is None else self.chats.photo(photo)
-        ask = Ask(tuple(ids), shown, prompt.max_tokens, prompt.ends_with, frozen)
+        image = None if photo is None else self.chats.photo(photo)
+        ask = Ask(tuple(ids), image, prompt.max_tokens, prompt.ends_with, frozen)
         return await self.together.ask(self.place, ask)
 
     def _text(self, ids: Sequence[int]) -> str:
@@ -250,7 +254,7 @@ class Member:
 
 
 def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
-    """The chat of a prompt, as samples have it."""
+    """Return the messages of a prompt in the form of samples."""
     chat = [Message(role="system", content=(Piece(type="text", text=prompt.system),))]
     if prompt.earlier is not None:
         chat.append(Message(role="user", content=_pieces(prompt.earlier.user)))
@@ -260,7 +264,7 @@ def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
 
 
 def shows_photo(prompt: TextPrompt) -> bool:
-    """Whether there is one in it."""
+    """Return whether the prompt has a photo."""
     return any(isinstance(part, ImagePart) for part in prompt.user)
 
 

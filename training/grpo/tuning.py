@@ -20,12 +20,12 @@ from gateway.thresholds import load_thresholds
 from training.chat import Chats, chat_of
 from training.config import WrongConfig
 from training.grpo.rewards import NAMES, rewards
-from training.grpo.rollout import Asked, Platform, Roller, Trajectory, messages_of
+from training.grpo.rollout import Platform, Question, Roller, Trajectory, messages_of
 from training.grpo.served import WritingServer
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter, Writer
 from training.models import load, with_lora
-from training.runs import Prediction, RunFolder
+from training.runs import Prediction, Rollout, RunFolder
 from training.samples import Part, Task, read_folders
 from training.trainers import arguments, on_main, train_between
 
@@ -34,7 +34,7 @@ SERVED = "served-adapter"
 
 
 def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
-    """Train, or go on, and write the adapter and what the rollouts come to before and after.
+    """Train or continue; write the adapter, and predictions of rollouts before and after.
 
     `settings`: the gateway's, which say where the services are. Raises `WrongConfig`, `UnreadableData`,
     `RunRefused` and `ServicesDown`.
@@ -42,7 +42,7 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
     from trl import GRPOConfig as TrlConfig
 
     train, held_out = _questions(config, run)
-    given = arguments(config, config.model, run, TrlConfig, **_of_grpo(config))
+    trl_config = arguments(config, config.model, run, TrlConfig, **_of_grpo(config))
     loaded = load(config.model)
     loaded.tokenizer.padding_side = "left"
     chats = Chats(loaded.processor)
@@ -51,9 +51,9 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
             warnings.filterwarnings("ignore", "You are using 'rollout_func'", UserWarning)  # trl is locked
             trainer = _trainer_class()(
                 model=with_lora(loaded, config.lora, config.seed, config.adapter),
-                args=given,
+                args=trl_config,
                 train_dataset=_data_set(train, chats, settings),
-                reward_funcs=[_told(name) for name in NAMES],
+                reward_funcs=[_reward(name) for name in NAMES],
                 processing_class=loaded.processor,
                 rollout_func=lambda _, trainer: rollouts.of_batch(trainer),
             )
@@ -62,14 +62,14 @@ def tune(config: GrpoConfig, run: RunFolder, settings: GatewaySettings) -> None:
 
 
 class Rollouts:
-    """Makes a batch's rollouts and rewards, and keeps them for people to read."""
+    """Makes a batch's rollouts and rewards, and stores them in the run."""
 
     def __init__(
         self,
         config: GrpoConfig,
         settings: GatewaySettings,
         chats: Chats,
-        train: Sequence[Asked],
+        train: Sequence[Question],
         run: RunFolder,
     ) -> None:
         self._config = config
@@ -86,14 +86,14 @@ class Rollouts:
             self._server.close()
 
     def of_batch(self, trainer: Any) -> dict[str, Any]:
-        """What TRL wants of a rollout function, for the questions of the trainer's batch."""
-        asked = [self._train[place] for place in trainer.places]
-        trajectories = self._rolled_out(trainer, asked, self._config.group, self._config.temperature)
-        earned = [self._rewards(*each) for each in zip(trajectories, asked, strict=True)]
+        """Return what TRL expects of a rollout function, for the trainer's batch."""
+        questions = [self._train[place] for place in trainer.places]
+        trajectories = self._rolled_out(trainer, questions, self._config.group, self._config.temperature)
+        earned = [self._rewards(*each) for each in zip(trajectories, questions, strict=True)]
         if on_main():
-            self._run.keep_rollouts(
-                trainer.state.global_step,
-                [_told_of(*each) for each in zip(trajectories, asked, earned, strict=True)],
+            step = trainer.state.global_step
+            self._run.add_rollouts(
+                [_rollout(step, *each) for each in zip(trajectories, questions, earned, strict=True)]
             )
         return {
             "prompt_ids": [list(each.prompt) for each in trajectories],
@@ -103,8 +103,8 @@ class Rollouts:
             **{name: [each[name] for each in earned] for name in NAMES},
         }
 
-    def predict(self, trainer: Any, share: Sequence[Asked]) -> list[Prediction]:
-        """One rollout of each held-out question, as it would be served."""
+    def predict(self, trainer: Any, share: Sequence[Question]) -> list[Prediction]:
+        """Make one rollout of each held-out question, greedily as when it is served."""
         mine, size = list[Prediction](), self._config.batch_size
         for start in bar(range(0, len(share), size), "rollouts of the held-out part"):
             batch = share[start : start + size]
@@ -112,7 +112,7 @@ class Rollouts:
         return mine
 
     def _rolled_out(
-        self, trainer: Any, asked: Sequence[Asked], group: int, temperature: float
+        self, trainer: Any, questions: Sequence[Question], group: int, temperature: float
     ) -> list[Trajectory]:
         config, chats = self._config, self._chats
         writer: Writer = OwnWriter(trainer, chats, temperature, config.top_p, config.write_at_once)
@@ -123,17 +123,17 @@ class Rollouts:
 
         async def work() -> list[Trajectory]:
             async with open_platform(config, self._settings) as platform:
-                return await roller.roll_out(platform, asked, group)
+                return await roller.roll_out(platform, questions, group)
 
         return anyio.run(work)
 
-    def _rewards(self, trajectory: Trajectory, asked: Asked) -> dict[str, float]:
-        return rewards(trajectory, asked.sample, by_scorer=self._config.answer_by == "scorer")
+    def _rewards(self, trajectory: Trajectory, question: Question) -> dict[str, float]:
+        return rewards(trajectory, question.sample, by_scorer=self._config.answer_by == "scorer")
 
 
 @asynccontextmanager
 async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncIterator[Platform]:
-    """The running services where the gateway's settings say, and the frozen base where the config says."""
+    """Open clients of the services in the gateway's settings and of the frozen base in the config."""
     token = settings.services.read_token()
     async with http_client() as http:
         clients = {
@@ -150,13 +150,13 @@ async def open_platform(config: GrpoConfig, settings: GatewaySettings) -> AsyncI
         yield Platform(services, load_thresholds(), model_options(settings), base, missing)
 
 
-def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Asked], list[Asked]]:
-    """To learn from and to measure on. Raises `WrongConfig` where there are too few to learn from."""
-    found, left_out = read_folders(config.data, Task.QUESTION)
+def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Question], list[Question]]:
+    """Return questions to learn from and to measure on. Raises `WrongConfig` if there are too few."""
+    samples, left_out = read_folders(config.data, Task.QUESTION)
     run.leave_out(left_out)
-    parts: dict[Part, list[Asked]] = {part: [] for part in Part}
-    for sample, photo in found:
-        parts[sample.part].append(Asked(sample, photo))
+    parts: dict[Part, list[Question]] = {part: [] for part in Part}
+    for sample, photo in samples:
+        parts[sample.part].append(Question(sample, photo))
     train = parts[Part.TRAIN][: config.most_questions]
     if not train:
         raise WrongConfig("There is no question to learn from: `loreglass train data … --task question`.")
@@ -169,7 +169,7 @@ def _questions(config: GrpoConfig, run: RunFolder) -> tuple[list[Asked], list[As
 
 
 def _of_grpo(config: GrpoConfig) -> dict[str, Any]:
-    """TRL's arguments beside those of every trainer."""
+    """Return TRL's arguments that only GRPO has."""
     weights = config.rewards
     return {
         "num_generations": config.group,
@@ -189,7 +189,7 @@ def _trainer_class() -> Any:
     from trl import GRPOTrainer
 
     class RolloutTrainer(GRPOTrainer):  # type: ignore[misc]  # no types are read
-        """TRL's, which also tells its rollout function which rows of the data set are asked."""
+        """TRL's trainer, with the rows of the current batch for the rollout function."""
 
         places: Sequence[int] = ()
 
@@ -201,51 +201,52 @@ def _trainer_class() -> Any:
     return RolloutTrainer
 
 
-def _data_set(train: Sequence[Asked], chats: Chats, settings: GatewaySettings) -> Any:
-    """The plan's prompt of each question, with its photo, which is opened when the row is read."""
+def _data_set(train: Sequence[Question], chats: Chats, settings: GatewaySettings) -> Any:
+    """Return the plan's prompt of each question; its photo is opened when the row is read."""
     from datasets import Dataset
 
     options = model_options(settings)
 
     def rows(batch: dict[str, list[int]]) -> dict[str, list[Any]]:
-        asked = [train[place] for place in batch["place"]]
+        questions = [train[place] for place in batch["place"]]
         return {
             "place": batch["place"],
-            "prompt": [chat_of(messages_of(plan_prompt(each.query, options))) for each in asked],
-            "images": [[] if each.photo is None else [chats.photo(each.photo)] for each in asked],
+            "prompt": [chat_of(messages_of(plan_prompt(each.query, options))) for each in questions],
+            "images": [[] if each.photo is None else [chats.photo(each.photo)] for each in questions],
         }
 
     return Dataset.from_dict({"place": list(range(len(train)))}).with_transform(rows)
 
 
-def _told(name: str) -> Any:
-    """A reward function that passes on what was earned when the rollout was made."""
+def _reward(name: str) -> Any:
+    """Return a reward function that passes on what was earned when the rollout was made."""
 
-    def told(completions: Sequence[Any], **given: Any) -> list[float]:
-        return [float(earned) for earned in given[name]]
+    def reward(completions: Sequence[Any], **columns: Any) -> list[float]:
+        return [float(earned) for earned in columns[name]]
 
-    told.__name__ = name
-    return told
-
-
-def _told_of(trajectory: Trajectory, asked: Asked, earned: dict[str, float]) -> dict[str, Any]:
-    return {
-        "sample": asked.sample.id,
-        "question": asked.sample.question,
-        "gold": asked.sample.gold,
-        "plan": trajectory.plan,
-        "knowledge": trajectory.knowledge,
-        "answer": trajectory.answer,
-        "rewards": earned,
-        "forced": trajectory.forced,
-        "failed": list(trajectory.failed),
-        "own_tokens": sum(trajectory.mask),
-        "tokens": len(trajectory.ids),
-    }
+    reward.__name__ = name
+    return reward
 
 
-def _prediction(trajectory: Trajectory, asked: Asked) -> Prediction:
-    earned, sample = rewards(trajectory, asked.sample), asked.sample
+def _rollout(step: int, trajectory: Trajectory, question: Question, earned: dict[str, float]) -> Rollout:
+    return Rollout(
+        step=step,
+        sample=question.sample.id,
+        question=question.sample.question,
+        gold=question.sample.gold,
+        plan=trajectory.plan,
+        knowledge=trajectory.knowledge,
+        answer=trajectory.answer,
+        rewards=earned,
+        forced=trajectory.forced,
+        failed=trajectory.failed,
+        own_tokens=sum(trajectory.mask),
+        tokens=len(trajectory.ids),
+    )
+
+
+def _prediction(trajectory: Trajectory, question: Question) -> Prediction:
+    earned, sample = rewards(trajectory, question.sample), question.sample
     in_form = bool(earned["tool_format"]) and (trajectory.knowledge is None or bool(earned["filter_format"]))
     return Prediction(
         sample=sample.id,
@@ -260,7 +261,7 @@ def _prediction(trajectory: Trajectory, asked: Asked) -> Prediction:
     )
 
 
-def _summary(config: GrpoConfig, train: Sequence[Asked], held_out: Sequence[Asked]) -> dict[str, Any]:
+def _summary(config: GrpoConfig, train: Sequence[Question], held_out: Sequence[Question]) -> dict[str, Any]:
     return {
         "kind": "grpo",
         "model": config.model.weights,

@@ -1,4 +1,4 @@
-"""Tokens from the model that is trained, written for many coroutines in one batch."""
+"""Write tokens with the trained model, for many coroutines in one batch."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
@@ -14,8 +14,8 @@ from training.chat import Chats, Probabilities
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A sequence to go on from. `ids`: all of it, the photo's places included. `ends_with`: nothing after it
-    is needed. `frozen`: without the LoRA, the likeliest tokens; else sampled.
+    """A sequence to continue. `ids`: all tokens, with those of the photo. `ends_with`: the text after which
+    writing may end. `frozen`: without the LoRA, greedily; else sampled.
     """
 
     ids: tuple[int, ...]
@@ -27,13 +27,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Continuation:
-    """What follows a sequence. `probabilities` of these tokens in 0..1, if they are the likeliest ones."""
+    """The tokens that follow a sequence. `probabilities` in 0..1, if they were written greedily."""
 
     ids: list[int]
     probabilities: list[float] | None = None
 
     def tokens(self, tokenizer: Any) -> Iterator[Token]:
-        """As a server that decodes each by itself tells them."""
+        """Yield the tokens as a server reports them that decodes each one alone."""
         for token, probability in zip(self.ids, self.probabilities or (), strict=True):
             text = tokenizer.decode([token], skip_special_tokens=True)
             yield Token(text, probability, text.encode())
@@ -46,8 +46,7 @@ _AS_LEARNT = {
     "repetition_penalty": 1.0,
     "no_repeat_ngram_size": 0,
 }
-"""Nothing of the model's own `generation_config.json`: what is learnt from is sampled from the trained
-distribution."""
+"""Overrides the model's `generation_config.json`, so that samples come from the trained distribution."""
 
 
 Writer = Callable[[Sequence[Ask]], list[Continuation]]
@@ -56,9 +55,9 @@ Writer = Callable[[Sequence[Ask]], list[Continuation]]
 
 @dataclass(slots=True)
 class OwnWriter:
-    """The trainer's model itself, by transformers. `at_once`: sequences in a batch.
+    """Writes with the trainer's model, by transformers. `at_once`: sequences in a batch.
 
-    `temperature` 0 writes what is likeliest, as the platform does.
+    `temperature` 0 writes greedily, as the platform does.
     """
 
     trainer: Any
@@ -69,18 +68,18 @@ class OwnWriter:
 
     def __call__(self, asks: Sequence[Ask]) -> list[Continuation]:
         """See `Writer`."""
-        written: dict[int, Continuation] = {}
+        continuations: dict[int, Continuation] = {}
         kinds: dict[tuple[bool, bool], list[int]] = {}
         for place, ask in enumerate(asks):
             kinds.setdefault((ask.frozen, ask.photo is None), []).append(place)
         for places in kinds.values():
             for start in range(0, len(places), self.at_once):
                 batch = places[start : start + self.at_once]
-                written |= zip(batch, self._batch([asks[n] for n in batch]), strict=True)
-        return [written[place] for place in range(len(asks))]
+                continuations |= zip(batch, self._batch([asks[n] for n in batch]), strict=True)
+        return [continuations[place] for place in range(len(asks))]
 
     def _batch(self, asks: Sequence[Ask]) -> list[Continuation]:
-        """Of one kind."""
+        """Write a batch: all frozen or none, all with a photo or none."""
         import torch
 
         frozen, probabilities = asks[0].frozen, Probabilities()
@@ -88,7 +87,7 @@ class OwnWriter:
         sampling = {} if likeliest else {"temperature": self.temperature, "top_p": self.top_p, **_AS_LEARNT}
         model = self.trainer.accelerator.unwrap_model(self.trainer.model_wrapped)
         was_training = model.training
-        model.eval()  # as it is served: no dropout
+        model.eval()  # no dropout, as when it is served
         try:
             with torch.no_grad(), model.disable_adapter() if frozen else nullcontext():
                 inputs = {name: value.to(model.device) for name, value in self._inputs(asks).items()}
@@ -105,14 +104,14 @@ class OwnWriter:
         finally:
             model.train(was_training)
         new = whole[:, inputs["input_ids"].shape[1] :].tolist()
-        kept = [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
+        sequences = [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
         if not likeliest:
-            return [Continuation(ids) for ids in kept]
+            return [Continuation(ids) for ids in sequences]
         rows = probabilities.of_rows.tolist()
-        return [Continuation(ids, row[: len(ids)]) for ids, row in zip(kept, rows, strict=True)]
+        return [Continuation(ids, row[: len(ids)]) for ids, row in zip(sequences, rows, strict=True)]
 
     def _inputs(self, asks: Sequence[Ask]) -> dict[str, Any]:
-        """Padded on the left; places of photos are marked as the processor marks them."""
+        """Return inputs, padded on the left, with photos marked as the processor marks them."""
         import torch
 
         pad, longest = self.chats.tokenizer.pad_token_id, max(len(ask.ids) for ask in asks)
@@ -127,13 +126,13 @@ class OwnWriter:
 
 
 def ended(ids: Sequence[int], ask: Ask, tokenizer: Any) -> list[int]:
-    """Up to the token that ends the turn, or that completes `ends_with`, and the turn's end behind that."""
+    """Return the tokens up to the end of the turn, or up to `ends_with` and an end that follows it."""
     ids, end = ids[: ask.most_tokens], tokenizer.eos_token_id
-    kept = list(ids[: ids.index(end) + 1]) if end in ids else list(ids)
-    if not ask.ends_with or ask.ends_with not in tokenizer.decode(kept):
-        return kept
-    shortest = next(n for n in range(1, len(kept) + 1) if ask.ends_with in tokenizer.decode(kept[:n]))
-    return kept[: shortest + 1] if kept[shortest : shortest + 1] == [end] else kept[:shortest]
+    turn = list(ids[: ids.index(end) + 1]) if end in ids else list(ids)
+    if not ask.ends_with or ask.ends_with not in tokenizer.decode(turn):
+        return turn
+    shortest = next(n for n in range(1, len(turn) + 1) if ask.ends_with in tokenizer.decode(turn[:n]))
+    return turn[: shortest + 1] if turn[shortest : shortest + 1] == [end] else turn[:shortest]
 
 
 Request = TypeVar("Request")
@@ -148,9 +147,9 @@ class _Waiting(Generic[Request, Reply]):
 
 
 class Together(Generic[Request, Reply]):
-    """`answer` is given the requests of all who are still at work, in the order of their places.
+    """Batches requests: `answer` gets those of all active members, in the order of their places.
 
-    It blocks: while it runs nobody else has anything to do. Each coroutine asks one thing at a time.
+    `answer` blocks the event loop: all members wait for it. Each member has one request at a time.
     """
 
     def __init__(self, answer: Callable[[Sequence[Request]], Sequence[Reply]], members: int) -> None:
@@ -160,14 +159,14 @@ class Together(Generic[Request, Reply]):
         self.failure: Exception | None = None
 
     async def ask(self, place: int, request: Request) -> Reply:
-        """The reply, once all others ask too or have ended. Raises what `answer` raises."""
+        """Return the reply, once all other members ask too or have left. Raises what `answer` raises."""
         waiting = _Waiting[Request, Reply](place, request, asyncio.get_running_loop().create_future())
         self._waiting.append(waiting)
         self._answer_if_all_wait()
         return await waiting.reply
 
     def leave(self) -> None:
-        """A member has ended, and will ask no more."""
+        """Tell that a member will ask no more."""
         self._members -= 1
         self._answer_if_all_wait()
 

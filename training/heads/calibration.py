@@ -17,7 +17,7 @@ COVERAGES = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """What was said and what came true among `count` cases; `said` and `true` are means in 0..1."""
+    """The mean probability (`said`) and the share that came true (`true`) of `count` cases, in 0..1."""
 
     said: float
     true: float
@@ -25,7 +25,7 @@ class Bin:
 
 
 def reliability(right: Matrix, probability: Matrix) -> tuple[Bin, ...]:
-    """Ten bins of equal width, without empty ones. `right` (n,) of 0 and 1, `probability` (n,)."""
+    """Return ten bins of equal width, without empty ones. `right` (n,) of 0 and 1, `probability` (n,)."""
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)
     found = []
     for each in range(BINS):
@@ -37,7 +37,7 @@ def reliability(right: Matrix, probability: Matrix) -> tuple[Bin, ...]:
 
 
 def calibration_error(right: Matrix, probability: Matrix) -> float:
-    """Expected calibration error (Naeini et al. 2015): the mean gap between what was said and what came."""
+    """Return the expected calibration error (Naeini et al. 2015): the mean gap of the bins."""
     gaps = (each.count * abs(each.said - each.true) for each in reliability(right, probability))
     return float(sum(gaps) / len(right))
 

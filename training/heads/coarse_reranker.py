@@ -1,7 +1,7 @@
-"""The coarse reranker's head: what question and photo say together learns to meet the texts that answer.
+"""The coarse reranker's head: a projection of BLIP-2's query tokens for (question, photo).
 
-A projection of BLIP-2's query tokens for (question, photo); BLIP-2 itself stays as it is. The head's
-similarities become probabilities by a logistic curve here, so that they can be held against what came true.
+It learns to match the texts that answer; BLIP-2 itself is frozen. A logistic curve turns similarities into
+probabilities, so that their calibration can be measured.
 """
 
 from collections.abc import Sequence
@@ -28,12 +28,12 @@ from training.samples import PassagesSample, Task
 
 CHECKPOINT = "head.safetensors"
 MAX_SIDE = 672
-"""Photos are shrunk to it, as the service does."""
+"""Photos are scaled down to it, as in the service."""
 _MOST_THRESHOLD = 0.99
 
 
 def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> CoarseHead:
-    """Read, encode, fit, measure beside BLIP-2's photo alone, and write the checkpoint.
+    """Read, encode, fit, compare with BLIP-2's photo vectors, and write the checkpoint.
 
     Raises `UnreadableData`, `WrongConfig` and `WrongWeights`.
     """
@@ -100,20 +100,20 @@ def _encoded(
 
 
 def _cosines(encoded: Encoded, learner: ContrastiveLearner, places: Sequence[int]) -> Any:
-    """(pairs, 2): the similarity of each question with each of its texts, and 1 where that one answers."""
+    """Return (pairs, 2): the similarity of each question and each of its texts, and 1 if the text answers."""
     rows = []
     for n in places:
         texts = [encoded.positives[n], *encoded.negatives[n]]
-        found = similarities(projected(encoded.states[[n]], *learner.head), encoded.texts[texts])[0]
-        rows += [(float(each), float(m == 0)) for m, each in enumerate(found)]
+        scores = similarities(projected(encoded.states[[n]], *learner.head), encoded.texts[texts])[0]
+        rows += [(float(each), float(m == 0)) for m, each in enumerate(scores)]
     return np.array(rows, np.float64)
 
 
-def _logistic(known: Any, similarity: Any) -> Any:
-    """P(answers) of similarities, by a curve fitted on `known` pairs; their share where all are alike."""
+def _logistic(pairs: Any, similarity: Any) -> Any:
+    """Return P(answers) of similarities, by a curve fitted on `pairs`, or their share if all are equal."""
     from sklearn.linear_model import LogisticRegression
 
-    if len(set(known[:, 1])) < 2:
-        return np.full(len(similarity), known[:, 1].mean())
-    curve = LogisticRegression(C=100.0).fit(known[:, :1], known[:, 1])
+    if len(set(pairs[:, 1])) < 2:
+        return np.full(len(similarity), pairs[:, 1].mean())
+    curve = LogisticRegression(C=100.0).fit(pairs[:, :1], pairs[:, 1])
     return curve.predict_proba(similarity[:, None])[:, 1]

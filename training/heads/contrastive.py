@@ -1,19 +1,16 @@
-"""InfoNCE between questions with photos and texts (van den Oord et al. 2018), and the recall it comes to."""
+"""InfoNCE between questions with photos and texts (van den Oord et al. 2018), and recall."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy, normalize
 
 from training.heads.epochs import SCORE, TIE
 from training.heads.settings import CoarseRerankerConfig
 
 DEPTHS = (1, 5, 10)
-_LONGEST_STEP = 1.0  # gradient norm
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +25,7 @@ class Encoded:
     negatives: tuple[tuple[int, ...], ...]
 
     def pool(self, places: Sequence[int]) -> list[int]:
-        """The texts of some samples, each once."""
+        """Return the texts of some samples, each once."""
         return sorted({text for n in places for text in (self.positives[n], *self.negatives[n])})
 
 
@@ -42,12 +39,12 @@ class Recall:
     mrr: float
 
     def __str__(self) -> str:
-        found = ", ".join(f"recall@{k} {share:.3f}" for k, share in self.at.items())
-        return f"{found}, MRR {self.mrr:.3f} ({self.questions} questions, {self.texts} texts)"
+        recalls = ", ".join(f"recall@{k} {share:.3f}" for k, share in self.at.items())
+        return f"{recalls}, MRR {self.mrr:.3f} ({self.questions} questions, {self.texts} texts)"
 
 
 class ContrastiveLearner:
-    """A projection (weight, bias) from `start`; towers stay as they are, so that they were read once."""
+    """Learns a projection (weight, bias), beginning with `start`. The towers are frozen: they ran once."""
 
     def __init__(
         self,
@@ -57,27 +54,20 @@ class ContrastiveLearner:
         start: tuple[Any, Any],
     ) -> None:
         self._encoded, self._validation, self._config = encoded, validation, config
-        self.head = tuple(each.detach().clone().float().requires_grad_(True) for each in start)
+        weight, bias = (each.detach().clone().float().requires_grad_(True) for each in start)
+        self.head = (weight, bias)
+        self.parameters = {"weight": weight, "bias": bias}
         recipe = config.recipe
         self.optimizer = torch.optim.AdamW(self.head, recipe.learning_rate, weight_decay=recipe.weight_decay)
 
-    def train(self, order: NDArray[np.int64]) -> float:
+    def loss(self, places: Sequence[int]) -> Any:
         """See `Learner`."""
-        losses, size = [], self._config.recipe.batch_size
-        for start in range(0, len(order), size):
-            places = [int(place) for place in order[start : start + size]]
-            # Each text once: one that answers two questions is no negative of either.
-            pool = self._encoded.pool(places)
-            asked, texts = projected(self._encoded.states[places], *self.head), self._encoded.texts[pool]
-            scores = similarities(asked, texts)
-            wanted = [pool.index(self._encoded.positives[n]) for n in places]
-            loss = cross_entropy(scores / self._config.temperature, torch.tensor(wanted).to(scores.device))
-            self.optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.head, _LONGEST_STEP)
-            self.optimizer.step()
-            losses.append(float(loss.detach()))
-        return float(np.mean(losses))
+        # Each text once: one that answers two questions is no negative of either.
+        pool = self._encoded.pool(places)
+        questions = projected(self._encoded.states[list(places)], *self.head)
+        scores = similarities(questions, self._encoded.texts[pool])
+        answers = torch.tensor([pool.index(self._encoded.positives[n]) for n in places])
+        return cross_entropy(scores / self._config.temperature, answers.to(scores.device))
 
     def validate(self) -> dict[str, float]:
         """See `Learner`."""
@@ -86,20 +76,9 @@ class ContrastiveLearner:
             mrr = recall(projected(self._encoded.states[places], *self.head), self._encoded, places).mrr
         return {SCORE: mrr, TIE: 0.0, "validation/mrr": mrr}
 
-    def weights(self) -> dict[str, Any]:
-        """See `Learner`."""
-        names = ("weight", "bias")
-        return {name: each.detach().cpu().clone() for name, each in zip(names, self.head, strict=True)}
-
-    def restore(self, weights: dict[str, Any]) -> None:
-        """See `Learner`."""
-        with torch.no_grad():
-            for name, each in zip(("weight", "bias"), self.head, strict=True):
-                each.copy_(weights[name])
-
 
 def projected(states: Any, weight: Any, bias: Any) -> Any:
-    """Unit vectors (samples, N_q, d)."""
+    """Return unit vectors (samples, N_q, d)."""
     return normalize(states @ weight.T + bias, dim=-1)
 
 
@@ -109,12 +88,12 @@ def similarities(vectors: Any, texts: Any) -> Any:
 
 
 def recall(vectors: Any, encoded: Encoded, places: Sequence[int]) -> Recall:
-    """Of the samples at `places`, whose `vectors` are given, among all texts of these samples."""
+    """Return the recall of the samples at `places` with these `vectors`, among all texts of these samples."""
     pool = encoded.pool(places)
     scores = similarities(vectors, encoded.texts[pool])
-    wanted = torch.tensor([pool.index(encoded.positives[n]) for n in places], device=scores.device)
-    own = scores.gather(1, wanted[:, None])
-    others = ~(scores <= own)  # a score that is no number counts as better, so that it ranks last
+    answers = torch.tensor([pool.index(encoded.positives[n]) for n in places], device=scores.device)
+    own = scores.gather(1, answers[:, None])
+    others = ~(scores <= own)  # NaN counts as better, so that it ranks last
     ranks = 1 + others.sum(dim=1).double()
     at = {k: float((ranks <= k).double().mean()) for k in DEPTHS}
     return Recall(len(places), len(pool), at, float((1 / ranks).mean()))

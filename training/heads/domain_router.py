@@ -1,6 +1,6 @@
 """The BLIP-2 domain router's head (QA-Dragon, section 3.1.1): weighted cross-entropy, AdamW, one temperature.
 
-By default only the linear head learns, on features that are computed once. Trains in float32.
+By default only the linear head learns, on features that are computed once, in float32.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.metrics import confusion_matrix, f1_score, precision_recall_fscore_support
+from sklearn.metrics import classification_report, confusion_matrix, f1_score
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
@@ -34,10 +34,9 @@ from training.samples import DomainSample, Task
 
 CHECKPOINT = "head.safetensors"
 Folded = tuple[NDArray[np.float32], NDArray[np.float32]]
-"""Weight (classes, features) and bias (classes,), of features as they come."""
+"""Weight (classes, features) and bias (classes,) of raw features."""
 _LABELS = tuple(domain.value for domain in Domain)
-_LONGEST_STEP = 1.0  # gradient norm
-_LEAST_SPREAD = 1e-6  # a feature that hardly varies is not blown up
+_LEAST_SPREAD = 1e-6  # features that hardly vary are not scaled up
 
 
 def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHead:
@@ -50,8 +49,8 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     parts: Parts[Any] = read_parts(config.data, Task.DOMAIN, recipe.validation, recipe.seed)
     run.leave_out(parts.rejected)
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
-    asked = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
-    encoder = Encoder(qformer, asked, recipe.batch_size, tuned=config.tune_qformer)
+    questions = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
+    encoder = Encoder(qformer, questions, recipe.batch_size, tuned=config.tune_qformer)
     labels = np.array([_number(each) for each in parts.samples], np.int64)
     learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
@@ -66,13 +65,13 @@ def _calibrated(
     labels: Labels,
     head: Folded,
     chosen: dict[str, float],
-    seen: NDArray[np.float32],
+    vectors: NDArray[np.float32],
 ) -> DomainHead:
-    """With the temperature of the validation part, and measured with it."""
+    """Choose the temperature on the validation part, measure the head, and write the checkpoint."""
     validation = _logits(encoder, head, parts.validation, config.recipe)
     temperature = best_temperature(validation, labels[list(parts.validation)])
-    tuned = {name: values.numpy() for name, values in encoder.weights().items()}
-    checkpoint = DomainHead(*head, temperature, _LABELS, config.model, seen, tuned)
+    tuned = {name: each.detach().cpu().numpy() for name, each in encoder.parameters.items()}
+    checkpoint = DomainHead(*head, temperature, _LABELS, config.model, vectors, tuned)
     checkpoint.save(run.path / CHECKPOINT)
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
     measures = measure(raw / temperature, true)
@@ -100,19 +99,14 @@ def measure(logits: Matrix, labels: Labels) -> dict[str, Any]:
     predicted; `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
     """
     predicted, classes = logits.argmax(axis=1), range(len(_LABELS))
-    rows = zip(
-        *precision_recall_fscore_support(labels, predicted, labels=classes, zero_division=0), strict=True
-    )
-    names = ("precision", "recall", "f1", "support")
     return {
         "examples": len(labels),
         "accuracy": float((predicted == labels).mean()),
         "macro_f1": _macro_f1(logits, labels),
         "log_loss": log_loss(logits, labels),
-        "classes": [
-            {"label": label, **dict(zip(names, (value.item() for value in row), strict=True))}
-            for label, row in zip(_LABELS, rows, strict=True)
-        ],
+        "classes": classification_report(
+            labels, predicted, labels=classes, target_names=_LABELS, output_dict=True, zero_division=0
+        ),
         "confusion": confusion_matrix(labels, predicted, labels=classes).tolist(),
     }
 
@@ -122,7 +116,7 @@ def _macro_f1(logits: Matrix, labels: Labels) -> float:
 
 
 def class_weights(labels: Labels, classes: int) -> NDArray[np.float32]:
-    """Inverse frequency: each class that occurs weighs the same in all, 1 an example on average."""
+    """Return inverse frequencies: classes have the same total weight, examples 1 on average."""
     counts = np.bincount(labels, minlength=classes)
     present = int((counts > 0).sum())
     weights = np.divide(len(labels), present * counts, out=np.zeros(classes), where=counts > 0)
@@ -130,7 +124,7 @@ def class_weights(labels: Labels, classes: int) -> NDArray[np.float32]:
 
 
 class _Learner:
-    """A linear map of features that are brought to mean 0 and variance 1 first, so that one rate fits all."""
+    """Learns a linear map of features with mean 0 and variance 1, so that one rate fits all."""
 
     def __init__(
         self, encoder: Encoder, labels: Labels, parts: Parts[Any], config: DomainRouterConfig
@@ -145,32 +139,23 @@ class _Learner:
         self._bias = torch.zeros(len(_LABELS), device=features.device, requires_grad=True)
         weights = class_weights(labels[list(parts.training)], len(_LABELS))
         self._class_weights = torch.from_numpy(weights).to(features.device)
-        self._learning = [self._weight, self._bias, *encoder.parameters]
+        self.parameters = {"weight": self._weight, "bias": self._bias, **encoder.parameters}
         self.optimizer = torch.optim.AdamW(
             [
                 {"params": [self._weight, self._bias], "lr": config.recipe.learning_rate},
-                {"params": encoder.parameters, "lr": config.tuned_rate},
+                {"params": encoder.parameters.values(), "lr": config.tuned_rate},
             ],
             weight_decay=config.recipe.weight_decay,
         )
 
-    def train(self, order: NDArray[np.int64]) -> float:
+    def loss(self, places: Sequence[int]) -> Any:
         """See `Learner`."""
         self._encoder.learn(True)
-        losses = []
-        for start in range(0, len(order), self._recipe.batch_size):
-            places = [int(place) for place in order[start : start + self._recipe.batch_size]]
-            wanted = torch.from_numpy(self._labels[places]).to(self._class_weights.device)
-            loss = cross_entropy(self._head(self._encoder.features(places)), wanted, self._class_weights)
-            self.optimizer.zero_grad()
-            loss.backward()
-            torch.nn.utils.clip_grad_norm_(self._learning, _LONGEST_STEP)
-            self.optimizer.step()
-            losses.append(float(loss.detach()))
-        return float(np.mean(losses))
+        labels = torch.from_numpy(self._labels[list(places)]).to(self._class_weights.device)
+        return cross_entropy(self._head(self._encoder.features(places)), labels, self._class_weights)
 
     def validate(self) -> dict[str, float]:
-        """See `Learner`. Of two epochs with one macro-F1 the one with more honest probabilities is better."""
+        """See `Learner`. Of two epochs with the same macro-F1 the one with less log loss is better."""
         with torch.no_grad():
             features = _encoded(self._encoder, self._validation, self._recipe)
             logits = self._head(features).double().cpu().numpy()
@@ -178,21 +163,8 @@ class _Learner:
         score, loss = _macro_f1(logits, labels), log_loss(logits, labels)
         return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
 
-    def weights(self) -> dict[str, Any]:
-        """See `Learner`."""
-        own = {"weight": self._weight.detach().cpu().clone(), "bias": self._bias.detach().cpu().clone()}
-        return own | self._encoder.weights()
-
-    def restore(self, weights: dict[str, Any]) -> None:
-        """See `Learner`."""
-        with torch.no_grad():
-            self._weight.copy_(weights["weight"])
-            self._bias.copy_(weights["bias"])
-        own = ("weight", "bias")
-        self._encoder.restore({name: values for name, values in weights.items() if name not in own})
-
     def folded(self) -> Folded:
-        """The same map of features as they come: weight (classes, features) and bias."""
+        """Return the map of raw features: weight (classes, features) and bias."""
         with torch.no_grad():
             weight = self._weight.double() / self._spread.double()
             bias = self._bias.double() - weight @ self._mean.double()
@@ -203,7 +175,7 @@ class _Learner:
 
 
 def _logits(encoder: Encoder, head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
-    """(len(places), classes), as the checkpoint will give them."""
+    """Return logits (len(places), classes) as the checkpoint computes them."""
     features = _encoded(encoder, places, recipe).cpu().numpy().astype(np.float64)
     return np.asarray(features @ head[0].T.astype(np.float64) + head[1])
 

@@ -1,4 +1,4 @@
-"""The head's features while it is trained: computed once, or by a Q-Former that learns too."""
+"""Features of the domain router's head: computed once, or by a Q-Former that learns too."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,33 +14,34 @@ from services.domain_router.engines.blip2 import pooled
 from training.heads.parts import pixels
 
 Asked = tuple[str, Path | None]
-"""A question, and where its photo is."""
+"""A question and the path of its photo."""
 
 
-def questions(asked: Sequence[Asked]) -> list[Question]:
-    """With decoded photos. Raises `WrongConfig`."""
-    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in asked]
+def questions(pairs: Sequence[Asked]) -> list[Question]:
+    """Decode the photos. Raises `WrongConfig`."""
+    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in pairs]
 
 
 class Encoder:
-    """Pooled features of examples, by their places.
+    """Computes pooled features of examples, by their places.
 
     `tuned`: the Q-Former learns, with its query tokens and its word embeddings; the vision tower does not.
-    Else each example goes through the base model once.
+    Else each example goes through the base model once. `parameters`: what learns besides the head, by name in
+    the model; may be empty.
     """
 
-    def __init__(self, qformer: QFormer, asked: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
-        self._qformer, self._asked = qformer, asked
+    def __init__(self, qformer: QFormer, pairs: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
+        self._qformer, self._asked = qformer, pairs
         self._learning: list[Any] = []
-        self._named: dict[str, Any] = {}
+        self.parameters: dict[str, Any] = {}
         self._features: Any = None
         if tuned:
             self._let_learn(qformer.model)
         else:
             encoded = [
                 pooled(states)
-                for start in bar(range(0, len(asked), batch_size), "reading questions and photos")
-                for states in qformer.encode_questions(questions(asked[start : start + batch_size]))
+                for start in bar(range(0, len(pairs), batch_size), "reading questions and photos")
+                for states in qformer.encode_questions(questions(pairs[start : start + batch_size]))
             ]
             self._features = torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
 
@@ -49,15 +50,10 @@ class Encoder:
         self._learning = [model.qformer, model.embeddings]
         for part in (*self._learning, model.query_tokens):
             part.requires_grad_(True)
-        self._named = {name: each for name, each in model.named_parameters() if each.requires_grad}
-
-    @property
-    def parameters(self) -> list[Any]:
-        """What learns besides the head; may be empty."""
-        return list(self._named.values())
+        self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
 
     def features(self, places: Sequence[int]) -> Any:
-        """A float32 tensor (len(places), hidden), with gradients where something learns."""
+        """Return float32 features (len(places), hidden), with gradients if the Q-Former learns."""
         if self._features is not None:
             return self._features[list(places)]
         pairs = questions([self._asked[place] for place in places])
@@ -67,13 +63,3 @@ class Encoder:
         """Switch dropout in the parts that learn."""
         for part in self._learning:
             part.train(on)
-
-    def weights(self) -> dict[str, Any]:
-        """A copy of what has been learnt, by name in the model."""
-        return {name: each.detach().cpu().clone() for name, each in self._named.items()}
-
-    def restore(self, weights: dict[str, Any]) -> None:
-        """Go back to an earlier copy."""
-        with torch.no_grad():
-            for name, values in weights.items():
-                self._named[name].copy_(values)

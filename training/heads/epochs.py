@@ -1,6 +1,6 @@
-"""Epochs with early stopping, which a run that was broken off goes on with, to the same result."""
+"""Train in epochs with early stopping. An interrupted run continues to the same result."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,36 +13,30 @@ from training.heads.settings import Recipe
 from training.runs import RunFolder
 
 STATE = "epochs.pt"
+_LONGEST_STEP = 1.0  # gradient norm
 SCORE, TIE = "score", "tie"
-"""What an epoch is chosen by, and what decides between equals; both: more is better."""
+"""The best epoch has the highest score, and among equal scores the highest tie."""
 
 
 class Learner(Protocol):
-    """What learns in epochs."""
+    """Something that learns in epochs. `parameters`: all that learns, by name."""
 
     optimizer: Any
+    parameters: dict[str, Any]
 
-    def train(self, order: NDArray[np.int64]) -> float:
-        """One pass over these places; its mean loss."""
+    def loss(self, places: Sequence[int]) -> Any:
+        """Return the loss of the samples at these places, a scalar with gradients."""
         ...
 
     def validate(self) -> dict[str, float]:
-        """Figures of the validation part: `SCORE`, `TIE`, and others to be logged."""
-        ...
-
-    def weights(self) -> dict[str, Any]:
-        """A copy of all that has been learnt, as tensors."""
-        ...
-
-    def restore(self, weights: dict[str, Any]) -> None:
-        """Go back to an earlier copy."""
+        """Return figures of the validation part: `SCORE`, `TIE`, and others to be logged."""
         ...
 
 
 def fit(learner: Learner, training: Sequence[int], recipe: Recipe, run: RunFolder) -> dict[str, float]:
-    """Train until the validation part gets no better; the learner is left as at its best epoch, 0 before any.
+    """Train until the validation score stops improving, and restore the best epoch (0: before any).
 
-    That epoch's figures, with its `epoch` and how many there were in all (`epochs`).
+    Return that epoch's figures, its number (`epoch`), and how many there were (`epochs`).
     """
     torch.manual_seed(recipe.seed)  # dropout
     path = run.checkpoints / STATE
@@ -53,15 +47,15 @@ def fit(learner: Learner, training: Sequence[int], recipe: Recipe, run: RunFolde
         if number - state["improved"] > recipe.patience:
             break
         order = np.random.default_rng([recipe.seed, number]).permutation(training)
-        loss, figures = learner.train(order), learner.validate()
+        loss, figures = _train(learner, order, recipe.batch_size), learner.validate()
         run.log(number, {"loss": loss, **{name: value for name, value in figures.items() if name != TIE}})
         if figures[SCORE] > state["best"][SCORE]:
             state["improved"] = number
         if _rank(figures) > _rank(state["best"]):
-            state |= {"best": figures, "best_epoch": number, "best_weights": learner.weights()}
+            state |= {"best": figures, "best_epoch": number, "best_weights": _copy(learner)}
         state["epoch"] = number
-        _keep(learner, state, path)
-    learner.restore(state["best_weights"])
+        _save(learner, state, path)
+    _restore(learner, state["best_weights"])
     best = {name: value for name, value in state["best"].items() if name != TIE}
     return {**best, "epoch": state["best_epoch"], "epochs": state["epoch"]}
 
@@ -72,31 +66,54 @@ def _begun(learner: Learner) -> dict[str, Any]:
         "improved": 0,
         "best": learner.validate(),
         "best_epoch": 0,
-        "best_weights": learner.weights(),
+        "best_weights": _copy(learner),
     }
 
 
 def _resumed(learner: Learner, path: Path, run: RunFolder) -> dict[str, Any]:
-    kept = torch.load(path, weights_only=True)
-    learner.restore(kept["weights"])
-    learner.optimizer.load_state_dict(kept["optimizer"])
-    torch.set_rng_state(kept["random"])
-    state: dict[str, Any] = kept["state"]
+    saved = torch.load(path, weights_only=True)
+    _restore(learner, saved["weights"])
+    learner.optimizer.load_state_dict(saved["optimizer"])
+    torch.set_rng_state(saved["random"])
+    state: dict[str, Any] = saved["state"]
     run.go_on_after(state["epoch"])
     return state
 
 
-def _keep(learner: Learner, state: dict[str, Any], path: Path) -> None:
-    """Beside it first, then in its place: a run that is killed leaves a whole file."""
-    kept = {
-        "weights": learner.weights(),
+def _save(learner: Learner, state: dict[str, Any], path: Path) -> None:
+    """Write the state atomically."""
+    content = {
+        "weights": _copy(learner),
         "optimizer": learner.optimizer.state_dict(),
         "random": torch.get_rng_state(),
         "state": state,
     }
     half = path.with_suffix(".partial")
-    torch.save(kept, half)
+    torch.save(content, half)
     half.replace(path)
+
+
+def _train(learner: Learner, order: NDArray[np.int64], batch_size: int) -> float:
+    """Make one pass over these places; return the mean loss of its steps."""
+    losses = []
+    for start in range(0, len(order), batch_size):
+        loss = learner.loss([int(place) for place in order[start : start + batch_size]])
+        learner.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(learner.parameters.values(), _LONGEST_STEP)
+        learner.optimizer.step()
+        losses.append(float(loss.detach()))
+    return float(np.mean(losses))
+
+
+def _copy(learner: Learner) -> dict[str, Any]:
+    return {name: each.detach().cpu().clone() for name, each in learner.parameters.items()}
+
+
+def _restore(learner: Learner, weights: Mapping[str, Any]) -> None:
+    with torch.no_grad():
+        for name, values in weights.items():
+            learner.parameters[name].copy_(values)
 
 
 def _rank(figures: dict[str, float]) -> tuple[float, float]:

@@ -49,8 +49,8 @@ def held_out(problem: Problem) -> Matrix:
     """A probability for each row from a model that has not seen its group."""
     probability = np.zeros(len(problem.labels))
     folds = GroupKFold(_FOLDS).split(problem.vectors, problem.labels, problem.groups)
-    for seen, unseen in folds:
-        weights = fit(problem, problem.vectors[seen], problem.labels[seen])
+    for fitted, unseen in folds:
+        weights = fit(problem, problem.vectors[fitted], problem.labels[fitted])
         probability[unseen] = _logistic(weights[0] + problem.vectors[unseen] @ weights[1:])
     return probability
 

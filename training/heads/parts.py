@@ -1,4 +1,4 @@
-"""The samples of a head's task, with places that are learnt, that choose, and that are only measured on."""
+"""The samples of a head's task, split into training, validation and held-out parts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Kind = TypeVar("Kind", bound=Sample)
 
 @dataclass(frozen=True, slots=True)
 class Parts(Generic[Kind]):
-    """`samples` in the files' order, `photos` beside them; places in them by part."""
+    """`samples` and their `photos` in the files' order; places of each part."""
 
     samples: tuple[Kind, ...]
     photos: tuple[Path | None, ...]
@@ -27,30 +27,30 @@ class Parts(Generic[Kind]):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """How many there are of each."""
+        """Return the size of each part."""
         return {name: len(getattr(self, name)) for name in ("training", "validation", "held_out")}
 
 
 def read_parts(folders: Sequence[Path], task: Task, validation: float, seed: int) -> "Parts[Sample]":
-    """Samples about one photo are always in the same part. Raises `UnreadableData` and `WrongConfig`."""
-    found, rejected = read_folders(folders, task)
+    """Read samples; those about one photo share a part. Raises `UnreadableData` and `WrongConfig`."""
+    pairs, rejected = read_folders(folders, task)
     places: dict[str, list[int]] = {"training": [], "validation": [], "held_out": []}
-    for place, (sample, _) in enumerate(found):
+    for place, (sample, _) in enumerate(pairs):
         key = sample.photo or f"{sample.origin.run} {sample.origin.session_id}"
         chooses = part_of(f"validation {key}", seed, validation) is Part.HELD_OUT
         held_out = sample.part is Part.HELD_OUT
         places["held_out" if held_out else "validation" if chooses else "training"].append(place)
     if not all(places.values()):
         empty = ", ".join(name for name, part in places.items() if not part)
-        raise WrongConfig(f"{len(found)} samples are too few: nothing is left for {empty}.")
-    samples, photos = zip(*found, strict=True)
+        raise WrongConfig(f"{len(pairs)} samples are too few: nothing is left for {empty}.")
+    samples, photos = zip(*pairs, strict=True)
     return Parts(
         samples, photos, **{name: tuple(part) for name, part in places.items()}, rejected=tuple(rejected)
     )
 
 
 def pixels(photo: Path, side: int) -> RGB:
-    """Decoded as the service does it. Raises `WrongConfig` for one that cannot be."""
+    """Decode a photo as the service does. Raises `WrongConfig`."""
     try:
         return decode_rgb(photo.read_bytes(), max_side=side)
     except LoreglassError as error:

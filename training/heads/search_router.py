@@ -1,7 +1,7 @@
 """The search router: P(the draft is right) by logistic regression on its features (QA-Dragon, section 3.2).
 
-Prints and keeps risk and coverage on conversations that were held out, beside those of the drafts' own
-confidence: no better means that there is nothing to gain. Nothing is drawn at random.
+Prints and stores risk and coverage on held-out conversations beside those of the drafts' own confidence: a
+router that is not better is useless. Nothing is random.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ from training.samples import DraftSample, Task, read_samples
 
 ARTEFACT = "router.json"
 FEWEST = 20
-"""Right drafts, wrong ones and conversations that must be there: fewer say nothing about six features."""
+"""Right drafts, wrong drafts and conversations that are needed to fit six features."""
 
 
 @dataclass(frozen=True, slots=True)
 class Drafts:
-    """The drafts of several data sets, and what the artefact is to say of each."""
+    """The drafts of several data sets, and what the artefact stores about each set."""
 
     samples: tuple[DraftSample, ...]
     files: tuple[Rows, ...]
@@ -49,7 +49,7 @@ class Drafts:
 
 
 def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArtefact | None:
-    """Fit and write the artefact, or show how an earlier one does on these drafts.
+    """Fit and write the artefact, or measure an earlier one on these drafts.
 
     Raises `WrongConfig`, `UnreadableData` and `WrongSettings`.
     """
@@ -78,18 +78,18 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
 
 
 def read_drafts(folders: Sequence[Path]) -> Drafts:
-    """The drafts of these data sets, all parts: conversations are held out in turn when the curve is fitted.
+    """Read the drafts of these data sets, all parts: fitting holds out conversations in turn.
 
-    Raises `WrongConfig` for a row that is none, or has other features.
+    Raises `WrongConfig` for an invalid row, or one with other features.
     """
     samples, files = list[DraftSample](), list[Rows]()
     for folder in folders:
         reading = read_samples(folder, Task.DRAFT)
-        found: tuple[DraftSample, ...] = reading.samples
+        drafts: tuple[DraftSample, ...] = reading.samples
         if reading.rejected:
             first = reading.rejected[0]
             raise WrongConfig(f"{folder}, {first.where}: {first.why}.")
-        other = next((each for each in found if set(each.features) != set(FEATURES)), None)
+        other = next((each for each in drafts if set(each.features) != set(FEATURES)), None)
         if other is not None:
             raise WrongConfig(
                 f"{folder}, interaction {other.origin.interaction_id}: other features than this router's; "
@@ -100,19 +100,19 @@ def read_drafts(folders: Sequence[Path]) -> Drafts:
             Rows(
                 file=folder.name,
                 sha256=hashlib.sha256(content).hexdigest(),
-                drafts=len(found),
-                right=sum(each.right for each in found),
-                conversations=len({_conversation(each) for each in found}),
-                systems=sorted({each.system for each in found}),
-                judges=sorted({each.judge for each in found}),
+                drafts=len(drafts),
+                right=sum(each.right for each in drafts),
+                conversations=len({_conversation(each) for each in drafts}),
+                systems=sorted({each.system for each in drafts}),
+                judges=sorted({each.judge for each in drafts}),
             )
         )
-        samples += found
+        samples += drafts
     return Drafts(tuple(samples), tuple(files))
 
 
 def problem_of(drafts: Drafts, penalty: float = 1.0) -> Problem:
-    """Is the draft right? Conversations stay together. Raises `WrongConfig` for too few drafts."""
+    """Return the fitting problem; conversations stay together. Raises `WrongConfig` for too few drafts."""
     right, groups = int(drafts.right.sum()), [_conversation(each) for each in drafts.samples]
     counts = {"right drafts": right, "wrong drafts": len(groups) - right, "conversations": len(set(groups))}
     for what, count in counts.items():
@@ -122,7 +122,7 @@ def problem_of(drafts: Drafts, penalty: float = 1.0) -> Problem:
 
 
 def artefact_of(drafts: Drafts, date: str, penalty: float = 1.0) -> RouterArtefact:
-    """The router that these drafts teach. Raises `WrongConfig`."""
+    """Fit a router on these drafts. Raises `WrongConfig`."""
     problem = problem_of(drafts, penalty)
     weights = [round(float(weight), 4) + 0.0 for weight in fit(problem, problem.vectors, problem.labels)]
     constant = [name for name, column in zip(FEATURES, problem.vectors.T, strict=True) if np.ptp(column) == 0]

@@ -1,9 +1,9 @@
 """Settings of the heads. The papers train such heads and give no hyperparameters: all numbers are ours."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field, RootModel
 
 from training.config import Settings
 
@@ -71,9 +71,9 @@ class SearchRouterConfig(_Head):
     compare: Path | None = None
 
 
-class AnyHead(Settings):
-    """Which one, the config's `head` says."""
-
-    model_config = ConfigDict(frozen=True, extra="allow")
-
-    head: Literal["domain-router", "coarse-reranker", "search-router"]
+class AnyHead(
+    RootModel[
+        Annotated[DomainRouterConfig | CoarseRerankerConfig | SearchRouterConfig, Field(discriminator="head")]
+    ]
+):
+    """Settings of the head that `head` names."""

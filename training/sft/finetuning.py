@@ -1,7 +1,7 @@
 """LoRA by supervised fine-tuning: TRL's SFTTrainer on the samples of one or several tasks.
 
-The run is the same whether it was broken off or not: data in a seeded order, and checkpoints that hold the
-optimiser, the schedule and the states of all random generators.
+An interrupted run gives the same result: the order of data is seeded, and checkpoints hold the optimiser, the
+schedule and the states of all random generators.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ FILTER_TOKENS = 448
 
 
 def finetune(config: SftConfig, run: RunFolder) -> None:
-    """Train, or go on, and write the adapter and what the model says of the held-out part before and after.
+    """Train or continue; write the adapter, and replies to the held-out part before and after.
 
     Raises `WrongConfig`, `UnreadableData` and `RunRefused`.
     """
@@ -30,7 +30,7 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
     from trl import SFTTrainer
 
     collated = {"dataset_kwargs": {"skip_prepare_dataset": True}, "max_length": None}
-    given = arguments(config, config.model, run, TrlConfig, **collated)
+    trl_config = arguments(config, config.model, run, TrlConfig, **collated)
     loaded = load(config.model)
     chats = Chats(loaded.processor)
     mixture = read_mixture(config, chats)
@@ -43,7 +43,7 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
 
     trainer = SFTTrainer(
         model=with_lora(loaded, config.lora, config.seed, config.adapter),
-        args=given,
+        args=trl_config,
         train_dataset=Dataset.from_dict({"place": list(range(len(mixture.train)))}),
         data_collator=collate,
         processing_class=loaded.processor,
@@ -59,11 +59,13 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
 def predictions(
     model: Any, chats: Chats, located: Sequence[Located], most_tokens: int, batch_size: int = 1
 ) -> list[Prediction]:
-    """What the model says about samples."""
-    said = replies(model, chats, [each.turn for each in located], most_tokens, batch_size)
+    """Return the model's replies to samples."""
+    texts = replies(model, chats, [each.turn for each in located], most_tokens, batch_size)
     return [
         Prediction.of(each.sample, reply.text, reply.confidence)
-        for each, reply in zip(located, bar(said, "replying to the held-out part", len(located)), strict=True)
+        for each, reply in zip(
+            located, bar(texts, "replying to the held-out part", len(located)), strict=True
+        )
     ]
 
 

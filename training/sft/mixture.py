@@ -1,4 +1,4 @@
-"""The samples of several tasks as one training set, in a seeded order, and those that are left out."""
+"""Mix the samples of several tasks into one training set, in a seeded order."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -15,20 +15,20 @@ from training.sft.settings import SftConfig
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A sample, and where its photo is."""
+    """A sample and the path of its photo."""
 
     sample: ConversationSample
     photo: Path | None
 
     @property
     def turn(self) -> Turn:
-        """To be learnt."""
+        """Return the chat with the reply to learn."""
         return Turn(self.sample.messages, self.photo, self.sample.label)
 
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What is learnt, in order; what is only measured on; rows that are no samples, or do not fit."""
+    """Samples to learn, in order; samples to measure on; rows that are invalid or too long."""
 
     train: tuple[Located, ...]
     held_out: tuple[Located, ...]
@@ -36,26 +36,26 @@ class Mixture:
 
     @property
     def faults(self) -> list[str]:
-        """What of the whole would teach something that nobody wants."""
+        """Return what is wrong with the whole set."""
         answers = [each.sample for each in self.train if each.sample.task is Task.ANSWER]
-        found = []
+        faults = []
         if answers and all(sample.source is Label.REFUSAL for sample in answers):
-            found.append(
+            faults.append(
                 f"All {len(answers)} answers to learn are refusals: the model would learn to refuse."
             )
         if not self.held_out:
-            found.append("Nothing is held out: nobody will know what was learnt.")
-        return found
+            faults.append("Nothing is held out: nobody will know what was learnt.")
+        return faults
 
 
 def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
-    """All samples of the config's folders and tasks.
+    """Read all samples of the config's folders and tasks.
 
-    Raises `UnreadableData`, and `WrongConfig` where nothing is left to learn.
+    Raises `UnreadableData`, and `WrongConfig` if nothing is left to learn.
     """
-    chosen, held_out, left_out = selected(config)
-    random.Random(config.seed).shuffle(chosen)
-    train = _fitting(bar(chosen, "measuring samples"), chats, config, left_out)
+    to_learn, held_out, left_out = selected(config)
+    random.Random(config.seed).shuffle(to_learn)
+    train = _fitting(bar(to_learn, "measuring samples"), chats, config, left_out)
     mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
     if not train:
         first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""
@@ -69,29 +69,26 @@ def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
 
 
 def selected(config: SftConfig) -> tuple[list[Located], list[Located], list[RejectedRow]]:
-    """Samples to learn and those that are held out, each once, and rows that are none.
-
-    Raises `UnreadableData`.
-    """
-    found, rejected = list[Located](), list[RejectedRow]()
+    """Return samples to learn, held-out ones, and invalid rows. Raises `UnreadableData`."""
+    located, rejected = list[Located](), list[RejectedRow]()
     for task in config.tasks:
         samples, left_out = read_folders(config.data, task)
-        found += [Located(*each) for each in samples]
+        located += [Located(*each) for each in samples]
         rejected += left_out
-    parts = {part: [each for each in found if each.sample.part is part] for part in Part}
+    parts = {part: [each for each in located if each.sample.part is part] for part in Part}
     train = within_refusal_share(parts[Part.TRAIN], config.refusal_share, config.seed)
     return train, parts[Part.HELD_OUT], rejected
 
 
 def within_refusal_share(samples: Sequence[Located], share: float | None, seed: int) -> list[Located]:
-    """Without as many refusals, chosen by the seed, as are too many among the answers."""
+    """Return the samples with at most this share of refusals, chosen by the seed, among the answers."""
     refusals = [each for each in samples if each.sample.source is Label.REFUSAL]
     answers = sum(each.sample.task is Task.ANSWER for each in samples) - len(refusals)
     if share is None:
         return list(samples)
     most = int(share * answers / (1 - share) + 1e-9)
-    kept = {each.sample.id for each in random.Random(seed).sample(refusals, min(most, len(refusals)))}
-    return [each for each in samples if each.sample.source is not Label.REFUSAL or each.sample.id in kept]
+    some = {each.sample.id for each in random.Random(seed).sample(refusals, min(most, len(refusals)))}
+    return [each for each in samples if each.sample.source is not Label.REFUSAL or each.sample.id in some]
 
 
 def _fitting(
@@ -114,14 +111,14 @@ def _fitting(
 
 
 def place_of(sample: ConversationSample) -> str:
-    """For people: which sample of which turn of which run it is."""
+    """Describe the sample, its turn and its run."""
     origin = sample.origin
     turn = f"{origin.run}, interaction {origin.interaction_id}"
     return f"{sample.task.value} sample {sample.id} ({turn})"
 
 
 def _sampled(samples: Sequence[Located], config: SftConfig) -> tuple[Located, ...]:
-    """At most `held_out` of them, tasks in turn, the same for every run with this seed."""
+    """Return at most `held_out` of them, tasks in turn, chosen by the seed."""
     by_task: dict[Task, list[Located]] = {task: [] for task in config.tasks}
     for each in random.Random(config.seed).sample(list(samples), len(samples)):
         by_task[each.sample.task].append(each)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chassis.models.wanted import require_caller, while_wanted
+from chassis.models.cancellation import require_caller, until_cancelled
 from chassis.rgb import RGB
 from services.cropper.engine import Corners, FoundRegion, Kind, is_small, touches_edge
 from services.cropper.engines.geometry import Quad, area, keep_apart, ordered, rectified
@@ -50,7 +50,7 @@ class BuiltinCropper:
         chosen = keep_apart(quads, [score for _, score in rated], MOST_OVERLAP, limit)
         return [
             _region(photo, proposals[place][0], rated[place], proposals[place][1] / view.scale)
-            for place in while_wanted(chosen)
+            for place in until_cancelled(chosen)
         ]
 
 

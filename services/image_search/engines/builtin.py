@@ -10,7 +10,7 @@ import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
-from chassis.models.wanted import has_time, while_wanted
+from chassis.models.cancellation import has_time, until_cancelled
 from chassis.pixels import drawn_pattern
 from chassis.rgb import RGB
 from chassis.vectors.origin import KEYWORDS
@@ -116,7 +116,7 @@ class BuiltinImageSearch:
         self.store.require(collection, self.schema)
         rejected = {}
         points = []
-        for thing in while_wanted(things):
+        for thing in until_cancelled(things):
             key = content_key(thing.photo, self._options)
             features = self._described(key, thing.photo)
             if len(features) < FEWEST_KEYPOINTS:
@@ -133,7 +133,7 @@ class BuiltinImageSearch:
         """See the protocol."""
         rows = [
             self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options)).vectors)
-            for photo in while_wanted(photos)
+            for photo in until_cancelled(photos)
         ]
         return np.stack(rows) if rows else np.zeros((0, self._artefact.vlad.size), np.float32)
 

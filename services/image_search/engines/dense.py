@@ -11,7 +11,7 @@ import numpy as np
 
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
-from chassis.models.wanted import has_time
+from chassis.models.cancellation import has_time
 from chassis.pixels import drawn_pattern
 from chassis.rgb import RGB
 from chassis.vectors.origin import KEYWORDS

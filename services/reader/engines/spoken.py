@@ -16,34 +16,32 @@ _SPACE = re.compile(r"\s+")
 _BEFORE_POINT = re.compile(r"\s+([,.;:!?])")
 _REPEATED_POINT = re.compile(r",\s*([,.;:!?])")
 _CLAUSE_END = re.compile(
-    r"\s*[;:–—]\s+|,\s+(?=(?:and|but|or|while|whereas|although|which|who|where|when|because|so)\b)"
+    r"\s*[;:|–—]\s+|,\s+(?=(?:and|but|or|while|whereas|although|which|who|where|when|because|so)\b)"
 )
 _PHRASE_END = re.compile(
-    r",\s+|\s+(?=(?:which|who|because|while|whereas|although|where|when|since|until|unless|after|before|if"
-    r"|though|due to|despite)\b)"
+    r",\s+|\s+(?=(?:(?:(?:in|of|to|at|on|by|for|from|with|within|through|under|during)\s+)?which|who|because|while|whereas|although|where|when|since|until|unless|after"
+    r"|before|if|though|due to|despite)\b)"
 )
-"""Where the beginning of a sentence may end, too."""
+"""Where the beginning of a sentence may end, too: "body, within which" ends after "body"."""
 _RELATIVE = re.compile(r",\s+(?:which|who|whose|where|when)\b[^,;:]{1,150},(?=\s)")
 """A relative clause inside a sentence, which stays whole without it."""
+_PREDICATE = re.compile(r"([^,;:]{1,80}),\s+(?:which|who)\s+([^,;:]{1,150}),")
+"""A subject and what a relative clause says of it: "The duchy, which began in 911, was …"."""
 _JOINING = re.compile(r"(?:and|but|so|while|whereas)\s+", re.IGNORECASE)
 _VERB = re.compile(
     r"\b(?:is|are|was|were|has|have|had|can|could|will|would|may|must|does|do|did|became|began|made|took|led|"
     r"held|won|wrote|built|gave|said|went|came|left|ran|rose|fell|\w{2,}ed)\b"
 )
 """What a cut sentence must have to be more than a fragment: the commonest verbs."""
-_NAME_BEFORE = re.compile(
-    r"(?:(?!(?:In|On|At|By|For|From|The|A|An|And|But|As|After|When|While)\b)[A-Z][\w'’-]*\s+"
-    r"(?:(?:of|on|for|the)\s+)*)+$"
+_PAUSE_BEFORE = re.compile(r"[,;:|–—]\s+")
+_JOINED = re.compile(r"\A(?:(?:and|but|or|so|that|which|who|with|by|on|at|of|in|for)\s+)*", re.IGNORECASE)
+"""What a phrase does not begin with."""
+_VERB_BEFORE = re.compile(
+    rf"{_VERB.pattern}\s+(?!not\b|never\b)(?:(?:out|up|off|down|back|him|them|it)\s+)?|[;:|–—]\s+"
 )
-"""The beginning of a name that goes on: "Treaty on the Functioning of the " before "European Union"."""
-_LONGEST_NAME = 200
-"""Characters before the words that answer."""
-_PHRASE_AFTER = re.compile(
-    r"(?:\s+(?!(?:a|an|the|of|in|on|at|by|to|for|from|with|as|than|into|over|under|after|before|during|between|"
-    r"and|or|but|that|which|who|whose|where|when|while|if|because|so|it|he|she|they|this|these|not|also)\b)"
-    r"[\w'’-]+){1,3}"
-)
-"""Words that end a phrase: "Lira" after "6 million", "football team" after "Yale"."""
+_LIST = re.compile(r",\s+(?:and|or)\b")
+_FAR = 200
+"""Characters before the words that answer in which a phrase may begin."""
 _SUBJECTS = word_set("it he she they we i you there this that these those the a an his her its their our")
 _PRONOUN = re.compile(
     r"(?:He|She|It(?! (?:is|was|has been) (?:\w+ )?"
@@ -65,7 +63,7 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     clause = next(filter(_is_short, (_named(clause, subject) for clause in clauses)), None)
     if clause is None:
         about = subject or title
-        part = _phrase(whole, wanted) or whole
+        part = _phrase(whole, wanted, MOST_SPOKEN - len(about.split())) or whole
         return as_sentence(f"{about}: {part}" if about and _is_short(f"{about} {part}") else part)
     return as_sentence(clause)
 
@@ -76,15 +74,25 @@ def _named(clause: str, subject: str | None) -> str:
     return f"{subject}{clause[pronoun.end() :]}" if pronoun else clause
 
 
-def _phrase(sentence: str, wanted: str) -> str:
-    """Return the words that answer with the rest of their name or noun phrase, which readers often cut."""
+def _phrase(sentence: str, wanted: str, most: int) -> str:
+    """Return the words that answer with those around them, from the last verb or pause to the next pause.
+
+    In a list, from the last verb. At most `most` words, else only those that answer.
+    """
     start = sentence.find(wanted)
     end = start + len(wanted)
-    left = max(0, start - _LONGEST_NAME)
-    before = _NAME_BEFORE.search(sentence, left, start) if wanted[:1].isupper() else None
-    after = _PHRASE_AFTER.match(sentence, end)
-    rest = _VERB.split(after[0])[0] if after else ""
-    return sentence[before.start() if before else start : end] + rest.rstrip()
+    left = max(0, start - _FAR)
+    verb, pause = (
+        max((each.end() for each in mark.finditer(sentence, left, start)), default=start if left else 0)
+        for mark in (_VERB_BEFORE, _PAUSE_BEFORE)
+    )
+    nearest = max(verb, pause)
+    starts = (verb if _LIST.search(sentence, verb, end) else nearest, nearest, start)
+    pauses = (_CLAUSE_END.search(sentence, end), _PHRASE_END.search(sentence, end))
+    ends = [each.start() if each else len(sentence) for each in pauses]
+    before = [_JOINED.sub("", sentence[each:start]) for each in starts]
+    parts = (f"{words}{sentence[start:each]}".strip() for words in before for each in ends)
+    return next((part for part in parts if len(part.split()) <= most), wanted)
 
 
 def speak_attribute(sentence: str, span: str, name: str) -> str:
@@ -117,9 +125,12 @@ def _clauses(sentence: str) -> Iterator[str]:
     yield sentence
     ends = [*(match.span() for match in _CLAUSE_END.finditer(sentence)), (len(sentence), len(sentence))]
     pauses = {end for end, _ in ends} | {match.start() for match in _PHRASE_END.finditer(sentence)}
-    verb = _VERB.search(sentence)
+    verb = _VERB.search(_RELATIVE.sub(lambda aside: " " * len(aside[0]), sentence))
     least = verb.end() if verb else len(sentence) + 1
     yield from (sentence[:end] for end in sorted(pauses, reverse=True) if end >= least)
+    predicate = _PREDICATE.match(sentence)
+    if predicate and not _VERB.search(predicate[1]):
+        yield f"{predicate[1]} {predicate[2]}"
     for (_, start), (end, _) in pairwise(ends):
         clause = _JOINING.sub("", sentence[start:end], count=1)
         first = clause.partition(" ")[0]

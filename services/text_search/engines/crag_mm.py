@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.startup import WrongSettings
 from chassis.vectors.chroma import ChromaIndex, Neighbour
 from corpus.attributes import clean_snippet
@@ -65,7 +65,7 @@ class CragMmTextSearch:
         ordered = sorted(best.items(), key=lambda each: -each[1].cosine)[:k]
         return [
             FusedHit(self._passage(url, chunk), chunk.cosine, tuple(found_by[url]))
-            for url, chunk in while_wanted(ordered)
+            for url, chunk in until_cancelled(ordered)
         ]
 
     def _passage(self, url: str, chunk: Neighbour) -> Passage:

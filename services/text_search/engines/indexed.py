@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
 from chassis.images import ImageLimits, clean_image
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
 from services.text_search.encoding import TextEncoder, Vector
@@ -62,7 +62,7 @@ class IndexedTextSearch:
         vectors = self._query_vectors([_encodable(query) for query in queries], photo)
         rankings = [
             self._rank(query, vector, depth or k * OVERFETCH, collection)
-            for query, vector in while_wanted(zip(queries, vectors, strict=True))
+            for query, vector in until_cancelled(zip(queries, vectors, strict=True))
         ]
         return fuse(rankings, k)
 
@@ -118,7 +118,7 @@ class IndexedTextSearch:
     ) -> dict[bytes | None, bytes]:
         """Return the JPEG of each picture, of which passages of a page share one; reject what has none."""
         jpegs: dict[bytes | None, bytes] = {}
-        for passage in while_wanted(passages):
+        for passage in until_cancelled(passages):
             if passage.picture is None or passage.id in rejected or passage.picture in jpegs:
                 continue
             try:

@@ -16,7 +16,7 @@ from anyio.from_thread import start_blocking_portal
 
 from chassis.errors import LoreglassError, Overloaded
 from chassis.http.fetching import FetchFailed, PublicFetcher
-from chassis.models.wanted import current_call
+from chassis.models.cancellation import current_call
 from chassis.resilience.deadlines import Clock, Deadline
 from corpus.chunking import cut_page
 from corpus.formats.suffixes import PageFormat

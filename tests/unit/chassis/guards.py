@@ -62,7 +62,7 @@ class Post:
     async def call(self, work: Work, deadline: Deadline | None = None, weight_ms: float = 0.0) -> str:
         return await self.guard.call(work, deadline or self.after(), weight_ms=weight_ms)
 
-    async def failing(self, error: LoreglassError, seconds: float = 0.0, times: int = 1) -> None:
+    async def failing(self, error: Exception, seconds: float = 0.0, times: int = 1) -> None:
         """So many calls that end so after so long."""
         for _ in range(times):
             with pytest.raises(type(error)):

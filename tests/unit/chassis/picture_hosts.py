@@ -1,6 +1,5 @@
 """A host of pictures that misbehaves in every way we know of, on a real loopback socket."""
 
-import struct
 import threading
 import zlib
 from collections import Counter
@@ -12,7 +11,7 @@ from http.server import BaseHTTPRequestHandler
 from PIL import Image
 
 from tests.loopback import loopback
-from tests.unit.chassis.pictures import encoded
+from tests.unit.chassis.pictures import encoded, png, png_chunk
 
 METADATA = "http://169.254.169.254/latest/meta-data/"
 
@@ -24,13 +23,7 @@ def picture(colour: str = "teal", form: str = "JPEG", side: int = 32) -> bytes:
 
 def bomb(side: int = 100_000) -> bytes:
     """A PNG of a hundred bytes whose header promises `side` x `side` pixels."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
-    parts = (chunk(b"IHDR", header), chunk(b"IDAT", zlib.compress(b"\0" * 64)), chunk(b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
+    return png(side, side, png_chunk(b"IDAT", zlib.compress(b"\0" * 64)))
 
 
 @dataclass
@@ -112,11 +105,11 @@ def _to(url: str) -> Callable[[BaseHTTPRequestHandler, Host], None]:
 
 
 def _with(status: int, body: bytes, **headers: str) -> Callable[[BaseHTTPRequestHandler, Host], None]:
-    told = {
+    sent = {
         "Content-Length": str(len(body)),
         **{key.replace("_", "-"): text for key, text in headers.items()},
     }
-    return lambda handler, _: _reply(handler, status, told, body)
+    return lambda handler, _: _reply(handler, status, sent, body)
 
 
 _BEHAVIOURS: Mapping[str, Callable[[BaseHTTPRequestHandler, Host], None]] = {

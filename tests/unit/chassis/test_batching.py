@@ -2,6 +2,7 @@
 
 import random
 import threading
+import time
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -11,7 +12,7 @@ import pytest
 
 from chassis.errors import NotReady
 from chassis.models.batching import BatchLimits, MicroBatcher
-from chassis.models.wanted import CURRENT_CALL, Abandoned, Call
+from chassis.models.cancellation import CURRENT_CALL, Abandoned, Call
 from chassis.resilience.deadlines import Deadline
 
 NEVER_MS = 3_600_000.0
@@ -95,6 +96,20 @@ def test_what_waits_while_a_batch_runs_goes_into_the_next_one(threads: ThreadPoo
     assert [len(batch) for batch in model.batches] == [1, 5]
 
 
+def test_the_oldest_of_the_waiting_calls_tells_how_long_it_has_waited(threads: ThreadPoolExecutor) -> None:
+    model = Doubling()
+    with batching(model, BatchLimits(1, 0.0)) as batcher:
+        held_up(batcher, model, threads)
+        assert batcher.oldest_wait_s == 0
+        threads.submit(batcher, [1])
+        wait_until_pending(batcher, 1)
+        first_came_before = time.monotonic()
+        threads.submit(batcher, [2])
+        wait_until_pending(batcher, 2)
+        since_s = time.monotonic() - first_came_before
+        assert batcher.oldest_wait_s >= since_s
+
+
 def test_a_call_with_many_items_is_split_and_does_not_keep_a_small_one_out(
     threads: ThreadPoolExecutor,
 ) -> None:
@@ -112,33 +127,23 @@ def test_a_call_with_many_items_is_split_and_does_not_keep_a_small_one_out(
     assert max(len(batch) for batch in model.batches) == 8
 
 
-def test_a_call_whose_caller_has_left_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
-    model = Doubling()
+def test_a_call_that_nobody_waits_for_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
+    model, now = Doubling(), [0.0]
     with batching(model, BatchLimits(16, 0.0)) as batcher:
         held_up(batcher, model, threads)
         gone, stays = Call(Deadline.after_ms(NEVER_MS)), Call(Deadline.after_ms(NEVER_MS))
         left = threads.submit(for_caller, batcher, gone, [50])
+        late = threads.submit(for_caller, batcher, Call(Deadline.after_ms(10, lambda: now[0])), [55])
         kept = threads.submit(for_caller, batcher, stays, [60])
-        wait_until_pending(batcher, 2)
+        wait_until_pending(batcher, 3)
         gone.leave()
-        model.go.set()
-        assert kept.result() == [120]
-        with pytest.raises(Abandoned):
-            left.result()
-    assert model.batches == [[0], [60]]
-
-
-def test_a_call_whose_deadline_has_passed_never_reaches_the_model(threads: ThreadPoolExecutor) -> None:
-    model, now = Doubling(), [0.0]
-    with batching(model, BatchLimits(16, 0.0)) as batcher:
-        held_up(batcher, model, threads)
-        late = threads.submit(for_caller, batcher, Call(Deadline.after_ms(10, lambda: now[0])), [50])
-        wait_until_pending(batcher, 1)
         now[0] = 1.0
         model.go.set()
-        with pytest.raises(Abandoned):  # which its caller may see, when it is quicker than the clock
-            late.result()
-    assert model.batches == [[0]]
+        assert kept.result() == [120]
+        for abandoned in (left, late):
+            with pytest.raises(Abandoned):
+                abandoned.result()
+    assert model.batches == [[0], [60]]
 
 
 def test_a_model_that_gives_too_few_results_is_an_error_and_not_a_shift() -> None:

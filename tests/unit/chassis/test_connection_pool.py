@@ -3,12 +3,10 @@
 import asyncio
 import gzip
 import os
-import shutil
 import socket
-import ssl
-import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
@@ -22,9 +20,11 @@ from chassis.http.client import (
     ExchangeError,
     HttpClient,
     ResponseTooLargeError,
+    connection_pool,
     whole,
 )
-from chassis.http.pool import connection_pool
+from chassis.http.tls import server_context
+from deploy.certificate import MachineNames, OwnCertificate
 
 pytestmark = pytest.mark.anyio
 
@@ -98,13 +98,6 @@ async def send(
 ) -> tuple[int, bytes]:
     async with http.exchange(method, url, {}, body) as response:
         return response.status, await whole(response, most)
-
-
-async def test_concurrent_calls_open_no_more_connections_than_allowed() -> None:
-    async with serving(replying(OK)) as server, pool(most=3) as http, anyio.create_task_group() as group:
-        for _ in range(12):
-            group.start_soon(send, http, server.url)
-    assert 1 <= server.connections <= 3
 
 
 async def test_a_large_body_arrives_whole_and_no_compressed_reply_is_requested() -> None:
@@ -305,30 +298,17 @@ async def test_no_value_can_add_a_header() -> None:
     assert server.requests[0].startswith(b"GET /a%20b/%C3%BCX-Evil:%201 HTTP/1.1\r\n")
 
 
-async def test_a_name_and_password_in_the_address_are_sent_as_credentials() -> None:
-    async with serving(replying(OK)) as server, pool() as http:
-        await send(http, server.url.replace("//", "//me:p%40ss@"), "GET")
-    assert b"\r\nAuthorization: Basic bWU6cEBzcw==\r\n" in server.requests[0]
-    assert b"me:" not in server.requests[0]
-
-
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A certificate of 127.0.0.1, signed by itself, with its key in the same file."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl, which makes the certificate, is not installed")
-    path = tmp_path_factory.mktemp("tls") / "both.pem"
-    subject = ("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1")
-    kind = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2")
-    subprocess.run([openssl, *kind, *subject, "-keyout", path, "-out", path], check=True, capture_output=True)
-    return path
-
-
 @pytest.mark.parametrize("trusted", [True, False])
 async def test_only_a_server_with_a_trusted_certificate_is_called_over_tls(
-    certificate: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: bool
 ) -> None:
+    certificate = OwnCertificate(
+        tmp_path, lambda: datetime.now(UTC), lambda: MachineNames(("localhost",), ("127.0.0.1",))
+    )
+    certificate.renew()
+    context = server_context()
+    certificate.load_into(context)
+
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while await reader.read(2**16):
             requests.append(1)
@@ -337,9 +317,7 @@ async def test_only_a_server_with_a_trusted_certificate_is_called_over_tls(
 
     requests: list[int] = []
     if trusted:
-        monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
+        monkeypatch.setenv("SSL_CERT_FILE", str(certificate.file))
     async with await asyncio.start_server(handle, "127.0.0.1", 0, ssl=context) as server, pool() as http:
         url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         if trusted:

@@ -8,7 +8,7 @@ import anyio
 import pytest
 
 from chassis.errors import CorruptImage, DeadlineExceeded, Overloaded
-from chassis.models.wanted import while_wanted
+from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
@@ -59,12 +59,6 @@ async def pooled(gate: Gate, queue: int = 0) -> AsyncIterator[EnginePool[Gate]]:
     yield pool
     await settled(pool, 0)
     pool.close()
-
-
-async def test_a_call_returns_what_the_engine_returns_and_leaves_nothing_behind(gate: Gate) -> None:
-    gate.opened.set()
-    async with pooled(gate) as pool:
-        assert await pool.run(lambda engine: engine.work("only"), Deadline.after_ms(PLENTY_MS)) == "only"
 
 
 async def test_an_error_of_the_engine_reaches_its_caller_and_frees_the_slot(gate: Gate) -> None:
@@ -136,17 +130,13 @@ async def test_a_loop_over_pieces_ends_when_its_caller_has_left(gate: Gate) -> N
         async with anyio.create_task_group() as group:
             group.start_soon(
                 pool.run,
-                lambda engine: [engine.work(piece) for piece in while_wanted(["one", "two", "three"])],
+                lambda engine: [engine.work(piece) for piece in until_cancelled(["one", "two", "three"])],
                 Deadline.after_ms(PLENTY_MS),
             )
             await entered(gate)
             group.cancel_scope.cancel()
         gate.opened.set()
     assert gate.calls == ["one"]
-
-
-def test_outside_a_pool_a_loop_runs_to_its_end() -> None:
-    assert list(while_wanted([1, 2])) == [1, 2]
 
 
 async def test_scopes_take_turns_however_many_calls_one_of_them_has_waiting(gate: Gate) -> None:

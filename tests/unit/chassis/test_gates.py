@@ -231,17 +231,6 @@ async def test_one_that_is_cancelled_in_the_moment_it_is_let_in_gives_its_place_
         assert (it.gate.in_use, it.gate.inside, it.gate.waiting) == (0, 0, 0)
 
 
-async def test_all_who_wait_can_be_turned_away() -> None:
-    async with room(1) as it:
-        first, second, third = [await it.visit() for _ in range(3)]
-        it.gate.turn_away()
-        await settled()
-        assert first.inside
-        assert isinstance(second.error, Overloaded)
-        assert isinstance(third.error, Overloaded)
-        assert it.gate.waiting == 0
-
-
 async def test_a_place_that_is_held_too_long_is_given_to_the_next_once() -> None:
     gate, hung = Gate("the card", 1, 5), anyio.Event()
 

@@ -25,47 +25,42 @@ from tests.unit.chassis.guards import FAILURES_TO_OPEN, NoPause, Post, Switch, q
 
 pytestmark = pytest.mark.anyio
 
+OPEN, CLOSED = BreakerState.OPEN, BreakerState.CLOSED
 
-@pytest.mark.parametrize("error", [DependencyUnavailable(), NotReady()], ids=lambda error: error.kind.value)
-async def test_failures_of_the_dependency_open_the_breaker_and_then_nobody_asks_it(
-    error: LoreglassError,
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "alone", "between_failures"),
+    [
+        (DependencyUnavailable(), Outcome.UNAVAILABLE, OPEN, OPEN),
+        (NotReady(), Outcome.UNAVAILABLE, OPEN, OPEN),
+        (Internal(), Outcome.FAULT, CLOSED, OPEN),  # neither a failure nor a sign of health
+        (ZeroDivisionError(), Outcome.BUG, CLOSED, OPEN),
+        (InvalidRequest(), Outcome.REFUSED, CLOSED, CLOSED),
+        (Overloaded(), Outcome.BUSY, CLOSED, CLOSED),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else str(value),
+)
+async def test_what_an_error_says_of_the_dependency(
+    error: Exception, outcome: Outcome, alone: BreakerState, between_failures: BreakerState
 ) -> None:
-    post = Post()
+    post, other = Post(GradientLimit(10, clock=lambda: 0.0)), Post()
     await post.failing(error, times=FAILURES_TO_OPEN)
-    switch = Switch()
+    assert (post.outcome, state(post), post.gate.inside) == (outcome, alone, 0)
+    assert (post.gate.capacity < 10) is (outcome is Outcome.BUSY)
+    await other.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN - 1)
+    await other.failing(error)
+    if state(other) is CLOSED:
+        await other.failing(DependencyUnavailable())
+    assert state(other) is between_failures
+
+
+async def test_while_the_breaker_is_open_nobody_asks_the_dependency() -> None:
+    post, switch = Post(), Switch()
+    await post.opened()
     with pytest.raises(DependencyUnavailable) as refused:
         await post.call(switch.work)
     assert refused.value.retry_after_s == pytest.approx(1.0)
-    assert switch.started == 0
-    assert post.outcome is Outcome.OPEN
-
-
-async def test_a_fault_neither_hides_failures_nor_counts_as_one() -> None:
-    post = Post()
-    await post.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN - 1)
-    await post.failing(Internal(), times=3)
-    assert state(post) is BreakerState.CLOSED
-    await post.failing(DependencyUnavailable())
-    assert state(post) is BreakerState.OPEN
-
-
-@pytest.mark.parametrize("error", [InvalidRequest(), Overloaded()], ids=lambda error: error.kind.value)
-async def test_a_dependency_that_says_no_is_well(error: LoreglassError) -> None:
-    post = Post()
-    await post.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN - 1)
-    await post.failing(error)
-    await post.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN - 1)
-    assert state(post) is BreakerState.CLOSED
-
-
-async def test_a_bug_on_this_side_says_nothing_of_the_dependency() -> None:
-    post = Post()
-    for _ in range(FAILURES_TO_OPEN):
-        with pytest.raises(ZeroDivisionError):
-            await post.call(post.work(0, ZeroDivisionError()))
-    assert state(post) is BreakerState.CLOSED
-    assert post.outcome is Outcome.BUG
-    assert post.gate.inside == 0
+    assert (switch.started, post.outcome) == (0, Outcome.OPEN)
 
 
 @pytest.mark.parametrize(
@@ -270,9 +265,3 @@ async def test_metrics_count_calls_retries_limit_and_breaker() -> None:
     done = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "done"})
     failed = registry.get_sample_value("loreglass_calls_total", ocr | {"outcome": "unavailable"})
     assert (done, failed) == (1, FAILURES_TO_OPEN)
-
-
-async def test_an_overloaded_dependency_gets_fewer_calls() -> None:
-    post = Post(GradientLimit(10, clock=lambda: 0.0))
-    await post.failing(Overloaded())
-    assert post.gate.capacity == pytest.approx(7)

@@ -63,12 +63,6 @@ async def test_nothing_is_repeated_that_would_not_end_in_time() -> None:
     assert post.events[-1].attempts == 1
 
 
-async def test_a_client_that_writes_repeats_nothing() -> None:
-    post = Post(retries=None)
-    await post.failing(DependencyUnavailable())
-    assert post.events[-1].attempts == 1
-
-
 async def test_who_cannot_be_repeated_for_want_of_a_place_has_still_seen_a_failure() -> None:
     post = Post(retries=NoPause(1.0, 100))
     post.gate.capacity, post.gate.max_waiting = 1, 0

@@ -1,13 +1,11 @@
 """What Prometheus is given, in both of its formats."""
 
-import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from threading import Event
 
 import anyio
 import httpx
 import pytest
-from anyio import to_thread
 from anyio.lowlevel import checkpoint
 from fastapi import APIRouter
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
@@ -16,7 +14,6 @@ from prometheus_client.samples import Sample
 
 from chassis.errors import Overloaded
 from chassis.http.app import RequestDeadline, ServiceSpec, create_service
-from chassis.models.batching import BatchLimits, MicroBatcher
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.settings import ServiceSettings
@@ -161,29 +158,3 @@ async def test_what_waits_for_an_engine_shows_with_its_age() -> None:
         await checkpoint()
     assert gauges() == [0, 0, 0, 1]
     pool.close()
-
-
-async def test_the_age_of_what_waits_for_a_forward_pass_is_that_of_the_oldest() -> None:
-    begun, hold = Event(), Event()
-
-    def forward(items: Sequence[int]) -> Sequence[int]:
-        begun.set()
-        hold.wait(30)
-        return items
-
-    batcher: MicroBatcher[int, int] = MicroBatcher(forward, BatchLimits(max_batch=1))
-    assert batcher.oldest_wait_s == 0
-    async with anyio.create_task_group() as group:
-        group.start_soon(to_thread.run_sync, batcher, [0])
-        while not begun.is_set():
-            await checkpoint()
-        for waiting in (1, 2):
-            last_came_after = time.monotonic()
-            group.start_soon(to_thread.run_sync, batcher, [waiting])
-            while batcher.waiting < waiting:
-                await checkpoint()
-        looked = time.monotonic()
-        age_s = batcher.oldest_wait_s
-        hold.set()
-    assert age_s > looked - last_came_after
-    batcher.close()

@@ -5,8 +5,8 @@ import hashlib
 import numpy as np
 import pytest
 
+from chassis.models.cancellation import Abandoned
 from chassis.models.sentence_encoder import WEIGHTS, SentenceEncoder, shared_sentence_encoder
-from chassis.models.wanted import Abandoned
 
 
 @pytest.fixture(scope="module")

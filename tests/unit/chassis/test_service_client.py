@@ -1,6 +1,6 @@
 """Whatever a service does to its caller, the caller sees an error of our own table."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 import anyio
@@ -25,6 +25,7 @@ from contracts.operations import Health
 from tests.live import closed_port, live
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.chassis.apps import Witness, probe_app
+from tests.unit.chassis.test_connection_pool import serving
 
 pytestmark = pytest.mark.anyio
 
@@ -55,26 +56,6 @@ async def service_that_replies(reply: Response) -> AsyncIterator[ServiceClient]:
 
     async with live(app) as client, service_at(str(client.base_url)) as service:
         yield service
-
-
-@asynccontextmanager
-async def service_that_speaks(
-    talk: Callable[[SocketStream], Awaitable[None]],
-) -> AsyncIterator[ServiceClient]:
-    """A server that says whatever `talk` sends once a request has come."""
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-
-        async def handle(stream: SocketStream) -> None:
-            async with stream:
-                await stream.receive()
-                await talk(stream)
-
-        async with anyio.create_task_group() as group:
-            group.start_soon(listener.serve, handle)
-            async with service_at(f"http://127.0.0.1:{port}") as service:
-                yield service
-            group.cancel_scope.cancel()
 
 
 async def test_the_time_to_come_back_comes_along() -> None:
@@ -114,13 +95,13 @@ async def test_a_refused_connection_is_an_unavailable_dependency() -> None:
 
 @pytest.mark.parametrize("start", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"])
 async def test_silence_and_a_reply_that_drips_end_at_the_deadline(start: bytes) -> None:
-    async def talk(stream: SocketStream) -> None:
+    async def talk(stream: SocketStream, _: bytes) -> None:
         await stream.send(start)
         while True:
             await stream.send(b" " if start else b"")
             await anyio.sleep(0.005)  # faster than any timeout between two reads
 
-    async with service_that_speaks(talk) as service:
+    async with serving(talk) as server, service_at(server.url) as service:
         with anyio.fail_after(20), pytest.raises(DeadlineExceeded):
             await service.get("/health/ready", Health, after(200))
 
@@ -145,7 +126,6 @@ async def test_a_cancelled_call_cancels_the_work_behind_it() -> None:
             await witness.cancelled.wait()
 
 
-OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n" + b'{"status":"ok"}'
 ASKED = Health(status="ok")
 
 
@@ -159,32 +139,6 @@ class Watched:
         self.guard = Guard(
             "probe", breaker=self.breaker, gate=self.gate, retries=retries, observe=self.events.append
         )
-
-
-@asynccontextmanager
-async def server_that_hangs_up_on_kept_connections() -> AsyncIterator[str]:
-    """Answers the first request of a connection; at the second it is gone, as after a restart."""
-
-    async def handle(stream: SocketStream) -> None:
-        async with stream:
-            await stream.receive()
-            await stream.send(OK)
-            await stream.receive()
-
-    async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
-        port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        async with anyio.create_task_group() as group:
-            group.start_soon(listener.serve, handle)
-            yield f"http://127.0.0.1:{port}"
-            group.cancel_scope.cancel()
-
-
-async def test_a_read_over_a_stale_connection_is_made_again_within_the_guards_budget() -> None:
-    watched = Watched(RetryBudget())
-    async with server_that_hangs_up_on_kept_connections() as url, service_at(url, watched.guard) as service:
-        for _ in range(3):
-            await service.send_json("POST", "/read", ASKED, Health, after(20_000))
-    assert [event.attempts for event in watched.events] == [1, 2, 2]
 
 
 async def test_each_attempt_is_told_the_time_that_is_left_then() -> None:

@@ -96,23 +96,12 @@ async def test_extra_arguments_of_a_newer_kit_are_ignored() -> None:
         assert await anyio.to_thread.run_sync(ask) == ["turn 2 of a after y"]
 
 
-async def test_query_without_a_photo_is_dont_know() -> None:
-    async with gateway() as (url, pipeline):
-        assert await answer(url, "a", image=None) == [DONT_KNOW]
-    assert pipeline.asked == []
-
-
 async def test_no_thread_is_left_running() -> None:
     agent = LoreglassAgent(settings=AgentSettings(gateway_url="http://127.0.0.1:9"))
     before = set(threading.enumerate())
     assert agent.batch_generate_response(["a", "b"], [None, None], [None]) == [DONT_KNOW] * 2
     left = [thread for thread in set(threading.enumerate()) - before if not thread.daemon]
     assert left == []
-
-
-@pytest.mark.parametrize("size", [1, 16])
-def test_batch_size_is_the_concurrency(size: int) -> None:
-    assert LoreglassAgent(settings=AgentSettings(agent_concurrency=size)).get_batch_size() == size
 
 
 @pytest.mark.parametrize("mode", ["1", "PA", "RGBA", "CMYK", "LAB", "F", "I;16"])
@@ -132,11 +121,6 @@ def test_photo_is_turned_upright() -> None:
     Image.new("RGB", (80, 60), "teal").save(buffer, "JPEG", exif=exif)
     with Image.open(buffer) as taken, Image.open(BytesIO(photo_of(taken))) as sent:
         assert sent.size == (60, 80)
-
-
-def test_transparent_picture_gets_a_white_background() -> None:
-    with Image.open(BytesIO(photo_of(Image.new("RGBA", (32, 32), (0, 0, 0, 0))))) as sent:
-        assert sent.getpixel((16, 16)) == (255, 255, 255)
 
 
 def test_large_picture_is_scaled_down() -> None:

@@ -257,7 +257,7 @@ def photo_shelf(folder: Path, busy: int = 0) -> Any:
 
     spec = ServiceSpec(
         name="photo_shelf",
-        routers=[router, collections_router(), indexing_router(), documents_router()],
+        routers=[router, collections_router, indexing_router, documents_router],
         open_engine=lambda _: PhotoShelf(EdgeStore(folder / "vectors")),
         probe=lambda engine: engine.store.collections(),
         close_engine=lambda engine: engine.store.close(),

@@ -68,7 +68,7 @@ def write_run(
     """Write the run into that folder. `header`: other values than the usual."""
     thresholds = {**THRESHOLDS, **(overrides or {})}
     told = RunHeader(**{"name": "made up", "dataset": "few.json", "fingerprint": "f", **header})
-    with RunStore.create(folder, told) as store:
+    with RunStore(folder, told) as store:
         for number, each in enumerate(asked):
             name = f"{told.fingerprint}{number:04d}"
             given = each.confidence >= thresholds["answer_confidence"]

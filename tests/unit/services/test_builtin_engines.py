@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
+from chassis.models.cancellation import Abandoned
 from chassis.models.cross_encoder import WEIGHTS, CrossEncoder, shared_cross_encoder
-from chassis.models.wanted import Abandoned
 from services.reader.engine import Passage, Query, Reader
 from services.reader.engines.builtin import open_builtin
 from services.verifier.engines.builtin import BuiltinVerifier

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chassis.models.wanted import CURRENT_CALL, Call
+from chassis.models.cancellation import CURRENT_CALL, Call
 from chassis.resilience.deadlines import Deadline
 from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore

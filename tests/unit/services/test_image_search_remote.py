@@ -12,7 +12,7 @@ from fastapi import Response
 
 from chassis.errors import DependencyUnavailable
 from chassis.http.remote import RemoteServer
-from chassis.models.wanted import current_call
+from chassis.models.cancellation import current_call
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
 from chassis.rgb import RGB

@@ -217,12 +217,15 @@ def test_a_phrase_without_a_verb_is_not_taken_for_a_clause() -> None:
 @pytest.mark.parametrize(
     ("span", "said"),
     [
-        ("6 million", "6 million Lira."),
-        ("European Union", "Treaty on the Functioning of the European Union."),
-        ("Lira", "Lira."),
+        ("6 million", "6 million Lira in damages for his loss."),
+        (
+            "European Union",
+            "Under article 4 of the Treaty on the Functioning of the European Union and by the rulings of "
+            "its courts in many years and cases.",
+        ),
     ],
 )
-def test_a_cut_span_is_completed_to_its_name_or_phrase(span: str, said: str) -> None:
+def test_a_cut_span_is_completed_from_pause_to_pause(span: str, said: str) -> None:
     sentence = (
         "which, under article 4 of the Treaty on the Functioning of the European Union and by the rulings of "
         "its courts in many years and cases, allowed him 6 million Lira in damages for his loss"
@@ -230,13 +233,27 @@ def test_a_cut_span_is_completed_to_its_name_or_phrase(span: str, said: str) -> 
     assert speak(sentence, span, None, "") == said
 
 
+def test_a_list_is_said_from_its_first_item() -> None:
+    sentence = (
+        "He saw higher education as a vehicle of opportunity for the talented rather than an entitlement for "
+        "the wealthy, so Conant devised programs to identify, recruit, and support talented youth."
+    )
+    expected = "Harvard: programs to identify, recruit, and support talented youth."
+    assert speak(sentence, "support talented youth", None, "Harvard") == expected
+
+
+def test_a_relative_clause_is_said_of_the_words_before_it() -> None:
+    said = "The Duchy of Normandy began in 911 as a small fiefdom on the coast."
+    assert speak(DUCHY, "911", None, "Normans") == said
+
+
 def test_a_span_that_no_short_clause_holds_is_said_with_what_it_is_about() -> None:
     sentence = (
         "beside the river that the old men of the village had long called the slow one " * 2 + "in 1731"
     )
-    assert speak(sentence, "1731", "The mill", "Mills") == "The mill: 1731."
-    assert speak(sentence, "1731", None, "Mills") == "Mills: 1731."
-    assert speak(sentence, "1731", None, "") == "1731."
+    assert speak(sentence, "1731", "The mill", "Mills") == "The mill: the slow one in 1731."
+    assert speak(sentence, "1731", None, "Mills") == "Mills: the slow one in 1731."
+    assert speak(sentence, "1731", None, "") == "The slow one in 1731."
 
 
 @pytest.mark.parametrize(
@@ -312,4 +329,6 @@ def test_a_name_that_makes_a_clause_too_long_does_not_cut_off_its_end() -> None:
         "She was the first woman to pilot the Space Shuttle, in 1995 on mission STS-63, and the first woman "
         "to command a shuttle mission, STS-93, in July 1999."
     )
-    assert speak(sentence, "STS-93", "Eileen Collins", "") == "Eileen Collins: STS-93."
+    said = speak(sentence, "STS-93", "Eileen Collins", "")
+    assert said.startswith("Eileen Collins: the first woman to pilot")
+    assert said.endswith("the first woman to command a shuttle mission, STS-93.")

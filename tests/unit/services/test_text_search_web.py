@@ -9,7 +9,7 @@ import pytest
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.http.fetching import FetchLimits, PublicFetcher
-from chassis.models.wanted import CURRENT_CALL, Call
+from chassis.models.cancellation import CURRENT_CALL, Call
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
 from services.text_search.app import create_app

@@ -78,7 +78,7 @@ async def asked_run(
         settings={"explain": True, "model_calls": model_calls},
     )
     (folder / "photos").mkdir(parents=True)
-    with RunStore.create(folder, header) as store:
+    with RunStore(folder, header) as store:
         for place, question in enumerate(questions):
             store.add(await _record(folder, place, question, traits))
     return load_run(folder)

@@ -15,8 +15,8 @@ from evaluation.judging.verdicts import Case, Judgement
 from evaluation.runs.store import RunError
 from gateway.llm.reply_forms import in_lines
 from tests.unit.training.asked_runs import Question, asked_run, jpeg
-from training.data.building import Built, Plan, build
-from training.data.referee import MEMORY, Asked, NoJudgement, Referee
+from training.data.building import DataSet, Plan, build
+from training.data.referee import MEMORY, Need, NoJudgement, Referee
 from training.samples import (
     INDEX,
     REJECTED,
@@ -51,9 +51,9 @@ class ScriptedReferee(Referee):
         self._count(f"{case.question} {case.answer}")
         return await super()._judged(case)
 
-    async def _marked(self, asked: Asked, piece: str) -> bool:
-        self._count(f"{asked.question} {piece}")
-        return await super()._marked(asked, piece)
+    async def _marked(self, need: Need, piece: str) -> bool:
+        self._count(f"{need.question} {piece}")
+        return await super()._marked(need, piece)
 
     async def _reworded(self, question: str, gold: str, count: int) -> list[str]:
         self._count(gold)
@@ -66,7 +66,7 @@ class ScriptedReferee(Referee):
         self.asked.append(what)
 
 
-async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: Any) -> Built:
+async def built(out: Path, *runs: Path, referee: Referee | None = None, **plan: Any) -> DataSet:
     """The data set of those runs."""
     await anyio.Path(out).mkdir(exist_ok=True)
     with referee or Referee(RuleJudge(), out) as remembering:

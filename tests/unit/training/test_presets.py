@@ -1,17 +1,13 @@
 """Recipes of trainings, and rewards."""
 
 from pathlib import Path
-from unittest.mock import ANY
 
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from gateway.pipelines.wiki_prf.tool_plan import CONTENT_CHARS, MOST_CALLS
-from training.cli import app
-from training.commands.planning import memory
 from training.config import PRESETS, Settings, load_config, preset_names
 from training.grpo.rewards import NAMES, RolledOut, answer_reward, rewards
 from training.grpo.settings import GrpoConfig
@@ -43,37 +39,6 @@ def test_every_number_of_a_published_recipe_says_where_it_is_from(name: str) -> 
     silent = [line for line in lines if line.partition(":")[0] in NUMBERS and "  # " not in line]
 
     assert silent == []
-
-
-@pytest.mark.parametrize("name", RECIPES)
-def test_every_recipe_fits_its_card_by_its_plan(name: str) -> None:
-    command = "sft" if RECIPES[name] is SftConfig else "grpo"
-    said = CliRunner().invoke(app, [command, name, "--plan"])
-    assert said.exit_code == 0, said.output
-    assert "billion weights" in said.output
-
-
-def test_plan_reports_what_does_not_fit() -> None:
-    def said(*given: str) -> tuple[int, str]:
-        options = [word for each in given for word in ("--set", each)]
-        result = CliRunner().invoke(app, ["sft", "blackpearl-table-6-48gb", "--plan", *options])
-        return result.exit_code, result.stderr
-
-    assert said("device_batch_size=8") == (1, ANY)
-    assert "It does not fit" in said("device_batch_size=8")[1]
-    assert said("device_batch_size=3", "model.quantised=true")[0] == 0
-    assert "Known: meta-llama" in said("model.weights=somewhere")[1]
-    assert "Known: a100-80gb" in said("card=abacus")[1]
-
-
-def test_four_bits_a_smaller_lora_and_shorter_samples_take_less() -> None:
-    def total(*given: str) -> float:
-        return sum(memory(load_config("blackpearl-table-6-48gb", SftConfig, given)).values())
-
-    assert total() == pytest.approx(31, abs=1)
-    assert total("model.quantised=true", "optimiser=paged_adamw_8bit") == pytest.approx(16, abs=1)
-    assert total("lora.rank=8") < total()
-    assert total("max_prompt_tokens=1024") < total()
 
 
 PLAN = "<think>Small.</think>\n<tool>\n1. grounding: the statue\n2. flip\n</tool>"

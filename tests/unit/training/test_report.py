@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
-from training.runs import AFTER, BEFORE, METRICS, Prediction, RunFolder
+from training.runs import AFTER, BEFORE, METRICS, Prediction, Rollout, RunFolder
 from training.samples import RejectedRow, Task
 from training.scoring import Judged, common_abstention, scores, truthfulness_at
 
@@ -112,30 +112,22 @@ def test_lists_are_compared_by_numbers() -> None:
     assert alike("[1, 2]", "[2]") == pytest.approx(2 / 3)
 
 
-def test_always_refusing_is_reported_first(tmp_path: Path) -> None:
-    before = predictions([("Paris", 0.9), (WRONG, 0.5), (WRONG, 0.4), (WRONG, 0.3), (WRONG, 0.2)])
-    after = predictions([(IDK, 0.9)] * 5)
-    page, warned = reported(run_of(tmp_path / "run", before, after))
-    assert "it refuses 100% of 45 questions" in warned
-    assert page.index("it refuses 100% of 45 questions") < page.index("| before | after |")
-    assert "truthfulness, 100% refused on both sides" in page
-
-
 def test_gain_by_silence_is_reported(tmp_path: Path) -> None:
     before = predictions([("Paris", 0.9), ("Rome", 0.8), (WRONG, 0.3), (WRONG, 0.2), (WRONG, 0.1)])
     silent = predictions([("Paris", 0.9), ("Rome", 0.8), (IDK, 0.9), (IDK, 0.9), (IDK, 0.9)])
     learnt = predictions([("Paris", 0.9), ("Rome", 0.8), ("Oslo", 0.9), (IDK, 0.9), (IDK, 0.9)])
-    assert "gained by silence" in reported(run_of(tmp_path / "silent", before, silent))[1]
+    page, warned = reported(run_of(tmp_path / "silent", before, silent))
+    assert "gained by silence" in warned
+    assert page.index("gained by silence") < page.index("| before | after |")
+    assert "truthfulness, 60% refused on both sides" in page
     assert reported(run_of(tmp_path / "learnt", before, learnt))[1] == ""
 
 
-def test_uniform_and_wrong_answers_are_reported(tmp_path: Path) -> None:
+def test_uniform_answers_are_reported(tmp_path: Path) -> None:
     before = predictions([(IDK, 0.5)] * 4 + [("Bern", 0.5)])
     after = predictions([("Bern", 0.9)] * 5)
     _, warned = reported(run_of(tmp_path / "run", before, after))
     assert "100% of 45 replies are one and the same" in warned
-    assert "wrong answers have grown from 0% to 80%" in warned
-    assert "less truthful than before: -60%, and was 20%" in warned
 
 
 def test_few_or_different_samples_are_reported(tmp_path: Path) -> None:
@@ -144,41 +136,29 @@ def test_few_or_different_samples_are_reported(tmp_path: Path) -> None:
     assert "only 2 held-out samples" in warned
     _, warned = reported(run_of(tmp_path / "others", said[:10], said[10:]))
     assert "Of 31 held-out samples 0 were replied to both before and after." in warned
-    _, warned = reported(run_of(tmp_path / "after alone", [], predictions([(IDK, 0.9)])))
-    assert "it refuses 100% of 41 questions" in warned
+    page, _ = reported(run_of(tmp_path / "after alone", [], predictions([(IDK, 0.9)])))
+    assert "| answer | refused | 41 | – | 100.0% |" in page
     _, warned = reported(run_of(tmp_path / "none", [], []))
     assert "nothing measures the training" in warned
 
 
-def test_missing_tool_calls_are_reported(tmp_path: Path) -> None:
-    said: list[Said] = [("Paris", None), ("Rome", None)]
-    before = predictions(said, Task.QUESTION, calls=1, in_form=True)
-    after = predictions(said, Task.QUESTION, calls=0, in_form=True)
-    _, warned = reported(run_of(tmp_path / "run", before, after, kind="grpo", questions=4))
-    assert "calls no tool any more" in warned
-
-
-def test_learning_only_the_form_is_reported(tmp_path: Path) -> None:
+def test_form_and_tool_calls_are_measured_and_unknown_confidence_is_not(tmp_path: Path) -> None:
     said: list[Said] = [("Paris", None), (WRONG, None)]
     before = predictions(said, Task.QUESTION, calls=1, in_form=False)
-    after = predictions(said, Task.QUESTION, calls=1, in_form=True)
-    page, warned = reported(run_of(tmp_path / "run", before, after, kind="grpo", questions=4))
-    assert "it may have learnt the form alone" in warned
-    assert "refused on both sides" not in page  # nobody said how sure the pipeline was
+    after = predictions(said, Task.QUESTION, calls=0, in_form=True)
+    page, _ = reported(run_of(tmp_path / "run", before, after, kind="grpo", questions=4))
+    assert "| question | in the required form | 42 | 0.0% | 100.0% |" in page
+    assert "| question | calls a tool | 42 | 100.0% | 0.0% |" in page
+    assert "refused on both sides" not in page
 
 
 def test_uniform_or_failed_rollouts_are_reported(tmp_path: Path) -> None:
     run = run_of(tmp_path / "run", [], [], kind="grpo", questions=4)
     rewards = {"answer": 0.0, "tool_format": 1.0}
-    told = {
-        "sample": "s",
-        "question": "Which?",
-        "plan": "p",
-        "knowledge": None,
-        "answer": "",
-        "forced": False,
-    }
-    run.keep_rollouts(0, [told | {"rewards": rewards, "failed": ["image_search"]}] * 4)
+    failed = Rollout(
+        step=0, sample="s", question="Which?", plan="p", rewards=rewards, failed=("image_search",)
+    )
+    run.add_rollouts([failed] * 4)
     _, warned = reported(run)
     assert "In 1 of 1 groups all rollouts earned the same" in warned
     assert "In 4 of 4 rollouts a service failed" in warned

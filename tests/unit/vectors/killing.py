@@ -23,7 +23,7 @@ from tests.unit.vectors.test_edge_store import SCHEMA, found, points
 
 STOPPED = 77
 PUBLISHED, NEW = 20, 30
-_WRITES = ("fsync", "rename", "replace", "unlink", "rmdir", "mkdir", "truncate", "pwrite")
+_WRITES = ("fsync", "rename", "replace", "unlink", "rmdir", "mkdir")
 
 
 def prepare(folder: Path) -> None:

@@ -88,19 +88,6 @@ def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_pat
     store.close()
 
 
-def test_a_collection_of_before_there_were_encoders_can_still_be_read(tmp_path: Path) -> None:
-    store = EdgeStore(tmp_path)
-    store.create("v1", SCHEMA)
-    store.close()
-    schema_file = tmp_path / "collections" / "v1" / "schema.json"
-    stored = json.loads(schema_file.read_text())
-    del stored["encoder"]
-    schema_file.write_text(json.dumps(stored))
-    reopened = EdgeStore(tmp_path)
-    reopened.require("v1", SCHEMA)
-    reopened.close()
-
-
 def test_nothing_published_is_lost_or_half_wherever_an_indexing_is_stopped() -> None:
     """A process of its own: it forks. The long form: `python -m tests.unit.vectors.killing`."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -254,13 +241,17 @@ def test_aliases_that_cannot_be_read_stop_the_start_with_a_sentence(folder: Path
 
 
 def test_files_of_earlier_releases_are_read(folder: Path) -> None:
-    """They had a checksum beside their content, and a seal beside each published version."""
+    """They had checksums beside contents, a seal beside each published version, and no encoder's name."""
     (folder / "aliases.json").write_text(json.dumps({"content": {"pages": "v1"}, "crc32": 1}))
     version = folder / "collections" / "v1"
+    schema = json.loads((version / "schema.json").read_text())
+    del schema["encoder"]
+    (version / "schema.json").write_text(json.dumps(schema))
     (version / "seal.json").write_text("{}")
     (version / "finished.json").write_text(json.dumps({"content": ["part-0"], "crc32": 1}))
     with opened(folder) as store:
         assert found(store) == 20
+        store.require("v1", SCHEMA)
         assert store.collections()[0].finished == ("part-0",)
         assert store.notes() == []
 

@@ -67,18 +67,8 @@ def test_rows_of_both_schema_versions_become_the_same(tmp_path: Path) -> None:
 
 def test_label_words_are_normalised() -> None:
     spelled = {**WORDS, "image_quality": "Low-Light", "domain": "plants_and_gardening"}
-    (asked,) = parse_row(row("b", turn("b.0", **spelled)), Labels()).turns
+    _, (asked,) = parse_row(row("b", turn("b.0", **spelled)), Labels())
     assert (asked.domain, asked.image_quality) == ("plants and gardening", "low light")
-
-
-def test_photos_are_stored_once_by_content(tmp_path: Path) -> None:
-    shown = [{"bytes": picture(colour), "path": "a.jpg"} for colour in ("red", "red", "blue", "red")]
-    rows = [columns(row(str(place), image=image, image_url=LINK)) for place, image in enumerate(shown)]
-    source = write_parquet(tmp_path / "data/validation.parquet", rows, SINGLE_NAMES)
-    photos = [each.photo for each in opened(source).conversations]
-    assert [each.read_bytes() for each in photos] == [each["bytes"] for each in shown]
-    assert len(set(photos)) == 2
-    assert photos == [each.photo for each in opened(source).conversations]
 
 
 def _without(key: str) -> Row:

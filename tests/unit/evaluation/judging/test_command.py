@@ -27,7 +27,7 @@ SAID = (
 
 
 def a_run(folder: Path, said: tuple[str | None, ...] = SAID) -> Path:
-    with RunStore.create(folder, RunHeader(name=folder.name, dataset="d", fingerprint="f")) as store:
+    with RunStore(folder, RunHeader(name=folder.name, dataset="d", fingerprint="f")) as store:
         for number, answer in enumerate(said):
             store.add(a_turn(number, answer))
     return folder

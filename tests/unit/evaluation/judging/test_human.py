@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from evaluation.judging.agreement import agreement
-from evaluation.judging.verdicts import Judgement, LabelsError, Verdict, read_human
+from evaluation.judging.people import LabelsError, read_labels
+from evaluation.judging.verdicts import Judgement, Verdict
 
 CSV = """interaction_id,label,annotator
 i1,perfect,x
@@ -20,7 +21,7 @@ FOUR = {"i1": Verdict.CORRECT, "i2": Verdict.ACCEPTABLE, "i3": Verdict.MISSING, 
 @pytest.mark.parametrize("text", [CSV, "\ufeff" + CSV])
 def test_labels_are_read_from_csv(tmp_path: Path, text: str) -> None:
     (tmp_path / "labels.csv").write_text(text, encoding="utf-8")
-    judgements, rejected = read_human(tmp_path / "labels.csv", FOUR.keys())
+    judgements, rejected = read_labels(tmp_path / "labels.csv", FOUR.keys())
     assert {name: judgement.verdict for name, judgement in judgements.items()} == FOUR
     assert rejected == []
 
@@ -28,7 +29,7 @@ def test_labels_are_read_from_csv(tmp_path: Path, text: str) -> None:
 def test_rows_that_cannot_be_used_are_named_and_the_others_kept(tmp_path: Path) -> None:
     rows = ("i1,perfect", "i2,superb", "elsewhere,perfect", "i1,incorrect", ",perfect", "i2", "")
     (tmp_path / "l.csv").write_text("interaction_id,label\n" + "\n".join(rows))
-    judgements, rejected = read_human(tmp_path / "l.csv", {"i1", "i2"})
+    judgements, rejected = read_labels(tmp_path / "l.csv", {"i1", "i2"})
     assert {name: judgement.verdict for name, judgement in judgements.items()} == {"i1": Verdict.CORRECT}
     assert [row.kind for row in rejected] == [
         "unknown_label", "unknown_interaction", "repeated_interaction", *["malformed_row"] * 2,
@@ -42,7 +43,7 @@ def test_a_file_that_cannot_be_read_is_refused_by_name(tmp_path: Path, content: 
     if content is not None:
         (tmp_path / "l.csv").write_bytes(content)
     with pytest.raises(LabelsError, match=r"l\.csv"):
-        read_human(tmp_path / "l.csv", ())
+        read_labels(tmp_path / "l.csv", ())
 
 
 C, M, X = Verdict.CORRECT, Verdict.MISSING, Verdict.INCORRECT

@@ -9,7 +9,7 @@ from fastapi import Response
 from fastapi.responses import StreamingResponse
 
 from evaluation.judging import prompt
-from evaluation.judging.model_judge import JudgeError, ModelJudge
+from evaluation.judging.model_judge import JudgeError, ModelJudge, undisputed
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 from tests.unit.evaluation.judging.scripted_judge import (
     Body,
@@ -52,10 +52,10 @@ async def test_the_model_decides(right: bool, expected: Verdict) -> None:
         (Case("i", "q", "It is Red. ", "it is red."), Verdict.CORRECT),
     ],
 )
-async def test_undisputed_answers_are_not_sent(case: Case, expected: Verdict) -> None:
-    judgement, scripted = await verdict(lambda *_: marks(False), case)
+def test_undisputed_answers_need_no_model(case: Case, expected: Verdict) -> None:
+    judgement = undisputed(case)
+    assert judgement is not None
     assert judgement.verdict is expected
-    assert scripted.asked == []
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
@@ -85,17 +85,17 @@ async def test_failing_endpoint_counts_against_the_answer(status: int) -> None:
         '{"accuracy": true} or {"accuracy": false}',
         "[" * 5000,
         '{"a":' * 5000,
-        None,
     ],
 )
-async def test_a_reply_without_one_clear_verdict_fails(reply: str | None) -> None:
-    judgement, _ = await verdict(lambda *_: says(reply))
-    assert (judgement.verdict, judgement.failed) == (Verdict.INCORRECT, True)
+def test_a_reply_without_one_clear_verdict_is_none(reply: str) -> None:
+    assert prompt.read(reply) is None
 
 
 @pytest.mark.parametrize(
     "response",
     [
+        says("CORRECT"),
+        says(None),
         Response("<html>", media_type="text/html"),
         Response("{}", media_type="application/json"),
         Response("{", media_type="application/json"),
@@ -106,9 +106,9 @@ async def test_a_reply_without_one_clear_verdict_fails(reply: str | None) -> Non
         Response('{"choices": [{"message": {"content": 7}}]}', media_type="application/json"),
     ],
 )
-async def test_a_reply_that_is_no_completion_fails(response: Response) -> None:
+async def test_a_reply_without_a_verdict_fails(response: Response) -> None:
     judgement, _ = await verdict(lambda *_: response, tries=1)
-    assert judgement.failed
+    assert (judgement.verdict, judgement.failed) == (Verdict.INCORRECT, True)
 
 
 @pytest.mark.parametrize(
@@ -120,9 +120,8 @@ async def test_a_reply_that_is_no_completion_fails(response: Response) -> None:
         '<think>Is it {"accuracy": false}? No.</think>{"reason": "r", "accuracy": true}',
     ],
 )
-async def test_verdict_is_parsed_from_surrounding_text(reply: str) -> None:
-    judgement, _ = await verdict(lambda *_: says(reply))
-    assert judgement == Judgement(Verdict.CORRECT, "r")
+def test_verdict_is_parsed_from_surrounding_text(reply: str) -> None:
+    assert prompt.read(reply) == Judgement(Verdict.CORRECT, "r")
 
 
 async def test_schema_support_is_remembered() -> None:
@@ -185,14 +184,11 @@ async def test_dripping_reply_times_out() -> None:
         "{" * 200,
     ],
 )
-async def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
-    judgement, scripted = await verdict(lambda *_: marks(False), Case("i", "q {case}", "g", answer))
-    assert judgement.verdict is Verdict.INCORRECT
-    (body,) = scripted.asked
-    assert case_in(body) == {"question": "q {case}", "truth": "g", "answer": answer}
-    assert body["messages"][0] == {"role": "system", "content": prompt.SYSTEM}
-    assert len(body["messages"]) == 2
-    lines = body["messages"][1]["content"].split("\n")
+def test_a_hostile_answer_stays_within_its_field(answer: str) -> None:
+    system, asked = prompt.messages("q {case}", "g", answer)
+    assert case_in({"messages": [system, asked]}) == {"question": "q {case}", "truth": "g", "answer": answer}
+    assert system == {"role": "system", "content": prompt.SYSTEM}
+    lines = asked["content"].split("\n")
     assert lines[0] == "Mark this answer:"
     assert lines[2:] == ["", "Reply with the JSON object of your verdict."]
 

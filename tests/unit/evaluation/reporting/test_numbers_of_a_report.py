@@ -1,4 +1,4 @@
-"""report.json against an independent count of the runs' records."""
+"""report.json against the scores of the runs' records."""
 
 import json
 import math
@@ -9,18 +9,15 @@ from typing import Any
 import pytest
 
 from evaluation.commands.report import write_report
-from evaluation.data.model import Part
-from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
-from evaluation.record import TurnRecord
 from evaluation.runs.store import load_run
+from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import case_of
+from evaluation.scoring.scored import Scored, judged
 from tests.unit.evaluation.reporting.generated import Skill, questions, run, written
-from tests.unit.evaluation.scoring.recomputation import recompute
 
-POINTS = {"correct": 1, "missing": 0, "incorrect": -1}
+WRONG = Verdict.INCORRECT
 SKILLS = (Skill("careful", 0.3, 0.6), Skill("bold", 0.45, 0.1, 2.0), Skill("plain", 0.5, 0.3))
 
 
@@ -43,39 +40,21 @@ def told(
     return report
 
 
-def verdict(record: TurnRecord) -> str:
-    """These answers refuse in the words of both protocols, and repeat the gold sentence where right."""
-    if record.answer is None or "I don't know" in record.answer.answer:
-        return "missing"
-    judged = judge_by_rules(case_of(record)).verdict
-    return "correct" if judged is Verdict.CORRECT else "incorrect"
+def scored_of(folder: Path) -> list[Scored]:
+    return judged(load_run(folder).records, folder, "rules")[0]
 
 
-def recomputed(records: list[TurnRecord], protocol: str) -> dict[str, float]:
-    rows = [
-        {
-            "session": f"{record.part} {record.session_id}",
-            "turn": record.turn,
-            "several": record.part is Part.MULTI,
-            "said": record.answer.answer if record.answer else None,
-            "gold": record.gold,
-            "judge": "right" if verdict(record) == "correct" else "wrong",
-        }
-        for record in records
-    ]
-    return recompute(rows, protocol)
-
-
-def test_rates_equal_the_records(told: Any, folders: list[Path]) -> None:
+def test_rates_are_those_of_the_protocol_with_intervals_around_them(told: Any, folders: list[Path]) -> None:
     for system, folder in zip(told["systems"], folders, strict=True):
-        records = load_run(folder).records
         assert [part["part"] for part in system["parts"]] == ["single", "multi", "all"]
         for part in system["parts"]:
-            inside = [record for record in records if part["part"] in (record.part.value, "all")]
+            inside = [each for each in scored_of(folder) if part["part"] in (each.record.part.value, "all")]
             assert part["questions"] == len(inside)
-            for name, value in recomputed(inside, told["protocol"]).items():
+            scores = scores_of(inside, Protocol(told["protocol"]))
+            assert len(part["estimates"].keys() & scores.keys()) >= 5
+            for name in part["estimates"].keys() & scores.keys():
                 figure = part["estimates"][name]
-                assert figure["value"] == pytest.approx(value)
+                assert figure["value"] == pytest.approx(scores[name])
                 assert figure["low"] <= figure["value"] + 1e-9
                 assert figure["value"] - 1e-9 <= figure["high"]
 
@@ -99,29 +78,27 @@ def test_slices_partition_the_questions(told: Any, folders: list[Path]) -> None:
     by_name = {cut["name"]: cut for cut in told["slices"]}
     for name in ("domain", "query_category", "dynamism", "image_quality"):
         for skill, folder in zip(SKILLS, folders, strict=True):
-            records = load_run(folder).records
+            scored = scored_of(folder)
             cells = {value: cells[skill.name] for value, cells in by_name[name]["slices"].items()}
-            assert sum(cell["count"] for cell in cells.values()) == len(records)
+            assert sum(cell["count"] for cell in cells.values()) == len(scored)
             for value, cell in cells.items():
-                verdicts = [verdict(record) for record in records if getattr(record, name) == value]
+                inside = [each for each in scored if getattr(each.record, name) == value]
+                verdicts = [each.verdict(Protocol(told["protocol"])) for each in inside]
                 assert cell["count"] == len(verdicts)
-                assert cell["hallucination"] == pytest.approx(verdicts.count("incorrect") / len(verdicts))
-                assert cell["truthfulness"] == pytest.approx(sum(POINTS[v] for v in verdicts) / len(verdicts))
+                assert cell["hallucination"] == pytest.approx(verdicts.count(WRONG) / len(verdicts))
+                assert cell["truthfulness"] == pytest.approx(sum(v.points for v in verdicts) / len(verdicts))
 
 
 def test_operating_point_is_the_given_answers(told: Any, folders: list[Path]) -> None:
     for system, folder in zip(told["systems"], folders, strict=True):
-        records = load_run(folder).records
-        verdicts = [verdict(record) for record in records]
+        scored = scored_of(folder)
+        verdicts = [each.verdict(Protocol(told["protocol"])) for each in scored]
         curve = system["curve"]
-        answered = sum(each != "missing" for each in verdicts)
-        assert curve["coverage"] == pytest.approx(answered / len(records))
-        assert curve["hallucination"] == pytest.approx(verdicts.count("incorrect") / len(records))
-        withheld = [record for record in records if record.answer and record.answer.abstained]
-        assert curve["withheld"] == len(withheld)
+        answered = sum(each is not Verdict.MISSING for each in verdicts)
+        assert curve["coverage"] == pytest.approx(answered / len(scored))
+        assert curve["hallucination"] == pytest.approx(verdicts.count(WRONG) / len(scored))
+        withheld = sum(each.record.answer is not None and each.record.answer.abstained for each in scored)
+        assert curve["withheld"] == withheld
         last = curve["points"][-1]
-        assert last["coverage"] == pytest.approx((answered + len(withheld)) / len(records))
-        assert system["refusals"]["answerable"] == sum(record.answerable for record in records)
-        timid = [r for r, said in zip(records, verdicts, strict=True) if r.answer and said == "missing"]
-        assert system["refusals"]["timid"] == sum(record.answerable for record in timid)
+        assert last["coverage"] == pytest.approx((answered + withheld) / len(scored))
         assert all(one["coverage"] <= two["coverage"] for one, two in pairwise(curve["points"]))

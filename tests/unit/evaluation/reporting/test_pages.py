@@ -3,10 +3,8 @@
 import base64
 import io
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from PIL import Image
@@ -19,13 +17,17 @@ from evaluation.scoring.scored import Scored
 from loreglass_client.models import Note
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
 
-SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = (
     "<script>alert('asked')</script><img src=x onerror=alert(1)> | a ](javascript:alert(2)) "
     "![x](http://bad.example/x) `code` **bold** _it_ # head\n\n# new heading\n| cell |\n--- "
     "www.bad.example https://bad.example a@bad.example "
     "$\\frac{1}{2}$ {{ 7 * 7 }} {% raw %} &lt;b&gt; \u202egnp.exe\u202c \x1b[31mred\x00 ]]> --> "
 ) + "long " * 3000
+
+
+FORBIDDEN = set(
+    ["script", "iframe", "object", "embed", "form", "link", "base", "b", "foreignobject", "image"]
+)
 
 
 class Elements(HTMLParser):
@@ -128,19 +130,12 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(root, *(run(Skill(name, right), asked) for name, right in (("one", 0.3), ("other", 0.6))))
 
 
-def svgs(report: Path) -> Iterator[ElementTree.Element]:
-    page = (report / "report.html").read_text(encoding="utf-8")
-    for drawing in re.findall(r"<svg.*?</svg>", page, re.S):
-        yield ElementTree.fromstring(drawing)
-
-
 @pytest.mark.parametrize("which", ["attacked", "plain"])
 def test_page_is_well_formed_and_self_contained(which: str, request: pytest.FixtureRequest) -> None:
     page = Elements((request.getfixturevalue(which) / "report.html").read_text(encoding="utf-8"))
     assert page.wrong == []
     assert page.open == []
-    names = {tag for tag, _ in page.tags}
-    assert not names & {"script", "iframe", "object", "embed", "form", "link", "base", "b", "foreignobject"}
+    assert not FORBIDDEN & {tag for tag, _ in page.tags}
     for tag, attributes in page.tags:
         assert not [name for name in attributes if name.startswith("on")]
         for name in ("href", "src", "xlink:href", "action", "data"):
@@ -158,18 +153,6 @@ def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
     assert "{{ 7 * 7 }} {% raw %}" in said
     assert "characters)" in said
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", said)
-
-
-def test_figures_have_no_scripts_or_external_references(attacked: Path) -> None:
-    found = list(svgs(attacked))
-    assert len(found) == 6
-    for svg in found:
-        assert svg.tag == f"{SVG}svg"
-        for element in svg.iter():
-            assert element.tag not in (f"{SVG}script", f"{SVG}foreignObject", f"{SVG}image", f"{SVG}a")
-            for name, value in element.attrib.items():
-                if name.endswith("href"):
-                    assert value.startswith("#")
 
 
 def test_photos_travel_small_inside_the_page(plain: Path) -> None:
@@ -208,4 +191,6 @@ def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path)
     report = made(tmp_path, Generated(asked.header, lost))
     page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).said)
     assert f"overloaded {len(lost)}" in page
+    assert f"one {len(lost)} of {len(lost)}" in page
+    assert "No explanations" not in page
     assert "failed nothing that could be looked at" in page

@@ -1,7 +1,6 @@
 """`loreglass eval report` and its errors."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,25 +48,6 @@ def test_baseline_by_folder_or_name(two: list[Path], tmp_path: Path) -> None:
         assert found["studied"] == "other"
         assert isinstance(found["pairs"], list)
         assert [(pair["one"], pair["other"]) for pair in found["pairs"]] == [("other", "one")]
-
-
-def test_a_place_where_no_report_can_be_written_is_one_sentence(two: list[Path], tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    assert "cannot be written" in told(*two, "--out", tmp_path / "file" / "out", code=1)
-
-
-def test_requests_that_failed_are_told_of_first(tmp_path: Path) -> None:
-    generated = run(Skill("one"), questions(9))
-    failure = {"answer": None, "trace": None, "error": "overloaded"}
-    failed = tuple(replace(each, record=each.record.model_copy(update=failure)) for each in generated.scored)
-    told(written(replace(generated, scored=failed), tmp_path / "one"), "--out", tmp_path / "out")
-    remarks = str(numbers(tmp_path / "out")["remarks"])
-    assert f"one {len(failed)} of {len(failed)}" in remarks
-    assert "No explanations" not in remarks
-
-
-def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
-    assert "holds no run" in told(tmp_path, "--out", tmp_path / "out", code=1)
 
 
 def test_a_model_that_was_stopped_half_way_must_go_on_first(tmp_path: Path) -> None:

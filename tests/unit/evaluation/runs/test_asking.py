@@ -9,15 +9,8 @@ from chassis.keys import ApiKey
 from clients.keys import entry
 from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
-from evaluation.runs.asking import (
-    MOST_LOSSES,
-    MOST_OVERLOADS,
-    NO_PHOTO,
-    Asking,
-    GatewayLost,
-    GatewayRefuses,
-    Questioner,
-)
+from evaluation.runs.asking import NO_PHOTO, Asking
+from evaluation.runs.retrying import MOST_LOSSES, MOST_OVERLOADS, Questioner, RunStopped
 from evaluation.runs.running import Made, Task, make_run, reached
 from evaluation.runs.store import RunStore, load_run
 from loreglass_client import LoreglassError
@@ -88,14 +81,6 @@ async def test_answers_have_explanation_trace_and_time(tmp_path: Path) -> None:
         assert run.photo(record).is_file()
 
 
-async def test_gateway_without_experiments(tmp_path: Path) -> None:
-    asked = task(tmp_path, [WHO, PAGES], [], Asking(concurrency=2))
-    outcome = await made(asked, ScriptedPipeline(script), experiments=False)
-    assert outcome.refused
-    assert not outcome.run.header.explained
-    assert [record.error for record in outcome.run.records] == [None, None]
-
-
 async def test_failed_first_turn_resends_the_photo(tmp_path: Path) -> None:
     pipeline = ScriptedPipeline(script)
     run = (await made(task(tmp_path, [], [[BROKEN, WHO, WHO]], Asking()), pipeline)).run
@@ -138,7 +123,7 @@ async def test_a_photo_that_has_gone_is_named_with_each_of_its_questions(tmp_pat
 
 async def test_unknown_pipeline_is_refused(tmp_path: Path) -> None:
     asked = task(tmp_path, [WHO], [], Asking(pipeline="no-such"))
-    with pytest.raises(GatewayRefuses, match="there are: loreglass"):
+    with pytest.raises(RunStopped, match="there are: loreglass"):
         await made(asked, ScriptedPipeline(script))
     assert not asked.folder.exists()
 
@@ -148,7 +133,7 @@ async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> 
     (tmp_path / "keys.toml").write_text(entry(key, "acme", "interactive"))
     asked = task(tmp_path, [WHO, WHO], [], Asking())
     async with scripted_gateway(ScriptedPipeline(script), keys=tmp_path / "keys.toml") as url:
-        with pytest.raises(GatewayRefuses, match="LOREGLASS_API_KEY"):
+        with pytest.raises(RunStopped, match="LOREGLASS_API_KEY"):
             async with reached(url):
                 pass
         async with reached(url, key.text) as gateway:
@@ -220,7 +205,7 @@ async def test_a_gateway_that_stays_overloaded_is_an_outcome_in_the_end() -> Non
 
 
 async def test_a_gateway_that_stays_away_ends_the_run() -> None:
-    with pytest.raises(GatewayLost, match="same command again"):
+    with pytest.raises(RunStopped, match="same command again"):
         await questioner(Waits()).put(Sent([lost()] * MOST_LOSSES))
 
 
@@ -244,13 +229,13 @@ async def test_question_that_always_breaks_the_connection_fails_while_others_suc
 
 @pytest.mark.parametrize("failure", [PipelineNotFound("No such."), Unauthorized("A key is needed.")])
 async def test_what_every_question_would_meet_ends_the_run(failure: LoreglassError) -> None:
-    with pytest.raises(GatewayRefuses, match=failure.detail):
+    with pytest.raises(RunStopped, match=failure.detail):
         await questioner(Waits()).put(Sent([failure]))
 
 
 async def test_thresholds_that_are_not_taken_end_the_run() -> None:
     refusal = InvalidRequest("experiment.thresholds: no_such is none.")
-    with pytest.raises(GatewayRefuses, match="no_such"):
+    with pytest.raises(RunStopped, match="no_such"):
         await questioner(Waits(), no_such=0.5).put(Sent([refusal]))
 
 

@@ -47,6 +47,8 @@ async def test_missing_experiments_are_explained_once(tmp_path: Path) -> None:
     assert result.exit_code == 0
     assert result.output.count("allows no experiments") == 1
     assert "refusal curve" in " ".join(result.output.split())
+    made = load_run(tmp_path / "run")
+    assert (made.header.explained, made.failures) == (False, {})
 
 
 @pytest.mark.anyio

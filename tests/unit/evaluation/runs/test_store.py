@@ -23,7 +23,7 @@ def record(number: int, answer: Answer | None = None, **changes: Any) -> TurnRec
 
 
 def written(folder: Path, count: int = 3) -> bytes:
-    with RunStore.create(folder, HEADER) as store:
+    with RunStore(folder, HEADER) as store:
         for number in range(count):
             store.add(record(number))
             assert len(load_run(folder).records) == number + 1  # also if the process is killed now
@@ -33,7 +33,7 @@ def written(folder: Path, count: int = 3) -> bytes:
 def test_what_is_added_is_there_when_the_run_is_opened_again(tmp_path: Path) -> None:
     written(tmp_path)
     assert load_run(tmp_path).records == tuple(record(number) for number in range(3))
-    with RunStore.open(tmp_path) as store:
+    with RunStore(tmp_path, HEADER) as store:
         assert len(store.records) == 3
         store.add(record(3))
     assert len(load_run(tmp_path).records) == 4
@@ -44,7 +44,7 @@ def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> 
     lines = data.split(b"\n")
     for length in range(0, len(data), 7):
         (tmp_path / TURNS).write_bytes(data[:length])
-        with RunStore.open(tmp_path) as store:
+        with RunStore(tmp_path, HEADER) as store:
             kept = list(store.records)
         assert kept == [record(number) for number in range(data[:length].count(b"\n"))]
         assert (tmp_path / TURNS).read_bytes() == b"".join(line + b"\n" for line in lines[: len(kept)])
@@ -53,7 +53,7 @@ def test_wherever_the_writing_broke_off_whole_turns_are_left(tmp_path: Path) -> 
 def test_zero_filled_last_line_is_cut_off(tmp_path: Path) -> None:
     data = written(tmp_path)
     (tmp_path / TURNS).write_bytes(data + b"\x00" * 40 + b"\n")
-    with RunStore.open(tmp_path) as store:
+    with RunStore(tmp_path, HEADER) as store:
         store.add(record(3))
     assert len(load_run(tmp_path).records) == 4
 
@@ -70,15 +70,15 @@ def test_a_question_that_comes_twice_is_named(tmp_path: Path) -> None:
     data = written(tmp_path)
     (tmp_path / TURNS).write_bytes(data + data)
     with pytest.raises(RunError, match="line 4: the question of line 1"):
-        RunStore.open(tmp_path)
+        RunStore(tmp_path, HEADER)
 
 
 def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
-    with RunStore.create(tmp_path, HEADER):
+    with RunStore(tmp_path, HEADER):
         with pytest.raises(RunError, match="in use"):
-            RunStore.resume(tmp_path, HEADER)
+            RunStore(tmp_path, HEADER)
         assert load_run(tmp_path).header == HEADER
-    RunStore.resume(tmp_path, HEADER).close()
+    RunStore(tmp_path, HEADER).close()
 
 
 @pytest.mark.parametrize(
@@ -93,13 +93,13 @@ def test_two_processes_cannot_make_one_run(tmp_path: Path) -> None:
 def test_other_run_is_not_continued(tmp_path: Path, changes: dict[str, object], named: str) -> None:
     written(tmp_path)
     with pytest.raises(RunError, match=named):
-        RunStore.resume(tmp_path, HEADER.model_copy(update=changes))
-    RunStore.resume(tmp_path, HEADER).close()  # and the folder is free again
+        RunStore(tmp_path, HEADER.model_copy(update=changes))
+    RunStore(tmp_path, HEADER).close()  # and the folder is free again
 
 
 def test_empty_run_can_change_its_settings(tmp_path: Path) -> None:
-    RunStore.create(tmp_path, HEADER, [Rejected("missing_image", "row 3", "404")]).close()
-    RunStore.resume(tmp_path, HEADER.model_copy(update={"thresholds": {"supported": 0.1}})).close()
+    RunStore(tmp_path, HEADER, [Rejected("missing_image", "row 3", "404")]).close()
+    RunStore(tmp_path, HEADER.model_copy(update={"thresholds": {"supported": 0.1}})).close()
     run = load_run(tmp_path)
     assert run.header.thresholds == {"supported": 0.1}
     assert run.rejected == ()
@@ -108,7 +108,7 @@ def test_empty_run_can_change_its_settings(tmp_path: Path) -> None:
 def test_lines_of_others_in_the_folder_stay_as_they_are(tmp_path: Path) -> None:
     (tmp_path / TURNS).write_text('{"theirs": 1}\n')
     with pytest.raises(RunError, match="choose another folder"):
-        RunStore.resume(tmp_path, HEADER)
+        RunStore(tmp_path, HEADER)
     assert (tmp_path / TURNS).read_text() == '{"theirs": 1}\n'
 
 
@@ -118,7 +118,7 @@ def test_partial_line_of_a_full_disk_is_removed(tmp_path: Path, monkeypatch: pyt
         os.write(descriptor, line[:40])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with RunStore.create(tmp_path, HEADER) as store:
+    with RunStore(tmp_path, HEADER) as store:
         store.add(record(0))
         monkeypatch.setattr("evaluation.runs.store.os.write", full)
         with pytest.raises(OSError, match="No space"):
@@ -137,12 +137,12 @@ def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
 
 def test_rows_that_could_not_be_asked_are_kept(tmp_path: Path) -> None:
     rejected = (Rejected("missing_image", "row 3", "404"), Rejected("malformed_row", "row 9", "no\nquery"))
-    RunStore.create(tmp_path, HEADER, rejected).close()
+    RunStore(tmp_path, HEADER, rejected).close()
     assert load_run(tmp_path).rejected == rejected
 
 
 def test_a_photo_below_the_run_is_named_from_there(tmp_path: Path) -> None:
-    with RunStore.create(tmp_path, HEADER) as store:
+    with RunStore(tmp_path, HEADER) as store:
         store.add(record(0, photo=str(tmp_path.resolve() / "photos" / "a.jpg")))
         store.add(record(1))
     run = load_run(tmp_path)
@@ -153,7 +153,7 @@ def test_a_photo_below_the_run_is_named_from_there(tmp_path: Path) -> None:
 def test_a_run_is_explained_only_if_every_answer_is(tmp_path: Path) -> None:
     answer = answered("a")
     explained = answer.model_copy(update={"explanation": Explanation(proposed="a")})
-    with RunStore.create(tmp_path, HEADER) as store:
+    with RunStore(tmp_path, HEADER) as store:
         store.add(record(0, explained))
         store.add(record(1, error="overloaded"))
         assert load_run(tmp_path).header.explained
@@ -164,7 +164,7 @@ def test_a_run_is_explained_only_if_every_answer_is(tmp_path: Path) -> None:
 def test_a_place_where_no_run_can_be_kept_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match="cannot be made"):
-        RunStore.create(tmp_path / "file" / "run", HEADER)
+        RunStore(tmp_path / "file" / "run", HEADER)
     (tmp_path / "run.json.new").mkdir()
     with pytest.raises(RunError, match=r"run\.json cannot be written"):
-        RunStore.create(tmp_path, HEADER)
+        RunStore(tmp_path, HEADER)

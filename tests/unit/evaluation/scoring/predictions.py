@@ -1,6 +1,5 @@
 """Predictions of every shape, and the same as records of a run."""
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -46,29 +45,6 @@ JUDGED = {
     "failed": Judgement(Verdict.INCORRECT, "made up", failed=True),
     "missing": Judgement(Verdict.MISSING, "made up"),
 }
-
-
-def long_answer(chance: random.Random) -> str:
-    """An answer of about the length of the cut, with a refusal or the gold before it, on it, or behind it."""
-    words = [chance.choice(WORDS) for _ in range(chance.randint(20, 90))]
-    words.insert(chance.randrange(len(words) + 1), chance.choice(("I don't know", "i do not know", GOLD)))
-    return " ".join(words)
-
-
-def prediction_set(seed: int) -> list[Prediction]:
-    """Some conversations of one to eight turns, in any order of turns."""
-    chance = random.Random(seed)
-    rows: list[Prediction] = []
-    for session in range(chance.randint(1, 12)):
-        length = chance.choice((1, 1, 2, 3, 4, 5, 6, 7, 8))
-        several = length > 1 or chance.random() < 0.2
-        for turn in range(length):
-            said = None if chance.random() < 0.1 else chance.choice((*SAID, long_answer(chance)))
-            judge = chance.choice(tuple(JUDGED))
-            gold = REFUSAL if chance.random() < 0.05 else GOLD
-            rows.append(prediction(said, judge, f"s{session}", turn, several=several, gold=gold))
-    chance.shuffle(rows)
-    return rows
 
 
 def prediction(

@@ -13,8 +13,8 @@ from contracts.answer import Reason, Route
 from evaluation.cli import app
 from evaluation.data.model import AnswerType, Scorer, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.reporting.ablation import systems_at
-from evaluation.scoring.intervals import bootstrap
+from evaluation.reporting.paper_tables import systems_at
+from evaluation.scoring.intervals import estimate
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, case_of
@@ -52,7 +52,7 @@ def test_infoseeks_final_score_is_the_harmonic_mean_of_its_splits() -> None:
     rows = answers(5, 2)
     assert SCORE.of(rows) == pytest.approx(0.35)
     assert HARMONIC.of(rows) == pytest.approx(2 * 0.5 * 0.2 / 0.7)
-    interval = bootstrap(rows, HARMONIC)
+    interval = estimate(rows, HARMONIC)
     assert 0 <= interval.low < HARMONIC.of(rows) < interval.high <= 1
     assert HARMONIC.of(answers(5, 0)) == 0
     assert math.isnan(HARMONIC.of(rows[:10]))  # one split alone has none

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.scoring.intervals import bootstrap, holm, paired, sign_flip_p
+from evaluation.scoring.intervals import estimate, holm, paired, sign_flip_p
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
@@ -38,13 +38,13 @@ def many(seed: int, sessions: int = 60) -> list[Scored]:
 )
 def test_an_interval_holds_its_figure_and_is_the_same_every_time(name: str) -> None:
     answers, figure = many(1), measure(name, KDD)
-    interval = bootstrap(answers, figure)
+    interval = estimate(answers, figure)
     assert interval.low <= figure.of(answers) <= interval.high
-    assert interval == bootstrap(answers[::-1], figure)
+    assert interval == estimate(answers[::-1], figure)
 
 
 @pytest.mark.parametrize("name", ["truthfulness", "elapsed_p95_ms"])
-def test_interval_equals_a_naive_bootstrap(name: str) -> None:
+def test_interval_equals_a_naive_estimate(name: str) -> None:
     answers, figure = many(2, 30), measure(name, BASELINE)
     chance = np.random.default_rng(0)
     sessions = [answers[start : start + 3] for start in range(0, len(answers), 3)]
@@ -54,7 +54,7 @@ def test_interval_equals_a_naive_bootstrap(name: str) -> None:
         points = [each.judgement.verdict.points for each in again]
         times = sorted(each.record.client_ms for each in again)
         drawn.append(sum(points) / 90 if name == "truthfulness" else times[math.ceil(0.95 * 90) - 1])
-    interval = bootstrap(answers, figure)
+    interval = estimate(answers, figure)
     low, high = np.quantile(drawn, [0.025, 0.975])
     slack = 0.25 * float(high - low)
     assert [interval.low, interval.high] == pytest.approx([low, high], abs=slack)
@@ -62,11 +62,11 @@ def test_interval_equals_a_naive_bootstrap(name: str) -> None:
 
 def test_nothing_has_no_interval_and_one_conversation_no_spread() -> None:
     truthfulness = measure("truthfulness", KDD)
-    assert math.isnan(bootstrap([], truthfulness).low)
+    assert math.isnan(estimate([], truthfulness).low)
     assert math.isnan(paired([], many(1), truthfulness).p_value)
     only_failed = [Scored(turn_record(None), Judgement(M, ""))]
-    assert math.isnan(bootstrap(only_failed, measure("elapsed_mean_ms", KDD)).high)
-    alone = bootstrap(session("s", C, X, C), measure("truthfulness", BASELINE))
+    assert math.isnan(estimate(only_failed, measure("elapsed_mean_ms", KDD)).high)
+    alone = estimate(session("s", C, X, C), measure("truthfulness", BASELINE))
     assert (alone.low, alone.high) == (1 / 3, 1 / 3)
 
 

@@ -1,6 +1,7 @@
 """Scores against an independent recomputation."""
 
 import math
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -9,16 +10,16 @@ from hypothesis import strategies as st
 from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
 from tests.unit.evaluation.scoring.predictions import (
+    GOLD,
     JUDGED,
+    REFUSAL,
     SAID,
+    WORDS,
     Prediction,
     prediction,
-    prediction_set,
     scored,
 )
 from tests.unit.evaluation.scoring.recomputation import recompute
-
-SETS = 150
 
 
 def differences(predictions: list[Prediction], protocol: Protocol) -> dict[str, tuple[float, float]]:
@@ -35,28 +36,31 @@ def differences(predictions: list[Prediction], protocol: Protocol) -> dict[str, 
     }
 
 
-@pytest.mark.parametrize("protocol", Protocol)
-def test_sets_of_predictions_score_the_same_twice(protocol: Protocol) -> None:
-    for seed in range(SETS):
-        assert (seed, differences(prediction_set(seed), protocol)) == (seed, {})
-
-
+LONG = st.lists(
+    st.sampled_from((*WORDS, "I don't know", "i do not know", GOLD)), min_size=20, max_size=90
+).map(" ".join)
+"""Of about the length of the cut, with a refusal or the gold before it, on it, or behind it."""
 CONVERSATION = st.lists(
-    st.tuples(st.none() | st.sampled_from(SAID) | st.text(max_size=60), st.sampled_from(sorted(JUDGED))),
+    st.tuples(
+        st.none() | st.sampled_from(SAID) | st.text(max_size=60) | LONG,
+        st.sampled_from(sorted(JUDGED)),
+        st.sampled_from((GOLD, GOLD, REFUSAL)),
+    ),
     min_size=1,
     max_size=8,
 )
 
 
 @pytest.mark.parametrize("protocol", Protocol)
-@settings(max_examples=60)
-@given(st.lists(CONVERSATION, min_size=1, max_size=5))
-def test_any_predictions_score_the_same_twice(
-    protocol: Protocol, conversations: list[list[tuple[str | None, str]]]
+@settings(max_examples=120)
+@given(st.lists(CONVERSATION, min_size=1, max_size=5), st.randoms(use_true_random=False))
+def test_any_predictions_in_any_order_score_the_same_twice(
+    protocol: Protocol, conversations: list[list[tuple[str | None, str, str]]], chance: Random
 ) -> None:
     rows = [
-        prediction(said, judge, f"s{session}", turn, several=len(turns) > 1)
+        prediction(said, judge, f"s{session}", turn, several=len(turns) > 1, gold=gold)
         for session, turns in enumerate(conversations)
-        for turn, (said, judge) in enumerate(turns)
+        for turn, (said, judge, gold) in enumerate(turns)
     ]
+    chance.shuffle(rows)
     assert differences(rows, protocol) == {}

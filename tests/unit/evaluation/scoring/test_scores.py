@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from evaluation.judging.text import Cut, overlap
 from evaluation.judging.verdicts import HUMAN, Judgement, Verdict
-from evaluation.scoring.measures import overlap, scores_of
+from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import NotJudged, Scored, judged
 from tests.unit.evaluation.scoring.predictions import JUDGED, conversation, keep_verdict, turn_record
@@ -59,21 +60,7 @@ def test_overlap_is_the_share_of_the_gold_words_that_are_said(answer: str, gold:
 
 
 MODEL = "model:m"
-
-
-class FirstWord:
-    """A cut that leaves one word."""
-
-    name = "first word"
-
-    def __call__(self, answer: str) -> str:
-        return answer.split(" ")[0]
-
-
-def test_a_verdict_holds_for_the_answer_it_was_given_on(tmp_path: Path) -> None:
-    keep_verdict(tmp_path, MODEL, turn_record("312 pages"))
-    scored, unjudged = judged([turn_record("312 pages")], tmp_path, MODEL)
-    assert (len(scored), unjudged) == (1, 0)
+FIRST_WORD = Cut("first word", lambda answer: answer.split(" ")[0])
 
 
 def test_an_answer_that_was_asked_for_again_is_not_judged_yet(tmp_path: Path) -> None:
@@ -90,10 +77,10 @@ def test_verdicts_by_other_rules_or_of_another_cut_do_not_count(tmp_path: Path) 
         judged([turn_record("312 pages")], tmp_path, MODEL)
     keep_verdict(tmp_path, MODEL, turn_record("312 pages"))
     with pytest.raises(NotJudged):
-        judged([turn_record("312 pages")], tmp_path, MODEL, FirstWord())
+        judged([turn_record("312 pages")], tmp_path, MODEL, FIRST_WORD)
 
 
 def test_human_labels_hold_under_any_cut(tmp_path: Path) -> None:
     keep_verdict(tmp_path, HUMAN, turn_record("312 pages"))
-    scored, unjudged = judged([turn_record("312 pages")], tmp_path, HUMAN, FirstWord())
+    scored, unjudged = judged([turn_record("312 pages")], tmp_path, HUMAN, FIRST_WORD)
     assert (len(scored), unjudged) == (1, 0)

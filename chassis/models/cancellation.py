@@ -1,4 +1,4 @@
-"""Who waits for the work that an engine does: between pieces of it, engines ask whether anybody does.
+"""Cancellation of an engine's work: between two pieces of it, engines check whether their caller still waits.
 
 Without the web framework and pydantic, as engines are.
 """
@@ -49,8 +49,8 @@ def has_time(reserve_ms: float) -> bool:
     return call is None or (not call.abandoned and call.deadline.remaining_ms() > reserve_ms)
 
 
-def while_wanted(items: Iterable[Item]) -> Iterator[Item]:
-    """`items`, as long as somebody waits for the current call. Raises `Abandoned` before the next otherwise.
+def until_cancelled(items: Iterable[Item]) -> Iterator[Item]:
+    """Yield the items while the caller of the current call waits. Raises `Abandoned` when it has left.
 
     A thread cannot be stopped from outside, so an engine's loop over pieces of work runs through here.
     """
