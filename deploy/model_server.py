@@ -24,7 +24,7 @@ from gateway.llm.failures import (
     VlmKeyRefused,
 )
 from gateway.llm.probe import probe
-from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.server import ServedModel
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
 from gateway.planning.estimates import Estimates
@@ -201,7 +201,7 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
     async def call(words: int, writes: int = 1, *parts: ImagePart) -> Trial:
         nonlocal taken
         task = TextPart(f"Count upwards from one, in words. Ignore this: {_unique_words(words)}")
-        prompt = TextPrompt("probe", _unique_words(4), (*parts, task), writes)
+        prompt = Prompt("probe", _unique_words(4), (*parts, task), str, writes)
         trial = await client.trial(prompt, taken, Deadline.after_ms(_ANSWERS_WITHIN_MS))
         taken = trial.taken
         return trial

@@ -84,7 +84,7 @@ def open_reasoners(
         fallback=LiteReasoner(read),
         for_papers=PaperModel(client, options),
         checks={name: partial(_model_note, each) for name, each in clients.items()},
-        model=partial(_described, clients),
+        model=partial(_descriptions, clients),
         sees_photos=lambda: client.sees_photos,
         keep_probing=partial(keep_probing, tuple(clients.values())),
     )
@@ -92,11 +92,10 @@ def open_reasoners(
 
 def model_options(settings: GatewaySettings) -> "VlmOptions":
     """Return what prompts may hold."""
-    from gateway.llm.delimiting import Budget
     from gateway.llm.prompt import VlmOptions, Window
 
     return VlmOptions(
-        evidence=Budget(total=settings.vlm_evidence_chars, piece=1_500),
+        evidence_chars=settings.vlm_evidence_chars,
         window=Window(settings.vlm_context, settings.vlm_photo_tokens),
     )
 
@@ -115,7 +114,7 @@ async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
     return Note("ok" if client.sees_photos else TEXT_ONLY_NOTE)
 
 
-def _described(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
+def _descriptions(clients: "Mapping[str, VlmClient]") -> dict[str, str]:
     """Return the models' names and what the probes found; of further models under their names."""
     return {
         what if name == "vlm" else f"{name} {what}": value

@@ -13,10 +13,10 @@ from pydantic import (
     ConfigDict,
     Field,
     SecretStr,
-    TypeAdapter,
     field_validator,
     model_validator,
 )
+from pydantic_core import from_json
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from chassis.settings import AppSettings, ServiceToken
@@ -27,20 +27,20 @@ from gateway.state import Unverified
 from gateway.thresholds import Risk
 
 
-def _is_http(given: str) -> str:
+def _is_http(value: str) -> str:
     try:
-        address = httpx.URL(given)
+        address = httpx.URL(value)
     except (httpx.InvalidURL, UnicodeError):
         address = httpx.URL("")
     if address.scheme not in ("http", "https") or not address.host:
         raise ValueError("must be an http:// or https:// address")
     if address.userinfo or address.query or address.fragment:
         raise ValueError("must be an address alone: no password is sent from there, and it may be logged")
-    return given
+    return value
 
 
 HttpAddress = Annotated[str, AfterValidator(_is_http)]
-HttpAddressOrNone = Annotated[str, AfterValidator(lambda given: given and _is_http(given))]
+HttpAddressOrNone = Annotated[str, AfterValidator(lambda value: value and _is_http(value))]
 """Empty: there is none."""
 
 
@@ -62,10 +62,10 @@ class Reasoning(StrEnum):
         return cls.LITE if value == "pocket" else None
 
 
-def _asks_a_model(given: str) -> Stage:
-    if given not in PROMPTS:
-        raise ValueError(f"{given} is no stage that asks a model; those are {', '.join(PROMPTS)}")
-    return Stage(given)
+def _asks_a_model(value: str) -> Stage:
+    if value not in PROMPTS:
+        raise ValueError(f"{value} is no stage that asks a model; those are {', '.join(PROMPTS)}")
+    return Stage(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +259,7 @@ class GatewaySettings(AppSettings):
         description="Where sessions are stored: `memory`, or `redis` for several gateways.",
     )
     session_ttl_s: int = Field(
-        default=1800, description="Lifetime of a session that is not used, in seconds."
+        default=1800, ge=1, description="Lifetime of a session that is not used, in seconds."
     )
     session_limit: int = Field(default=1000, ge=1, description="Sessions in memory; the oldest are dropped.")
     session_bytes: int = Field(
@@ -300,19 +300,19 @@ class GatewaySettings(AppSettings):
 
     @field_validator("model_aliases", "origins", "hosts", mode="before")
     @classmethod
-    def _split_names(cls, given: object) -> object:
-        names = given.split(",") if isinstance(given, str) else given
+    def _split_names(cls, value: object) -> object:
+        names = value.split(",") if isinstance(value, str) else value
         return tuple(name.strip() for name in names if name.strip()) if isinstance(names, list) else names
 
     @field_validator("placement", mode="before")
     @classmethod
-    def _read_placement(cls, given: object) -> object:
-        return PlacementPlan.parse(given) if isinstance(given, str) else given
+    def _read_placement(cls, value: object) -> object:
+        return PlacementPlan.parse(value) if isinstance(value, str) else value
 
-    @field_validator("stage_models", mode="before")
+    @field_validator("stage_models", "vlm_speed", mode="before")
     @classmethod
-    def _read_stage_models(cls, given: object) -> object:
-        return TypeAdapter(_StageModels).validate_json(given) if isinstance(given, str) else given
+    def _read_json(cls, value: object) -> object:
+        return from_json(value) if isinstance(value, str) else value
 
     @field_validator("stage_models")
     @classmethod
@@ -322,11 +322,6 @@ class GatewaySettings(AppSettings):
             if times > 1:
                 raise ValueError(f"{stage} is given to more than one model")
         return models
-
-    @field_validator("vlm_speed", mode="before")
-    @classmethod
-    def _read_speed(cls, given: object) -> object:
-        return TypeAdapter(VlmSpeed).validate_json(given) if isinstance(given, str) else given
 
     @model_validator(mode="after")
     def _one_source_of_thresholds(self) -> Self:

@@ -66,7 +66,7 @@ class PhotoText:
 
     @property
     def rows(self) -> str:
-        """As `plain`, with what stands side by side in one line: a dish and its price."""
+        """Return the lines as in `plain`, with neighbours in one row joined: a dish and its price."""
         text = [self.lines[0].text] if self.lines else []
         for before, line in pairwise(self.lines):
             text += (" " if line.is_right_of(before) else "\n", line.text)
@@ -92,7 +92,7 @@ class Entity:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """An earlier turn of the conversation, as the wearer heard it."""
+    """An earlier turn of the conversation, as the client got it."""
 
     question: str
     answer: str
@@ -175,6 +175,10 @@ class DomainGuess:
     probability: float = 0.0
 
 
+ENTITY_SLOT = "{entity}"
+"""Stands in a sub-query for the thing in view, whose name is not known yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """The first look at a photo (QA-Dragon's pre-answer, section 3.1, and tool router, 3.3).
@@ -182,8 +186,8 @@ class Draft:
     `object_label`: the kind of thing asked about ("book"). `entity`: its name, if known already.
     `answer`: a provisional answer, if the photo and the question suffice. `confidence`: None if the model's
     server reports no token probabilities. `self_contained`: the answer can be read or computed from the photo
-    and the question alone. `sub_queries` may hold the placeholder `{entity}`, filled when the thing is
-    identified. `token_probabilities`: of the answer's tokens, if the server reports them.
+    and the question alone. `sub_queries` may hold `ENTITY_SLOT`, filled when the thing is identified.
+    `token_probabilities`: of the answer's tokens, if the server reports them.
     """
 
     object_label: str | None
@@ -204,7 +208,7 @@ class Draft:
 
 
 def name_sentence(name: str) -> str:
-    """Return what is known of a thing in view whose record has its name only."""
+    """Return the evidence of an entity whose record has only a name."""
     return f"This is {name}."
 
 
@@ -242,9 +246,9 @@ class Evidence:
     def section_at(self, place: int) -> str:
         """Return the section that the character at `place` of the text is in; empty if it is not known."""
         before = f"\n{self.text[: max(place, 0)]}"
-        begun = {_last_line(section, before): section for section in self.sections}
-        last = max(begun, default=-1)
-        return begun[last] if last >= 0 else self.section
+        places = {_last_line(section, before): section for section in self.sections}
+        last = max(places, default=-1)
+        return places[last] if last >= 0 else self.section
 
     @property
     def in_context(self) -> str:

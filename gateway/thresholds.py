@@ -28,7 +28,7 @@ RISKS: Mapping[Risk, Mapping[str, float]] = {
     Risk.BALANCED: {},
     Risk.EAGER: {"answer_confidence": 0.50, "supported": 0.50},
 }
-"""What each changes in the packaged thresholds, which are those of `balanced`."""
+"""Changes to the packaged thresholds, which are those of `balanced`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from secrets import token_bytes
@@ -66,28 +66,28 @@ class Gateway:
 async def wire(
     settings: GatewaySettings,
     metrics: Metrics,
-    open_http: Callable[[], AbstractAsyncContextManager[HttpClient]] = http_client,
     open_reasoners: OpenReasoners = open_reasoners,
-    clock: Clock = time.monotonic,
     wall_clock: Clock = time.time,
 ) -> AsyncIterator[Gateway]:
-    """Open everything, hand it out, close it in reverse order. `clock`: for deadlines; `wall_clock`: days."""
+    """Open everything, hand it out, close it in reverse order. `wall_clock`: seconds since 1970."""
     async with AsyncExitStack() as resources:
         enter, registry = resources.enter_async_context, metrics.registry
-        http = await enter(open_http())
-        keys = _keys(settings, clock)
-        stores = await enter(open_stores(settings, keys, clock))
+        http = await enter(http_client())
+        keys = Keys(
+            settings.keys, quota=Quota.of_settings(settings), local_without_key=settings.local_without_key
+        )
+        stores = await enter(open_stores(settings, keys))
 
-        estimates = load_estimates(settings, clock)
+        estimates = load_estimates(settings)
         meters = GatewayMetrics(registry, DEFAULT_PIPELINE, estimates)
-        guards = Guards(registry, Cards(settings.placement) if settings.placement else None, clock)
+        guards = Guards(registry, Cards(settings.placement) if settings.placement else None)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
         thresholds = load_thresholds(settings.thresholds, settings.risk)
-        tiers = open_tiers(settings, reasoners.fallback is not None, estimates, clock, meters)
+        tiers = open_tiers(settings, reasoners.fallback is not None, estimates, meters)
         photos, recordings = _decoders(settings, meters, resources)
-        photo_slots = decoder_slots(settings, settings.photo_decoders, clock)
-        voice = open_voice(settings, http, guards, stores, recordings, meters, clock)
+        photo_slots = decoder_slots(settings, settings.photo_decoders)
+        voice = open_voice(settings, http, guards, stores, recordings, meters)
 
         execution = Execution(
             every_pipeline(services, reasoners, thresholds, SearchRouter.load(settings.router)),
@@ -103,7 +103,7 @@ async def wire(
         )
         checks = _checks(settings, services, reasoners, stores, photos, voice, tiers[0])
         if settings.placement is not None:
-            watch = PlacementWatch(settings.placement, services, registry, clock)
+            watch = PlacementWatch(settings.placement, services, registry)
             await enter(background_task(watch.run))
             checks["placement"] = watch.check
         if reasoners.keep_probing is not None:
@@ -146,11 +146,6 @@ async def _memory(
     if stores.redis is not None:
         await check_key(stores.redis, key)
     return Memory(stores.memories, key, settings.memory_days, photos, slots, clock)
-
-
-def _keys(settings: GatewaySettings, clock: Clock) -> Keys:
-    quota, local = Quota.of_settings(settings), settings.local_without_key
-    return Keys(settings.keys, clock, quota, local_without_key=local)
 
 
 def _services(settings: GatewaySettings, http: HttpClient, guards: Guards) -> Services:

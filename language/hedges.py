@@ -13,6 +13,6 @@ _HEDGES = re.compile(
 )
 
 
-def hedged(text: str) -> bool:
+def hedges(text: str) -> bool:
     """Whether the text holds such a word."""
     return _HEDGES.search(" ".join(fold(text).split())) is not None

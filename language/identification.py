@@ -1,4 +1,4 @@
-"""Which language a question is in, and how whoever asked is told that it cannot be read."""
+"""Which language a question is in, and how to say in it that it cannot be read."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -7,7 +7,7 @@ from functools import lru_cache
 from importlib.resources import files
 
 from language.scripts import dominant_script
-from language.words import STOP_WORDS, Word, fold, remembered, tokens, word_set, words
+from language.words import STOP_WORDS, Word, fold, memoize, tokens, word_set, words
 
 _OPENERS = word_set(
     "who whose which where when why how what is are does did do can could has have will would tell"
@@ -46,33 +46,33 @@ class ForeignLanguage:
 def foreign_languages() -> tuple[ForeignLanguage, ...]:
     """Those of `foreign_languages.toml`, in its order."""
     listed = tomllib.loads((files(__package__ or "language") / "foreign_languages.toml").read_text("utf-8"))
-    return tuple(_language(code, told) for code, told in listed.items())
+    return tuple(_language(code, entry) for code, entry in listed.items())
 
 
-def _language(code: str, told: Mapping[str, str]) -> ForeignLanguage:
-    asking = frozenset(map(fold, told.get("asking", "").split())) - STOP_WORDS
-    others = frozenset(map(fold, told.get("words", "").split()))
-    scripts, letters = frozenset(told.get("script", "").split()), frozenset(told.get("letters", ""))
+def _language(code: str, entry: Mapping[str, str]) -> ForeignLanguage:
+    asking = frozenset(map(fold, entry.get("asking", "").split())) - STOP_WORDS
+    others = frozenset(map(fold, entry.get("words", "").split()))
+    scripts, letters = frozenset(entry.get("script", "").split()), frozenset(entry.get("letters", ""))
     return ForeignLanguage(
-        code, told["name"], told["refusal"], told["advice"], asking, asking | others, scripts, letters
+        code, entry["name"], entry["refusal"], entry["advice"], asking, asking | others, scripts, letters
     )
 
 
-@remembered(256)
+@memoize(256)
 def is_english(text: str) -> bool:
     """Whether a question is in English; where little tells, as in names and short questions, it is."""
-    said = words(text)
-    english = sum(word in STOP_WORDS for word in said)
+    every = words(text)
+    english = sum(word in STOP_WORDS for word in every)
     if dominant_script(text) not in {"", "LATIN"}:
         return english > 0
     if "¿" in text or "¡" in text:
         return False
-    if not said or said[0] in _OPENERS:
+    if not every or every[0] in _OPENERS:
         return True
     plain = _outside_names(text)
     foreign = max(sum(word in each.words for word in plain) for each in foreign_languages())
-    opens = plain[:1] == [said[0]] and any(said[0] in each.asking for each in foreign_languages())
-    if opens and ("?" in text or len(said) >= _FEW) and not english:
+    opens = plain[:1] == [every[0]] and any(every[0] in each.asking for each in foreign_languages())
+    if opens and ("?" in text or len(every) >= _FEW) and not english:
         return False
     return foreign < 2 or foreign <= english
 
@@ -85,25 +85,25 @@ def foreign_language_of(text: str) -> ForeignLanguage | None:
     if script != "LATIN":
         of_script = (each for each in foreign_languages() if script in each.scripts)
         return next((each for each in of_script if not each.letters or each.letters & set(text)), None)
-    said = words(text)
+    every = words(text)
     best = max(
         foreign_languages(),
-        key=lambda each: (sum(word in each.words for word in said), said[0] in each.asking),
+        key=lambda each: (sum(word in each.words for word in every), every[0] in each.asking),
     )
-    return best if not best.words.isdisjoint(said) else None
+    return best if not best.words.isdisjoint(every) else None
 
 
 def _outside_names(text: str) -> list[str]:
     """The folded words without names, whose own "de", "la" and "van" say nothing of the question."""
-    said, shouted = tokens(text), text.isupper()
-    named = [not shouted and _in_name(said, place) for place in range(len(said))]
-    for place in range(1, len(said)):
-        runs_on = said[place].folded in _PARTICLES and any(named[place + 1 : place + 3])
+    every, shouted = tokens(text), text.isupper()
+    named = [not shouted and _in_name(every, place) for place in range(len(every))]
+    for place in range(1, len(every)):
+        runs_on = every[place].folded in _PARTICLES and any(named[place + 1 : place + 3])
         named[place] = named[place] or (named[place - 1] and runs_on)
-    return [word.folded for word, is_named in zip(said, named, strict=True) if not is_named]
+    return [word.folded for word, is_named in zip(every, named, strict=True) if not is_named]
 
 
-def _in_name(said: Sequence[Word], place: int) -> bool:
+def _in_name(every: Sequence[Word], place: int) -> bool:
     """A capital says so, but not the question's first unless another follows."""
-    follows = said[place + 1].text if place + 1 < len(said) else ""
-    return said[place].text[:1].isupper() and (place > 0 or follows[:1].isupper())
+    follows = every[place + 1].text if place + 1 < len(every) else ""
+    return every[place].text[:1].isupper() and (place > 0 or follows[:1].isupper())

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from language.sentences import sentences
-from language.words import STOP_WORDS, Word, remembered, squeeze, tokens, word_set, words
+from language.words import STOP_WORDS, Word, memoize, squeeze, tokens, word_set, words
 
 LONG_WORD = 9
 """Letters from which two neighbouring letters may be slips of OCR; from four letters one may."""
@@ -37,7 +37,7 @@ class Name:
     end: int
 
 
-@remembered(512)
+@memoize(512)
 def names(text: str) -> tuple[Name, ...]:
     """Runs of capitalised words with their particles and numbers: "Museum of Modern Art", "Boeing 747"."""
     every = tokens(text)
@@ -124,14 +124,14 @@ def alike(a: str, b: str) -> bool:
     return slips <= (2 if shorter >= LONG_WORD else 1) and (shorter >= 6 or len(a) != len(b))
 
 
-@remembered(4096)
+@memoize(4096)
 def name_words(name: str) -> tuple[str, ...]:
     """The words that tell a name from another; a name of only small words keeps them all."""
     every = words(name)
     return (tuple(word for word in every if word not in STOP_WORDS) or every)[:MOST_WORDS]
 
 
-@remembered(8192)
+@memoize(8192)
 def coverage(name: str, text: str) -> float:
     """Share of the name's letters (0..1) found in the text, forgiving OCR slips and lost spaces."""
     wanted = name_words(name)
@@ -147,7 +147,7 @@ def _present(word: str, present: frozenset[str], joined: str) -> bool:
     return any(alike(word, other) for other in present)
 
 
-@remembered(8192)
+@memoize(8192)
 def mentions(text: str, name: str) -> bool:
     """Whether the text names the thing: every distinguishing word, close together."""
     wanted = name_words(name)

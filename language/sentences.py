@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from language.words import remembered, word_set
+from language.words import memoize, word_set
 
 _SHORTENED = word_set("""
     mr mrs ms mme dr prof rev hon gen col capt lt sgt maj cmdr adm gov sen rep pres st ste sr jr mt ft no nos
@@ -35,7 +35,7 @@ class Sentence:
     end: int
 
 
-@remembered(512)
+@memoize(512)
 def sentences(text: str) -> tuple[Sentence, ...]:
     """Sentences in order; line breaks always end one, abbreviations and initials do not."""
     found: list[Sentence] = []

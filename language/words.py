@@ -39,14 +39,6 @@ STOP_WORDS = word_set("""
 """)
 """Words that hold sentences together or address the listener, folded."""
 
-AUXILIARIES = word_set("""
-    is are was were am be been do does did has have had can could will would shall should may might must
-""")
-COPULAS = word_set("is are was were")
-_NEGATIONS = word_set("""
-    not no never none nor neither non without cannot nobody nothing hardly lack lacks lacking
-""")
-
 REMEMBERED_CHARS = 2000
 """Longest text whose result is kept, so that a full memory of hostile texts stays small (tens of MB)."""
 
@@ -73,7 +65,7 @@ class Word:
     stem: str
 
 
-def remembered(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
+def memoize(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Keep the results of the `most` latest calls of a function of strings, but none of long strings."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
@@ -91,11 +83,6 @@ def remembered(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
     return decorate
 
 
-def is_negation(word: str) -> bool:
-    """Whether a folded word denies what it stands by."""
-    return word in _NEGATIONS or word.endswith("n't")
-
-
 def visible(text: str) -> str:
     """The text without control, zero-width, bidirectional and tag characters: they only hide things."""
     return _CONTROL.sub(" ", _HIDDEN.sub("", text))
@@ -106,14 +93,14 @@ def fold(text: str) -> str:
     return text.lower() if text.isascii() else _fold_letters(text)
 
 
-@remembered(8192)
+@memoize(8192)
 def _fold_letters(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text)
     bare = "".join(c for c in decomposed if not unicodedata.combining(c))
     return bare.casefold().replace("’", "'").replace("‘", "'")
 
 
-@remembered(16384)
+@memoize(16384)
 def stem(word: str) -> str:
     """The English stem (Snowball) of a folded word."""
     stemmer = getattr(_stemmers, "english", None)
@@ -122,7 +109,7 @@ def stem(word: str) -> str:
     return str(stemmer.stemWord(word))
 
 
-@remembered(512)
+@memoize(512)
 def tokens(text: str) -> tuple[Word, ...]:
     """The words and numbers of a text in order; "Anna's" is "Anna", "they're" is "they"."""
     found = []
@@ -133,7 +120,7 @@ def tokens(text: str) -> tuple[Word, ...]:
     return tuple(found)
 
 
-@remembered(16384)
+@memoize(16384)
 def _forms(shown: str) -> tuple[str, str, str]:
     """A word without its clitic, folded, and its stem."""
     word = _CLITIC.sub("", shown)
@@ -141,25 +128,25 @@ def _forms(shown: str) -> tuple[str, str, str]:
     return word, folded, stem(folded)
 
 
-@remembered(16384)
+@memoize(16384)
 def _folded(shown: str) -> str:
     """A word without its clitic, folded; stemming it would cost far more."""
     return fold(_CLITIC.sub("", shown))
 
 
-@remembered(2048)
+@memoize(2048)
 def words(text: str) -> tuple[str, ...]:
     """Folded words in order, possessives cut."""
     return tuple(map(_folded, _WORD.findall(text)))
 
 
-@remembered(2048)
+@memoize(2048)
 def content_stems(text: str) -> frozenset[str]:
     """Stems of the words that carry meaning."""
     return frozenset(stem(word) for word in words(text) if word not in STOP_WORDS)
 
 
-@remembered(2048)
+@memoize(2048)
 def squeeze(text: str) -> str:
     """Letters and digits only, folded: OCR loses spaces, so names are compared without them."""
     return "".join(c for c in fold(text) if c.isalnum())

@@ -1,11 +1,9 @@
-"""Bounded work in progress: calls beyond the bound wait, and are let in by their deadlines."""
+"""Bounded work in progress: callers beyond the bound wait for their turn."""
 
 import asyncio
 import math
-from bisect import insort
-from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
 
@@ -13,6 +11,7 @@ import anyio
 
 from chassis.errors import DeadlineExceeded, Overloaded
 from chassis.resilience.deadlines import Deadline
+from chassis.resilience.fair_queue import ONE_RANK, Claim, Entry, FairQueue
 from chassis.scope import current_scope
 
 _RETRY_AFTER_S = 1.0
@@ -28,18 +27,13 @@ class _State(Enum):
     LEFT = auto()
 
 
-@dataclass(order=True, slots=True)
-class _Waiter:
-    """Sorts by deadline, then by arrival."""
-
-    at: float
-    arrival: int
-    deadline: Deadline = field(compare=False)
-    weight: float = field(compare=False)
-    scope: str = field(default_factory=current_scope, compare=False)
-    state: _State = field(default=_State.WAITING, compare=False)
-    called: anyio.Event | None = field(default=None, compare=False)
-    timer: asyncio.TimerHandle | None = field(default=None, compare=False)
+@dataclass(slots=True, eq=False)
+class _Waiter(Entry):
+    deadline: Deadline
+    weight: float
+    state: _State = _State.WAITING
+    called: anyio.Event | None = None
+    timer: asyncio.TimerHandle | None = None
 
     @property
     def expired(self) -> bool:
@@ -60,24 +54,23 @@ class _Waiter:
 class Gate:
     """`capacity` in any unit of weight; at most `max_waiting` wait. For one event loop.
 
-    Of those who wait, the scope (see `chassis.scope`) that has the fewest inside is next, and of equals the
-    one whose last turn is longest ago: however many calls one sends, another waits for those inside only.
-    Within a scope it is the earliest deadline first, because the work that others made late helps nobody
-    (Google, "Site Reliability Engineering", ch. 22: queues that outlast their requests' deadlines). All
-    deadlines must be on one clock.
+    A `FairQueue` chooses who is next. Without a claim of its own a call is its scope's (see `chassis.scope`):
+    however many calls one scope sends, another waits for those inside only. Within a scope it is the earliest
+    deadline first, because the work that others made late helps nobody (Google, "Site Reliability
+    Engineering", ch. 22: queues that outlast their requests' deadlines). All deadlines must be on one clock.
     """
 
-    def __init__(self, name: str, capacity: float, max_waiting: int) -> None:
+    def __init__(
+        self, name: str, capacity: float, max_waiting: int, shares: Mapping[str, int] = ONE_RANK
+    ) -> None:
         if not capacity > 0 or max_waiting < 0:
             raise ValueError(f"The gate {name!r} needs a capacity above 0 and room for 0 or more to wait.")
         self.name = name
         self.max_waiting = max_waiting
         self._capacity = capacity
-        self._waiters: list[_Waiter] = []
+        self._queue = FairQueue[_Waiter](shares)
         self._arrivals = 0
-        self._inside: Counter[str] = Counter()
-        self._last_turn: dict[str, int] = {}
-        self._turns = 0
+        self._inside = 0
         self._in_use = 0.0
 
     @property
@@ -100,25 +93,29 @@ class Gate:
     @property
     def inside(self) -> int:
         """Calls inside."""
-        return self._inside.total()
+        return self._inside
 
     @property
     def waiting(self) -> int:
         """Calls that wait."""
-        return len(self._waiters)
+        return len(self._queue)
+
+    def places_until(self, due_at: float, claim: Claim) -> float:
+        """Return the number of places that must come free until a newcomer has one, if nobody else comes."""
+        return self._queue.places_until(Entry(due_at, self._arrivals, claim))
 
     async def enter(
-        self, deadline: Deadline, weight: float = 1.0, most_s: float = math.inf
+        self, deadline: Deadline, weight: float = 1.0, most_s: float = math.inf, claim: Claim | None = None
     ) -> Callable[[], None]:
         """Enter with `weight` for `most_s` at most, and return the function that leaves.
 
         It must be called in the event loop; a second call does nothing. Raises `Overloaded` when too many
-        wait and this is the latest of the scope with the most, and `DeadlineExceeded` once the time is over.
+        wait and this is the one to drop, and `DeadlineExceeded` once the time is over.
         """
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
         deadline.require()
-        waiter = _Waiter(deadline.at, self._arrivals, deadline, weight)
+        waiter = _Waiter(deadline.at, self._arrivals, claim or ("", current_scope()), deadline, weight)
         self._arrivals += 1
         try:
             await self._wait(waiter)
@@ -132,13 +129,17 @@ class Gate:
 
     def turn_away(self) -> None:
         """Refuse all who wait: what they wait for will not come."""
-        while self._waiters:
-            self._waiters.pop().call(_State.REFUSED)
+        for waiter in self._queue:
+            self._drop(waiter, _State.REFUSED)
 
     async def _wait(self, waiter: _Waiter) -> None:
-        insort(self._waiters, waiter)
+        if not self._queue and self._fits(waiter.weight):
+            self._queue.hold(waiter.claim)
+            self._admit(waiter)
+            return
+        self._queue.add(waiter)
         self._let_in()
-        self._refuse_the_latest()
+        self._drop_surplus()
         if waiter.state is _State.WAITING:
             await waiter.wait()
         if waiter.state is _State.REFUSED:
@@ -148,48 +149,42 @@ class Gate:
 
     def _leave(self, waiter: _Waiter) -> None:
         if waiter.state is _State.WAITING:
-            self._waiters.remove(waiter)
+            self._queue.remove(waiter)
         elif waiter.state is _State.INSIDE:
-            self._inside[waiter.scope] -= 1
-            if not self._inside[waiter.scope]:
-                del self._inside[waiter.scope]
+            self._queue.release(waiter.claim)
+            self._inside -= 1
             self._in_use = self._in_use - waiter.weight if self._inside else 0.0
         waiter.state = _State.LEFT
         if waiter.timer is not None:
             waiter.timer.cancel()
         self._let_in()
-        if not self._inside:
-            self._last_turn.clear()  # nobody waits then, either
 
     def _let_in(self) -> None:
-        while self._waiters:
-            first = min(self._waiters, key=self._precedence)
-            if not first.expired and not self._fits(first.weight):
-                return
-            self._waiters.remove(first)
+        while (first := self._queue.first()) is not None:
             if first.expired:
-                first.call(_State.EXPIRED)
-                continue
-            first.call(_State.INSIDE)
-            self._inside[first.scope] += 1
-            self._in_use += first.weight
-            self._turns += 1
-            self._last_turn[first.scope] = self._turns
+                self._drop(first, _State.EXPIRED)
+            elif self._fits(first.weight):
+                self._queue.take(first)
+                self._admit(first)
+            else:
+                return
 
-    def _precedence(self, waiter: _Waiter) -> tuple[int, int, _Waiter]:
-        return self._inside[waiter.scope], self._last_turn.get(waiter.scope, 0), waiter
+    def _admit(self, waiter: _Waiter) -> None:
+        self._inside += 1
+        self._in_use += waiter.weight
+        waiter.call(_State.INSIDE)
+
+    def _drop(self, waiter: _Waiter, state: _State) -> None:
+        self._queue.remove(waiter)
+        waiter.call(state)
 
     def _fits(self, weight: float) -> bool:
         return not self._inside or self._in_use + weight <= self._capacity + _ROUNDING
 
-    def _refuse_the_latest(self) -> None:
-        if len(self._waiters) > self.max_waiting:
-            for waiter in [each for each in self._waiters if each.expired]:
-                self._waiters.remove(waiter)
-                waiter.call(_State.EXPIRED)
-        while len(self._waiters) > self.max_waiting:
-            waiting = Counter(waiter.scope for waiter in self._waiters)
-            most = max(waiting.values())
-            last = max(waiter for waiter in self._waiters if waiting[waiter.scope] == most)
-            self._waiters.remove(last)
-            last.call(_State.REFUSED)
+    def _drop_surplus(self) -> None:
+        if self.waiting > self.max_waiting:
+            for waiter in self._queue:
+                if waiter.expired:
+                    self._drop(waiter, _State.EXPIRED)
+        while self.waiting > self.max_waiting:
+            self._drop(self._queue.worst(self.max_waiting), _State.REFUSED)

@@ -1,16 +1,19 @@
-"""Convert between services' contracts and the gateway's own types: OCR's lines, the reader's passages."""
+"""Convert between services' contracts and the gateway's own types."""
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from chassis.errors import DependencyUnavailable
+from contracts.addresses import is_source_address
 from contracts.answer import CitationKind
+from contracts.cropper import CropReply
 from contracts.geometry import Box as ReadBox
 from contracts.geometry import Point
+from contracts.image_search import ImageHit, ImageSearchReply
 from contracts.ocr import OcrReply
 from contracts.ocr import TextLine as ReadLine
 from contracts.reader import PassageKind, ReadAnswer, ReadPassage, ReadReply, ReadRequest
-from gateway.state import Box, PhotoText, Reading, TextLine, ToRead
+from gateway.state import Box, Crop, Entity, PhotoText, Reading, TextLine, ToRead
 from language.words import visible
 
 _ORDERED_WITHIN = math.radians(8)
@@ -65,12 +68,51 @@ class _Frame:
         return min(xs), min(ys), max(xs), max(ys)
 
 
+def crops(reply: CropReply) -> tuple[Crop, ...]:
+    """Return the regions of a photo, with their places as shares of it."""
+    width, height = reply.width, reply.height
+    return tuple(
+        Crop(
+            each.image,
+            (
+                each.box.left / width,
+                each.box.top / height,
+                each.box.right / width,
+                each.box.bottom / height,
+            ),
+        )
+        for each in reply.regions
+    )
+
+
+def entities(reply: ImageSearchReply, places: Sequence[Box] = ()) -> tuple[Entity, ...]:
+    """Return the hits. `places`: of the first pictures, if these are crops."""
+    place_of = dict(enumerate(places))
+    return tuple(
+        _entity(hit, place_of.get(hit.image_index))
+        for hit in reply.hits
+        if not hit.url or is_source_address(hit.url)
+    )
+
+
+def _entity(hit: ImageHit, place: Box | None) -> Entity:
+    return Entity(
+        name=visible(hit.entity),
+        probability=hit.score,
+        attributes=tuple((visible(key), visible(value)) for key, value in hit.attributes.items()),
+        title=visible(hit.title or hit.entity),
+        url=hit.url,
+        cosine=hit.cosine,
+        place=place,
+    )
+
+
 # The contract's limits. Longer text is cut, not refused: a long page is not the caller's mistake.
 _QUESTION_CHARS, _SUBJECT_CHARS = 4_096, 1_000
 _TEXT_CHARS, _TITLE_CHARS, _BOXES = 20_000, 1_000, 512
 _PASSAGES = 64
 _CHARS = 200_000
-"""Of all passages together, titles included; later passages are left out."""
+"""The most characters of all passages with their titles; later passages are left out."""
 
 _KIND = {
     CitationKind.PAGE: PassageKind.PAGE,
@@ -90,7 +132,7 @@ def read_request(question: str, passages: Sequence[ToRead], subject: str | None)
     )
 
 
-def answers_found(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Reading, ...]:
+def readings(reply: ReadReply, passages: Sequence[ReadPassage]) -> tuple[Reading, ...]:
     """Return the reply's answers. Raises `DependencyUnavailable` for a span outside its passage."""
     return tuple(_answer_of(answer, passages) for answer in reply.answers)
 

@@ -11,13 +11,13 @@ from typing import TypeVar
 
 from chassis.errors import CollectionNotFound, LoreglassError
 from chassis.http.calls import ServiceClient
-from chassis.http.multipart import FilePart
+from chassis.http.multipart import Fields, FilePart
 from chassis.resilience.deadlines import Deadline
 from contracts.addresses import is_source_address
 from contracts.collections import Collections
 from contracts.cropper import CropReply
 from contracts.domain_router import ClassifyReply
-from contracts.image_search import ImageHit, ImageSearchReply, ImageTextSearchRequest
+from contracts.image_search import ImageSearchReply, ImageTextSearchRequest
 from contracts.message import Message, Request
 from contracts.ocr import OcrReply
 from contracts.operations import Health, Info
@@ -25,7 +25,7 @@ from contracts.reader import ReadReply
 from contracts.reranker import RerankReply, RerankRequest
 from contracts.text_search import ReadPagesRequest, TextSearchReply, TextSearchRequest
 from contracts.verifier import VerifyReply, VerifyRequest
-from gateway.clients.conversion import answers_found, photo_text, read_request
+from gateway.clients.conversion import crops, entities, photo_text, read_request, readings
 from gateway.state import Box, Crop, DomainGuess, Entity, PhotoText, Reading, ToRead
 from language.words import visible
 
@@ -75,9 +75,9 @@ SEARCHES = ("image_search", "text_search")
 
 _ASK_INFO_MS, _INFO_FRESH_S = 250.0, 60.0
 _SILENCE_S = 5.0
-"""A service that does not say what it takes, such as another maker's, is asked again after so long."""
+"""How long a service whose `/info` does not say what it takes is not asked again."""
 _TEXT_CHARS = 2_000
-"""Of a text to search pictures by: the contract's limit."""
+"""The contract's limit of a text to search pictures by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,7 @@ class Services:
 
     async def read_text(self, jpeg: bytes, deadline: Deadline) -> PhotoText:
         """Return the photo's text lines in reading order, boxes as fractions of the photo."""
-        reply = await self.ocr.send_multipart("/v1/ocr", [_file("image", jpeg)], {}, OcrReply, deadline)
-        return photo_text(reply)
+        return photo_text(await self._form("ocr", "/v1/ocr", [_file("image", jpeg)], {}, OcrReply, deadline))
 
     async def classify(
         self, question: str, recognized: str, deadline: Deadline, jpeg: bytes | None = None
@@ -114,9 +113,7 @@ class Services:
         """Return the question's domain."""
         fields: dict[str, str | list[str]] = {"question": question, "recognized_text": recognized}
         photo = [_file("image", jpeg)] if jpeg and self.photo_to.domain_router else []
-        reply = await self.domain_router.send_multipart(
-            "/v1/classify", photo, fields, ClassifyReply, deadline, weight_ms=self.weigh("domain_router", 1)
-        )
+        reply = await self._form("domain_router", "/v1/classify", photo, fields, ClassifyReply, deadline, 1)
         best = reply.data[0]
         return DomainGuess(best.label, best.probs[best.index])
 
@@ -128,18 +125,13 @@ class Services:
         Empty if no photos are indexed, which is an installation's choice and not an error. `places`: of the
         first pictures, if these are crops.
         """
+        files, fields = [_file("images", jpeg) for jpeg in jpegs], {"k": str(count)}
+        path, items = "/v1/image-search", len(jpegs)
         try:
-            reply = await self.image_search.send_multipart(
-                "/v1/image-search",
-                [_file("images", jpeg) for jpeg in jpegs],
-                {"k": str(count)},
-                ImageSearchReply,
-                deadline,
-                weight_ms=self.weigh("image_search", len(jpegs)),
-            )
+            reply = await self._form("image_search", path, files, fields, ImageSearchReply, deadline, items)
         except CollectionNotFound:
             return ()
-        return _entities(reply, places)
+        return entities(reply, places)
 
     async def takes(self, name: str, what: str, deadline: Deadline) -> bool:
         """Return whether a service takes `image` or `text`, by its cached `/info`; False without a reply."""
@@ -161,40 +153,20 @@ class Services:
         Raises `NotSupported` unless it `takes` texts.
         """
         body = ImageTextSearchRequest(texts=[text[:_TEXT_CHARS] for text in texts], k=count)
-        weight_ms = self.weigh("image_search", len(texts))
+        path, items = "/v1/image-search/text", len(texts)
         try:
-            reply = await self.image_search.send_json(
-                "POST", "/v1/image-search/text", body, ImageSearchReply, deadline, weight_ms=weight_ms
-            )
+            reply = await self._json("image_search", path, body, ImageSearchReply, deadline, items)
         except CollectionNotFound:
             return ()
-        return _entities(reply)
+        return entities(reply)
 
     async def crop(
         self, jpeg: bytes, labels: Sequence[str], max_regions: int, deadline: Deadline
     ) -> tuple[Crop, ...]:
         """Return rectified regions worth a closer look, best first."""
-        reply = await self.cropper.send_multipart(
-            "/v1/crop",
-            [_file("image", jpeg)],
-            {"labels": list(labels), "max_regions": str(max_regions)},
-            CropReply,
-            deadline,
-            weight_ms=self.weigh("cropper", 1),
-        )
-        width, height = reply.width, reply.height
-        return tuple(
-            Crop(
-                each.image,
-                (
-                    each.box.left / width,
-                    each.box.top / height,
-                    each.box.right / width,
-                    each.box.bottom / height,
-                ),
-            )
-            for each in reply.regions
-        )
+        fields: dict[str, str | list[str]] = {"labels": list(labels), "max_regions": str(max_regions)}
+        photo = [_file("image", jpeg)]
+        return crops(await self._form("cropper", "/v1/crop", photo, fields, CropReply, deadline, 1))
 
     async def search_pages(
         self,
@@ -211,8 +183,7 @@ class Services:
         """
         body = TextSearchRequest(queries=list(queries), k=count, depth=depth)
         photo = jpeg if jpeg and await self.takes("text_search", "image", deadline) else None
-        weight_ms = self.weigh("text_search", len(queries))
-        return await self._pages("/v1/text-search", body, deadline, weight_ms, photo)
+        return await self._pages("/v1/text-search", body, deadline, len(queries), photo)
 
     async def read_pages(
         self, addresses: Sequence[str], count: int, deadline: Deadline
@@ -226,11 +197,11 @@ class Services:
         path: str,
         body: TextSearchRequest | ReadPagesRequest,
         deadline: Deadline,
-        weight_ms: float = 0.0,
+        items: int = 0,
         jpeg: bytes | None = None,
     ) -> tuple[Passage, ...]:
         try:
-            reply = await _send(self.text_search, path, body, jpeg, TextSearchReply, deadline, weight_ms)
+            reply = await self._json("text_search", path, body, TextSearchReply, deadline, items, jpeg)
         except CollectionNotFound:
             return ()
         return _passages(reply)
@@ -240,9 +211,7 @@ class Services:
         if self.web_search is None:
             return ()
         body = TextSearchRequest(queries=list(queries), k=count)
-        return _passages(
-            await self.web_search.send_json("POST", "/v1/text-search", body, TextSearchReply, deadline)
-        )
+        return _passages(await self._json("web_search", "/v1/text-search", body, TextSearchReply, deadline))
 
     async def rerank(
         self,
@@ -258,10 +227,9 @@ class Services:
         `fine`: how many of the best a slower second model may read.
         """
         body = RerankRequest(query=query, documents=list(texts), entity=entity, fine_top_n=fine)
-        weight_ms = self.weigh("reranker", len(texts))
         sees = jpeg and (self.photo_to.reranker or await self.takes("reranker", "image", deadline))
         photo = jpeg if sees else None
-        reply = await _send(self.reranker, "/v1/rerank", body, photo, RerankReply, deadline, weight_ms)
+        reply = await self._json("reranker", "/v1/rerank", body, RerankReply, deadline, len(texts), photo)
         scores = {result.index: result.relevance_score for result in reply.results}
         return tuple(scores.get(index, 0.0) for index in range(len(texts)))
 
@@ -285,7 +253,7 @@ class Services:
             token_mean=white_box.token_mean,
             model_judgement=white_box.model_judgement,
         )
-        return await self.verifier.send_json("POST", "/v1/verify", body, VerifyReply, deadline)
+        return await self._json("verifier", "/v1/verify", body, VerifyReply, deadline)
 
     async def read(
         self,
@@ -300,11 +268,8 @@ class Services:
         the contract's limits.
         """
         body = read_request(question, passages, subject)
-        weight_ms = self.weigh("reader", len(body.passages))
-        reply = await self.reader.send_json(
-            "POST", "/v1/read", body, ReadReply, deadline, weight_ms=weight_ms
-        )
-        return answers_found(reply, body.passages)
+        reply = await self._json("reader", "/v1/read", body, ReadReply, deadline, len(body.passages))
+        return readings(reply, body.passages)
 
     async def published(self, name: str, deadline: Deadline) -> dict[str, int]:
         """Return the size of each published index of a search, by alias. Raises as `about`."""
@@ -329,22 +294,38 @@ class Services:
         client: ServiceClient = getattr(self, name)
         return await client.get("/info", Info, deadline)
 
-
-async def _send(
-    client: ServiceClient,
-    path: str,
-    body: Request,
-    jpeg: bytes | None,
-    reply: type[Value],
-    deadline: Deadline,
-    weight_ms: float,
-) -> Value:
-    """Send a request as JSON; with a photo as a form that holds both."""
-    if jpeg is None:
+    async def _json(
+        self,
+        name: str,
+        path: str,
+        body: Request,
+        reply: type[Value],
+        deadline: Deadline,
+        items: int = 0,
+        jpeg: bytes | None = None,
+    ) -> Value:
+        """Send a request as JSON; with a photo as a form that holds both. `items`: see `_form`."""
+        if jpeg is not None:
+            fields: dict[str, str | list[str]] = {"request": body.model_dump_json(exclude_none=True)}
+            return await self._form(name, path, [_file("image", jpeg)], fields, reply, deadline, items)
+        client: ServiceClient = getattr(self, name)
+        weight_ms = self.weigh(name, items) if items else 0.0
         return await client.send_json("POST", path, body, reply, deadline, weight_ms=weight_ms)
-    fields: dict[str, str | list[str]] = {"request": body.model_dump_json(exclude_none=True)}
-    photo = [_file("image", jpeg)]
-    return await client.send_multipart(path, photo, fields, reply, deadline, weight_ms=weight_ms)
+
+    async def _form(
+        self,
+        name: str,
+        path: str,
+        files: Sequence[FilePart],
+        fields: Fields,
+        reply: type[Value],
+        deadline: Deadline,
+        items: int = 0,
+    ) -> Value:
+        """Send a form to the service `name`. `items`: how many a GPU works on, 0 for none."""
+        client: ServiceClient = getattr(self, name)
+        weight_ms = self.weigh(name, items) if items else 0.0
+        return await client.send_multipart(path, files, fields, reply, deadline, weight_ms=weight_ms)
 
 
 def _file(field: str, jpeg: bytes) -> FilePart:
@@ -362,25 +343,4 @@ def _passages(reply: TextSearchReply) -> tuple[Passage, ...]:
         )
         for hit in reply.hits
         if is_source_address(hit.url)
-    )
-
-
-def _entities(reply: ImageSearchReply, places: Sequence[Box] = ()) -> tuple[Entity, ...]:
-    place_of = dict(enumerate(places))
-    return tuple(
-        _entity(hit, place_of.get(hit.image_index))
-        for hit in reply.hits
-        if not hit.url or is_source_address(hit.url)
-    )
-
-
-def _entity(hit: ImageHit, place: Box | None) -> Entity:
-    return Entity(
-        name=visible(hit.entity),
-        probability=hit.score,
-        attributes=tuple((visible(key), visible(value)) for key, value in hit.attributes.items()),
-        title=visible(hit.title or hit.entity),
-        url=hit.url,
-        cosine=hit.cosine,
-        place=place,
     )

@@ -7,23 +7,21 @@ question and the photo is read once for all calls of a request.
 from collections.abc import Callable, Sequence
 
 from contracts.domain_router import Domain
-from gateway.llm.delimiting import EvidenceBlocks, delimited, harmless, ours, tokens_at_most, within_tokens
+from gateway.llm.delimiting import fence, harmless, ours, tokens_at_most, within_tokens
 from gateway.llm.prompt import (
     Case,
     Earlier,
     ImagePart,
     Prompt,
     PromptText,
-    Schema,
     TextPart,
-    TextPrompt,
     VlmOptions,
     prompt_text,
     short_name,
 )
-from gateway.llm.reply_forms import described_lines, in_lines
-from gateway.llm.schemas import Structured, Understanding, in_words
-from gateway.state import Draft, Entity, Query, Turn
+from gateway.llm.reply_forms import line_instructions
+from gateway.llm.schemas import Form, Structured, Understanding, in_words
+from gateway.state import Draft, Query, Turn
 
 _OLD_PHOTO = "The photo is from earlier in this conversation.\n"
 _WISHES = "Whoever set this conversation up wishes answers to be worded like this; all rules above hold:"
@@ -83,7 +81,7 @@ def _conversation(query: Query, options: VlmOptions) -> str:
 def _latest(history: Sequence[Turn], options: VlmOptions) -> list[str]:
     lines: list[str] = []
     left, tokens = options.history_chars, options.history_tokens
-    for turn in reversed(history[-options.history_turns :] if options.history_turns else ()):
+    for turn in reversed(history[-options.history_turns :]):
         answer = _REFUSED if turn.abstained else _line(turn.answer)
         reply = f"\nYou: {answer}" if answer else ""
         text = within_tokens(f"Wearer: {_line(turn.question)}{reply}"[:left], tokens)
@@ -107,7 +105,7 @@ def text_prompt(
     ends_with: str = "",
     earlier: Earlier | None = None,
     **slots: str,
-) -> TextPrompt:
+) -> Prompt[str]:
     """Return the photo, the words of `<name>.toml` and the question; after an earlier call, the words alone.
 
     A reply without an end of its own is measured. Slots hold untrusted text, made harmless by the caller.
@@ -116,24 +114,23 @@ def text_prompt(
     task = words.fill(**slots)
     before = question_tokens(query, options) if earlier is None else earlier.tokens
     user = (*photo_parts(query), TextPart(f"{task}\n\n{question_text(query, options)}"))
-    return TextPrompt(
+    return Prompt(
         short_name(name),
         system_text(),
         user if earlier is None else (TextPart(task),),
+        str,
         max_tokens,
-        ends_with,
-        measured=not ends_with,
         text_tokens=before + ours(words.text) + sum(map(tokens_at_most, slots.values())),
+        ends_with=ends_with,
+        measured=not ends_with,
         earlier=earlier,
     )
 
 
-def replied(prompt: TextPrompt, reply: str) -> Earlier:
+def earlier_call(prompt: Prompt[str], reply: str) -> Earlier:
     """Return a call and its reply, for one that goes on from there."""
     return Earlier(prompt.user, reply, prompt.text_tokens + tokens_at_most(reply) + TURN_TOKENS)
 
-
-Spell = Callable[[Structured], str]
 
 JUDGE, REASONED_JUDGE = "judge", "qa_dragon/judge_with_reason"
 UNDERSTAND_TOKENS, ANSWER_TOKENS, REWRITE_TOKENS = 256, 96, 64
@@ -153,38 +150,9 @@ def domain_text(domain: Domain | None) -> PromptText:
     return prompt_text(f"qa_dragon/domains/{name}")
 
 
-def answer(
-    query: Query,
-    entity: Entity | None,
-    shown: EvidenceBlocks,
-    options: VlmOptions,
-    most_tokens: int,
-    name: str = "answer",
-) -> TextPrompt:
-    """Return the prompt `name` for the answer from evidence (QA-Dragon, 3.7.1)."""
-    thing = delimited("the thing asked about", entity.name) + "\n" if entity else ""
-    return text_prompt(name, query, options, most_tokens, thing=thing, evidence=shown.text)
-
-
-def judge(
-    query: Query, answer_prompt: TextPrompt, answered: str, options: VlmOptions, name: str = JUDGE
-) -> TextPrompt:
-    """Return the prompt `name` that asks the model to check an answer (QA-Dragon, 3.7.2).
-
-    It goes on from the prompt of the answer, so that a server with a prefix cache reads little more.
-    """
-    earlier = replied(answer_prompt, harmless(answered))
-    return text_prompt(name, query, options, JUDGE_TOKENS[name], earlier=earlier)
-
-
 def judge_tokens(name: str) -> int:
     """Return an upper bound on the tokens that the judge adds to the call that answered and its reply."""
     return TURN_TOKENS + ours(prompt_text(name).text) + JUDGE_TOKENS[name]
-
-
-def rewrite(query: Query, options: VlmOptions) -> TextPrompt:
-    """Return the prompt that puts a follow-up question into words that need no conversation."""
-    return text_prompt("rewrite", query, options, REWRITE_TOKENS)
 
 
 def notes(draft: Draft) -> str:
@@ -195,55 +163,45 @@ def notes(draft: Draft) -> str:
         draft.reasoning,
         f"Draft answer: {draft.answer}" if draft.answer else "No draft answer.",
     ]
-    return delimited("notes", "\n".join(line for line in lines if line))
-
-
-def cases_in_words(cases: Sequence[Case], schema: type[Structured], spell: Spell) -> str:
-    """Return the worked cases, their replies spelled as the reply itself is to be."""
-    return "\n\n".join(_case(case, schema, spell) for case in cases)
+    return fence("notes", "\n".join(line for line in lines if line))
 
 
 def prompt_of(
     name: str,
     query: Query,
-    schema: type[Schema],
+    schema: type[Form],
     options: VlmOptions,
     max_tokens: int,
     cases: Sequence[Case] | None = None,
     advice: str = "",
     **slots: str,
-) -> Prompt[Schema]:
+) -> Prompt[Form]:
     """Return the photo, the words of `<name>.toml`, with or without examples and advice, and the question.
 
     `slots` hold untrusted text. Words that describe the schema to a server without grammars are counted too.
     """
-    if not issubclass(schema, Structured):
-        raise TypeError(f"{schema.__name__} does not describe its fields")
     words: PromptText = prompt_text(name)
     shown = words.cases if cases is None else cases
 
-    def filled(spell: Spell, form: str) -> tuple[str, int]:
-        """Return the text in one spelling of replies, and the tokens at most of what of it is ours."""
-        ours_too = {"fields": f"{in_words(schema)}{form}"}
-        if "cases" in words.slots:
-            ours_too["cases"] = cases_in_words(shown, schema, spell)
-        if "advice" in words.slots:
-            ours_too["advice"] = advice
-        return words.fill(**ours_too, **slots), ours(words.text, *ours_too.values())
+    def fill(form: str, spell: Callable[[Structured], str]) -> tuple[str, int]:
+        """Return the text for one form of replies, and the tokens at most of the part that is ours."""
+        parts = {
+            "fields": f"{in_words(schema)}\n{form}",
+            "cases": "\n\n".join(_case(case, spell(schema.model_validate(case.reply))) for case in shown),
+            "advice": advice,
+        }
+        parts = {slot: part for slot, part in parts.items() if slot in words.slots}
+        return words.fill(**parts, **slots), ours(words.text, *parts.values())
 
-    short = short_name(name)
-    text, tokens = filled(Structured.spelled, "\nReply with one JSON object.")
-    lines, tokens_in_lines = filled(
-        lambda reply: f"\n{in_lines(reply.told())}", f"\n{described_lines(short, schema)}"
-    )
+    short, question = short_name(name), question_text(query, options)
+    text, tokens = fill("Reply with one JSON object.", Structured.as_json)
+    lines, tokens_in_lines = fill(line_instructions(short, schema), Structured.as_lines)
     tokens = max(tokens, tokens_in_lines)
     tokens += question_tokens(query, options) + sum(map(tokens_at_most, slots.values()))
-    question = question_text(query, options)
-    user = (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}"))
     return Prompt(
         short,
         system_text(),
-        user,
+        (*photo_parts(query), TextPart(f"{text.rstrip()}\n\n{question}")),
         schema,
         max_tokens,
         text_tokens=tokens,
@@ -251,7 +209,6 @@ def prompt_of(
     )
 
 
-def _case(case: Case, schema: type[Structured], spell: Spell) -> str:
-    reply = spell(schema.model_validate(case.reply))
+def _case(case: Case, reply: str) -> str:
     given = f"\n{case.given}" if case.given else ""
     return f"Photo: {case.photo}\nQuestion: {case.question}{given}\nReply: {reply}"

@@ -2,22 +2,21 @@
 
 import math
 import time
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import anyio
 import structlog
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from chassis.http.client import ExchangeError, Response
-from gateway.llm.call import Progress
-from gateway.llm.completion import CUT_OFF, Alternative, Completion, Token, Usage, Written
+from gateway.llm.call import VlmCall
+from gateway.llm.completion import Alternative, Completion, Token
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable, failure
-from gateway.llm.prompt import Schema
+from gateway.llm.prompt import Value
 from gateway.llm.reply_forms import ReplyFields, read_lines, read_object
 from gateway.llm.server import bounded
 from gateway.llm.wire import (
@@ -26,32 +25,52 @@ from gateway.llm.wire import (
     ChunkWire,
     ErrorWire,
     TokenWire,
-    UsageWire,
+    Usage,
     events,
     read_chunk,
 )
 
 log = structlog.get_logger()
 
-Result = TypeVar("Result")
+Object = TypeVar("Object", bound=BaseModel)
 
 _MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one of white space may be 128 long
 _MAX_REPORTED = 4_096  # fields of a longer reply are not reported early
 _MAX_ENDS = 64  # so many closing braces are tried as the object's end; then the stream ends the reply
 
 
-@dataclass(slots=True, kw_only=True)
-class Assembling(ABC, Generic[Result]):
-    """A reply in the making. `is_complete`: what was asked for is there, whatever the model adds."""
+@dataclass(slots=True)
+class Assembly(Generic[Value]):
+    """A reply in the making. `schema`, `ends_with`, `hear`: see `Prompt`.
 
+    `is_complete`: what was asked for is there, whatever the model adds. `under_grammar`: see `Completion`.
+    """
+
+    schema: type[Value]
+    ends_with: str = ""
+    hear: Callable[[Value], None] | None = None
+    under_grammar: bool = False
     is_complete: bool = False
     finish_reason: str | None = None
     usage: Usage | None = None
     _pieces: list[str] = field(default_factory=list)
     _tokens: list[Token] = field(default_factory=list)
     _length: int = 0
+    _tail: str = ""
     _refusal: bool = False
     _thoughts: bool = False
+    _reported: Mapping[str, Any] = field(default_factory=dict)
+    _ends_tried: int = 0
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether the reply is text."""
+        return self.schema is str
+
+    @property
+    def _class(self) -> Any:
+        """The schema of an object."""
+        return self.schema
 
     @property
     def text(self) -> str:
@@ -88,7 +107,7 @@ class Assembling(ABC, Generic[Result]):
 
     def _add_end(self, chunk: ChunkWire) -> None:
         if chunk.usage is not None:
-            self.usage = _usage(chunk.usage)
+            self.usage = chunk.usage
         self.finish_reason = (
             next((each.finish_reason for each in chunk.choices[:1]), None) or self.finish_reason
         )
@@ -100,43 +119,14 @@ class Assembling(ABC, Generic[Result]):
         self._pieces.append(text)
         self._watch_for_end(text)
 
-    @abstractmethod
     def _watch_for_end(self, added: str) -> None:
         """Set `is_complete` if the reply is."""
-
-    @abstractmethod
-    def completion(self) -> Result:
-        """Return the reply as it was asked for. Raises `VlmReplyUnusable`."""
-
-    def written(self) -> Written:
-        """Return what was written, perhaps nothing."""
-        return Written(self.text, self._measured, self._ended_by, self.usage)
-
-    def _undeclined(self) -> None:
-        """Raises `VlmDeclined` if the server's safeguards spoke instead of the model."""
-        if self._refusal:
-            raise VlmDeclined("The vision-language model declined to answer.")
-
-    @property
-    def _ended_by(self) -> str:
-        return self.finish_reason or "complete"
-
-    @property
-    def _measured(self) -> tuple[Token, ...] | None:
-        return tuple(self._tokens) or None
-
-
-@dataclass(slots=True)
-class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
-    """A reply of one object. `hear`: see `Prompt`."""
-
-    schema: type[Schema]
-    under_grammar: bool = False
-    hear: Callable[[Schema], None] | None = None
-    _reported: Mapping[str, Any] = field(default_factory=dict)
-    _ends_tried: int = 0
-
-    def _watch_for_end(self, added: str) -> None:
+        if self.is_text:
+            if self.ends_with:
+                end = self._tail + added
+                self.is_complete = self.ends_with in end
+                self._tail = end[-len(self.ends_with) :]
+            return
         if self.hear is not None and self._length <= _MAX_REPORTED:
             self._report(self.hear, added)
         if "}" not in added or self._ends_tried >= _MAX_ENDS:
@@ -145,7 +135,7 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
         fields = read_object(self.text)
         self.is_complete = fields is not None and fields.complete
 
-    def _report(self, hear: Callable[[Schema], None], added: str) -> None:
+    def _report(self, hear: Callable[[Value], None], added: str) -> None:
         """Pass the fields so far to `hear` each time that they change. Reads JSON or whole lines."""
         text = self.text
         so_far: Mapping[str, Any] = {}
@@ -153,33 +143,43 @@ class Assembly(Assembling[Completion[Schema]], Generic[Schema]):
             with suppress(ValueError):
                 so_far = from_json(text, allow_partial=True)
         elif "\n" in added:
-            lines = read_lines(text[: text.rfind("\n") + 1], self.schema, ended=False)
+            lines = read_lines(text[: text.rfind("\n") + 1], self._class, ended=False)
             so_far = lines.value if lines else {}
         if so_far and so_far != self._reported:
             self._reported = so_far
             with suppress(ValidationError):
-                hear(self.schema.model_validate(so_far))
+                hear(self._class.model_validate(so_far))
 
-    def completion(self) -> Completion[Schema]:
-        """Return the parsed reply. Raises `VlmReplyUnusable`."""
-        self._undeclined()
-        read = read_reply(self.text, self.schema, ended=self._ended_by not in CUT_OFF)
+    def completion(self) -> Completion[Value]:
+        """Return the parsed reply. Raises `VlmReplyUnusable`, `VlmDeclined` if safeguards replied instead."""
+        if self._refusal:
+            raise VlmDeclined("The vision-language model declined to answer.")
+        reply: Completion[Any] = self.as_text()
+        if self.is_text:
+            if not reply.text.strip():
+                raise VlmReplyUnusable("The vision-language model wrote nothing.")
+            return reply
+        read = read_reply(reply.text, self._class, ended=not reply.cut_off)
         if read is None:
             raise VlmReplyUnusable("The vision-language model's reply could not be read.")
         value, fields = read
-        return Completion(
+        return replace(
+            reply,
             value=value,
-            text=self.text,
-            tokens=self._measured,
-            finish_reason=self._ended_by,
-            usage=self.usage,
             under_grammar=self.under_grammar,
             spans=fields.spans,
             whole=fields.complete,
         )
 
+    def as_text(self) -> Completion[str]:
+        """Return the model's words as they are, perhaps none."""
+        text = self.text
+        return Completion(
+            text, text, tuple(self._tokens) or None, self.finish_reason or "complete", self.usage
+        )
 
-def read_reply(text: str, schema: type[Schema], *, ended: bool = True) -> tuple[Schema, ReplyFields] | None:
+
+def read_reply(text: str, schema: type[Object], *, ended: bool = True) -> tuple[Object, ReplyFields] | None:
     """Return what a model wrote as JSON or as labelled lines: its value and its fields' places.
 
     None if it cannot be read. `ended`: the model stopped by itself.
@@ -189,28 +189,6 @@ def read_reply(text: str, schema: type[Schema], *, ended: bool = True) -> tuple[
             with suppress(ValidationError):
                 return schema.model_validate(fields.value), fields
     return None
-
-
-@dataclass(slots=True)
-class TextAssembly(Assembling[Written]):
-    """A reply of text. `ends_with`: what closes it, if anything does."""
-
-    ends_with: str = ""
-    _tail: str = ""
-
-    def _watch_for_end(self, added: str) -> None:
-        if not self.ends_with:
-            return
-        end = self._tail + added
-        self.is_complete = self.ends_with in end
-        self._tail = end[-len(self.ends_with) :]
-
-    def completion(self) -> Written:
-        """Return what was written. Raises `VlmReplyUnusable` if that is nothing."""
-        self._undeclined()
-        if not self.text.strip():
-            raise VlmReplyUnusable("The vision-language model wrote nothing.")
-        return self.written()
 
 
 def _token(wire: TokenWire) -> Token:
@@ -235,16 +213,11 @@ def _probability(logprob: float) -> float:
     return min(1.0, math.exp(min(0.0, logprob)))
 
 
-def _usage(wire: UsageWire) -> Usage:
-    details = wire.prompt_tokens_details
-    return Usage(wire.prompt_tokens, wire.completion_tokens, details.cached_tokens if details else None)
-
-
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
 _DEFAULT_ERROR_STATUS = 500
 
 
-async def receive(response: Response, assembly: Assembling[Any], progress: Progress, model: str) -> None:
+async def receive(response: Response, assembly: Assembly[Any], call: VlmCall, model: str) -> None:
     """Add the reply to `assembly`. Raises `BrokenStream`, `ExchangeError` or the error in the reply."""
     if not response.headers.get("content-type", "").startswith("text/event-stream"):
         _add(assembly, (await bounded(response)).decode("utf-8", "replace"), model)
@@ -255,8 +228,8 @@ async def receive(response: Response, assembly: Assembling[Any], progress: Progr
         try:
             async for event in stream:
                 _add(assembly, event, model)
-                if progress.first_token_s is None and (assembly.text or assembly.thinks):
-                    progress.first_token_s = time.monotonic() - progress.started
+                if call.first_token_s is None and (assembly.text or assembly.thinks):
+                    call.first_token_s = time.monotonic() - call.started
                 if assembly.is_complete:
                     await _receive_epilogue(stream, assembly)
                     break
@@ -265,7 +238,7 @@ async def receive(response: Response, assembly: Assembling[Any], progress: Progr
                 raise
 
 
-def _add(assembly: Assembling[Any], event: str, model: str) -> None:
+def _add(assembly: Assembly[Any], event: str, model: str) -> None:
     chunk = read_chunk(event)
     if isinstance(chunk, ErrorWire):  # vLLM finds some faults only after its 200
         status = chunk.code if isinstance(chunk.code, int) else _DEFAULT_ERROR_STATUS
@@ -273,7 +246,7 @@ def _add(assembly: Assembling[Any], event: str, model: str) -> None:
     assembly.add(chunk)
 
 
-async def _receive_epilogue(stream: AsyncIterator[str], assembly: Assembling[Any]) -> None:
+async def _receive_epilogue(stream: AsyncIterator[str], assembly: Assembly[Any]) -> None:
     """The finish reason and the usage may follow the reply, but are not worth much waiting."""
     with anyio.move_on_after(_EPILOGUE_S):
         try:

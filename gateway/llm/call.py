@@ -7,7 +7,7 @@ what it or the reply says.
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from opentelemetry.trace import Span, SpanKind
@@ -17,8 +17,9 @@ from chassis.http.client import server_attributes
 from chassis.telemetry.metrics import counter, exemplar, histogram, series_of
 from chassis.telemetry.spans import span
 from gateway.llm.capabilities import Abilities
-from gateway.llm.completion import Completion, Usage, Written
+from gateway.llm.completion import Completion
 from gateway.llm.reply_forms import SchemaForm
+from gateway.llm.wire import Usage
 from gateway.reasoning.calls import count_calls
 
 
@@ -55,21 +56,22 @@ class VlmEndpoint:
         return self.base_url.rstrip("/").removesuffix("/v1")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class VlmCall:
-    """One call as metrics see it. `outcome`: "ok", an error kind, or "cancelled"; times in seconds.
+    """One call, while it runs and as metrics see it. `outcome`: "ok", an error kind, or "cancelled".
 
-    The times begin when the server may be asked, after any wait before that. `requests`: 0 if it never was,
-    else 1, and one more for each time the server refused a part of the request or the call was repeated.
-    `form`: None for text, which asks for none.
+    Times in seconds; they begin when the server may be asked, after any wait before that. `requests`: 0 if it
+    never was, else 1, and one more for each time the server refused a part of the request or the call was
+    repeated. `form`: None for text, which asks for none.
     """
 
     prompt: str
-    outcome: str
-    seconds: float
-    first_token_s: float | None
-    requests: int
-    form: SchemaForm | None
+    started: float = field(default_factory=time.monotonic)
+    outcome: str = "cancelled"
+    seconds: float = 0.0
+    first_token_s: float | None = None
+    requests: int = 0
+    form: SchemaForm | None = None
     usage: Usage | None = None
 
 
@@ -82,7 +84,7 @@ class Trial:
     """
 
     taken: Abilities
-    reply: Written
+    reply: Completion[str]
     thinks: bool
     first_token_s: float
     seconds: float
@@ -91,37 +93,11 @@ class Trial:
 CallObserver = Callable[[VlmCall], None]
 
 
-@dataclass(slots=True)
-class Progress:
-    """The state of a call while it runs."""
-
-    prompt: str
-    started: float
-    form: SchemaForm | None = None
-    first_token_s: float | None = None
-    requests: int = 0
-
-    def ended(self, outcome: str, completion: Completion[Any] | Written | None) -> VlmCall:
-        call = VlmCall(
-            self.prompt,
-            outcome,
-            time.monotonic() - self.started,
-            self.first_token_s,
-            self.requests,
-            self.form,
-        )
-        return call if completion is None else replace(call, usage=completion.usage)
-
-
-_PROVIDER = "openai"
-"""As for every server that speaks its API."""
-
-
 def chat_span(url: str, body: Mapping[str, Any], prompt: str) -> AbstractContextManager[Span]:
     """The span of one `POST /v1/chat/completions` with `body`; `prompt`: the name of what is asked."""
     attributes = {
         "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": _PROVIDER,
+        "gen_ai.provider.name": "openai",  # as for every server that speaks its API
         "gen_ai.request.model": body["model"],
         "gen_ai.request.max_tokens": body["max_tokens"],
         "gen_ai.prompt.name": prompt,
@@ -142,8 +118,6 @@ def tell_cost(call: Span, usage: Usage | None, first_token_s: float | None) -> N
 
 
 _SECONDS = (0.1, 0.2, 0.35, 0.5, 0.75, 1, 1.5, 2, 3, 4, 5, 7.5, 10)
-
-
 _BY_PROMPT = ("model", "prompt")
 _METRICS = (
     counter("loreglass_vlm_calls_total", "Calls to the model.", (*_BY_PROMPT, "outcome")),
@@ -180,7 +154,7 @@ class VlmMetrics:
 
     def observe(self, model: str, call: VlmCall) -> None:
         """Count one call that is over, for the model and for the question that it belongs to."""
-        usage, series = call.usage or Usage(0, 0), self._series
+        usage, series = call.usage or Usage(prompt_tokens=0), self._series
         count_calls(call.requests, usage.prompt_tokens, usage.completion_tokens)
         series("loreglass_vlm_calls_total", model, call.prompt, call.outcome).inc()
         series("loreglass_vlm_call_seconds", model, call.prompt).observe(call.seconds, exemplar())

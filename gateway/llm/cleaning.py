@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from gateway.state import ENTITY_SLOT
 from language.words import content_stems, fold, squeeze, unique, visible
 
-ENTITY_SLOT = "{entity}"
 LABEL_WORDS = 3
 MARKED_LABEL_WORDS = LABEL_WORDS + 1
 """A label with the word that tells it from its like ("red sports car")."""
@@ -23,6 +23,13 @@ _GENERIC = frozenset({"thing", "object", "item", "photo", "image", "picture", "s
 def one_line(text: str) -> str:
     """Without hidden and control characters, white space made single."""
     return " ".join(visible(text).split())
+
+
+def whole_words(text: str, most_chars: int) -> str:
+    """Return as many whole words as fit; of a first one that is too long, its beginning."""
+    if len(text) <= most_chars:
+        return text
+    return text[: most_chars + 1].rpartition(" ")[0] or text[:most_chars]
 
 
 def without_thoughts(text: str) -> str:
@@ -83,10 +90,7 @@ def search_phrase(text: str) -> str:
     """Return a search of one line and at most `QUERY_CHARS`; no placeholder but `{entity}`."""
     plain = _MARK_AT_START.sub("", one_line(text)).strip("\"'“”` ")
     pieces = [re.sub(r"[{}\[\]<>|]+", " ", piece) for piece in _SLOT.split(plain)]
-    cleaned = one_line(ENTITY_SLOT.join(pieces))
-    if len(cleaned) <= QUERY_CHARS:
-        return cleaned
-    return cleaned[: QUERY_CHARS + 1].rpartition(" ")[0] or cleaned[:QUERY_CHARS]
+    return whole_words(one_line(ENTITY_SLOT.join(pieces)), QUERY_CHARS)
 
 
 def queries(texts: Iterable[str], most: int) -> tuple[str, ...]:

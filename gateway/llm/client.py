@@ -5,10 +5,9 @@ Replies are streamed, so that leaving closes the connection and the server stops
 
 import json
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import anyio
 import structlog
@@ -17,10 +16,10 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Lo
 from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
-from gateway.llm.assembly import Assembling, Assembly, TextAssembly, receive
-from gateway.llm.call import CallObserver, Progress, Trial, VlmEndpoint, chat_span, tell_cost
+from gateway.llm.assembly import Assembly, receive
+from gateway.llm.call import CallObserver, Trial, VlmCall, VlmEndpoint, chat_span, tell_cost
 from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinking, without
-from gateway.llm.completion import Completion, Written
+from gateway.llm.completion import Completion
 from gateway.llm.failures import (
     ContextTooLong,
     RequestRefused,
@@ -28,10 +27,10 @@ from gateway.llm.failures import (
     VlmDeclined,
     VlmKeyRefused,
     VlmReplyUnusable,
-    refused_for_good,
+    final_refusal,
     unreachable,
 )
-from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPrompt, user_turns
+from gateway.llm.prompt import Prompt, Value
 from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.request import request_body, to_model_call
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
@@ -39,8 +38,6 @@ from gateway.llm.wire import BrokenStream
 from gateway.reasoning.calls import keep_call
 
 log = structlog.get_logger()
-
-Reply = TypeVar("Reply", bound=Completion[Any] | Written)
 
 _SILENT = "The model does not answer. Look at the log of its server, and restart it."
 _MAX_ERROR_BYTES = 64 * 2**10
@@ -56,21 +53,6 @@ class _PhotoFailed(Internal):
     def __init__(self, failure: ServerFailed) -> None:
         super().__init__()
         self.failure = failure
-
-
-@dataclass(frozen=True, slots=True)
-class _Call(Generic[Reply]):
-    """One call. `begin`: an empty reply of the kind that is asked for."""
-
-    prompt: Prompt[Any] | TextPrompt
-    begin: Callable[[], Assembling[Reply]]
-    deadline: Deadline
-    progress: Progress
-
-    @property
-    def has_photo(self) -> bool:
-        """Return whether the prompt shows one."""
-        return any(isinstance(part, ImagePart) for turn in user_turns(self.prompt) for part in turn)
 
 
 class VlmClient:
@@ -129,87 +111,75 @@ class VlmClient:
             advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
             log.error("vlm.context_too_small", has=actual, told=wanted, advice=advice)
 
-    async def trial(
-        self, prompt: Prompt[Any] | TextPrompt, abilities: Abilities, deadline: Deadline
-    ) -> Trial:
+    async def trial(self, prompt: Prompt[Any], abilities: Abilities, deadline: Deadline) -> Trial:
         """Return the reply as text, perhaps empty, without guard and metrics; nothing is learned from it.
 
         Raises `RequestRefused`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
         `DependencyUnavailable`.
         """
-        call = _Call(prompt, TextAssembly, deadline, Progress(prompt.name, time.monotonic()))
+        call = VlmCall(prompt.name)
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                taken, assembly = await self._request(call, abilities, confirmed=False)
+                taken, assembly = await self._request(prompt, abilities, call, deadline, confirmed=False)
         except TimeoutError as error:
             raise DeadlineExceeded(TOO_SLOW) from error
-        if isinstance(prompt, TextPrompt):  # which tells nothing of forms
+        if prompt.is_text:  # which tells nothing of forms
             taken = replace(taken, form=abilities.form)
-        seconds = time.monotonic() - call.progress.started
-        first_token_s = call.progress.first_token_s or seconds
-        return Trial(taken, assembly.written(), assembly.thinks, first_token_s, seconds)
+        seconds = time.monotonic() - call.started
+        return Trial(taken, assembly.as_text(), assembly.thinks, call.first_token_s or seconds, seconds)
 
-    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+    async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         """Return the reply to `prompt`, parsed.
 
         Raises `VlmReplyUnusable`, `ContextTooLong`, `Overloaded`, `DeadlineExceeded` or
         `DependencyUnavailable`. What cannot be read is an error and is not asked for again; only a call
         that found the server away may be repeated, by the guard.
         """
-        return await self._call(prompt, lambda: Assembly(prompt.schema, hear=prompt.hear), deadline)
-
-    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        """Return the text that `prompt` asks for. Raises what `complete` does; an empty text is unusable."""
-        return await self._call(prompt, lambda: TextAssembly(ends_with=prompt.ends_with), deadline)
-
-    async def _call(
-        self,
-        prompt: Prompt[Any] | TextPrompt,
-        begin: Callable[[], Assembling[Reply]],
-        deadline: Deadline,
-    ) -> Reply:
-        """Make a call within its deadline, and tell metrics how it ended."""
         deadline.require()
-        call = _Call(prompt, begin, deadline, Progress(prompt.name, time.monotonic()))
-        outcome, completion = "cancelled", None
+        call = VlmCall(prompt.name)
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                result = await self._call_guarded(call)
+                result = await self._complete_guarded(prompt, call, deadline)
             if isinstance(result, LoreglassError):
                 raise result
-            outcome, completion = "ok", result
+            call.outcome, call.usage = "ok", result.usage
             return result
         except TimeoutError as error:
-            outcome = DeadlineExceeded.kind.value
+            call.outcome = DeadlineExceeded.kind.value
             raise DeadlineExceeded(TOO_SLOW) from error
         except LoreglassError as error:
-            outcome = error.kind.value
+            call.outcome = error.kind.value
             raise
         finally:
-            self._observe(call.progress.ended(outcome, completion))
+            call.seconds = time.monotonic() - call.started
+            self._observe(call)
 
-    async def _call_guarded(self, call: _Call[Reply]) -> Reply | LoreglassError:
+    async def _complete_guarded(
+        self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline
+    ) -> Completion[Value] | LoreglassError:
         try:
             if self._guard is None:
-                return await self._try(call)
-            return await self._guard.call(lambda: self._try(call), call.deadline)
+                return await self._try(prompt, call, deadline)
+            return await self._guard.call(lambda: self._try(prompt, call, deadline), deadline)
         except _PhotoFailed as error:
             return error.failure
 
-    async def _try(self, call: _Call[Reply]) -> Reply | LoreglassError:
+    async def _try(
+        self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline
+    ) -> Completion[Value] | LoreglassError:
         """Return the reply, or an error of this prompt or its reply: then the server itself works."""
-        call.progress.started, call.progress.first_token_s = time.monotonic(), None
+        call.started, call.first_token_s = time.monotonic(), None
         try:
-            return await self._reply(call)
+            return await self._reply(prompt, call, deadline)
         except (VlmReplyUnusable, ContextTooLong) as error:
             return error
         except ServerFailed as error:
-            if call.has_photo and self.sees_photos:
+            if prompt.photos and self.sees_photos:
                 raise _PhotoFailed(error) from error
             self.liveness.doubt()
             raise
         except RequestRefused as refusal:
-            final = refused_for_good(refusal)
+            final = final_refusal(refusal)
             final.__cause__ = refusal
             return final
 
@@ -233,12 +203,12 @@ class VlmClient:
         if self.liveness.failing:
             raise DependencyUnavailable(_SILENT)
 
-    async def _reply(self, call: _Call[Reply]) -> Reply:
-        abilities, assembly = await self._request(call, self.abilities, confirmed=self._features.confirmed)
-        keep_call(lambda: to_model_call(call.prompt, abilities, assembly.text))
+    async def _reply(self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline) -> Completion[Value]:
+        confirmed = self._features.confirmed
+        abilities, assembly = await self._request(prompt, self.abilities, call, deadline, confirmed=confirmed)
+        keep_call(lambda: to_model_call(prompt, abilities, assembly.text))
         self._update_features(abilities, assembly)
-        if isinstance(assembly, Assembly):
-            assembly.under_grammar = self._features.masks_probabilities
+        assembly.under_grammar = self._features.masks_probabilities
         try:
             return assembly.completion()
         except VlmDeclined:
@@ -246,27 +216,33 @@ class VlmClient:
         except VlmReplyUnusable:
             if not abilities.form.has_grammar or self.abilities.form.has_grammar:
                 raise
-        return await self._reply(call)  # once: the server ignored the schema, and is now asked for lines
+        # Once: the server ignored the schema, and is now asked for lines.
+        return await self._reply(prompt, call, deadline)
 
     async def _request(
-        self, call: _Call[Reply], abilities: Abilities, *, confirmed: bool
-    ) -> tuple[Abilities, Assembling[Reply]]:
+        self,
+        prompt: Prompt[Value],
+        abilities: Abilities,
+        call: VlmCall,
+        deadline: Deadline,
+        *,
+        confirmed: bool,
+    ) -> tuple[Abilities, Assembly[Value]]:
         """Return the whole reply, and the abilities that it was asked for with.
 
         What the server refuses is left out of the next request.
         """
-        model = await self.account.name(call.deadline)
-        is_text = isinstance(call.prompt, TextPrompt)
-        if is_text:  # which asks for no form, so that none can be refused
+        model = await self.account.name(deadline)
+        if prompt.is_text:  # which asks for no form, so that none can be refused
             abilities = replace(abilities, form=SchemaForm.WORDS)
         was_stale = False
         while True:
-            call.progress.form = None if is_text else abilities.form
-            call.progress.requests += 1
+            call.form = None if prompt.is_text else abilities.form
+            call.requests += 1
+            assembly = Assembly(prompt.schema, prompt.ends_with, prompt.hear)
             try:
-                body = request_body(call.prompt, model, abilities)
                 with self.liveness.call():
-                    assembly = await self._send(body, call.begin(), call.deadline, call.progress)
+                    await self._send(request_body(prompt, model, abilities), assembly, call, deadline)
                 self.liveness.answered()
                 return abilities, assembly
             except _StaleConnection as error:
@@ -274,12 +250,13 @@ class VlmClient:
                     raise unreachable(str(error)) from error
                 was_stale = True
             except RequestRefused as refusal:
-                fewer = without(abilities, refusal.complaint, confirmed=confirmed, with_photo=call.has_photo)
+                shows = prompt.photos > 0
+                fewer = without(abilities, refusal.complaint, confirmed=confirmed, with_photo=shows)
                 if fewer is None:
                     raise
                 abilities = fewer
 
-    def _update_features(self, abilities: Abilities, assembly: Assembling[Any]) -> None:
+    def _update_features(self, abilities: Abilities, assembly: Assembly[Any]) -> None:
         """Learn from a reply what the server takes."""
         cut_off = assembly.finish_reason == "length"
         if abilities.form.has_grammar and assembly.text and not cut_off and not _is_object(assembly.text):
@@ -287,28 +264,28 @@ class VlmClient:
             log.warning("vlm.schema_not_held", form=abilities.form.value)
         if assembly.thinks:
             abilities = replace(abilities, thinking=Thinking.ON)
-        if self._features.update_from_reply(abilities, of_form=isinstance(assembly, Assembly)):
+        if self._features.update_from_reply(abilities, of_form=not assembly.is_text):
             log.info("vlm.abilities", probed=False, **self.abilities.described)
 
     async def _send(
-        self, body: dict[str, Any], assembly: Assembling[Reply], deadline: Deadline, progress: Progress
-    ) -> Assembling[Reply]:
+        self, body: dict[str, Any], assembly: Assembly[Any], call: VlmCall, deadline: Deadline
+    ) -> None:
+        """Send a request, and receive its reply into `assembly`."""
         url = self._endpoint.url("/chat/completions")
         try:
-            with chat_span(url, body, progress.prompt) as span:
+            with chat_span(url, body, call.prompt) as span:
                 headers = self.account.headers(deadline) | {"Content-Type": "application/json"}
                 content = json.dumps(body).encode()
                 async with self._http.exchange("POST", url, headers, content) as response:
                     span.set_attribute("http.response.status_code", response.status)
                     if not 200 <= response.status < 300:
                         raise await self._failure_of(url, response)
-                    await receive(response, assembly, progress, self._endpoint.model)
-                    tell_cost(span, assembly.usage, progress.first_token_s)
-                    return assembly
+                    await receive(response, assembly, call, self._endpoint.model)
+                    tell_cost(span, assembly.usage, call.first_token_s)
         except BrokenStream as error:
             raise unreachable(str(error)) from error
         except ExchangeError as error:
-            if isinstance(error, DisconnectedError) and progress.first_token_s is None:
+            if isinstance(error, DisconnectedError) and call.first_token_s is None:
                 raise _StaleConnection(type(error).__name__) from error
             self._reset()
             self.liveness.failed()

@@ -1,89 +1,63 @@
 """Replies as callers get them: the parsed value, the raw text, and the probability of each token."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Generic
 
-from gateway.llm.prompt import Schema
+from gateway.llm.prompt import Value
+from gateway.llm.wire import Usage
 
 Span = tuple[int, int]
 
-_UNKNOWN = "\ufffd".encode()  # what several servers write for a token that is part of a character
+_UNDECODED = "\ufffd".encode()  # what several servers write for a token that is part of a character
 _BEYOND_END = re.compile(rb"\s*(?:<[^<>\s]{1,32}>\s*)*")
 """What the last token may spell behind the text: servers trim white space and leave out end marks."""
-_MAX_CHARACTER = 4  # bytes of UTF-8
-_MAX_PATHS = 64
-_UNSPELLED = 10  # cost of a token that the text does not show, such as an end-of-turn mark
-_HOPELESS = 3 * _UNSPELLED  # so much dearer than the best is no way at all
-
-_Path = tuple[int, int, "_Path | None"]
-"""Cost so far, start of the last token, and how its predecessor got there."""
+_CHARACTER_BYTES = 4
+_MOST_UNDECODED = 64  # bytes in a row
 
 
 def align(text: bytes, tokens: Sequence[bytes]) -> list[Span] | None:
-    """(start, end) in `text` of each token, or None if the tokens cannot have spelled it.
+    """Return (start, end) in `text` of each token; None if the tokens cannot have spelled it.
 
-    Every token is taken byte for byte where that fits. One that the server could not decode stands for up to
-    four bytes; one that the text does not show (a special token, the space before the first word) spells
-    nothing. The first token may begin with white space that the text lacks; the last may end in white space
-    or an end mark beyond the text. Among all ways to lay the tokens, the one with the fewest such exceptions
-    wins. Time grows with the number of tokens.
+    Each token is taken byte for byte. What a server could not decode stands for the bytes up to the next
+    token. A token that the text does not show (a special one, white space that was trimmed) spells nothing.
     """
-    paths: dict[int, _Path] = {0: (0, 0, None)}
-    for token in tokens:
-        ahead: dict[int, _Path] = {}
-        for position, path in paths.items():
-            for end, cost in _ends(text, position, token):
-                reached = (path[0] + cost, position, path)
-                if end not in ahead or reached[0] < ahead[end][0]:
-                    ahead[end] = reached
-        cheapest = sorted(ahead.items(), key=lambda item: item[1][0])[:_MAX_PATHS]
-        paths = {position: path for position, path in cheapest if path[0] <= cheapest[0][1][0] + _HOPELESS}
-    return _unwind(paths.get(len(text)), len(text))
+    starts: list[int] = []
+    at, gap = 0, 0
+    for whole in tokens:
+        token, place = whole, _place(text, whole, at, gap)
+        if place is None and at == 0:
+            token = token.lstrip()
+            place = _place(text, token, at, gap)
+        if place is None and token.startswith(text[at:]) and _BEYOND_END.fullmatch(token, len(text) - at):
+            place = (at, len(text), 0)
+        if place is None and at + gap >= len(text):
+            at, gap = len(text), 0
+        start, at, gap = place or (at, at, gap)
+        starts.append(start)
+    return list(pairwise((*starts, len(text)))) if at <= len(text) <= at + gap else None
 
 
-def _ends(text: bytes, position: int, token: bytes) -> Iterator[tuple[int, int]]:
-    """Return where the token may end, and the cost of that reading."""
-    yield from _spelled_ends(text, position, token, 0)
-    if position == 0 and token[:1].isspace():
-        yield from _spelled_ends(text, 0, token.lstrip(), 1)
-    if _UNKNOWN in token:
-        yield from _undecoded_ends(text, position, token)
-    if token:
-        yield position, _UNSPELLED
+def _place(text: bytes, token: bytes, at: int, gap: int) -> tuple[int, int, int] | None:
+    """Return where the token begins and ends, and how many bytes behind that it may spell as well.
 
-
-def _spelled_ends(text: bytes, position: int, token: bytes, cost: int) -> Iterator[tuple[int, int]]:
-    left = text[position : position + len(token)]
-    if left == token:
-        yield position + len(token), cost
-    elif left and token.startswith(left) and _BEYOND_END.fullmatch(token, len(left)):  # the text ends here
-        yield len(text), cost + 1
-
-
-def _undecoded_ends(text: bytes, position: int, token: bytes) -> Iterator[tuple[int, int]]:
-    before, _, after = token.partition(_UNKNOWN)
-    if not text.startswith(before, position):
-        return
-    start = position + len(before)
-    for length in range(_MAX_CHARACTER + 1):
-        if after and _UNKNOWN in after:
-            for end, cost in _undecoded_ends(text, start + length, after):
-                yield end, cost + 1
-        elif text.startswith(after, start + length) and start + length + len(after) <= len(text):
-            yield start + length + len(after), 1
-
-
-def _unwind(path: _Path | None, end: int) -> list[Span] | None:
-    if path is None:
+    `gap`: the bytes from `at` on that tokens before it may have spelled.
+    """
+    first, *others = token.split(_UNDECODED)
+    start = text.find(first, at, at + gap + len(first)) if first else at
+    if start < 0:
         return None
-    spans: list[Span] = []
-    while path is not None and path[2] is not None:
-        _, start, before = path
-        spans.append((start, end))
-        end, path = start, before
-    return spans[::-1]
+    at, gap = start + len(first), 0 if first else gap
+    for piece in others:
+        gap = min(gap + _CHARACTER_BYTES, _MOST_UNDECODED)
+        if piece:
+            found = text.find(piece, at, at + gap + len(piece))
+            if found < 0:
+                return None
+            at, gap = found + len(piece), 0
+    return start, at, gap
 
 
 CUT_OFF = frozenset({"length", "abort", "content_filter"})
@@ -115,42 +89,17 @@ class Token:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens read and written. `cached_tokens` of the prompt came from the server's prefix cache."""
+class Completion(Generic[Value]):
+    """One reply. `value`: of a reply of text, the text.
 
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    """One reply of text. `tokens` is None unless the prompt asked for them and the server told them.
-
-    `finish_reason`: "stop", "length", …, or "complete" when reading ended with what closes the reply.
+    `tokens`: None if the prompt did not ask for them or the server reports no log probabilities; `usage`
+    likewise. `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object or
+    the closing tag. `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not
+    among all. `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end
+    is there.
     """
 
-    text: str
-    tokens: tuple[Token, ...] | None
-    finish_reason: str
-    usage: Usage | None = None
-
-    @property
-    def cut_off(self) -> bool:
-        """Return whether it ended before the model was done."""
-        return self.finish_reason in CUT_OFF
-
-
-@dataclass(frozen=True, slots=True)
-class Completion(Generic[Schema]):
-    """One reply. `tokens` is None when the server tells no log probabilities, `usage` when it tells none.
-
-    `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object;
-    `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not among all.
-    `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end is there.
-    """
-
-    value: Schema
+    value: Value
     text: str
     tokens: tuple[Token, ...] | None
     finish_reason: str
@@ -158,6 +107,11 @@ class Completion(Generic[Schema]):
     under_grammar: bool = False
     spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     whole: bool = True
+
+    @property
+    def cut_off(self) -> bool:
+        """Return whether it ended before the model was done."""
+        return self.finish_reason in CUT_OFF
 
     def tokens_of(self, name: str) -> tuple[Token, ...] | None:
         """Return the tokens that spell the value of a top-level field, in order.

@@ -57,6 +57,7 @@ NO_EVIDENCE = "Evidence: none was found."
 MATERIAL_TOKENS = 900
 """The most that a block of anything but evidence takes: some 1,200 characters of English, 300 of Chinese."""
 _EVIDENCE = "Evidence:\n"
+_ALL = 2**31
 _TOKEN_START = re.compile(r"<(?=[^\s\d=])")
 _TOKEN_END = re.compile(r"(?<=[^\s\d=-])>")
 _BRACKETED = re.compile(
@@ -71,32 +72,6 @@ _KINDS = {
     CitationKind.WEB: "page of the open web",
     CitationKind.MEMORY: "what the user saw before",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Budget:
-    """Characters of evidence a prompt may hold: in all, and of one piece (about four a token).
-
-    `tokens`: what it may take at most with headings and delimiters, counted by the bound of `tokens`.
-    """
-
-    total: int
-    piece: int
-    tokens: int = 2**31
-
-    def at_most(self, total: int) -> "Budget":
-        """No more than `total` in all."""
-        return Budget(min(self.total, total), min(self.piece, total), self.tokens)
-
-    def within(self, tokens: int) -> "Budget":
-        """No more than `tokens`."""
-        return Budget(self.total, self.piece, min(self.tokens, tokens))
-
-    @classmethod
-    def whole(cls, evidence: Sequence[Evidence], tokens: int) -> "Budget":
-        """For all of it, whose characters its pipeline has bounded, within `tokens`."""
-        lengths = [len(item.text) for item in evidence]
-        return cls(sum(lengths), max(lengths, default=0), tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +93,7 @@ def harmless(text: str) -> str:
     return _BRACKETED.sub(r"(\1)", plain)
 
 
-def delimited(title: str, text: str, most_tokens: int = MATERIAL_TOKENS) -> str:
+def fence(title: str, text: str, most_tokens: int = MATERIAL_TOKENS) -> str:
     """One block between delimiters, of which `text` and `title` can close none; `most_tokens` of `text`."""
     return _between(_opened(title), within_tokens(harmless(text).strip(), most_tokens))
 
@@ -131,15 +106,21 @@ def _between(heading: str, text: str) -> str:
     return f"{heading}\n{text}\n{CLOSE}"
 
 
-def evidence_blocks(evidence: Sequence[Evidence], budget: Budget) -> EvidenceBlocks:
-    """Return the pieces in order, as many as the budget holds, each cut at a sentence."""
+def evidence_blocks(
+    evidence: Sequence[Evidence], tokens: int, most_chars: int = _ALL, piece_chars: int = _ALL
+) -> EvidenceBlocks:
+    """Return the pieces in order, as many as fit, each cut at a sentence.
+
+    `tokens`: the most that all may take, headings and delimiters included, by `tokens_at_most`.
+    `most_chars`, `piece_chars`: the most characters in all, and of one piece.
+    """
     blocks: list[str] = []
     places: list[int] = []
-    left, tokens = budget.total, budget.tokens - tokens_at_most(_EVIDENCE)
+    left, tokens = most_chars, tokens - tokens_at_most(_EVIDENCE)
     for index, item in enumerate(evidence):
         heading = _opened(_heading(len(places) + 1, item))
         room = tokens - tokens_at_most(_between(heading, "")) - 1  # and a line feed
-        text = _cut(item.text, min(budget.piece, left), room)
+        text = _cut(item.text, min(piece_chars, left), room)
         if not text:
             continue
         left -= len(text)

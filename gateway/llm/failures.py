@@ -112,7 +112,7 @@ def _complaint(error: ErrorWire) -> str:
     return f"{error.param or ''} {error.code or ''} {message}"
 
 
-def refused_for_good(refusal: RequestRefused) -> LoreglassError:
+def final_refusal(refusal: RequestRefused) -> LoreglassError:
     """Return the error for a request that the server takes in no form."""
     log.error("vlm.request_refused", status=refusal.status, **_loggable(refusal.error))
     return DependencyUnavailable(_UNAVAILABLE)

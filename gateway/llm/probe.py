@@ -23,9 +23,9 @@ from gateway.llm.asking import system_text
 from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking
 from gateway.llm.client import VlmClient
-from gateway.llm.completion import Written
-from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, refused_for_good
-from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
+from gateway.llm.completion import Completion
+from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, final_refusal
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import SchemaForm, read_object
 
 _WITHIN_MS = 180_000.0
@@ -72,7 +72,7 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
             context=details.context,
         )
     except RequestRefused as refusal:
-        raise refused_for_good(refusal) from refusal
+        raise final_refusal(refusal) from refusal
     client.set_abilities(result)
     return result
 
@@ -102,7 +102,7 @@ def _object_prompt() -> Prompt[_ByGrammarOnly]:
 
 async def check(client: VlmClient) -> None:
     """Ask for one token, so that readiness tells whether the model answers."""
-    prompt = TextPrompt("check", system_text(), (TextPart(TASK),), 1)
+    prompt = Prompt("check", system_text(), (TextPart(TASK),), str, 1)
     abilities = replace(client.abilities, thinking=Thinking.NONE)  # one token, of thoughts or of the reply
     try:
         await client.trial(prompt, abilities, Deadline.after_ms(_CHECK_WITHIN_MS))
@@ -145,7 +145,7 @@ def _form_of(form: SchemaForm, text: str) -> SchemaForm:
     return form
 
 
-def _is_masked(reply: Written) -> bool:
+def _is_masked(reply: Completion[str]) -> bool:
     """Return whether the forced word is reported as probable; the model would have written another."""
     probabilities = [token.probability for token in reply.tokens or ()]
     return bool(probabilities) and sum(probabilities) / len(probabilities) > 0.5

@@ -11,9 +11,8 @@ from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel
 
-from gateway.llm.delimiting import Budget
-
-Schema = TypeVar("Schema", bound=BaseModel)
+Value = TypeVar("Value", bound=BaseModel | str)
+"""The value of a reply: an object of the prompt's schema, or text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,32 +35,8 @@ class ImagePart:
 
 
 @dataclass(frozen=True, slots=True)
-class Prompt(Generic[Schema]):
-    """One call. `schema` is both what the server is told to write and what its reply is parsed by.
-
-    `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
-    `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart.
-    `text_tokens`: what its texts take at most (`gateway.llm.delimiting`), without a photo.
-    `hear` is given the reply so far, each time a field of it is complete and another follows; a list of
-    labelled lines may still grow.
-    `in_lines`: what stands in place of the last part where no server can hold the model to the schema.
-    """
-
-    name: str
-    system: str
-    user: tuple[TextPart | ImagePart, ...]
-    schema: type[Schema]
-    max_tokens: int
-    temperature: float = 0.0
-    seed: int = 0
-    text_tokens: int = 0
-    hear: Callable[[Schema], None] | None = None
-    in_lines: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class Earlier:
-    """A call of the same chat, and what the model wrote then. `tokens`: of all its texts, at most."""
+    """An earlier call of the same chat, and its reply. `tokens`: of all its texts, at most."""
 
     user: tuple[TextPart | ImagePart, ...]
     reply: str
@@ -69,30 +44,49 @@ class Earlier:
 
 
 @dataclass(frozen=True, slots=True)
-class TextPrompt:
-    """One call whose reply is text: an answer in a sentence, or tags that a paper's format asks for.
+class Prompt(Generic[Value]):
+    """One call. `schema`: what the server is told to write and what its reply is parsed by; `str` for text.
 
-    `ends_with`: what closes the reply; nothing after it is waited for. `measured`: token probabilities too.
-    `earlier`: the call that this one goes on from, if it does; its photo is not shown again.
-    The rest as in `Prompt`.
+    `name` ([a-z0-9_-], up to 64) labels metrics and names the JSON schema; `max_tokens` bounds the reply.
+    `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart.
+    `text_tokens`: what its texts take at most (`gateway.llm.delimiting`), without a photo.
+
+    For an object: `hear` is given the reply so far, each time a field of it is complete and another follows;
+    a list of labelled lines may still grow. `in_lines`: replaces the last part where no server can hold the
+    model to the schema.
+
+    For text: `ends_with` closes the reply; nothing after it is waited for. `measured`: token probabilities
+    too, which objects always have. `earlier`: the call that this one continues; its photo is not sent again.
     """
 
     name: str
     system: str
     user: tuple[TextPart | ImagePart, ...]
+    schema: type[Value]
     max_tokens: int
-    ends_with: str = ""
-    measured: bool = False
     temperature: float = 0.0
     seed: int = 0
     text_tokens: int = 0
+    hear: Callable[[Value], None] | None = None
+    in_lines: str = ""
+    ends_with: str = ""
+    measured: bool = False
     earlier: Earlier | None = None
 
+    @property
+    def is_text(self) -> bool:
+        """Return whether the reply is text."""
+        return self.schema is str
 
-def user_turns(prompt: Prompt[Any] | TextPrompt) -> tuple[tuple[TextPart | ImagePart, ...], ...]:
-    """Return what the user says, turn by turn; the last is what the model is to reply to."""
-    earlier = prompt.earlier if isinstance(prompt, TextPrompt) else None
-    return (prompt.user,) if earlier is None else (earlier.user, prompt.user)
+    @property
+    def turns(self) -> tuple[tuple[TextPart | ImagePart, ...], ...]:
+        """The user's messages; the last is the one to reply to."""
+        return (self.user,) if self.earlier is None else (self.earlier.user, self.user)
+
+    @property
+    def photos(self) -> int:
+        """The number of photos in it."""
+        return sum(isinstance(part, ImagePart) for turn in self.turns for part in turn)
 
 
 _SLOT = re.compile(r"(?<!<)<<([a-z_]+)>>(?!>)")  # three brackets delimit material
@@ -146,7 +140,6 @@ def short_name(name: str) -> str:
     return name.rpartition("/")[2]
 
 
-Asked = TypeVar("Asked", bound=Prompt[Any] | TextPrompt)
 Shown = TypeVar("Shown")
 
 _TEMPLATE_TOKENS = 96
@@ -173,19 +166,15 @@ class Window:
         """Of the wishes of whoever set the conversation up."""
         return self.context // 32
 
-    def reads(self, prompt: Prompt[Any] | TextPrompt) -> int:
-        """Return the prompt's tokens at most, with its photo and what the chat template adds."""
-        photos = sum(isinstance(part, ImagePart) for turn in user_turns(prompt) for part in turn)
-        return _TEMPLATE_TOKENS + photos * self.photo + prompt.text_tokens
+    def left(self, prompt: Prompt[Any]) -> int:
+        """Return the tokens left by the prompt and its longest reply; less than 0 if it is too long."""
+        reads = _TEMPLATE_TOKENS + prompt.photos * self.photo + prompt.text_tokens
+        return self.context - reads - prompt.max_tokens
 
-    def left(self, prompt: Prompt[Any] | TextPrompt) -> int:
-        """Return the room beside the prompt and its longest reply; less than 0 if the prompt is too long."""
-        return self.context - self.reads(prompt) - prompt.max_tokens
-
-    def fitted(
-        self, prompt_with: Callable[[Shown], Asked], shown_within: Callable[[int], Shown]
-    ) -> tuple[Asked, Shown]:
-        """Return the prompt with as much evidence as it has room for, and what that is."""
+    def fit(
+        self, prompt_with: Callable[[Shown], Prompt[Value]], shown_within: Callable[[int], Shown]
+    ) -> tuple[Prompt[Value], Shown]:
+        """Return the prompt with as much evidence as it has room for, and that evidence."""
         bare = prompt_with(shown_within(0))
         shown = shown_within(self.left(bare))
         return prompt_with(shown), shown
@@ -195,11 +184,13 @@ class Window:
 class VlmOptions:
     """The limits that the gateway may set.
 
-    `evidence`, `history_*`: what a prompt may hold, in characters (about four a token), where `window`
-    has room for it, of which the conversation takes no more than `history_share`.
+    `evidence_chars` in all, `piece_chars` of one piece, `history_chars`: what a prompt may hold (about four
+    characters a token), where `window` has room for it, of which the conversation takes no more than
+    `history_share`.
     """
 
-    evidence: Budget = field(default=Budget(total=8_000, piece=1_500))
+    evidence_chars: int = 8_000
+    piece_chars: int = 1_500
     history_turns: int = 4
     history_chars: int = 1_600
     history_share: float = 1 / 8

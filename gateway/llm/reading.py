@@ -7,43 +7,38 @@ from typing import Any
 
 from contracts.answer import Reason
 from gateway.llm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken, without_thoughts
-from gateway.llm.completion import Completion, Written, align
-from gateway.llm.prompt import (
-    Case,
-    Schema,
-    VlmOptions,
-)
+from gateway.llm.completion import Completion, align
+from gateway.llm.prompt import Case, VlmOptions
 from gateway.llm.reply_forms import read_object
-from gateway.llm.schemas import Answerability, ChainOfThought, Look, Understanding
+from gateway.llm.schemas import Answerability, ChainOfThought, Form, Look, Understanding
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Context, Draft, Evidence, Judgement, PhotoText, Query, Quote, Reply, Tool
 from language.sentences import sentences
 from language.words import content_stems
 
 LEAST_SHARE = 0.5
-"""Share of the answer's content words that an uncited sentence must have to count as its source."""
+"""Share of the answer's content words that a sentence must have to count as its source."""
 LONGEST = 600
 """Characters of one quote; a page without full stops is one long "sentence"."""
 
 
-def quotes(
-    answer: str, reason: str, evidence: Sequence[Evidence], cited: Sequence[int], shown: Sequence[int]
-) -> tuple[Quote, ...]:
-    """One sentence of each cited piece: that with most of the answer's words, then most of the reason's.
+def source_of(answer: str, evidence: Sequence[Evidence], shown: Sequence[int]) -> Quote | None:
+    """Return the sentence that has most of the answer's content words; None if none has `LEAST_SHARE`.
 
-    When nothing is cited, the one sentence of all that were shown that has most of the answer, if it has
-    enough of it. `cited` and `shown` are indices of `evidence`.
+    `shown`: the indices in `evidence` of the pieces that the model was shown.
     """
-    if cited:
-        closest = (_closest(answer, reason, evidence, index) for index in cited)
-        return tuple(quote for quote in closest if quote is not None)
-    likely = (_closest(answer, "", evidence, index) for index in shown)
-    best = max(
-        (quote for quote in likely if quote is not None),
-        key=lambda quote: _share(answer, quote.text),
-        default=None,
+    wanted = content_stems(answer)
+
+    def shared(text: str) -> int:
+        return len(wanted & content_stems(text))
+
+    closest = (
+        Quote(index, max(texts, key=lambda text: (shared(text), -len(content_stems(text)))))
+        for index in shown
+        if (texts := [sentence.text[:LONGEST] for sentence in sentences(evidence[index].text)])
     )
-    return (best,) if best is not None and _share(answer, best.text) >= LEAST_SHARE else ()
+    best = max(closest, key=lambda quote: shared(quote.text), default=None)
+    return best if best and wanted and shared(best.text) >= LEAST_SHARE * len(wanted) else None
 
 
 def printed_quotes(answer: str, photo_text: PhotoText) -> tuple[str, ...]:
@@ -53,24 +48,6 @@ def printed_quotes(answer: str, photo_text: PhotoText) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in lines if (stems := content_stems(line)) and stems <= spoken))
 
 
-def _closest(answer: str, reason: str, evidence: Sequence[Evidence], index: int) -> Quote | None:
-    """The sentence that shares most with the answer; None if none shares anything with answer or reason."""
-    item = evidence[index]
-    wanted, thought = content_stems(answer), content_stems(reason)
-    scored = [
-        ((len(wanted & stems), len(thought & stems), -len(stems)), sentence.text[:LONGEST])
-        for sentence in sentences(item.text)
-        if (stems := content_stems(sentence.text)) & (wanted | thought)
-    ]
-    best = max(scored, key=lambda pair: pair[0], default=None)
-    return Quote(index, best[1]) if best is not None else None
-
-
-def _share(answer: str, sentence: str) -> float:
-    stems = content_stems(answer)
-    return len(stems & content_stems(sentence)) / len(stems) if stems else 0.0
-
-
 YES, NO = 0.9, 0.1
 """Probabilities of a verdict without token probabilities: a judge is never certain."""
 _WORD = re.compile(r"[A-Za-z]+")
@@ -78,16 +55,16 @@ _LAST_WORD = re.compile(r"\b(?:yes|no)\W*\Z", re.IGNORECASE)
 _CODE_FENCE = re.compile(r"\A```[a-z]*\s*|\s*```\Z")
 
 
-def answer_of(written: Written) -> str | None:
-    """Return the answer as it may be said, or None for a refusal.
+def answer_of(text: str, *, cut_off: bool = False) -> str | None:
+    """Return the answer in a model's words as it may be said, or None for a refusal.
 
     One that was cut off ends with its last whole sentence; within its first, with the word before the last:
     half a number is a wrong one.
     """
-    text = _CODE_FENCE.sub("", without_thoughts(written.text))
+    text = _CODE_FENCE.sub("", without_thoughts(text))
     if text.startswith("{"):
         return _answer_of_form(text)
-    if written.cut_off:
+    if cut_off:
         ends = [sentence.end for sentence in sentences(text)][:-1]
         text = text[: ends[-1]] if ends else text.rpartition(" ")[0]
     return answer_or_none(spoken(text))
@@ -100,40 +77,39 @@ def _answer_of_form(text: str) -> str | None:
     return answer_or_none(spoken(value)) if isinstance(value, str) else None
 
 
-def reply_of_text(written: Written, evidence: Sequence[Evidence], shown: Sequence[int]) -> Reply | None:
+def reply_of_text(
+    completion: Completion[str], evidence: Sequence[Evidence], shown: Sequence[int]
+) -> Reply | None:
     """Return the answer with the sentence that it can be traced to, if any; None for a refusal. Blocking.
 
     `shown`: the places in `evidence` of what the model was shown.
     """
-    answer = answer_of(written)
+    answer = answer_of(completion.text, cut_off=completion.cut_off)
     if answer is None:
         return None
-    measured = _probabilities(written)
-    return Reply(
-        answer=answer,
-        confidence=confidence(measured),
-        quotes=quotes(answer, "", evidence, (), shown),
-        token_probabilities=measured,
-    )
+    measured = _probabilities(completion)
+    source = source_of(answer, evidence, shown)
+    return Reply(answer, confidence(measured), (source,) if source else (), token_probabilities=measured)
 
 
-def _probabilities(written: Written) -> tuple[float, ...] | None:
+def _probabilities(completion: Completion[str]) -> tuple[float, ...] | None:
     """Of each token that spells something: end-of-turn marks do not."""
-    if written.tokens is None:
+    if completion.tokens is None:
         return None
-    places = align(written.text.encode(), [token.data for token in written.tokens])
+    places = align(completion.text.encode(), [token.data for token in completion.tokens])
     if places is None:
         return None
-    spelled = zip(written.tokens, places, strict=True)
+    spelled = zip(completion.tokens, places, strict=True)
     return tuple(token.probability for token, (start, end) in spelled if end > start) or None
 
 
-def judgement_of(written: Written, after_reason: bool = False) -> Judgement:
+def judgement_of(completion: Completion[str], after_reason: bool = False) -> Judgement:
     """Return P(yes) / (P(yes) + P(no)) at the first word, or `after_reason` at the last one.
 
     Without token probabilities `YES` or `NO` by the word itself; None if it is neither.
     """
-    text, tokens, measured = without_thoughts(written.text), written.tokens or (), _probabilities(written)
+    text, tokens = without_thoughts(completion.text), completion.tokens or ()
+    measured = _probabilities(completion)
     if after_reason:
         last = _LAST_WORD.search(text)
         if last is None:
@@ -164,7 +140,7 @@ def _yes_or_no(text: str) -> bool | None:
     return True if "yes".startswith(word) else False if word.startswith("n") else None
 
 
-def whole(completion: Completion[Schema]) -> Schema:
+def whole(completion: Completion[Form]) -> Form:
     """The value without its last field if the reply was cut off inside it: half a number is a wrong one.
 
     Of a list the last item goes; a required text stays, since nothing is concluded from it alone.
@@ -197,15 +173,15 @@ def no_answer(context: Context) -> Reply:
 def draft_of(completion: Completion[ChainOfThought], query: Query, cases: Iterable[Case]) -> Draft:
     """Return the draft of a prompt that asks for no tools. `cases`: the examples in the prompt."""
     value = whole(completion)
-    return _drafted(value, completion, label(value.object_label, LABEL_WORDS), query, cases)
+    return _draft_of(value, completion, label(value.object_label, LABEL_WORDS), query, cases)
 
 
-def understood(
+def draft_with_tools(
     completion: Completion[Understanding], query: Query, options: VlmOptions, cases: Iterable[Case]
 ) -> Draft:
     """Return the draft with its tools. A question that is not self-contained is always looked up."""
     value = whole(completion)
-    draft = _drafted(value, completion, label(value.image_search, LABEL_WORDS), query, cases)
+    draft = _draft_of(value, completion, label(value.image_search, LABEL_WORDS), query, cases)
     tools = set[Tool]()
     if value.image_search is not None and query.photo is not None:
         tools.add(Tool.IMAGE_SEARCH)
@@ -214,23 +190,24 @@ def understood(
     return replace(draft, tools=frozenset(tools), sub_queries=queries(value.text_search, options.max_queries))
 
 
-def _drafted(
+def _draft_of(
     value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
     answer = answer_or_none(spoken(value.answer)) if value.answer is not None else None
     if answer is not None and answer in {case.reply.get("answer") for case in cases}:
         answer = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
+    measured = completion.probabilities_of("answer") if answer is not None else None
     return Draft(
         object_label=object_label,
         entity=entity_name(value.entity, object_label),
         reasoning="\n".join(step for step in map(one_line, value.reasoning) if step),
         answer=answer,
-        confidence=confidence(completion.probabilities_of("answer")) if answer is not None else None,
+        confidence=confidence(measured),
         self_contained=answer is not None and in_photo,
         tools=frozenset(),
         sub_queries=(),
-        token_probabilities=completion.probabilities_of("answer") if answer is not None else None,
+        token_probabilities=measured,
     )
 
 

@@ -14,17 +14,17 @@ from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm import asking
 from gateway.llm.cleaning import LABEL_WORDS, label, search_phrase, without_thoughts
-from gateway.llm.completion import Completion, Written
-from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
+from gateway.llm.completion import Completion
+from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks, fence, harmless
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.prompt import Prompt, Schema, TextPrompt, VlmOptions, prompt_text
+from gateway.llm.prompt import Prompt, Value, VlmOptions, prompt_text
 from gateway.llm.reading import (
     declined_draft,
+    draft_with_tools,
     judgement_of,
     no_answer,
     printed_quotes,
     reply_of_text,
-    understood,
 )
 from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
@@ -49,11 +49,8 @@ class Model(Protocol):
     def sees_photos(self) -> bool:
         """False only if the model is known to take text alone: photos are then left out of its prompts."""
 
-    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+    async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         """Return the reply to `prompt`, parsed."""
-
-    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        """Return the text that `prompt` asks for."""
 
 
 class ModelByPrompt:
@@ -68,11 +65,8 @@ class ModelByPrompt:
         """Return whether the usual model does."""
         return self._usual.sees_photos
 
-    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+    async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         return await self._others.get(prompt.name, self._usual).complete(prompt, deadline)
-
-    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        return await self._others.get(prompt.name, self._usual).write(prompt, deadline)
 
 
 DEFAULTS = VlmOptions()
@@ -81,18 +75,18 @@ _WAIT_FOR_PRINT_S = 2.0
 
 
 async def answer_in_text(
-    client: Model, prompt: TextPrompt, evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
+    client: Model, prompt: Prompt[str], evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
 ) -> Reply | None:
     """Return the answer with the sentence that it can be traced to, if any; None for a refusal.
 
     `shown`: the places in `evidence` of what the model was shown.
     """
     try:
-        written = await client.write(prompt, deadline)
+        completion = await client.complete(prompt, deadline)
     except VlmDeclined:
         return None
-    return await anyio.to_thread.run_sync(  # finding the quotes takes tens of milliseconds
-        reply_of_text, written, evidence, shown, abandon_on_cancel=True
+    return await anyio.to_thread.run_sync(  # finding the quote takes tens of milliseconds
+        reply_of_text, completion, evidence, shown, abandon_on_cancel=True
     )
 
 
@@ -139,30 +133,36 @@ class AnsweringVlm:
         if reply.answer is None or not reply.says_something:
             return Judgement(0.0)
         answer_prompt, _ = self._answer_prompt(query, context, generation)
-        prompt = asking.judge(query, answer_prompt, reply.answer, self._options, name)
-        return judgement_of(await self._client.write(prompt, deadline), name != asking.JUDGE)
+        earlier = asking.earlier_call(answer_prompt, harmless(reply.answer))
+        tokens = asking.JUDGE_TOKENS[name]
+        prompt = asking.text_prompt(name, query, self._options, tokens, earlier=earlier)
+        return judgement_of(await self._client.complete(prompt, deadline), name != asking.JUDGE)
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
         """One call: a follow-up question in words that need no conversation."""
-        written = await self._client.write(asking.rewrite(query, self._options), deadline)
-        return search_phrase(without_thoughts(written.text)) or query.question
+        prompt = asking.text_prompt("rewrite", query, self._options, asking.REWRITE_TOKENS)
+        completion = await self._client.complete(prompt, deadline)
+        return search_phrase(without_thoughts(completion.text)) or query.question
 
     def _answer_prompt(
         self, query: Query, context: Context, generation: GenerationBudget
-    ) -> tuple[TextPrompt, EvidenceBlocks]:
+    ) -> tuple[Prompt[str], EvidenceBlocks]:
         """Return the prompt, and the evidence in it: as much as fits beside the judge's turn."""
         query = query if self._client.sees_photos else replace(query, photo=None)
         limit = min(asking.ANSWER_TOKENS, generation.answer_tokens)
-        budget = self._options.evidence.at_most(generation.evidence_chars)
-
-        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return asking.answer(query, context.entity, shown, self._options, limit, self.answer_prompt)
-
-        def shown_within(tokens: int) -> EvidenceBlocks:
-            return evidence_blocks(context.evidence, budget.within(tokens - judge_tokens))
+        options, most = self._options, min(self._options.evidence_chars, generation.evidence_chars)
 
         judge_tokens = max(map(asking.judge_tokens, self.judge_prompts))
-        return self._options.window.fitted(prompt_with, shown_within)
+        entity = context.entity
+        thing = fence("the thing asked about", entity.name) + "\n" if entity else ""
+        return options.window.fit(
+            lambda shown: asking.text_prompt(
+                self.answer_prompt, query, options, limit, thing=thing, evidence=shown.text
+            ),
+            lambda tokens: evidence_blocks(
+                context.evidence, tokens - judge_tokens, most, options.piece_chars
+            ),
+        )
 
 
 class VlmReasoner(AnsweringVlm):
@@ -186,7 +186,7 @@ class VlmReasoner(AnsweringVlm):
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        draft = understood(completion, query, self._options, prompt_text("understand").cases)
+        draft = draft_with_tools(completion, query, self._options, prompt_text("understand").cases)
         return await with_print(draft, read_photo, deadline)
 
     async def select_entity(

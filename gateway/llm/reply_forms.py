@@ -173,8 +173,7 @@ _JSON = re.compile(r"^[ \t]*[\[{]", re.MULTILINE)
 _FENCE = re.compile(r"[ \t]*`{3,}\w*[ \t]*")
 
 
-@lru_cache(maxsize=64)
-def described_lines(name: str, schema: type[BaseModel]) -> str:
+def line_instructions(name: str, schema: type[BaseModel]) -> str:
     """Return what to write, for a server that holds no schema."""
     labels = ", ".join(schema.model_fields)
     empty = "Leave out a field that" if omits_defaults(schema) else f"Write {_NONE} where a field"

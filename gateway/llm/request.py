@@ -7,8 +7,8 @@ from pydantic import BaseModel, JsonValue
 from chassis.json_text import sendable
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
-from gateway.llm.prompt import ImagePart, Prompt, TextPart, TextPrompt
-from gateway.llm.reply_forms import SchemaForm, described_lines, json_schema_of
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
+from gateway.llm.reply_forms import SchemaForm, json_schema_of, line_instructions
 
 Parts = tuple[TextPart | ImagePart, ...]
 
@@ -17,7 +17,7 @@ _TOP_LOGPROBS = 5
 """Alternatives that are reported for each token."""
 
 
-def request_body(prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilities) -> dict[str, JsonValue]:
+def request_body(prompt: Prompt[Any], model: str, abilities: Abilities) -> dict[str, JsonValue]:
     """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports."""
     body: dict[str, JsonValue] = {
         "model": model,
@@ -33,16 +33,17 @@ def request_body(prompt: Prompt[Any] | TextPrompt, model: str, abilities: Abilit
         body["seed"] = prompt.seed
     if abilities.usage:
         body["stream_options"] = {"include_usage": True}
-    if abilities.logprobs and (isinstance(prompt, Prompt) or prompt.measured):
+    if abilities.logprobs and (prompt.measured or not prompt.is_text):
         body["logprobs"] = True
         body["top_logprobs"] = _TOP_LOGPROBS
-    if isinstance(prompt, Prompt) and abilities.form.has_grammar:
+    if abilities.form.has_grammar and not prompt.is_text:
         body["response_format"] = _response_format(prompt)
     return body
 
 
 def _response_format(prompt: Prompt[Any]) -> dict[str, JsonValue]:
-    schema = json_schema_of(_class_of(prompt))
+    form: type[BaseModel] = prompt.schema
+    schema = json_schema_of(form)
     is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
     named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
     return {"type": "json_schema", "json_schema": named}
@@ -54,10 +55,10 @@ def _content(parts: Parts) -> JsonValue:
     return "\n".join(part.text for part in parts if isinstance(part, TextPart))
 
 
-def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[str, Parts]]:
+def _chat(prompt: Prompt[Any], abilities: Abilities) -> list[tuple[str, Parts]]:
     """Return the messages by role, without photos if the model does not see them."""
     chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities.form))]
-    if isinstance(prompt, TextPrompt) and prompt.earlier is not None:
+    if prompt.earlier is not None:
         chat = [("user", prompt.earlier.user), ("assistant", (TextPart(prompt.earlier.reply),)), *chat]
     if not abilities.sees_photos:
         chat = [(role, tuple(part for part in parts if isinstance(part, TextPart))) for role, parts in chat]
@@ -67,7 +68,7 @@ def _chat(prompt: Prompt[Any] | TextPrompt, abilities: Abilities) -> list[tuple[
     return [(role, (TextPart(prompt.system), *parts)), *others]
 
 
-def to_model_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply: str) -> ModelCall:
+def to_model_call(prompt: Prompt[Any], abilities: Abilities, reply: str) -> ModelCall:
     """Return a call as an experiment shows it: photos by their place only."""
     return ModelCall(
         prompt=prompt.name,
@@ -75,7 +76,7 @@ def to_model_call(prompt: Prompt[Any] | TextPrompt, abilities: Abilities, reply:
             ModelMessage(role=role, content=_call_parts(parts)) for role, parts in _chat(prompt, abilities)
         ],
         reply=sendable(reply),
-        form="text" if isinstance(prompt, TextPrompt) else abilities.form.value,
+        form="text" if prompt.is_text else abilities.form.value,
         temperature=prompt.temperature,
     )
 
@@ -89,18 +90,13 @@ def _call_parts(parts: Parts) -> list[ModelMessagePart]:
     ]
 
 
-def _user_parts(prompt: Prompt[Any] | TextPrompt, form: SchemaForm) -> Parts:
+def _user_parts(prompt: Prompt[Any], form: SchemaForm) -> Parts:
     """The user's parts; for a server that holds no schema with the reply's form in words, always last."""
-    if isinstance(prompt, TextPrompt) or form.has_grammar:
+    if prompt.is_text or form.has_grammar:
         return prompt.user
     if prompt.in_lines:
         return (*prompt.user[:-1], TextPart(prompt.in_lines))
-    return (*prompt.user, TextPart(described_lines(prompt.name, _class_of(prompt))))
-
-
-def _class_of(prompt: Prompt[Any]) -> type[BaseModel]:
-    schema: type[BaseModel] = prompt.schema
-    return schema
+    return (*prompt.user, TextPart(line_instructions(prompt.name, prompt.schema)))
 
 
 def _part(part: TextPart | ImagePart) -> dict[str, JsonValue]:

@@ -13,9 +13,11 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
+from gateway.llm.reply_forms import in_lines
 from gateway.state import Tool
 
 Choice = TypeVar("Choice", bound=StrEnum)
+Form = TypeVar("Form", bound="Structured")
 
 MAX_STEPS = 5
 MAX_OBJECTS = 8
@@ -32,13 +34,16 @@ class Structured(BaseModel):
     omits_defaults: ClassVar[bool] = False
     """Whether a reply leaves out the fields that would hold their default."""
 
-    def told(self) -> dict[str, Any]:
-        """Return what of it a model should write, as JSON has it."""
-        return self.model_dump(mode="json", exclude_defaults=self.omits_defaults)
-
-    def spelled(self) -> str:
+    def as_json(self) -> str:
         """Return the reply as a model should write it where it is held to a schema."""
-        return json.dumps(self.told(), ensure_ascii=False)
+        return json.dumps(self._content(), ensure_ascii=False)
+
+    def as_lines(self) -> str:
+        """Return the reply as a model should write it in labelled lines."""
+        return f"\n{in_lines(self._content())}"
+
+    def _content(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", exclude_defaults=self.omits_defaults)
 
 
 def _cut(longest: int) -> BeforeValidator:

@@ -15,7 +15,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import trace_headers
 from contracts import headers
 from gateway.llm.call import VlmEndpoint
-from gateway.llm.failures import NotThisApi, RequestRefused, failure, refused_for_good, unreachable
+from gateway.llm.failures import NotThisApi, RequestRefused, failure, final_refusal, unreachable
 from gateway.llm.wire import Count, ErrorWire, Wire, none_if_unreadable, read_error
 
 TOO_SLOW = "The vision-language model did not answer in time."
@@ -121,7 +121,7 @@ class ServerAccount:
             raise NotThisApi("There is no GET /v1/models")
         if not 200 <= response.status < 300:
             refusal = self.failure_at(url, response, content)
-            raise refused_for_good(refusal) if isinstance(refusal, RequestRefused) else refusal
+            raise final_refusal(refusal) if isinstance(refusal, RequestRefused) else refusal
         try:
             return read_models(content)
         except (ValueError, RecursionError) as error:  # a `ValidationError` is one of values

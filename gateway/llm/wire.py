@@ -107,19 +107,24 @@ class PromptDetailsWire(Wire):
     cached_tokens: Count | None = None
 
 
-class UsageWire(Wire):
-    """The tokens of the call."""
+class Usage(Wire):
+    """Tokens read and written."""
 
     prompt_tokens: Count
     completion_tokens: Count = 0
     prompt_tokens_details: PromptDetailsWire | None = None
+
+    @property
+    def cached_tokens(self) -> int | None:
+        """Those of the prompt that came from the server's prefix cache."""
+        return self.prompt_tokens_details.cached_tokens if self.prompt_tokens_details else None
 
 
 class ChunkWire(Wire):
     """`chat.completion.chunk`, or a whole `chat.completion` from a server that does not stream."""
 
     choices: list[ChoiceWire] = []
-    usage: UsageWire | None = None
+    usage: Usage | None = None
 
     _forgiving = field_validator("usage", mode="wrap")(none_if_unreadable)
 

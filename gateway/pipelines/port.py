@@ -55,7 +55,7 @@ def with_thresholds(pipeline: Pipeline, thresholds: Thresholds) -> Pipeline:
     return cast(Pipeline, replace(cast(Any, pipeline), thresholds=thresholds))
 
 
-def varied(pipeline: Pipeline, experiment: Experiment | None) -> Pipeline:
+def vary(pipeline: Pipeline, experiment: Experiment | None) -> Pipeline:
     """Return the pipeline as the experiment wants it. Raises `InvalidRequest`."""
     if experiment is not None and experiment.thresholds:
         in_force = thresholds_of(pipeline)

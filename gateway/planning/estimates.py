@@ -1,43 +1,41 @@
 """Live estimates of stage times, as ratios to the times on an idle node.
 
-Per stage and load level there is a histogram of ratios observed / expected, so that one serves calls of
+Per stage and load level the latest ratios observed / expected are kept, so that one window serves calls of
 every size.
 """
 
 import math
 import time
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections import deque
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import NormalDist
 from threading import Lock
 
 from chassis.resilience.deadlines import Clock
-from gateway.planning.decayed_histogram import DecayedHistogram, bucket_of
 from gateway.planning.latencies import ONE, Latencies, Work
 from gateway.planning.stages import Stage
 
+WINDOW = 64
+"""Observations of a level that count, the latest ones."""
 HALF_LIFE_S = 60.0
 SILENCE_HALF_LIFE_S = 20.0
-"""Beside it, since the last observation. An estimate that keeps a stage from running also keeps it from being
-seen; without this, it would long believe what no longer holds."""
+"""A second half-life, of the time since the last observation. A stage that is skipped because it was slow is
+not observed any more; without this its estimate would stay high."""
 PRIOR_WEIGHT = 3.0
-"""So many observations is the table worth, before there are real ones."""
+"""Observations that the latency table counts as."""
 ENOUGH = 1.0
-"""Decayed observations from which a level speaks for itself."""
+"""Decayed observations from which a level uses its own ratios."""
 LEVELS = 5
 """Questions in flight: 1, 2-3, 4-7, 8-15, 16 and more."""
 
 _LEAST_MS = 0.1
-_FRESH_S = 0.1
-"""For so long what was worked out is given again, once there are `_WELL_KNOWN` observations behind it."""
-_WELL_KNOWN = 32.0
-_NOTABLE = 0.02
-_NEGLIGIBLE = 1e-3
+_LEAST_RATIO, _MOST_RATIO = 1e-5, 1e4
+_FRESH_S = 0.5
+"""How long an estimate with `_WELL_KNOWN` observations is cached."""
+_WELL_KNOWN = 32
 _PRIOR_POINTS = 16
-
-
-Validity = tuple[float, int]
-"""Until when, on the estimates' clock, and for which observations."""
 
 
 def level_of(load: int) -> int:
@@ -57,48 +55,51 @@ class Ratios:
         return Ratios(max(self.p50, other.p50), max(self.p90, other.p90))
 
     def damped(self, levels: int) -> "Ratios":
-        """As seen from `levels` below: half the excess (of the logarithm) a level; a shortfall stays."""
+        """Return the ratios for a load `levels` lower: half the excess (of the logarithm) a level."""
         share = 0.5**levels
         median = min(self.p50, self.p50**share)
         return Ratios(median, median * self.p90 / self.p50)
 
 
-class RatioSketch:
-    """Ratios that were observed, over a prior: the more was observed, the less the prior counts."""
+class RecentRatios:
+    """The latest ratios, over a prior: the more was observed, the less the prior counts."""
 
-    __slots__ = ("_changed", "_histogram", "_last", "_prior", "_prior_share", "_ratios")
+    __slots__ = ("_observed", "_prior")
 
-    def __init__(self, prior: Mapping[int, float]) -> None:
-        self._prior = prior
-        self._histogram = DecayedHistogram(HALF_LIFE_S)
-        self._last = -math.inf
-        self._ratios = Ratios()
-        self._changed = True
-        self._prior_share = 1.0
+    def __init__(self, sigma: float) -> None:
+        """The prior is a log-normal spread of `sigma` around ratio 1."""
+        shares = ((point + 0.5) / _PRIOR_POINTS for point in range(_PRIOR_POINTS))
+        self._prior = [math.exp(sigma * NormalDist().inv_cdf(share)) for share in shares]
+        self._observed: deque[tuple[float, float]] = deque(maxlen=WINDOW)
+
+    def __len__(self) -> int:
+        return len(self._observed)
 
     def add(self, ratio: float, now: float) -> None:
         """Count an observation made at `now`, seconds."""
-        self._histogram.add(ratio, now)
-        self._last = max(self._last, now)
-        self._changed = True
+        self._observed.append((now, min(max(ratio, _LEAST_RATIO), _MOST_RATIO)))
 
     def weight(self, now: float) -> float:
         """Return how many observations it still amounts to."""
-        silent_s = max(0.0, now - self._last)
-        return self._histogram.weight(now) / math.pow(2.0, min(silent_s / SILENCE_HALF_LIFE_S, 1_000.0))
+        return sum(self._weights(now))
 
     def ratios(self, now: float) -> Ratios:
-        """Its quantiles."""
-        weight = self.weight(now)
-        if weight < _NEGLIGIBLE and not self._histogram.is_empty:
-            self._histogram.clear()
-            self._changed = True
-        prior_weight = PRIOR_WEIGHT**2 / (PRIOR_WEIGHT + weight)
-        prior_share = prior_weight / (prior_weight + weight)
-        if self._changed or abs(prior_share - self._prior_share) > _NOTABLE:
-            self._ratios = Ratios(*self._histogram.quantiles((0.5, 0.9), self._prior, prior_share))
-            self._changed, self._prior_share = False, prior_share
-        return self._ratios
+        """Return its weighted quantiles."""
+        weights = self._weights(now)
+        prior_weight = PRIOR_WEIGHT**2 / (PRIOR_WEIGHT + sum(weights)) / _PRIOR_POINTS
+        observed = [ratio for _, ratio in self._observed]
+        masses = sorted(
+            [*zip(observed, weights, strict=True), *((each, prior_weight) for each in self._prior)]
+        )
+        reached = list(accumulate(weight for _, weight in masses))
+        p50, p90 = (masses[bisect_left(reached, share * reached[-1])][0] for share in (0.5, 0.9))
+        return Ratios(p50, p90)
+
+    def _weights(self, now: float) -> list[float]:
+        if not self._observed:
+            return []
+        silent = (now - self._observed[-1][0]) / SILENCE_HALF_LIFE_S
+        return [math.pow(0.5, silent + (now - at) / HALF_LIFE_S) for at, _ in self._observed]
 
 
 class Estimates:
@@ -111,19 +112,9 @@ class Estimates:
     def __init__(self, latencies: Latencies, clock: Clock = time.monotonic) -> None:
         self.latencies = latencies
         self._clock = clock
-        self._sketches: dict[tuple[Stage, bool], tuple[RatioSketch, ...]] = {}
+        self._recent: dict[tuple[Stage, bool], tuple[RecentRatios, ...]] = {}
         self._combined: dict[tuple[Stage, bool], tuple[float, list[Ratios]]] = {}
         self._lock = Lock()
-        self._forgotten = 0
-
-    def validity(self) -> Validity:
-        """Of what is worked out from these estimates now, to be shown to `still`."""
-        return self._clock() + _FRESH_S, self._forgotten
-
-    def still(self, validity: Validity) -> bool:
-        """Return whether that holds, as what `ratios` gives again does."""
-        fresh_until, forgotten = validity
-        return self._clock() < fresh_until and forgotten == self._forgotten
 
     def observe(self, stage: Stage, work: Work, ms: float, load: int, *, by_model: bool = True) -> None:
         """Count a call that was finished in `ms`. What is no duration is ignored."""
@@ -132,11 +123,10 @@ class Estimates:
         key = (stage, by_model and self.has_model(stage))
         ratio = ms / self.idle_ms(stage, work, by_model=by_model)
         with self._lock:
-            sketch, now = self._levels(key)[level_of(load)], self._clock()
-            sketch.add(ratio, now)
-            if sketch.weight(now) < _WELL_KNOWN:
+            recent = self._levels(key)[level_of(load)]
+            recent.add(ratio, self._clock())
+            if len(recent) < _WELL_KNOWN:
                 self._combined.pop(key, None)
-                self._forgotten += 1
 
     def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
         """Return the median, milliseconds."""
@@ -180,18 +170,17 @@ class Estimates:
             return math.inf
         return self.latencies.model_ms(stage, work, model, most)
 
-    def _levels(self, key: tuple[Stage, bool]) -> tuple[RatioSketch, ...]:
-        if key not in self._sketches:
+    def _levels(self, key: tuple[Stage, bool]) -> tuple[RecentRatios, ...]:
+        if key not in self._recent:
             stage, by_model = key
             table = self.latencies.model_stages if by_model else self.latencies.stages
-            prior = _log_normal(table[stage].sigma)
-            self._sketches[key] = tuple(RatioSketch(prior) for _ in range(LEVELS))
-        return self._sketches[key]
+            self._recent[key] = tuple(RecentRatios(table[stage].sigma) for _ in range(LEVELS))
+        return self._recent[key]
 
 
-def _combined(levels: tuple[RatioSketch, ...], now: float) -> list[Ratios]:
+def _combined(levels: tuple[RecentRatios, ...], now: float) -> list[Ratios]:
     """Return every level's ratios, from its own observations or its neighbours'."""
-    places = [place for place, sketch in enumerate(levels) if sketch.weight(now) >= ENOUGH]
+    places = [place for place, recent in enumerate(levels) if recent.weight(now) >= ENOUGH]
     if not places:
         return [levels[0].ratios(now)] * len(levels)
     own = {place: levels[place].ratios(now) for place in places}
@@ -201,13 +190,3 @@ def _combined(levels: tuple[RatioSketch, ...], now: float) -> list[Ratios]:
         ratios = own[nearest].damped(nearest - place) if nearest > place else own[nearest]
         combined.append(ratios.at_least(combined[-1]) if combined else ratios)
     return combined
-
-
-def _log_normal(sigma: float) -> dict[int, float]:
-    """Return a log-normal spread around ratio 1 as masses of buckets, 1 in all."""
-    masses: dict[int, float] = {}
-    for point in range(_PRIOR_POINTS):
-        deviation = NormalDist().inv_cdf((point + 0.5) / _PRIOR_POINTS)
-        bucket = bucket_of(math.exp(sigma * deviation))
-        masses[bucket] = masses.get(bucket, 0.0) + 1 / _PRIOR_POINTS
-    return masses

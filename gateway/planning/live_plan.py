@@ -122,7 +122,7 @@ class LivePlan(FixedPlan):
 
 @cache
 def _limits(plan: Plan) -> dict[str, int]:
-    """By name, for the trace: there are no more plans than rungs of the ladder, twice."""
+    """Return the plan's fields for the trace. There are at most two plans for each rung of the ladder."""
     return {field.name: int(getattr(plan, field.name)) for field in fields(Plan)}
 
 

@@ -47,7 +47,7 @@ class PlacementPlan:
 
     @classmethod
     def parse(cls, text: str) -> "PlacementPlan":
-        """From the JSON in `LOREGLASS_GATEWAY_PLACEMENT`. Raises `WrongSettings`, one sentence."""
+        """Parse the JSON in `LOREGLASS_GATEWAY_PLACEMENT`. Raises `WrongSettings` with one sentence."""
         try:
             return TypeAdapter(cls).validate_json(text, strict=True)
         except ValidationError as error:
@@ -71,7 +71,7 @@ class Cards:
 
     @property
     def gates(self) -> Mapping[int, Gate]:
-        """By the card's index, for metrics."""
+        """Return the gates by card index, for metrics."""
         return self._gates
 
     def slot(self, service: str) -> Gate | None:

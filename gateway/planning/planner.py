@@ -4,7 +4,7 @@ import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gateway.planning.estimates import Estimates, Validity, level_of
+from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import Work
 from gateway.planning.plan import LADDER, Cut, Plan, StageGraph
 from gateway.planning.stages import FALLBACK_STAGE, REPLY_RESERVE_MS, Stage
@@ -65,8 +65,6 @@ class Planner:
         self.estimates = estimates
         self.ladder = ladder
         self._rungs: dict[tuple[str, bool], tuple[_Rung, ...]] = {}
-        self._whole: dict[tuple[str, bool, int, frozenset[Stage]], float] = {}
-        self._whole_until: Validity = (-math.inf, 0)
 
     def choose(
         self, remaining_ms: float, done: Collection[Stage], load: int, busy: bool, graph: StageGraph
@@ -81,8 +79,6 @@ class Planner:
         """
         rungs = self._ladder_of(graph, busy)
         over = frozenset(done)
-        if (whole_ms := self._whole_ms(graph, busy, load, over)) <= remaining_ms:
-            return Choice(rungs[0].plan, whole_ms)
         first = graph.reached(done)
         timed: dict[_Step, tuple[float, float]] = {}
         expected = (self._expected_ms(rung.steps[first:], over, load, timed) for rung in rungs)
@@ -123,17 +119,6 @@ class Planner:
     ) -> bool:
         """Return whether it is worth beginning: half of such calls end in the time that is left."""
         return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
-
-    def _whole_ms(self, graph: StageGraph, busy: bool, load: int, done: frozenset[Stage]) -> float:
-        """Of what is ahead of the full plan: most questions get it, so it is worked out for many."""
-        if not self.estimates.still(self._whole_until):
-            self._whole_until = self.estimates.validity()
-            self._whole.clear()
-        key = (graph.name, busy, level_of(load), done)
-        if key not in self._whole:
-            steps = self._ladder_of(graph, busy)[0].steps[graph.reached(done) :]
-            self._whole[key] = self._expected_ms(steps, done, load, {})
-        return self._whole[key]
 
     def _expected_ms(
         self,

@@ -44,7 +44,7 @@ class Waited:
 
 
 WAITED: ContextVar[Waited | None] = ContextVar("waited", default=None)
-"""Of the stage in hand: the time that it waits for prefetched results belongs to the stages that make them.
+"""The current stage's wait for prefetched results, whose time belongs to the stages that make them.
 
 Counted as the waiting stage's own, it would make that stage look slow, and later plans leave it out.
 """

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
-import anyio
 import structlog
 
 from chassis.errors import (
@@ -47,20 +46,6 @@ MODEL_UNAVAILABLE = (DeadlineExceeded, Overloaded, DependencyUnavailable)
 _ITEMS, _BY_MODEL, _STATE = "loreglass.items", "loreglass.by_model", "loreglass.state"
 
 log = structlog.get_logger()
-
-
-@asynccontextmanager
-async def side_by_side() -> AsyncIterator[anyio.abc.TaskGroup]:
-    """A task group for stages that run beside the body; the body's error comes out as it was raised."""
-    failure: Exception | None = None
-    async with anyio.create_task_group() as group:
-        try:
-            yield group
-        except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
-            failure = error
-            group.cancel_scope.cancel()
-    if failure is not None:
-        raise failure
 
 
 async def ignore_events(_: RunEvent) -> None:
@@ -141,7 +126,7 @@ class Run:
         begun. `fallback_ms`: kept for a fallback, beside what the stage's budget keeps. Raises the body's
         `LoreglassError`, `DeadlineExceeded`, or `Internal` for a fault of ours.
         """
-        began, by_model, waited = self.elapsed_ms(), self.by_model(stage), Waited()
+        began, by_model, waited = self.elapsed_ms(), self.planning.asks_model(stage), Waited()
         budget, left_ms = STAGE_BUDGETS[stage], self.deadline.remaining_ms()
         reserve_ms = min(budget.reserve + fallback_ms, left_ms * MOST_RESERVED)
         deadline = self.deadline.within(budget.cap * self.pace, reserve_ms)
@@ -191,7 +176,7 @@ class Run:
 
     @asynccontextmanager
     async def required(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
-        """As `stage`, for a model without a fallback: its failure is noted in `degraded` and raised."""
+        """Run a stage of a model without a fallback: its failure is noted in `degraded` and raised."""
         try:
             async with self.stage(stage, size) as deadline:
                 yield deadline
@@ -258,8 +243,8 @@ class Run:
                 )
             )
 
-    async def heard(self, words: str) -> None:
-        """A spoken question was understood; "" where the sound held no words."""
+    async def tell_transcript(self, words: str) -> None:
+        """Send the words of a spoken question; "" if the recording has none."""
         self.transcript = words
         await self._on_event(TranscriptEvent(text=words))
 
@@ -272,19 +257,15 @@ class Run:
         self, group: TaskGroup, work: Callable[[], Coroutine[Any, Any, T]], default: T, *, now: bool = True
     ) -> Prefetch[T]:
         """Begin `work` beside what follows; not `now`: when its result is asked for."""
-        begun = Prefetch(work, default, self.deadline.clock)
+        prefetch = Prefetch(work, default, self.deadline.clock)
         if now:
-            begun.start(group)
-        return begun
+            prefetch.start(group)
+        return prefetch
 
     def failed(self, stage: Stage, error: LoreglassError) -> None:
         """Note that the answer does without this stage."""
         self.failures[stage] = error.kind
         self._degraded[stage.value] = None
-
-    def by_model(self, stage: Stage) -> bool:
-        """Return whether the model does the stage."""
-        return self.planning.asks_model(stage)
 
     def note_cuts(self, stage: Stage) -> bool:
         """Note the plan's cuts of a stage whose turn has come. Return whether there are any.

@@ -66,7 +66,7 @@ PROMPTS: dict[Stage, tuple[str, ...]] = {
     ),
     Stage.JUDGE: ("judge", "judge_with_reason"),
 }
-"""What a stage asks a vision-language model, by prompt; a stage that is not here asks none."""
+"""The prompts of each stage that asks a vision-language model."""
 
 
 USUAL_DEADLINE_MS = 10_000
@@ -118,10 +118,10 @@ FALLBACK_STAGE = {Stage.DRAFT: Stage.POCKET_DRAFT, Stage.ANSWER: Stage.POCKET_AN
 """A stage of the model -> the stage in which the pocket reasoner does it when the model cannot be had."""
 
 MOST_RESERVED = 0.5
-"""Of the time that is left, at most: a question with little of it is short of it in every stage."""
+"""The largest share of the time left that a stage reserves for later stages."""
 
 REPLY_RESERVE_MS = 30
-"""Kept for writing the reply: the pipeline is stopped this long before the deadline."""
+"""The pipeline is stopped this long before the deadline, so that the reply can be written."""
 
 
 _SPARE = 1.5

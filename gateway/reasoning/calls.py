@@ -30,7 +30,7 @@ _COUNTED: ContextVar[ModelCalls | None] = ContextVar("model_calls", default=None
 
 
 @contextmanager
-def calls_counted(*, keep: bool = False) -> Iterator[ModelCalls]:
+def counting_calls(*, keep: bool = False) -> Iterator[ModelCalls]:
     """Count the model calls of the body and of tasks that it starts, not those of other questions.
 
     `keep`: words too, of the first `MOST_KEPT` calls.
@@ -59,7 +59,7 @@ def keep_call(describe: Callable[[], ModelCall]) -> None:
         calls.words.append(describe())
 
 
-def did_without(service: str) -> None:
+def note_missing(service: str) -> None:
     """A reasoner asked a service in vain and goes on without it."""
     calls = _COUNTED.get()
     if calls is not None:

@@ -33,7 +33,7 @@ def first_pieces(
     return tuple(first)
 
 
-def shortened(pieces: Sequence[Evidence], most_chars: int, query: str) -> tuple[Evidence, ...]:
+def shorten(pieces: Sequence[Evidence], most_chars: int, query: str) -> tuple[Evidence, ...]:
     """Every piece, cut to its share of `most_chars`, heading included; short ones leave theirs to the others.
 
     Of a piece that is cut, what has most words of `query`.

@@ -38,14 +38,29 @@ class Read(Protocol):
         """Return the best answer in the passages, if any. Raises what calls to services raise."""
 
 
-class Reasoner(Protocol):
-    """Every method may raise what `chassis.errors` declares; none of them keeps state between calls."""
+class Answering(Protocol):
+    """A reasoner that answers from evidence.
+
+    Every method may raise what `chassis.errors` declares; none of them keeps state between calls.
+    """
 
     def drafts(self, query: Query) -> bool:
         """Return whether this reasoner can draft for the question: a model needs a photo that it sees."""
 
     async def rewrite(self, query: Query, deadline: Deadline) -> str:
         """Return a follow-up question in words that need no conversation."""
+
+    async def answer(
+        self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
+    ) -> Reply:
+        """Return the answer that the evidence supports, with the quotes it rests on, or an honest None.
+
+        `generation` bounds what a model reads and writes for it.
+        """
+
+
+class Reasoner(Answering, Protocol):
+    """The reasoner of the default pipeline."""
 
     async def draft(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
@@ -64,11 +79,3 @@ class Reasoner(Protocol):
         deadline: Deadline,
     ) -> Entity | None:
         """Return the candidate that the question is about and that is really there, or None (3.4.4)."""
-
-    async def answer(
-        self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> Reply:
-        """Return the answer that the evidence supports, with the quotes it rests on, or an honest None.
-
-        `generation` bounds what a model reads and writes for it.
-        """

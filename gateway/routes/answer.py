@@ -26,7 +26,7 @@ from gateway.planning.run import OnEvent, RunEvent, ignore_events
 from gateway.routes.dependencies import CallerDep, GatewayDep, caller_of, gateway_of
 from gateway.routes.intake import JSON_LIMITS, read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
-from gateway.serving.idempotency import checked_key
+from gateway.serving.idempotency import idempotency_key
 
 router = Router()
 
@@ -69,7 +69,7 @@ async def answer(request: Request) -> Response:
     """
     gateway, exchange = await gateway_of(request), request.state.deadline
     caller = await caller_of(request, gateway)
-    key = checked_key(request.headers.get(headers.IDEMPOTENCY_KEY))
+    key = idempotency_key(request.headers.get(headers.IDEMPOTENCY_KEY))
     received = Deadline.after_ms(0)
     question = await read_question(request, gateway, caller, received)
     deadline = Deadline(min(received.at + question.deadline_ms / 1000, exchange.at))

@@ -38,7 +38,7 @@ from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.routes.chat_intake import pipeline_of, read_chat, to_question
 from gateway.routes.dependencies import GatewayDep, caller_of
-from gateway.routes.intake import checked_deadline_ms, media_type_of
+from gateway.routes.intake import deadline_ms_of, media_type_of
 from gateway.routes.openai_shape import openai_error, openai_errors, openai_refusal
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.question import Admitted, AnswerWithRemark, in_words
@@ -68,7 +68,7 @@ async def complete_chat(
     if media_type_of(request) != "application/json":
         raise UnsupportedMediaType("Send application/json.")  # a page's form is no chat client
     chat = await read_body(request, read_chat)
-    deadline_ms = checked_deadline_ms(chat.deadline_ms, gateway.settings)
+    deadline_ms = deadline_ms_of(chat.deadline_ms, gateway.settings)
     deadline = Deadline(min(received.at + deadline_ms / 1000, exchange.at))
     question = await to_question(chat, gateway, caller, deadline_ms, deadline)
     admitted = await gateway.execution.admit(question)
@@ -191,7 +191,7 @@ def _text(admitted: Admitted, answer: Answer) -> str:
 def _cut(chat: ChatRequest, text: str, remark: str) -> tuple[str, FinishReason]:
     """Cut the text before the first stop sequence, and to the number of tokens that the client wants.
 
-    The remark at its end, such as that it was not checked, stays: a cut must not make an answer surer.
+    The remark at its end, such as that it was not checked, stays: a cut must not remove a caution.
     """
     text = text.removesuffix(f" {remark}") if remark else text
     for stop in [chat.stop] if isinstance(chat.stop, str) else chat.stop or []:

@@ -18,7 +18,7 @@ from chassis.validation import validated
 from contracts.answer import DEFAULT_PIPELINE
 from contracts.chat import MOST_MESSAGES, ChatMessage, ChatRequest
 from gateway.reasoning.refusals import is_refusal
-from gateway.routes.intake import allowed_experiment, photo_of, question_text, sound_of
+from gateway.routes.intake import experiment_of, photo_of, question_text, sound_of
 from gateway.serving.question import Question
 from gateway.serving.sessions import Session
 from gateway.serving.tenants import Caller
@@ -45,13 +45,13 @@ def pipeline_of(model: str, gateway: Gateway) -> str:
 async def to_question(
     chat: ChatRequest, gateway: Gateway, caller: Caller, deadline_ms: int, deadline: Deadline
 ) -> Question:
-    """Return the checked question; its `unread` names what was cut or ignored.
+    """Return the checked question; its `ignored_fields` names what was cut or ignored.
 
     Raises `InvalidRequest`, `MalformedRequest`, `ImageUrlNotAllowed`, `ExperimentsNotAllowed`, or what
     `photo_of` and `sound_of` raise.
     """
     settings = gateway.settings
-    experiment = allowed_experiment(chat.experiment, settings)
+    experiment = experiment_of(chat.experiment, settings)
     messages, longest = _until_the_question(chat.messages), settings.max_question_chars
     last = messages[-1]
     turns = tuple(_turns(messages[-MOST_MESSAGES:-1]))
@@ -59,28 +59,28 @@ async def to_question(
         replace(turn, question=turn.question[:longest], answer=turn.answer[:longest]) for turn in turns
     )
     cut = history != turns or len(messages) > MOST_MESSAGES
-    unread = ["history"] if cut or any(message.sounds for message in messages[:-1]) else []
+    ignored_fields = ["history"] if cut or any(message.sounds for message in messages[:-1]) else []
     if any(message.has_others for message in messages):
-        unread.append("parts")
+        ignored_fields.append("parts")
     whole = last.text.strip() or (_NAME_IT if last.photos and not last.sounds else "")
     text = _both_ends(whole, longest)
     if text != whole:
-        unread.append("question")
+        ignored_fields.append("question")
     system = (each.text for each in chat.messages if each.role in ("system", "developer"))
     instructions = "\n".join(system).strip()
     most = _MOST_INSTRUCTION_CHARS if settings.reasoning is Reasoning.VLM else 0
     if len(instructions) > most:
-        unread.append("instructions")
+        ignored_fields.append("instructions")
     photos = [uri for message in messages if message.role == "user" for uri in message.photos]
     if len(last.photos) > 1:
-        unread.append("photos_but_last")
+        ignored_fields.append("photos_but_last")
     is_new, photo = bool(last.photos), None
     if photos and not is_new and not _is_data(photos[-1]):
-        unread.append("photo")  # an older one would be another thing
+        ignored_fields.append("photo")  # an older one would be another thing
     elif photos:
         data = await anyio.to_thread.run_sync(_photo_bytes, photos[-1])
         photo = await photo_of(data, settings, gateway.photos, gateway.photo_slots, deadline, caller)
-    carried = Session("", None if is_new else photo, history)
+    conversation = Session("", None if is_new else photo, history)
     sound = await _sound(last, gateway, caller, deadline)
     return Question(
         text=question_text(text, settings) if text or sound is None else "",
@@ -89,10 +89,10 @@ async def to_question(
         session_id=None,
         deadline_ms=deadline_ms,
         pipeline=pipeline_of(chat.model, gateway),
-        carried=carried,
+        conversation=conversation,
         caller=caller,
         instructions=instructions[:most],
-        unread=tuple(unread),
+        ignored_fields=tuple(ignored_fields),
         experiment=experiment,
     )
 

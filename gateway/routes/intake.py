@@ -78,9 +78,9 @@ async def to_question(
     Raises `InvalidRequest`, `ExperimentsNotAllowed`, or what `photo_of` and `sound_of` raise.
     """
     settings = gateway.settings
-    experiment = allowed_experiment(fields.experiment, settings)
+    experiment = experiment_of(fields.experiment, settings)
     text = _text_of(fields, files, settings)
-    deadline_ms = checked_deadline_ms(fields.deadline_ms, settings)
+    deadline_ms = deadline_ms_of(fields.deadline_ms, settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
     sound = await sound_of(files.audio, gateway, caller, due) if files.audio is not None else None
     photo = None
@@ -161,7 +161,7 @@ def _from_json(content: bytes) -> tuple[AnswerRequest, Files]:
     return fields, Files(fields.image.base64, audio)
 
 
-def allowed_experiment(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:
+def experiment_of(experiment: Experiment | None, settings: GatewaySettings) -> Experiment | None:
     """Return the experiment. Raises `ExperimentsNotAllowed` unless the operator allows them."""
     if experiment is not None and not settings.experiments:
         raise ExperimentsNotAllowed(
@@ -182,7 +182,7 @@ def question_text(text: str, settings: GatewaySettings) -> str:
     return cleaned
 
 
-def checked_deadline_ms(requested: int | None, settings: GatewaySettings) -> int:
+def deadline_ms_of(requested: int | None, settings: GatewaySettings) -> int:
     """Return the deadline, by default the operator's. Raises `InvalidRequest`."""
     deadline_ms = settings.answer_deadline_ms if requested is None else requested
     if not 1 <= deadline_ms <= settings.max_deadline_ms:

@@ -63,7 +63,7 @@ class PageFile:
     packed: bytes | None
     media_type: str
     etag: str
-    caching: str
+    cache_control: str
 
     @classmethod
     def of(cls, name: str, content: bytes) -> "PageFile":
@@ -75,7 +75,8 @@ class PageFile:
 
     def reply(self, request: Request) -> Response:
         """Return the file, or 304 if the client has it."""
-        headers = {**HEADERS, "ETag": self.etag, "Vary": "Accept-Encoding", "Cache-Control": self.caching}
+        headers = {**HEADERS, "ETag": self.etag, "Cache-Control": self.cache_control}
+        headers["Vary"] = "Accept-Encoding"
         etags = [
             tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")
         ]

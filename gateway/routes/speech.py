@@ -20,10 +20,10 @@ from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import inlined_schema, validated
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
-from gateway.planning.run import side_by_side
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import sound_of
 from gateway.routes.openai_shape import openai_errors, openai_refusal
+from gateway.serving.background import side_by_side
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
 from gateway.speech.servers import AudioSink, Utterance
@@ -130,7 +130,7 @@ async def listen(
     sound = await voice.sound_cache.get(address_id)
     if sound is None and byte_range is None:
         return _SoundStream(
-            voice.sound_cache.caching(address_id, say, text.tenant),
+            voice.sound_cache.with_cache(address_id, say, text.tenant),
             lambda error: problem_response(error, request.state.trace_id),
         )
     if sound is None:

@@ -20,13 +20,13 @@ from chassis.errors import (
 )
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import scoped
-from contracts.answer import Experiment, Reason, Route, Verification
-from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, varied, with_thresholds
+from contracts.answer import Reason, Route, Verification
+from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.live_plan import FixedPlan, LivePlan
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
-from gateway.reasoning.calls import calls_counted
+from gateway.reasoning.calls import counting_calls
 from gateway.serving.memory import Memory
 from gateway.serving.metrics import OnEnd
 from gateway.serving.question import (
@@ -58,7 +58,6 @@ from gateway.thresholds import Thresholds
 LEAST_SHARE = 0.5
 """A question that waits may keep at least this share of its time waiting; it may be short of time anyway."""
 HoldsAnything = Callable[[Deadline], Awaitable[bool]]
-Vary = Callable[[Pipeline, Experiment | None], Pipeline]
 _LOOK_MS = 500
 """The longest that a refusal waits for whether there is an index at all."""
 
@@ -68,9 +67,8 @@ class Execution:
 
     `tiers`: a question that one refuses tries the next, which does less (degrade before shed). `on_end` is
     called once for each question, however it ended. `holds_anything`: whether the searches have an index;
-    without it no refusal says that there is none. `vary`: makes the pipeline that an experiment wants.
-    `scope_of`: the scope of a tenant in which services work for it. `memory`: None where the operator has not
-    switched it on.
+    without it no refusal says that there is none. `scope_of`: the scope in which services work for a tenant.
+    `memory`: None where the operator has not switched it on.
     """
 
     def __init__(
@@ -81,7 +79,6 @@ class Execution:
         tiers: Sequence[Tier],
         on_end: OnEnd = lambda _record: None,
         holds_anything: HoldsAnything | None = None,
-        vary: Vary = varied,
         voice: Voice = NO_VOICE,
         scope_of: Callable[[str], str] = lambda _: "",
         unverified: Unverified = Unverified.REFUSE,
@@ -94,7 +91,6 @@ class Execution:
         self._tiers = tiers
         self._on_end = on_end
         self._holds_anything = holds_anything
-        self._vary = vary
         self._voice = voice
         self._scope_of = scope_of
         self._unverified = unverified
@@ -102,11 +98,9 @@ class Execution:
     async def admit(self, question: Question) -> Admitted:
         """Find the question's pipeline and session, before any work is done.
 
-        Raises `PipelineNotFound`, `InvalidRequest`, `NotConfigured` or `SessionNotFound`.
+        Raises `PipelineNotFound`, `InvalidRequest`, `NotConfigured` (no model) or `SessionNotFound`.
         """
-        if question.sound is not None:
-            self._voice.require_transcriber()
-        pipeline = self._vary(self._pipeline(question.pipeline), question.experiment)
+        pipeline = vary(self._pipeline(question.pipeline), question.experiment)
         return Admitted(question, pipeline, await self._session(question))
 
     async def answer(
@@ -121,7 +115,7 @@ class Execution:
         explain = Explaining() if experiment and experiment.explain else SILENT
         keep_calls = experiment is not None and experiment.model_calls
         run = Run(trace_id, deadline, on_event, explain=explain)
-        with calls_counted(keep=keep_calls) as calls, scoped(self._scope_of(question.caller.tenant)):
+        with counting_calls(keep=keep_calls) as calls, scoped(self._scope_of(question.caller.tenant)):
             progress = Progress(admitted, run, calls)
             try:
                 query, outcome = await self._run(admitted, run)
@@ -157,7 +151,7 @@ class Execution:
     async def _session(self, question: Question) -> Session:
         if question.session_id is None:
             # A new session is stored with its first turn: a question that is refused leaves none.
-            return question.carried or Session(new_session_id())
+            return question.conversation or Session(new_session_id())
         try:
             return await self.sessions.get(question.session_id, question.caller.tenant)
         except SessionNotFound:
@@ -256,7 +250,7 @@ class Execution:
     async def _remember(self, admitted: Admitted, query: Query, outcome: Outcome, run: Run) -> None:
         """Store the turn. An answer is not lost because its turn cannot be stored."""
         question, session = admitted.question, admitted.session
-        if question.carried is not None:
+        if question.conversation is not None:
             return
         entity = outcome.entity and replace(outcome.entity, place=None)  # a later photo has other places
         turn = Turn(query.question, outcome.answer, outcome.abstained, entity)

@@ -5,7 +5,6 @@ from functools import partial
 from prometheus_client import CollectorRegistry, Gauge
 
 from chassis.resilience.breaker import Breaker
-from chassis.resilience.deadlines import Clock
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
 from chassis.resilience.limits import GradientLimit
@@ -24,10 +23,9 @@ def _in_use_s(gate: Gate) -> float:
 class Guards:
     """Makes them, with their metrics in `registry` and slots on the cards of the placement plan."""
 
-    def __init__(self, registry: CollectorRegistry, cards: Cards | None, clock: Clock) -> None:
+    def __init__(self, registry: CollectorRegistry, cards: Cards | None) -> None:
         self.registry = registry
         self._cards = cards
-        self._clock = clock
         self._metrics = GuardMetrics(registry)
         if cards is not None:
             in_use = Gauge(
@@ -41,7 +39,7 @@ class Guards:
 
     def adaptive(self, name: str) -> Guard:
         """Return the guard of a service: it learns how many calls the service can have at once."""
-        limit = GradientLimit(clock=self._clock)
+        limit = GradientLimit()
         return self._guard(name, limit.value, limit, self._cards.slot(name) if self._cards else None)
 
     def fixed(self, name: str, at_once: int) -> Guard:
@@ -57,12 +55,11 @@ class Guards:
         self._metrics.start(name, at_once)
         return Guard(
             name,
-            breaker=Breaker(clock=self._clock),
+            breaker=Breaker(),
             gate=Gate(name, at_once, _MOST_WAITING),
             limit=limit,
             card=card,
             retries=RetryBudget(),
-            clock=self._clock,
             observe=self._metrics.observe,
         )
 

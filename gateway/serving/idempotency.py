@@ -6,12 +6,13 @@ lives. An error, a refusal for lack of time or of a service, and an answer that 
 stored; the same request is then tried again.
 """
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Generic, TypeVar, cast
+from typing import TypeVar
 
 import anyio
 import structlog
@@ -33,10 +34,10 @@ from gateway.store import Store, delete_unreadable
 _MOST_KEY_CHARS = 128
 _LOOK_EVERY_S = 0.1
 _GRACE_S = 5.0
-"""How long a claim outlives its question's deadline. After that, its gateway has died."""
+"""How long a claim outlives its question's deadline. A claim that is older has lost its gateway."""
 
 _PASSING = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
-"""Refusals that say nothing of the question."""
+"""Reasons that are not about the question; the same request is tried again."""
 
 T = TypeVar("T")
 
@@ -64,16 +65,7 @@ class _Entry(BaseModel):
         return self.model_dump_json().encode()
 
 
-@dataclass
-class _Outcome(Generic[T]):
-    """Of work that goes on without its caller; ended without either, it was stopped with the gateway."""
-
-    ended: anyio.Event = field(default_factory=anyio.Event)
-    value: T | None = None
-    error: Exception | None = field(default_factory=Internal)
-
-
-def checked_key(key: str | None) -> str | None:
+def idempotency_key(key: str | None) -> str | None:
     """Return the header's key, if there is one. Raises `InvalidRequest`."""
     if key is None or (1 <= len(key) <= _MOST_KEY_CHARS and all("!" <= each <= "~" for each in key)):
         return key
@@ -136,22 +128,21 @@ class Idempotency:
         `place`: the request's place in its tenant's quota. From now on the work has it, until it ends:
         otherwise a client that disconnects could ask without end.
         """
-        outcome, place = _Outcome[T](), place.pop_all()
+        outcome, place = asyncio.get_running_loop().create_future(), place.pop_all()
+        outcome.add_done_callback(asyncio.Future.exception)  # the caller may not be there to see it
 
         async def do() -> None:
             with place:
                 try:
-                    outcome.value, outcome.error = await work(), None
+                    outcome.set_result(await work())
                 except Exception as error:  # noqa: BLE001 - raised where the caller waits
-                    outcome.error = error
+                    outcome.set_exception(error)
                 finally:
-                    outcome.ended.set()
+                    if not outcome.done():  # stopped with the gateway
+                        outcome.set_exception(Internal())
 
         self.group.start_soon(do)
-        await outcome.ended.wait()
-        if outcome.error is not None:
-            raise outcome.error
-        return cast(T, outcome.value)
+        return await asyncio.shield(outcome)
 
     async def _work_and_store(
         self, key: str, tenant: str, claim: _Entry, work: Callable[[], Awaitable[Answer]]

@@ -39,7 +39,7 @@ _AT_ONCE = 8
 the old sightings that it must delete.
 """
 _SIDES = (160, 80)
-"""Of a thumbnail, in pixels; the smaller where the larger has too many bytes."""
+"""Sides of a thumbnail in pixels: the second is used if the first has too many bytes."""
 _KEY_BYTES, _NONCE_BYTES = 32, 12
 _CHECK = "loreglass:memory-key-check"
 
@@ -94,11 +94,11 @@ class Memory:
         memory: MemoryInput,
         caller: Caller,
         session_id: str,
-        seen: Sighting,
+        sighting: Sighting,
         photo: Photo,
         due: Deadline,
     ) -> None:
-        """Remember something now, with the photo's thumbnail; the id and the time of `seen` are replaced."""
+        """Remember `sighting` now, with the photo's thumbnail; its id and time are replaced."""
         thumbnail, tenant = await self._thumbnail(photo, caller, due), caller.tenant
         at = datetime.fromtimestamp(self._clock(), UTC)
         listed = self._name("memory", tenant, memory.id)
@@ -109,7 +109,7 @@ class Memory:
         for name in (listed, self._name("session", tenant, session_id)):
             change = ListChange(MOST + _AT_ONCE, create=True)
             await self._store.append(name, key.encode(), self._ttl_s, tenant, change)
-        value = _seal(self._key, _encode(replace(seen, at=at, thumbnail=thumbnail)), key)
+        value = _seal(self._key, _encode(replace(sighting, at=at, thumbnail=thumbnail)), key)
         await self._store.put(key, value, self._ttl_s, tenant)
 
     async def all(self, memory_id: str, tenant: str) -> tuple[Sighting, ...]:
@@ -196,9 +196,10 @@ def _unseal(key: bytes, value: bytes, name: str) -> bytes | None:
         return None
 
 
-def _encode(seen: Sighting) -> bytes:
-    facts = {"at": seen.at.timestamp(), "name": seen.name, "text": seen.text, "place": seen.place}
-    return json.dumps(facts).encode() + b"\n" + seen.thumbnail
+def _encode(sighting: Sighting) -> bytes:
+    facts = {name: getattr(sighting, name) for name in ("name", "text", "place")}
+    facts["at"] = sighting.at.timestamp()
+    return json.dumps(facts).encode() + b"\n" + sighting.thumbnail
 
 
 def _decode(sighting_id: str, plain: bytes) -> Sighting:

@@ -10,7 +10,6 @@ from prometheus_client import CollectorRegistry
 
 from chassis.decoding.pool import Ending
 from chassis.errors import PROBLEM_TYPE_PREFIX
-from chassis.resilience.deadlines import Clock
 from chassis.telemetry.metrics import counter, exemplar, gauge, histogram, series_of
 from contracts.answer import Reason, Route, Trace
 from contracts.domain_router import Domain
@@ -18,7 +17,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import WORKING
 from gateway.planning.run import DONE
 from gateway.planning.stages import STAGE_BUDGETS, Stage
-from gateway.serving.admission import Admission, AdmissionLimits, Refusal
+from gateway.serving.admission import Admission, Refusal
 from gateway.serving.quotas import Exceeded
 from gateway.state import Priority
 
@@ -26,9 +25,9 @@ log = structlog.get_logger()
 
 
 FAILED, LEFT = "failed", "left"
-"""Beside the contract's reasons: a problem was returned; the caller went before there was a reply."""
+"""Reasons beside those of the contract: the reply is a problem, or the client disconnected before it."""
 NONE = "none"
-"""The route, or the domain, of a question that did not get so far."""
+"""The route or domain of a question that ended before it had one."""
 _ROUTES = (*(route.value for route in Route), NONE)
 
 _QUESTION_S = (0.1, 0.25, 0.5, 0.75, 1, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 20, 30, 60)
@@ -235,13 +234,13 @@ class GatewayMetrics:
         """Count a request that its tenant's quota refused; the log of the request names no tenant."""
         self._series("loreglass_quota_exceeded_total", exceeded.value).inc()
 
-    def open_admission(self, tier: str, limits: AdmissionLimits, clock: Clock) -> Admission:
+    def open_admission(self, tier: str, at_once: int, waiting: int) -> Admission:
         """Return a queue whose state is read at each scrape, and whose refusals are counted."""
 
         def refused(priority: Priority, refusal: Refusal) -> None:
             self._series("loreglass_admission_refused_total", tier, priority.value, refusal.value).inc()
 
-        admission = Admission(limits, clock, refused)
+        admission = Admission(at_once, waiting, on_refusal=refused)
         for name, read in {
             "waiting": lambda: admission.waiting,
             "in_flight": lambda: admission.in_flight,

@@ -42,11 +42,11 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
 class Question:
     """A caller's question, checked and decoded. `deadline_ms`: as the caller set it.
 
-    `carried`: the conversation, for callers that store it themselves and send it along; it has no id and
-    is not remembered. `sound`: a recording, whose words are the question, or come behind it.
-    `instructions`: how the caller wants answers worded. `unread`: names of fields that came with the question
-    and are ignored, for `degraded`. `experiment`: one that the operator allows. `opens_session`: if there is
-    no session of this id, the question begins one. `memory`: consent to remember what the photo shows.
+    `conversation`: of a caller who stores it and sends it along; it has no id and is not remembered.
+    `sound`: a recording, whose words are the question, or come behind it. `instructions`: how the caller
+    wants answers worded. `ignored_fields`: names of fields that are ignored or cut, for `degraded`.
+    `experiment`: one that the operator allows. `opens_session`: if there is no session of this id, the
+    question begins one. `memory`: consent to remember what the photo shows.
     """
 
     text: str
@@ -54,9 +54,9 @@ class Question:
     session_id: str | None
     deadline_ms: int
     pipeline: str
-    carried: Session | None = None
+    conversation: Session | None = None
     instructions: str = ""
-    unread: tuple[str, ...] = ()
+    ignored_fields: tuple[str, ...] = ()
     caller: Caller = ANYBODY
     experiment: Experiment | None = None
     opens_session: bool = False
@@ -79,7 +79,7 @@ class Question:
 
     def to_query(self, session: Session) -> Query:
         """Return what a pipeline is to answer: the question with what the conversation knows."""
-        remembered = self.carried is None
+        remembered = self.conversation is None
         return Query(
             question=self.text,
             photo=self.photo or session.photo,
@@ -122,8 +122,8 @@ class Progress:
 
     @property
     def degraded(self) -> list[str]:
-        """The unread fields, the failed or reduced stages, and the services that a reasoner missed."""
-        return [*self.admitted.question.unread, *self.run.degraded, *self.calls.without]
+        """The ignored fields, the failed or reduced stages, and the services that a reasoner missed."""
+        return [*self.admitted.question.ignored_fields, *self.run.degraded, *self.calls.without]
 
 
 def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | None) -> AnswerWithRemark:

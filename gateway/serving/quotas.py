@@ -13,7 +13,7 @@ from enum import StrEnum
 import structlog
 from limits.aio.storage import MemoryStorage, RedisStorage
 from redis.asyncio import Redis
-from redis.exceptions import OutOfMemoryError, RedisError, ResponseError
+from redis.exceptions import RedisError
 
 from chassis.errors import QuotaExceeded
 from chassis.resilience.deadlines import Clock
@@ -24,7 +24,7 @@ _FULL_RETRY_S = 1.0
 _SOON_S = 0.001
 """The shortest wait of a refused request."""
 _AWAY_FOR_S = 5.0
-"""How long a Redis that did not answer is not asked: each request would wait for it."""
+"""How long Redis is not asked after it failed to answer; each request would wait for it."""
 
 log = structlog.get_logger()
 
@@ -42,8 +42,7 @@ OnExceeded = Callable[[Exceeded], None]
 class Rates:
     """Counts requests in a sliding minute (`limits`, sliding window counter): in `redis`, or in this process.
 
-    While Redis is away, each gateway counts its part: one of `gateways`. A stored value that is not a count
-    of ours, or never expires, is deleted.
+    Each gateway counts its part, one of `gateways`, while Redis is away or its count is not one of ours.
     """
 
     def __init__(
@@ -72,21 +71,11 @@ class Rates:
             return await _take(self._own, tenant, int(per_minute))
         if self._clock() >= self._away_until:
             try:
-                return await self._take_shared(self._shared, f"{tenant}/{Exceeded.RATE}", int(per_minute))
+                return await _take(self._shared, f"{tenant}/{Exceeded.RATE}", int(per_minute))
             except (RedisError, OSError, ValueError) as error:
                 self._away_until = self._clock() + _AWAY_FOR_S
                 log.warning("rates_not_shared", reason=type(error).__name__)
         return await _take(self._own, tenant, max(1, int(per_minute / self._gateways)))
-
-    async def _take_shared(self, storage: RedisStorage, key: str, most: int) -> float:
-        try:
-            return await _take(storage, key, most)
-        except OutOfMemoryError:
-            raise
-        except (ResponseError, ValueError):
-            log.warning("stored_value_unreadable", what="rate")
-            await storage.clear_sliding_window(key, _WINDOW_S)
-            return await _take(storage, key, most)
 
 
 async def _take(storage: MemoryStorage | RedisStorage, key: str, most: int) -> float:

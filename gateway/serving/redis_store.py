@@ -82,9 +82,9 @@ return evicted
 last write; their sizes and, under no name, the sum. Arguments: name, size (empty: the entry is deleted), the
 longest life of an entry in milliseconds, and the most names and bytes.
 
-Redis may evict either key alone. Sizes without names would count for ever, and go; names without sizes
-count nothing, and are evicted in their turn. Times are in microseconds; a new name is always the newest, even
-if the clock was set back.
+Redis may evict either key alone. Sizes without names are deleted, because they would count for ever; names
+without sizes count nothing and are evicted in their turn. Times are in microseconds; a new name is always the
+newest, even if the clock was set back.
 """
 
 T = TypeVar("T")
@@ -207,14 +207,14 @@ async def shared_secret(redis: Redis) -> bytes:
     return held if isinstance(held, bytes) and len(held) == _SECRET_BYTES else own
 
 
-def connect(url: str, *, timeout_s: float = 1.0, max_connections: int = 48) -> Redis:
+def connect(url: str, *, timeout_s: float = 1.0) -> Redis:
     """Return a client that waits at most `timeout_s` for a connection, and as long again for its reply.
 
     It does not repeat a command: a turn whose reply was lost would be stored twice.
     """
     pool = BlockingConnectionPool.from_url(
         url,
-        max_connections=max_connections,
+        max_connections=48,
         timeout=timeout_s,
         socket_timeout=timeout_s,
         socket_connect_timeout=timeout_s,

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, Gauge
 from chassis.errors import LoreglassError
 from chassis.http.access import is_loopback
 from chassis.http.health import Note
-from chassis.resilience.deadlines import Clock, Deadline
+from chassis.resilience.deadlines import Deadline
 from contracts.operations import Info
 from gateway.clients.services import SEARCHES, Services
 from gateway.planning.placement import CPU, PlacementPlan, card_index, compare
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 _ASK_MS = 2_000
 _AGAIN_S = 0.5
 PATIENCE_S = 30.0
-"""So long the services may take to come up beside the gateway before the line is written without them."""
+"""How long the start line waits for services that start beside the gateway."""
 
 
 async def log_start(
@@ -41,11 +41,11 @@ async def log_start(
     infos = await _infos_within(services, patience_s, ask_ms)
     indexed: dict[str, int] = {}
     for name in SEARCHES:
-        published = await _published(services, name, ask_ms) if name in infos else {}
-        if published is None:
+        indexes = await _indexes(services, name, ask_ms) if name in infos else {}
+        if indexes is None:
             del infos[name]
         else:
-            indexed |= published
+            indexed |= indexes
     by_model = settings.reasoning is Reasoning.VLM
     log.info(
         "started",
@@ -59,7 +59,7 @@ async def log_start(
         sessions=settings.sessions.value,
         asks_for_keys=settings.keys is not None,
         services={
-            name: _described(getattr(settings, f"{name}_url"), infos.get(name)) for name in Services.names()
+            name: _description(getattr(settings, f"{name}_url"), infos.get(name)) for name in Services.names()
         },
         silent=[name for name in Services.names() if name not in infos],
         indexed=indexed,
@@ -92,7 +92,7 @@ async def _infos_within(services: Services, patience_s: float, ask_ms: float) ->
         await anyio.sleep(_AGAIN_S)
 
 
-async def _published(services: Services, name: str, ask_ms: float) -> dict[str, int] | None:
+async def _indexes(services: Services, name: str, ask_ms: float) -> dict[str, int] | None:
     """Return the points of a search service's published indexes; None if it does not answer."""
     try:
         return await services.published(name, Deadline.after_ms(ask_ms))
@@ -101,7 +101,7 @@ async def _published(services: Services, name: str, ask_ms: float) -> dict[str, 
         return None
 
 
-def _described(url: str, info: Info | None) -> dict[str, str]:
+def _description(url: str, info: Info | None) -> dict[str, str]:
     if info is None:
         return {"url": url}
     return {"url": url, "engine": info.engine, "device": info.device, "version": info.version}
@@ -114,12 +114,9 @@ _AT_START_S = 2.0
 class PlacementWatch:
     """Compares each service's `/info` with the plan; differences are logged once and counted."""
 
-    def __init__(
-        self, plan: PlacementPlan, services: Services, registry: CollectorRegistry, clock: Clock
-    ) -> None:
+    def __init__(self, plan: PlacementPlan, services: Services, registry: CollectorRegistry) -> None:
         self._plan = plan
         self._services = services
-        self._clock = clock
         self._differences: Mapping[str, str] = {}
         self._misplaced = Gauge(
             "loreglass_placement_differs",
@@ -145,7 +142,7 @@ class PlacementWatch:
     async def run(self) -> None:
         """Compare until cancelled: often until all services are up, then now and then."""
         while True:
-            infos = await service_infos(self._services, Deadline.after_ms(_ASK_MS, self._clock))
+            infos = await service_infos(self._services, Deadline.after_ms(_ASK_MS))
             self._compare(infos)
             await anyio.sleep(_EVERY_S if len(infos) == len(Services.names()) else _AT_START_S)
 

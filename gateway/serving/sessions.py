@@ -8,15 +8,21 @@ import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from chassis.errors import PayloadTooLarge, SessionNotFound
 from gateway.serving.tenants import PUBLIC
-from gateway.state import Entity, Photo, Turn
+from gateway.state import Photo, Turn
 from gateway.store import ListChange, Store, delete_unreadable
 
 ID_BYTES = 24
-"""Of an id, before it is spelled in base64."""
+"""Random bytes in a session id, before base64."""
+MOST_TURNS = 12
+"""The turns that a session keeps, the latest ones."""
+MOST_PHOTO_BYTES, MOST_TURN_BYTES = 8 * 2**20, 256 * 2**10
+"""The largest JPEG, and the largest turn as JSON. Larger ones are refused."""
 _ID = re.compile(r"[A-Za-z0-9_-]{32}")
 
 
@@ -29,35 +35,17 @@ class Session:
     turns: tuple[Turn, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class SessionLimits:
-    """The bounds of one session. `ttl_s`: seconds that it outlives its last write; reading does not count.
-
-    Sizes in bytes, of the JPEG and of a turn as JSON; a turn beyond its bound is refused, while turns
-    beyond `max_turns` push out the oldest.
-    """
-
-    max_turns: int = 12
-    max_photo_bytes: int = 8 * 2**20
-    max_turn_bytes: int = 256 * 2**10
-    ttl_s: float = 3600.0
-
-    def __post_init__(self) -> None:
-        if min(self.max_turns, self.max_photo_bytes, self.max_turn_bytes) < 1 or self.ttl_s <= 0:
-            raise ValueError("every limit of a session must be positive")
-
-
 class Sessions:
-    """Remembers conversations, each for its tenant.
+    """Remembers conversations, each for its tenant and for `ttl_s` seconds after its last write.
 
     Methods raise `SessionNotFound` if a session never was, is another tenant's, was deleted or has expired,
     and `DependencyUnavailable` if the store does not answer. Turns appended at the same time are all stored;
     of photos sent at the same time the last one stays.
     """
 
-    def __init__(self, store: Store, limits: SessionLimits = SessionLimits()) -> None:
+    def __init__(self, store: Store, ttl_s: float = 3600.0) -> None:
         self._store = store
-        self._limits = limits
+        self._ttl_s = ttl_s
 
     async def get(self, session_id: str, tenant: str = PUBLIC) -> Session:
         """Return the session as it is now."""
@@ -66,7 +54,7 @@ class Sessions:
         if items:
             try:
                 return _decode_session(session_id, items)
-            except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
+            except (ValueError, TypeError):
                 await delete_unreadable(self._store, key, tenant, "session")
         raise SessionNotFound
 
@@ -85,13 +73,13 @@ class Sessions:
         larger than its bound.
         """
         item = encode_turn(turn)
-        if len(item) > self._limits.max_turn_bytes:
+        if len(item) > MOST_TURN_BYTES:
             raise PayloadTooLarge("This turn is too long to be remembered.")
-        if photo is not None and len(photo.jpeg) > self._limits.max_photo_bytes:
+        if photo is not None and len(photo.jpeg) > MOST_PHOTO_BYTES:
             raise PayloadTooLarge("This photo is too large to be remembered.")
         head = None if photo is None else _encode_photo(photo)
-        change = ListChange(self._limits.max_turns, head, create)
-        if not await self._store.append(_key(session_id, tenant), item, self._limits.ttl_s, tenant, change):
+        change = ListChange(MOST_TURNS, head, create)
+        if not await self._store.append(_key(session_id, tenant), item, self._ttl_s, tenant, change):
             raise SessionNotFound
 
     async def delete(self, session_id: str, tenant: str = PUBLIC) -> None:
@@ -112,17 +100,12 @@ def _key(session_id: str, tenant: str) -> str:
     return f"{tenant}:{session_id}"
 
 
-def _fields(value: Turn | Entity) -> dict[str, Any]:
-    """As `asdict`, without its copies."""
-    return {name: getattr(value, name) for name in value.__slots__}
-
-
-_ENCODER = json.JSONEncoder(separators=(",", ":"), default=_fields)
+_TURN = TypeAdapter(Turn)
 
 
 def encode_turn(turn: Turn) -> bytes:
     """Return the turn as UTF-8 JSON."""
-    return _ENCODER.encode(turn).encode()
+    return _TURN.dump_json(turn)
 
 
 def _encode_photo(photo: Photo) -> bytes:
@@ -134,20 +117,5 @@ def _decode_session(session_id: str, items: Sequence[bytes]) -> Session:
     """Raise an error that `Sessions.get` catches if the items have another format."""
     head, *turns = items
     facts, _, jpeg = head.partition(b"\n")
-    photo = Photo(jpeg=jpeg, **json.loads(facts)) if head else None
-    return Session(session_id, photo, tuple(map(_decode_turn, turns)))
-
-
-def _decode_turn(item: bytes) -> Turn:
-    fields: dict[str, Any] = json.loads(item)
-    turn = Turn(**{**fields, "entity": _decode_entity(fields["entity"])})
-    if not (isinstance(turn.question, str) and isinstance(turn.answer, str)):
-        raise TypeError("a turn that is none of ours")
-    return turn
-
-
-def _decode_entity(fields: dict[str, Any] | None) -> Entity | None:
-    if fields is None:
-        return None
-    attributes = tuple((key, value) for key, value in fields["attributes"])
-    return Entity(**{**fields, "attributes": attributes})
+    photo = Photo(jpeg=jpeg, **from_json(facts)) if head else None
+    return Session(session_id, photo, tuple(map(_TURN.validate_json, turns)))

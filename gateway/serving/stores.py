@@ -7,11 +7,10 @@ from secrets import token_bytes
 
 from redis.asyncio import Redis
 
-from chassis.resilience.deadlines import Clock
 from gateway.serving.background import background_task
 from gateway.serving.quotas import Rates
 from gateway.serving.redis_store import RedisStore, connect, shared_secret
-from gateway.serving.sessions import SessionLimits, Sessions
+from gateway.serving.sessions import Sessions
 from gateway.serving.tenants import Keys
 from gateway.serving.traces import TTL_S, Traces
 from gateway.settings import GatewaySettings, SessionBackend
@@ -39,30 +38,30 @@ class Stores:
 
 
 @asynccontextmanager
-async def open_stores(settings: GatewaySettings, keys: Keys, clock: Clock) -> AsyncIterator[Stores]:
+async def open_stores(settings: GatewaySettings, keys: Keys) -> AsyncIterator[Stores]:
     """Open the stores that the settings choose."""
     own_secret = settings.speech_secret.get_secret_value().encode()
-    ttl_s, limits = settings.session_ttl_s, SessionLimits(ttl_s=settings.session_ttl_s)
-    sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers, clock=clock)
+    ttl_s = settings.session_ttl_s
+    sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers)
     if settings.sessions is SessionBackend.MEMORY:
-        sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions, clock)
-        answers = MemoryStore(allowance_of=keys.answers, clock=clock)
+        sessions = MemoryStore(settings.session_bytes, settings.session_limit, keys.sessions)
+        answers = MemoryStore(allowance_of=keys.answers)
         traces = Traces(settings.trace_limit, allowance_of=keys.traces)
-        memories = MemoryStore(_MEMORY_BYTES, allowance_of=keys.answers, clock=clock)
+        memories = MemoryStore(_MEMORY_BYTES, allowance_of=keys.answers)
         secret = own_secret or token_bytes(32)
-        yield Stores(Sessions(sessions, limits), answers, sounds, memories, traces, Rates(), secret)
+        yield Stores(Sessions(sessions, ttl_s), answers, sounds, memories, traces, Rates(), secret)
         return
     async with aclosing(connect(settings.redis_url)) as redis:
         shared = RedisStore(redis, "trace", TTL_S, keys.traces)
         traces = Traces(settings.trace_limit, shared, keys.traces)
         async with background_task(traces.run):
             yield Stores(
-                Sessions(RedisStore(redis, "session", ttl_s, keys.sessions), limits),
+                Sessions(RedisStore(redis, "session", ttl_s, keys.sessions), ttl_s),
                 RedisStore(redis, "answer", ttl_s, keys.answers),
                 sounds,
                 RedisStore(redis, "memory", 86_400.0 * settings.memory_days, keys.answers),
                 traces,
-                Rates(redis, settings.gateways, clock),
+                Rates(redis, settings.gateways),
                 own_secret or await shared_secret(redis),
                 redis,
             )

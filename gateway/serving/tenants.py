@@ -25,7 +25,7 @@ from gateway.state import Priority
 from gateway.store import Allowance
 
 PUBLIC = "public"
-"""Everybody's tenant where there are no keys."""
+"""The tenant of all callers if there is no keys file."""
 
 _LOOK_AGAIN_S = 1.0
 _NO_DIGEST = "0" * 64
@@ -50,8 +50,7 @@ ANYBODY = Caller(PUBLIC, Priority.INTERACTIVE)
 class Quota:
     """The most requests of one tenant, and the most of its newest entries that are stored.
 
-    `stored_bytes`: of its conversations, again of the answers and sounds that it may ask for once more, and
-    again of what is remembered for it.
+    `stored_bytes`: of its conversations; as many of its stored replies and sounds, and of its memories.
     """
 
     requests_per_minute: float = inf
@@ -72,16 +71,8 @@ class Quota:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Grant:
-    """The digest of a key, and its caller with the highest priority that it may ask for."""
-
-    sha256: str
-    caller: Caller
-
-
 class KeyEntry(BaseModel):
-    """A key as the file has it."""
+    """A key as the file has it. `priority`: the highest that it may ask for."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -96,7 +87,7 @@ _Count = Annotated[int, Field(strict=True, ge=1)]
 
 
 class _TenantEntry(BaseModel):
-    """A tenant with a quota of its own, as the file has it; what is left out is as for everybody."""
+    """A tenant with its own quota, as the file has it. Missing fields are as for other tenants."""
 
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
@@ -121,7 +112,7 @@ class KeysFile(BaseModel):
 class _Grants:
     """The content of the file, by a key's prefix and by a tenant's name."""
 
-    keys: Mapping[str, _Grant] = field(default_factory=dict)
+    keys: Mapping[str, KeyEntry] = field(default_factory=dict)
     quotas: Mapping[str, Quota] = field(default_factory=dict)
 
 
@@ -152,7 +143,7 @@ class Keys:
         self.fault: str | None = None
 
     def quota(self, tenant: str) -> Quota:
-        """Return what it may have; everything where there are no keys, for then there is nobody beside it."""
+        """Return the tenant's quota. Without a keys file there is no limit: there is one tenant only."""
         return self._grants.quotas.get(tenant, self._quota) if self._path else Quota()
 
     def caller(self, authorization: str | None, wanted: str | None, *, local: bool = False) -> Caller:
@@ -172,7 +163,7 @@ class Keys:
         return replace(caller, priority=_lower_of(caller.priority, wanted))
 
     def holder(self, authorization: str | None) -> Caller | None:
-        """Return whose key this is; None for no valid key, and where there are no keys."""
+        """Return the caller of a key; None for no valid key, or without a keys file."""
         if self._path is None:
             return None
         try:
@@ -181,16 +172,16 @@ class Keys:
             return None
 
     def sessions(self, tenant: str) -> Allowance:
-        """Of conversations that are remembered for it."""
+        """Return the tenant's allowance of conversations."""
         quota = self.quota(tenant)
         return Allowance(quota.sessions, quota.stored_bytes)
 
     def traces(self, tenant: str) -> Allowance:
-        """Of traces that are kept for it."""
+        """Return its allowance of traces."""
         return Allowance(self.quota(tenant).traces)
 
     def answers(self, tenant: str) -> Allowance:
-        """Of answers and sounds that it may ask for once more, and of what is remembered for it."""
+        """Return its allowance of stored replies and sounds, and of memories."""
         return Allowance(size=self.quota(tenant).stored_bytes)
 
     def look_again_at_once(self) -> None:
@@ -208,7 +199,7 @@ class Keys:
         matches = key.has_digest(grant.sha256 if grant else _NO_DIGEST)  # in the same time, grant or none
         if grant is None or not matches:
             raise Unauthorized("This key is not known here.")
-        return grant.caller
+        return Caller(grant.tenant, grant.priority, grant.operator)
 
     def _look_again(self, path: Path) -> None:
         """Take up a change of the file; one that cannot be used leaves the keys as they are and a `fault`."""
@@ -240,7 +231,7 @@ def _lower_of(highest: Priority, wanted: str | None) -> Priority:
 
 
 def _version(path: Path | None) -> _Version | None:
-    """Changes when the file is written or replaced; None where there is none."""
+    """Return a value that changes when the file is written or replaced; None without a file."""
     try:
         status = path.stat() if path else None
     except OSError:
@@ -256,11 +247,11 @@ def read_keys_file(path: Path) -> KeysFile:
 
 def _read(path: Path, quota: Quota) -> _Grants:
     name = f"The keys file {path}"
-    grants: dict[str, _Grant] = {}
+    keys: dict[str, KeyEntry] = {}
     file = read_keys_file(path)
     for number, entry in enumerate(file.key, start=1):
-        if entry.prefix in grants:
+        if entry.prefix in keys:
             raise WrongSettings(f"{name} cannot be used: key {number} has the prefix of an earlier one.")
-        grants[entry.prefix] = _Grant(entry.sha256, Caller(entry.tenant, entry.priority, entry.operator))
+        keys[entry.prefix] = entry
     own = (each.model_dump(exclude_none=True) for each in file.tenant)
-    return _Grants(grants, {each.pop("name"): replace(quota, **each) for each in own})
+    return _Grants(keys, {each.pop("name"): replace(quota, **each) for each in own})

@@ -3,14 +3,13 @@
 from dataclasses import dataclass
 
 from chassis.http.health import Note
-from chassis.resilience.deadlines import Clock
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH as LOREGLASS
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.stages import deadline_advice
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.metrics import GatewayMetrics
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.state import GenerationBudget
@@ -33,30 +32,29 @@ class Tier:
         return Note(advice or "ok")
 
 
-def load_estimates(settings: GatewaySettings, clock: Clock) -> Estimates:
+def load_estimates(settings: GatewaySettings) -> Estimates:
     """Return the latencies that planning starts from."""
     if settings.reasoning is not Reasoning.VLM:
-        return Estimates(load_latencies(settings.latencies), clock)
+        return Estimates(load_latencies(settings.latencies))
     others = settings.stage_models.values()
     speeds = {stage: model.speed or settings.vlm_speed for model in others for stage in model.stages}
-    return Estimates(load_latencies(settings.latencies, settings.vlm_speed, speeds), clock)
+    return Estimates(load_latencies(settings.latencies, settings.vlm_speed, speeds))
 
 
 def open_tiers(
-    settings: GatewaySettings, has_fallback: bool, estimates: Estimates, clock: Clock, metrics: GatewayMetrics
+    settings: GatewaySettings, has_fallback: bool, estimates: Estimates, metrics: GatewayMetrics
 ) -> list[Tier]:
     """Return the tiers, in the order in which a question tries them: degrade before shed."""
     generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
     planner = Planner(Plan.full(RetrievalLimits() if has_fallback else LITE_LIMITS, generation), estimates)
 
     def tier(name: str, waiting: int, planner: Planner) -> Tier:
-        limits = AdmissionLimits(settings.max_in_flight, waiting)
-        return Tier(metrics.open_admission(name, limits, clock), planner)
+        return Tier(metrics.open_admission(name, settings.max_in_flight, waiting), planner)
 
     full = tier("full", settings.max_waiting, planner)
     return [full, tier("degraded", 0, planner.without_model())] if has_fallback else [full]
 
 
-def decoder_slots(settings: GatewaySettings, at_once: int, clock: Clock) -> Admission:
+def decoder_slots(settings: GatewaySettings, at_once: int) -> Admission:
     """Return the queue before decoders, which comes before admission and has the same order."""
-    return Admission(AdmissionLimits(at_once, settings.max_in_flight + settings.max_waiting), clock)
+    return Admission(at_once, settings.max_in_flight + settings.max_waiting)

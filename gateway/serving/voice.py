@@ -9,12 +9,11 @@ from pydantic import SecretStr
 
 from chassis.errors import NotConfigured
 from chassis.http.client import HttpClient
-from chassis.resilience.deadlines import Clock
 from contracts.answer import Reason, Route
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.guards import Guards
 from gateway.serving.metrics import GatewayMetrics
 from gateway.serving.stores import Stores
@@ -74,7 +73,7 @@ class Voice:
         transcriber, size = self.require_transcriber(), Work(items=math.ceil(sound.seconds))
         async with run.optional(Stage.TRANSCRIPTION), run.stage(Stage.TRANSCRIPTION, size) as deadline:
             words = (await transcriber.transcribe(sound, deadline)).text
-            await run.heard(words[:_MOST_WORDS_CHARS])
+            await run.tell_transcript(words[:_MOST_WORDS_CHARS])
         query = with_words(query, run.transcript)
         if query.question:
             return query
@@ -104,7 +103,6 @@ def open_voice(
     stores: Stores,
     decoders: SoundDecoders,
     metrics: GatewayMetrics,
-    clock: Clock,
 ) -> Voice:
     """Return the speech servers that the settings name, with a queue for each."""
     turns: dict[str, Admission] = {}
@@ -114,8 +112,7 @@ def open_voice(
     ) -> Server | None:
         if not url:
             return None
-        limits = AdmissionLimits(at_once, settings.max_waiting)
-        turns[name] = metrics.open_admission(name, limits, clock)
+        turns[name] = metrics.open_admission(name, at_once, settings.max_waiting)
         endpoint = SpeechEndpoint(name, url, model, key.get_secret_value())
         return kind(http, endpoint, guards.fixed(name, at_once))
 
@@ -126,7 +123,7 @@ def open_voice(
     addresses = SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if synthesizer else None
     return Voice(
         decoders=decoders,
-        slots=decoder_slots(settings, settings.audio_decoders, clock),
+        slots=decoder_slots(settings, settings.audio_decoders),
         turns=turns,
         transcriber=transcriber,
         synthesizer=synthesizer,
@@ -140,5 +137,5 @@ def with_words(query: Query, words: str | None) -> Query:
     return query if words is None else replace(query, question=f"{query.question}\n{words}".strip())
 
 
-NO_VOICE = Voice(SoundDecoders(1), Admission(AdmissionLimits(1, 0)))
+NO_VOICE = Voice(SoundDecoders(1), Admission(1, 0))
 """Neither hears nor speaks."""

@@ -74,7 +74,7 @@ class SoundDecoders:
             try:
                 reply = await self._decoders.run([_demuxer(data), str(limits.max_s)], data, deadline)
             except NoReply as error:
-                raise _unanswered(error) from error
+                raise _failure(error) from error
             samples = _samples(reply, limits)
         seconds = len(samples) / _BYTES_A_SAMPLE / RATE
         return Sound(decoder.wav(samples), seconds, seconds < _LEAST_S or _peak(samples) < _SILENT_BELOW)
@@ -105,7 +105,7 @@ def _samples(reply: Reply, limits: AudioLimits) -> bytes:
     return bytes(reply.content)
 
 
-def _unanswered(error: NoReply) -> CorruptAudio:
+def _failure(error: NoReply) -> CorruptAudio:
     slow = error.ending in (Ending.CPU, Ending.CLOCK)
     return CorruptAudio("The sound takes too long to decode." if slow else _DAMAGED)
 

@@ -86,7 +86,7 @@ class SpeechServer:
         self._http = http
         self._guard = guard
 
-    async def guarded(self, work: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
+    async def call(self, work: Callable[[], Awaitable[T]], deadline: Deadline) -> T:
         """Run `work` behind the guard, within the caller's time.
 
         A refused request does not count as a failure: one caller's odd recordings must not open the breaker
@@ -112,7 +112,7 @@ class SpeechServer:
         return result
 
     @asynccontextmanager
-    async def posted(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
+    async def post(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
         """Yield a successful reply before its body is read. Raises as the class says, also from the body."""
         name, url = self.endpoint.name, self.endpoint.route(path)
         sent = {"Content-Type": media_type, **self._authorization(), **trace_headers()}
@@ -140,7 +140,7 @@ class SpeechServer:
                 async with self._http.exchange("GET", url, self._authorization()) as reply:
                     status = reply.status  # the body is not read
         except (TimeoutError, ExchangeError):
-            return Note(f"{self.endpoint.name} does not answer; the wearer's device has to do without.")
+            return Note(f"{self.endpoint.name} does not answer; clients use their device's own speech.")
         if status in (401, 403):
             return Note(f"{self.endpoint.name} refuses the key that the gateway was given.")
         return Note("ok")
@@ -168,7 +168,7 @@ class SpeechServer:
         return self.unusable(f"answered with status {status}")
 
 
-async def _bounded(server: SpeechServer, response: Response, most: int) -> AsyncGenerator[bytes]:
+async def _pieces(server: SpeechServer, response: Response, most: int) -> AsyncGenerator[bytes]:
     """Yield the body in pieces. Raises `DependencyUnavailable` if it is longer than `most` bytes."""
     size = 0
     async for piece in response.pieces():
@@ -201,14 +201,14 @@ class Transcriber(SpeechServer):
         """
         if sound.silent:
             return Transcript("")
-        return await self.guarded(lambda: self._request(sound), deadline)
+        return await self.call(lambda: self._request(sound), deadline)
 
     async def _request(self, sound: Sound) -> Transcript:
         model = self.endpoint.model
         fields = {"response_format": "json", **({"model": model} if model else {})}
         media_type, body = form([("file", ("question.wav", sound.wav, "audio/wav"))], fields)
-        async with self.posted("/audio/transcriptions", media_type, body) as response:
-            content = b"".join([piece async for piece in _bounded(self, response, _MOST_REPLY_BYTES)])
+        async with self.post("/audio/transcriptions", media_type, body) as response:
+            content = b"".join([piece async for piece in _pieces(self, response, _MOST_REPLY_BYTES)])
         try:
             reply = _TranscriptionWire.model_validate_json(content)
         except ValidationError as error:
@@ -242,7 +242,7 @@ class Synthesizer(SpeechServer):
         Raises `DependencyUnavailable`, `Overloaded` or `DeadlineExceeded`, and `NotReady` if it breaks off
         after the first piece: a guard repeats the others.
         """
-        await self.guarded(lambda: self._request(what, sink), deadline)
+        await self.call(lambda: self._request(what, sink), deadline)
 
     async def _request(self, what: Utterance, sink: AudioSink) -> None:
         fields = {
@@ -251,9 +251,9 @@ class Synthesizer(SpeechServer):
         }
         body, started = json.dumps(fields).encode(), False
         try:
-            async with self.posted("/audio/speech", "application/json", body) as response:
+            async with self.post("/audio/speech", "application/json", body) as response:
                 media_type = self._media_type(response.headers.get("content-type", ""), what.format)
-                async with aclosing(_bounded(self, response, _MOST_SOUND_BYTES)) as pieces:
+                async with aclosing(_pieces(self, response, _MOST_SOUND_BYTES)) as pieces:
                     async for piece in pieces:
                         if piece:
                             started = True

@@ -22,7 +22,7 @@ _NAME_BYTES = 18
 _SIGNATURE_BYTES = 18
 _PARTS = 3
 _MOST_SOUND_BYTES = 4 * 2**20
-"""Of one cached sound: minutes of speech."""
+"""The largest sound that is cached: minutes of speech."""
 
 Say = Callable[[AudioSink], Awaitable[None]]
 
@@ -110,7 +110,7 @@ class SoundCache:
         media_type, _, content = value.partition(b"\n")
         return CachedSound(media_type.decode(), content)
 
-    def caching(self, name: str, say: Say, tenant: str) -> Say:
+    def with_cache(self, name: str, say: Say, tenant: str) -> Say:
         """Return a `say` that also caches the sound once it is complete."""
 
         async def say_and_cache(sink: AudioSink) -> None:
@@ -143,7 +143,7 @@ class SoundCache:
                 kind = media_type
                 pieces.append(piece)
 
-            await self.caching(name, say, tenant)(collect)
+            await self.with_cache(name, say, tenant)(collect)
             return CachedSound(kind, b"".join(pieces))
 
         flight = self._flights.setdefault(name, SingleFlight(at_once=1, every_s=1.0))

@@ -1,12 +1,13 @@
 """The model's two calls that a fallback may take over: the first look at a photo, and the answer."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from functools import partial
 
 from chassis.resilience.deadlines import Deadline
 from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
+from gateway.reasoning.port import Answering
 from gateway.state import Context, Draft, GenerationBudget, Query, Reply
 from gateway.steps.conclusion import Outcome, answered, out_of_time
 from gateway.steps.evidence import prompt_tokens
@@ -14,18 +15,6 @@ from gateway.thresholds import Thresholds
 
 DraftByServices = Callable[[Deadline], Awaitable[Draft]]
 """Draft without a model: what to look up, and what the photo's print answers."""
-
-
-class Answering(Protocol):
-    """A reasoner that can answer from evidence."""
-
-    def rewrite(self, query: Query, deadline: Deadline) -> Awaitable[str]:
-        """Return a follow-up question in words that need no conversation."""
-
-    def answer(
-        self, query: Query, draft: Draft, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> Awaitable[Reply]:
-        """Return the answer that the evidence supports."""
 
 
 async def answer_from(
@@ -38,18 +27,18 @@ async def answer_from(
     shown = prompt_tokens(context.evidence, generation.evidence_chars)
     size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
 
-    def answer_of(reader: Answering) -> Callable[[Deadline], Awaitable[Reply]]:
-        return lambda deadline: reader.answer(query, draft, context, generation, deadline)
+    def answer_by(reader: Answering) -> Callable[[Deadline], Awaitable[Reply]]:
+        return partial(reader.answer, query, draft, context, generation)
 
-    by_fallback = answer_of(fallback) if fallback is not None else None
-    reply = await run.with_fallback(Stage.ANSWER, answer_of(reasoner), by_fallback, size)
+    by_fallback = answer_by(fallback) if fallback is not None else None
+    reply = await run.with_fallback(Stage.ANSWER, answer_by(reasoner), by_fallback, size)
     if reply.says_something:
         run.explain.proposed(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)
     return reply
 
 
-async def answer_as_said(
+async def answer_unchecked(
     answer: Callable[[GenerationBudget, Deadline], Awaitable[Reply]],
     query: Query,
     context: Context,
@@ -90,7 +79,7 @@ def spared_stages(*, sees_photos: bool) -> tuple[Stage, ...]:
     return (Stage.QUERY_REWRITE,) if sees_photos else (Stage.QUERY_REWRITE, Stage.DRAFT)
 
 
-async def draft_unseen(
+async def draft_without_look(
     reasoner: Answering, by_services: DraftByServices | None, query: Query, run: Run
 ) -> Draft:
     """Return the draft where the model cannot look: there is no photo, or it sees none.

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
@@ -12,11 +12,20 @@ from gateway.planning.latencies import Work
 from gateway.planning.plan import CHARS_A_TOKEN, rerank_items
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.state import Draft, Entity, Evidence, Photo, PhotoText, Query, name_sentence, photo_evidence
+from gateway.state import (
+    ENTITY_SLOT,
+    Draft,
+    Entity,
+    Evidence,
+    Photo,
+    PhotoText,
+    Query,
+    name_sentence,
+    photo_evidence,
+)
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
 
-ENTITY_SLOT = "{entity}"
 MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 
@@ -165,43 +174,31 @@ def _tail(sentences: Sequence[str]) -> list[str]:
     return last
 
 
-@dataclass(frozen=True, slots=True)
-class SearchRequest:
-    """The purpose of a search. `question` ranks the results of `queries`; `photo`: its subject, if any."""
-
-    question: str
-    queries: tuple[str, ...]
-    entity: Entity | None = None
-    photo: Photo | None = None
-
-
 async def rank_chunks(
-    services: Services, request: SearchRequest, chunks: Sequence[Evidence], run: Run
+    services: Services,
+    question: str,
+    chunks: Sequence[Evidence],
+    run: Run,
+    entity: Entity | None = None,
+    photo: Photo | None = None,
 ) -> tuple[Evidence, ...]:
-    """Return the first chunks, as many as the plan allows, with the reranker's scores or in search order."""
+    """Return the first chunks, as many as the plan allows, with the reranker's scores or in search order.
+
+    `entity`, `photo`: what the question is about, if that is known (eq. 2 and 3, in the service).
+    """
     plan = run.plan
-    planned = tuple(chunks[: plan.chunks])
+    ranked = in_search_order(chunks[: plan.chunks])
     if not plan.rerank:
         await run.skip(Stage.RERANKER)
-        return in_search_order(planned)
-    size = Work(rerank_items(len(planned), plan.fine_chunks) if planned else 0)
-    ranked = in_search_order(planned)
+        return ranked
+    size = Work(rerank_items(len(ranked), plan.fine_chunks) if ranked else 0)
     async with run.optional(Stage.RERANKER), run.stage(Stage.RERANKER, size) as deadline:
-        ranked = await rerank(services, request, planned, plan.fine_chunks, deadline)
+        if ranked:
+            texts = [item.in_context for item in ranked]
+            name, jpeg = entity.name if entity else None, photo.jpeg if photo else None
+            scores = await services.rerank(question, texts, name, plan.fine_chunks, deadline, jpeg)
+            ranked = tuple(replace(item, score=score) for item, score in zip(ranked, scores, strict=True))
     return ranked
-
-
-async def rerank(
-    services: Services, request: SearchRequest, evidence: Sequence[Evidence], fine: int, deadline: Deadline
-) -> tuple[Evidence, ...]:
-    """Return the same evidence, scored with question, thing and photo (eq. 2 and 3, in the service)."""
-    if not evidence:
-        return ()
-    name = request.entity.name if request.entity else None
-    texts = [item.in_context for item in evidence]
-    jpeg = request.photo.jpeg if request.photo else None
-    scores = await services.rerank(request.question, texts, name, fine, deadline, jpeg)
-    return tuple(replace(item, score=score) for item, score in zip(evidence, scores, strict=True))
 
 
 def in_search_order(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:

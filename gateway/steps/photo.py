@@ -51,16 +51,10 @@ async def classify_domain(
 ) -> DomainGuess:
     """Return the question's domain; a router that cannot see the photo is told what it says."""
     question, guess = _with_the_one_before(query), DomainGuess()
+    jpeg = query.photo.jpeg if query.photo and services.photo_to.domain_router else None
     async with run.optional(Stage.DOMAIN_ROUTER), run.stage(Stage.DOMAIN_ROUTER) as deadline:
-        if query.photo is not None and services.photo_to.domain_router:
-            guess = await services.classify(
-                question, "", deadline.within(CLASSIFY_MS * run.pace), query.photo.jpeg
-            )
-        else:
-            photo_text = await read()
-            guess = await services.classify(
-                question, photo_text.rows, deadline.within(CLASSIFY_MS * run.pace)
-            )
+        text = (await read()).rows if jpeg is None else ""
+        guess = await services.classify(question, text, deadline.within(CLASSIFY_MS * run.pace), jpeg)
     return guess
 
 

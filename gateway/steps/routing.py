@@ -14,7 +14,7 @@ from gateway.planning.explaining import SILENT, Explaining
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Draft
 from gateway.thresholds import Thresholds
-from language.hedges import hedged
+from language.hedges import hedges
 from language.names import Name, names
 
 FALLING = frozenset({"speculates"})
@@ -63,7 +63,7 @@ def router_features(draft: Draft) -> RouterFeatures:
         quoted=float(bool(draft.quotes)),
         number=float(any(character.isdigit() for character in answer)),
         named=float(any(map(_is_proper, names(answer)))),
-        speculates=float(hedged(f"{_own_words(draft)}\n{draft.reasoning}")),
+        speculates=float(hedges(f"{_own_words(draft)}\n{draft.reasoning}")),
     )
 
 

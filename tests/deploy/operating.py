@@ -23,7 +23,7 @@ from deploy.sample import SAMPLE
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.clients.services import Services
-from gateway.planning.run import side_by_side
+from gateway.serving.background import side_by_side
 from gateway.settings import GatewaySettings
 from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings

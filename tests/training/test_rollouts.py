@@ -10,7 +10,7 @@ import pytest
 from bench.node import ServerTraits
 from contracts.cropper import CropReply
 from contracts.image_search import ImageSearchReply
-from gateway.llm.prompt import TextPrompt
+from gateway.llm.prompt import Prompt
 from gateway.settings import GatewaySettings
 from tests.training.asking import KNOWLEDGE, LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
 from tests.training.platforms import served
@@ -127,16 +127,16 @@ def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, 
     config = grpo_config(tmp_path / "data", build(tmp_path / "model"))
     chats = Chats(load(config.model).processor)
     writer = Scripted(chats, PLAN, KNOWLEDGE)
-    sent: list[TextPrompt] = []
+    sent: list[Prompt[Any]] = []
 
-    write = rollout.Member.write
+    complete = rollout.Member.complete
 
-    async def listen(self: Any, prompt: TextPrompt, deadline: Any) -> Any:
+    async def listen(self: Any, prompt: Prompt[Any], deadline: Any) -> Any:
         sent.append(prompt)
-        return await write(self, prompt, deadline)
+        return await complete(self, prompt, deadline)
 
     with served(services) as settings, base_saying("312") as base, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rollout.Member, "write", listen)
+        patch.setattr(rollout.Member, "complete", listen)
         config = config.model_copy(update={"base": type(config.base)(**base)})
         (trajectory,) = rolled(config, settings, chats, writer, [asked])
     plan, knowledge = (prompt for prompt in sent if prompt.name in {rollout.PLAN, rollout.FILTER})

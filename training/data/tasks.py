@@ -16,10 +16,9 @@ from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
 from evaluation.scoring.scored import case_of
 from gateway.llm.assembly import read_reply
-from gateway.llm.completion import Written
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.reading import answer_of
-from gateway.llm.reply_forms import SchemaForm, in_lines
+from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.schemas import Structured
 from gateway.pipelines.three_step.model import MOST_NUMBERS, Ranking, SearchPhrase
 from gateway.pipelines.wiki_prf.tool_plan import knowledge_in_form
@@ -101,7 +100,7 @@ class Tasks:
 
     async def _answer(self, turn: RunTurn) -> list[Sample]:
         call, record = _required(turn, "answer_briefly")[-1], turn.record
-        answer = answer_of(Written(call.reply, None, "complete"))
+        answer = answer_of(call.reply)
         if answer is None or not await self._is_right(turn, answer):
             if self._wrong is Wrong.REFUSAL:
                 return [_conversation(turn, Task.ANSWER, call, REFUSAL, Label.REFUSAL)]
@@ -121,7 +120,7 @@ class Tasks:
         if knowledge_in_form(call.reply) is None:
             raise NothingToLearn("the knowledge was not in form")
         answered = turn.calls("answer_from_knowledge") or turn.calls("answer_in_short")
-        answer = answer_of(Written(answered[-1].reply, None, "complete")) if answered else None
+        answer = answer_of(answered[-1].reply) if answered else None
         if answer is None or not await self._is_right(turn, answer):
             raise NothingToLearn("the answer was not right")
         return [_conversation(turn, Task.FILTER, call, call.reply.strip(), Label.OWN)]
@@ -197,7 +196,7 @@ class Tasks:
 
 def spelled(call: ModelCall, reply: Structured) -> str:
     """Return a reply in the form that the call asked for."""
-    return in_lines(reply.told()) if call.form == SchemaForm.WORDS else reply.spelled()
+    return reply.as_lines().strip() if call.form == SchemaForm.WORDS else reply.as_json()
 
 
 def _required(turn: RunTurn, prompt: str) -> list[ModelCall]:

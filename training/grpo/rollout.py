@@ -9,6 +9,7 @@ what the model wrote carries loss.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import anyio
 from PIL import Image
@@ -16,8 +17,8 @@ from PIL import Image
 from chassis.errors import Internal, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
-from gateway.llm.completion import Completion, Token, Written
-from gateway.llm.prompt import ImagePart, Prompt, Schema, TextPart, TextPrompt, VlmOptions
+from gateway.llm.completion import Completion, Token
+from gateway.llm.prompt import ImagePart, Prompt, TextPart, Value, VlmOptions
 from gateway.llm.reasoner import Model
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner, plan_prompt
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
@@ -191,30 +192,28 @@ class Member:
         """See `Model`."""
         return self.base is None or self.base.sees_photos
 
-    async def complete(self, prompt: Prompt[Schema], deadline: Deadline) -> Completion[Schema]:
+    async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         """See `Model`."""
-        raise Internal(f"{prompt.name} asks for an object, which no step of wiki-prf does")
-
-    async def write(self, prompt: TextPrompt, deadline: Deadline) -> Written:
-        """See `Model`."""
+        if not prompt.is_text:
+            raise Internal(f"{prompt.name} asks for an object, which no step of wiki-prf does")
         if prompt.name == PLAN:
             self.trajectory.plan = await self._plan(prompt)
             return _written(self.trajectory.plan)
         if prompt.name == FILTER:
             self.trajectory.knowledge = await self._filter(prompt)
             return _written(self.trajectory.knowledge)
-        reply = await (self._frozen(prompt) if self.base is None else self.base.write(prompt, deadline))
+        reply = await (self._frozen(prompt) if self.base is None else self.base.complete(prompt, deadline))
         if prompt.name in ANSWERS:
             self.measured = reply.tokens is not None
         return reply
 
-    async def _frozen(self, prompt: TextPrompt) -> Written:
+    async def _frozen(self, prompt: Prompt[Any]) -> Completion[Any]:
         chat = Turn(messages_of(prompt), self.question.photo if shows_photo(prompt) else None)
         ids = self.chats.inputs([chat])["input_ids"][0].tolist()
         reply = await self._written(prompt, ids, chat.photo, frozen=True)
         return _written(self._text(reply.ids), tuple(reply.tokens(self.chats.tokenizer)))
 
-    async def _plan(self, prompt: TextPrompt) -> str:
+    async def _plan(self, prompt: Prompt[Any]) -> str:
         if self.trajectory.forced:
             ids = self.chats.ids(self.forced_plan)
             self.trajectory.add([*ids, self.chats.tokenizer.eos_token_id], own=False)
@@ -223,7 +222,7 @@ class Member:
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
-    async def _filter(self, prompt: TextPrompt) -> str:
+    async def _filter(self, prompt: Prompt[Any]) -> str:
         """Continue the chat with the search results as the user's next turn, whose tokens carry no loss."""
         self.trajectory.add(self._between(prompt), own=False)
         so_far = (*self.trajectory.prompt, *self.trajectory.ids)
@@ -231,7 +230,7 @@ class Member:
         self.trajectory.add(ids, own=True)
         return self._text(ids)
 
-    def _between(self, prompt: TextPrompt) -> list[int]:
+    def _between(self, prompt: Prompt[Any]) -> list[int]:
         """Return the tokens from the end of the model's turn to the beginning of its next one."""
         task = prompt.user[-1]
         user = Message(role="user", content=_pieces((task,)))
@@ -242,7 +241,7 @@ class Member:
         return self.chats.ids(text.removeprefix(end) if ended else text)
 
     async def _written(
-        self, prompt: TextPrompt, ids: Sequence[int], photo: Path | None, *, frozen: bool = False
+        self, prompt: Prompt[Any], ids: Sequence[int], photo: Path | None, *, frozen: bool = False
     ) -> Continuation:
         image = None if photo is None else self.chats.photo(photo)
         ask = Ask(tuple(ids), image, prompt.max_tokens, prompt.ends_with, frozen)
@@ -253,7 +252,7 @@ class Member:
         return text
 
 
-def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
+def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
     """Return the messages of a prompt in the form of samples."""
     chat = [Message(role="system", content=(Piece(type="text", text=prompt.system),))]
     if prompt.earlier is not None:
@@ -263,7 +262,7 @@ def messages_of(prompt: TextPrompt) -> tuple[Message, ...]:
     return (*chat, Message(role="user", content=_pieces(prompt.user)))
 
 
-def shows_photo(prompt: TextPrompt) -> bool:
+def shows_photo(prompt: Prompt[Any]) -> bool:
     """Return whether the prompt has a photo."""
     return any(isinstance(part, ImagePart) for part in prompt.user)
 
@@ -275,5 +274,5 @@ def _pieces(parts: Sequence[TextPart | ImagePart]) -> tuple[Piece, ...]:
     )
 
 
-def _written(text: str, tokens: tuple[Token, ...] | None = None) -> Written:
-    return Written(text, tokens, "stop")
+def _written(text: str, tokens: tuple[Token, ...] | None = None) -> Completion[Any]:
+    return Completion(text, text, tokens, "stop")

@@ -12,17 +12,17 @@ from pydantic import Field
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.llm.asking import prompt_of, text_prompt
-from gateway.llm.cleaning import ENTITY_SLOT, search_phrase, spoken
+from gateway.llm.cleaning import search_phrase, spoken
 from gateway.llm.completion import Completion
-from gateway.llm.delimiting import Budget, EvidenceBlocks, delimited, evidence_blocks
+from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks, fence
 from gateway.llm.failures import VlmDeclined
-from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
+from gateway.llm.prompt import VlmOptions
 from gateway.llm.reading import confidence
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
-from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Retrieved
+from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Findings
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import GenerationBudget, Query, Reply
+from gateway.state import ENTITY_SLOT, GenerationBudget, Query, Reply
 
 ANSWER_TOKENS, STEPS_TOKENS, QUERY_TOKENS = 160, 448, 96
 """The longest replies. CRAG-MM counts 75 tokens of an answer."""
@@ -73,33 +73,29 @@ class VlmBaselines:
         except VlmDeclined:
             return _UNKNOWN
 
-    async def rewrite_query(self, query: Query, results: Retrieved, deadline: Deadline) -> str:
+    async def rewrite_query(self, query: Query, results: Findings, deadline: Deadline) -> str:
         """Return the question as a search that stands without the photo, given what image search found.
 
         It is the question itself where the model leaves nothing of it.
         """
-
-        def prompt_with(shown: EvidenceBlocks) -> Prompt[RewrittenQuery]:
-            name, material = "baselines/rewrite_query", shown.text
-            return prompt_of(name, query, RewrittenQuery, self._options, QUERY_TOKENS, material=material)
-
-        images = replace(results, pages=())
-        prompt, _ = self._options.window.fitted(prompt_with, lambda tokens: _context(images, tokens))
+        name, options, images = "baselines/rewrite_query", self._options, replace(results, pages=())
+        prompt, _ = options.window.fit(
+            lambda shown: prompt_of(name, query, RewrittenQuery, options, QUERY_TOKENS, material=shown.text),
+            lambda tokens: _context(images, tokens),
+        )
         completion = await self._client.complete(prompt, deadline)
         return search_phrase(completion.value.query.replace(ENTITY_SLOT, "")) or query.question
 
     async def answer_from(
-        self, query: Query, results: Retrieved, generation: GenerationBudget, deadline: Deadline
+        self, query: Query, results: Findings, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
-        """Return the answer from all that and what was found; quotes name pieces of `found.evidence`."""
+        """Return the answer from all that and what was found; quotes name pieces of `results.evidence`."""
+        name, options = "baselines/answer_from_search", self._options
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
-
-        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return text_prompt(
-                "baselines/answer_from_search", query, self._options, limit, material=shown.text
-            )
-
-        prompt, shown = self._options.window.fitted(prompt_with, lambda tokens: _context(results, tokens))
+        prompt, shown = options.window.fit(
+            lambda shown: text_prompt(name, query, options, limit, material=shown.text),
+            lambda tokens: _context(results, tokens),
+        )
         reply = await answer_in_text(self._client, prompt, results.evidence, shown.places, deadline)
         return reply or _UNKNOWN
 
@@ -117,35 +113,34 @@ def _reply_of(completion: Completion[SteppedAnswer]) -> Reply:
 
 
 def _with_whole_conversation(options: VlmOptions) -> VlmOptions:
-    """All of it, as published, where the conversation is shown at all."""
-    turns = max(options.history_turns, WHOLE_TURNS) if options.history_turns else 0
+    """Return the limits for all of it, as published."""
     return replace(
         options,
-        history_turns=turns,
+        history_turns=max(options.history_turns, WHOLE_TURNS),
         history_chars=max(options.history_chars, WHOLE_CHARS),
         history_share=max(options.history_share, WHOLE_SHARE),
     )
 
 
-def _context(results: Retrieved, tokens: int) -> EvidenceBlocks:
+def _context(results: Findings, tokens: int) -> EvidenceBlocks:
     """Image search's part, of which records take `IMAGE_SHARE` of the tokens at most; then web search's."""
     for_records = round(tokens * IMAGE_SHARE) if results.pages else tokens
     text, records = _image_context(results, for_records)
     if not results.pages:
         return EvidenceBlocks(text, records)
     left = tokens - (for_records if records else 0)
-    pages = evidence_blocks(results.pages, Budget.whole(results.pages, left))
+    pages = evidence_blocks(results.pages, left)
     places = (len(results.records) + place for place in pages.places)
     return EvidenceBlocks(f"{text}\n\nWeb search. {pages.text}", (*records, *places))
 
 
-def _image_context(results: Retrieved, tokens: int) -> tuple[str, tuple[int, ...]]:
+def _image_context(results: Findings, tokens: int) -> tuple[str, tuple[int, ...]]:
     """Return the names of all that the photo is like, then what is known of the first of them."""
     if not results.things:
         return _NOTHING_ALIKE, ()
-    names = delimited(
+    names = fence(
         "names", "; ".join(" ".join(thing.name.split())[:HEADING_CHARS] for thing in results.things)
     )
-    blocks = evidence_blocks(results.records, Budget.whole(results.records, tokens))
+    blocks = evidence_blocks(results.records, tokens)
     shown = f"\n{blocks.text}" if blocks.places else ""
     return f"Image search: things that look like the photo, the likest first.\n{names}{shown}", blocks.places

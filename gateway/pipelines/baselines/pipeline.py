@@ -15,7 +15,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieval import Retrieved, known_things, search_snippets
+from gateway.pipelines.baselines.retrieval import Findings, search_snippets, things_and_records
 from gateway.planning.latencies import Work
 from gateway.planning.plan import CHARS_A_TOKEN, StageGraph
 from gateway.planning.prefetch import prefetching
@@ -23,7 +23,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Query, Reply
 from gateway.steps import evidence, photo
-from gateway.steps.answering import answer_as_said
+from gateway.steps.answering import answer_unchecked
 from gateway.steps.conclusion import Outcome, answered
 from gateway.steps.photo import begin_image_search
 from gateway.thresholds import RetrievalLimits
@@ -85,18 +85,18 @@ class DirectRagPipeline:
             if "text-search" not in self.missing:
                 pages = await evidence.find_pages(self.services, (query.question,), run)
             image_chars = round(run.plan.evidence_chars * IMAGE_SHARE)
-            things_found = known_things(await things.result(), run)
+            things_found = things_and_records(await things.result(), run)
             results = replace(things_found, pages=evidence.in_search_order(pages))
             results = results.within(image_chars, run.plan.evidence_chars - image_chars)
             return await answer_from_search(self.reasoner, query, results, run)
 
 
-async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Retrieved, run: Run) -> Outcome:
+async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Findings, run: Run) -> Outcome:
     """Return what one call makes of all that was found, as it was said."""
     context = Context(Route.RAG, evidence=results.evidence)
     run.explain.evidence(results.evidence)
     shown = (results.image_chars + results.page_chars) // CHARS_A_TOKEN
-    return await answer_as_said(partial(reasoner.answer_from, query, results), query, context, shown, run)
+    return await answer_unchecked(partial(reasoner.answer_from, query, results), query, context, shown, run)
 
 
 IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000
@@ -160,13 +160,13 @@ class CragMmPipeline:
             results = await self._search_pages(query, results, run)
         return await answer_from_search(self.reasoner, query, results, run)
 
-    async def _search_pictures(self, query: Query, run: Run) -> Retrieved:
+    async def _search_pictures(self, query: Query, run: Run) -> Findings:
         """Return what is alike enough: the names, and as many attributes as the budget holds."""
         hits = await photo.search_whole_photo(self.services, query, self.images, run)
         budget = run.plan.share_of_evidence(IMAGE_CONTEXT_TOKENS * CHARS_A_TOKEN)
-        return known_things(hits, run, self.similar_from).within(budget, 0)
+        return things_and_records(hits, run, self.similar_from).within(budget, 0)
 
-    async def _search_pages(self, query: Query, results: Retrieved, run: Run) -> Retrieved:
+    async def _search_pages(self, query: Query, results: Findings, run: Run) -> Findings:
         """Search pages for the question, rewritten so that it needs no photo if the pipeline rewrites it."""
         size = Work(extra_prompt_tokens=results.image_chars // CHARS_A_TOKEN)
         search = query.question

@@ -1,7 +1,9 @@
 """Search as the published baselines do: results in search order, cut to what a prompt holds."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
@@ -18,7 +20,7 @@ _FENCE_CHARS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Retrieved:
+class Findings:
     """The results of the searches, in their order.
 
     `things`: what image search took the photo for; `records`: what is known of them; `pages`: what pages say.
@@ -43,22 +45,13 @@ class Retrieved:
         """Characters that pages take of a prompt."""
         return sum(map(_piece_chars, self.pages))
 
-    def within(self, image_chars: int, page_chars: int) -> "Retrieved":
+    def within(self, image_chars: int, page_chars: int) -> "Findings":
         """The first of it, as much as the budgets hold: names go before records, the last piece is cut."""
-        things = _first_things(self.things, image_chars)
+        ends = list(accumulate(map(_name_chars, self.things)))
+        things = self.things[: bisect_right(ends, image_chars)]
         left = image_chars - sum(map(_name_chars, things))
         records = first_pieces(self.records, left, _beside_chars)
-        return Retrieved(things, records, first_pieces(self.pages, page_chars, _beside_chars))
-
-
-def _first_things(things: Sequence[Entity], most: int) -> tuple[Entity, ...]:
-    first: list[Entity] = []
-    for thing in things:
-        most -= _name_chars(thing)
-        if most < 0:
-            break
-        first.append(thing)
-    return tuple(first)
+        return Findings(things, records, first_pieces(self.pages, page_chars, _beside_chars))
 
 
 def _name_chars(thing: Entity) -> int:
@@ -73,7 +66,7 @@ def _beside_chars(piece: Evidence) -> int:
     return min(len(piece.title), HEADING_CHARS) + _FENCE_CHARS
 
 
-def known_things(hits: Sequence[Entity], run: Run, similar_from: float = 0.0) -> Retrieved:
+def things_and_records(hits: Sequence[Entity], run: Run, similar_from: float = 0.0) -> Findings:
     """Return the hits that are alike enough, with the attributes of each as sentences, in their order.
 
     `similar_from`: a cosine; of a hit without one, a probability. Signal: `image_top`, the highest
@@ -84,7 +77,7 @@ def known_things(hits: Sequence[Entity], run: Run, similar_from: float = 0.0) ->
     )
     run.explain.signal("image_top", max((hit.probability for hit in hits), default=None))
     run.explain.note(Stage.IMAGE_SEARCH, (f"{thing.name} {thing.probability:.3f}" for thing in things))
-    return Retrieved(things=things, records=evidence.attributes_of(things))
+    return Findings(things=things, records=evidence.attributes_of(things))
 
 
 async def search_snippets(

@@ -1,12 +1,11 @@
 """The default pipeline: a request's whole way, in order. Sections refer to the QA-Dragon paper."""
 
 from asyncio import TaskGroup
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import ClassVar
 
-from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
@@ -26,13 +25,11 @@ from gateway.state import (
     Query,
     Reply,
     Tool,
-    Verdict,
     reason_of,
 )
 from gateway.steps import evidence, photo
-from gateway.steps.answering import answer_from, draft_unseen, read_instead
+from gateway.steps.answering import DraftByServices, answer_from, draft_without_look, read_instead
 from gateway.steps.conclusion import Outcome, conclude, direct_answer, refusal
-from gateway.steps.evidence import SearchRequest
 from gateway.steps.identify import identify, named_by, search_crops
 from gateway.steps.memory import recollect
 from gateway.steps.routing import SearchRouter
@@ -116,7 +113,9 @@ class LoreglassPipeline:
             prefetched = self._prefetch(group, query, run)
             draft = await self._draft(group, query, prefetched, run)
             run.explain.draft(draft.answer, draft.confidence)
-            route = self._choose_route(draft, run)
+            route = Route.RAG
+            if "search-router" not in self.missing:  # direct, verify or rag (3.2)
+                route = self.router.choose(draft, self.thresholds, run.explain)
             if route is Route.DIRECT:
                 self._no_image_search(prefetched)
                 text, guess = await prefetched.photo_text.result(), await prefetched.domain.result()
@@ -141,34 +140,19 @@ class LoreglassPipeline:
         A model that sees no photos leaves the look to the services.
         """
         read = prefetched.photo_text.result
+        seek = partial(self._begin_crops, group, query, prefetched, run)
 
-        def seek(label: str) -> None:
-            self._begin_crops(group, query, label, prefetched, run)
+        def draft_by(reasoner: Reasoner, domain: Domain | None = None) -> DraftByServices:
+            return partial(reasoner.draft, query, domain, read, seek)
 
+        by_fallback = draft_by(self.fallback) if self.fallback else None
         if not self.reasoner.drafts(query):
-            fallback = self.fallback
-            services = partial(fallback.draft, query, None, read, seek) if fallback else None
-            return await draft_unseen(self.reasoner, services, query, run)
+            return await draft_without_look(self.reasoner, by_fallback, query, run)
         run.spare(Stage.QUERY_REWRITE)
-        advised = await self._advise(query, prefetched)
-
-        def draft_of(reader: Reasoner) -> Callable[[Deadline], Awaitable[Draft]]:
-            return lambda deadline: reader.draft(query, advised, read, seek, deadline)
-
-        by_fallback = draft_of(self.fallback) if self.fallback else None
-        return await run.with_fallback(Stage.DRAFT, draft_of(self.reasoner), by_fallback)
-
-    async def _advise(self, query: Query, prefetched: Prefetched) -> Domain | None:
-        """Return the domain whose advice the draft is given (3.1.2), if it is known by now."""
-        if "domain-advice" in self.missing:
-            return None
-        return await photo.domain_in_time(self.services, query, prefetched.domain)
-
-    def _choose_route(self, draft: Draft, run: Run) -> Route:
-        """Direct, verify or rag (3.2)."""
-        if "search-router" in self.missing:
-            return Route.RAG
-        return self.router.choose(draft, self.thresholds, run.explain)
+        domain = None  # its advice (3.1.2) is given if it is known by now
+        if "domain-advice" not in self.missing:
+            domain = await photo.domain_in_time(self.services, query, prefetched.domain)
+        return await run.with_fallback(Stage.DRAFT, draft_by(self.reasoner, domain), by_fallback)
 
     async def _look_up(
         self, query: Query, draft: Draft, route: Route, prefetched: Prefetched, run: Run
@@ -216,11 +200,17 @@ class LoreglassPipeline:
     async def _check(
         self, query: Query, reply: Reply, context: Context, domain: Domain | None, run: Run
     ) -> Outcome:
-        """Return the reply as the answer if it passes the checks, else a refusal."""
-        verdict = await self._verify(query, reply, context, run)
+        """Return the reply as the answer if it passes the checks, else a refusal.
+
+        The evidence alone verifies it: token probabilities differ from model to model.
+        """
+        verdict, thresholds = None, self.thresholds
+        if "verifier" not in self.missing:
+            by_evidence = replace(reply, token_probabilities=None)
+            verdict = await verify(self.services, None, query, by_evidence, context, run, thresholds)
         failures, explain = run.failures, run.explain
         return conclude(
-            query.question, reply, verdict, context, domain, failures, self.thresholds, explain=explain
+            query.question, reply, verdict, context, domain, failures, thresholds, explain=explain
         )
 
     def _prefetch(self, group: TaskGroup, query: Query, run: Run) -> Prefetched:
@@ -254,12 +244,10 @@ class LoreglassPipeline:
         return await identify(select, query, draft, candidates, photo_text, run, self.thresholds)
 
     def _begin_crops(
-        self, group: TaskGroup, query: Query, label: str, prefetched: Prefetched, run: Run
+        self, group: TaskGroup, query: Query, prefetched: Prefetched, run: Run, label: str
     ) -> None:
         """Search crops while the draft is still being made: it has said for what. On a busy node, later."""
-        if "image-search" in self.missing:
-            return
-        if query.photo is not None and label not in prefetched.crops:
+        if "image-search" not in self.missing and query.photo and label not in prefetched.crops:
             work = partial(self._search_crops, query.photo, label, prefetched, run)
             prefetched.crops[label] = run.prefetch(group, work, (), now=run.plan.speculate)
 
@@ -290,39 +278,30 @@ class LoreglassPipeline:
     ) -> Context:
         """Return facts of the thing and pages, best first (3.5, 3.6)."""
         facts = tuple(evidence.entity_evidence(entity)) if entity else ()
-        queries = self._fuse(query, draft, entity)
-        pages: tuple[Evidence, ...] = ()
+        queries, pages = self._fuse(query, draft, entity), tuple[Evidence, ...]()
         if "text-search" not in self.missing:
             pages = await evidence.find_pages(self.services, queries, run, query.photo)
-        if "reranking" in self.missing:
-            ranked = evidence.in_search_order((*facts, *pages)[: run.plan.chunks])
-        else:
-            request = SearchRequest(query.question, queries, entity, query.photo)
-            ranked = await evidence.rank_chunks(self.services, request, (*facts, *pages), run)
-        return Context(route, entity, text, self._assemble(ranked, text, run))
+        return await self._rank(query, Context(route, entity, text), (*facts, *pages), run)
 
     async def _search_web(self, query: Query, draft: Draft, context: Context, run: Run) -> Context | None:
         """Return the context with evidence of the open web instead; None if there is none."""
         queries = self._fuse(query, draft, context.entity)
         pages = await evidence.search_web(self.services, queries, run)
-        if not pages:
-            return None
-        request = SearchRequest(query.question, queries, context.entity, query.photo)
-        ranked = await evidence.rank_chunks(self.services, request, pages, run)
-        return replace(context, evidence=self._assemble(ranked, context.photo_text, run))
+        return await self._rank(query, context, pages, run) if pages else None
+
+    async def _rank(self, query: Query, context: Context, pieces: Sequence[Evidence], run: Run) -> Context:
+        """Return the context with the best of the pieces as its evidence (3.6)."""
+        if "reranking" in self.missing:
+            ranked = evidence.in_search_order(pieces[: run.plan.chunks])
+        else:
+            about = (context.entity, query.photo)
+            ranked = await evidence.rank_chunks(self.services, query.question, pieces, run, *about)
+        text, thresholds = context.photo_text, self.thresholds
+        best = evidence.assemble(ranked, text, thresholds, self.retrieval, run.explain)
+        return replace(context, evidence=best)
 
     def _fuse(self, query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
         """Return what to search pages for, with the name of the thing in view (fusion search, 3.5.2)."""
         if "fusion-search" in self.missing:
             entity = named_by(query, draft)
         return evidence.fused_queries(query, draft, entity)
-
-    async def _verify(self, query: Query, reply: Reply, context: Context, run: Run) -> Verdict | None:
-        """Check an answer by the evidence alone: token probabilities differ from model to model."""
-        if "verifier" in self.missing:
-            return None
-        by_evidence = replace(reply, token_probabilities=None)
-        return await verify(self.services, None, query, by_evidence, context, run, self.thresholds)
-
-    def _assemble(self, ranked: Sequence[Evidence], photo_text: PhotoText, run: Run) -> tuple[Evidence, ...]:
-        return evidence.assemble(ranked, photo_text, self.thresholds, self.retrieval, run.explain)

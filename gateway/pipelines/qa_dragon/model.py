@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
-from gateway.llm.cleaning import ENTITY_SLOT, labels, listed_label, queries
-from gateway.llm.delimiting import delimited, harmless
+from gateway.llm.cleaning import labels, listed_label, queries
+from gateway.llm.delimiting import fence, harmless
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import declined_draft, draft_of, whole
@@ -18,6 +18,7 @@ from gateway.llm.schemas import (
     MAX_OBJECTS,
     Blank,
     ChainOfThought,
+    Form,
     Label,
     Queries,
     Sentence,
@@ -27,7 +28,7 @@ from gateway.llm.schemas import (
     items_at_most,
 )
 from gateway.reasoning.port import ReadPhoto
-from gateway.state import Draft, Entity, PhotoText, Query, Tool
+from gateway.state import ENTITY_SLOT, Draft, Entity, PhotoText, Query, Tool
 
 COT_TOKENS, TOOLS_TOKENS, LIST_TOKENS, SELECT_TOKENS, MATCH_TOKENS = 448, 128, 96, 128, 160
 QUERY_TOKENS = 256
@@ -48,34 +49,42 @@ class StepwiseVlmReasoner(AnsweringVlm):
     async def chain_of_thought(
         self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
-        """Return the draft and its reasoning trace (3.1.2). Tools and sub-queries have calls of their own."""
-        prompt = chain_of_thought_prompt(query, domain, self._options)
+        """Return the draft and its reasoning trace, with the domain's own advice and cases (3.1.2).
+
+        Tools and sub-queries have calls of their own.
+        """
+        name, text = "qa_dragon/chain_of_thought", domain_text(domain)
+        prompt = prompt_of(
+            name, query, ChainOfThought, self._options, COT_TOKENS, cases=text.cases, advice=text.advice
+        )
         try:
             completion = await self._client.complete(prompt, deadline)
         except VlmDeclined:
             return declined_draft(query)
-        draft = draft_of(completion, query, domain_text(domain).cases)
-        return await with_print(draft, read_photo, deadline)
+        return await with_print(draft_of(completion, query, text.cases), read_photo, deadline)
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
         """Return the model's choice (3.3); without a photo there is none to search by."""
-        completion = await self._client.complete(choose_tools_prompt(query, draft, self._options), deadline)
-        tools = frozenset(whole(completion).tools)
+        name, text = "qa_dragon/choose_tools", notes(draft)
+        prompt = prompt_of(name, query, ToolChoice, self._options, TOOLS_TOKENS, notes=text)
+        tools = frozenset((await self._complete(prompt, deadline)).tools)
         return tools if query.photo is not None else tools - {Tool.IMAGE_SEARCH}
 
     async def list_objects(self, query: Query, deadline: Deadline) -> tuple[str, ...]:
-        """Categories in the photo (3.4.1)."""
+        """Return the categories of things in the photo (3.4.1)."""
         if query.photo is None:
             return ()
-        completion = await self._client.complete(list_objects_prompt(query, self._options), deadline)
-        return labels(whole(completion).objects, MOST_OBJECTS)
+        name, count = "qa_dragon/list_objects", str(MOST_OBJECTS)
+        prompt = prompt_of(name, query, ObjectList, self._options, LIST_TOKENS, count=count)
+        return labels((await self._complete(prompt, deadline)).objects, MOST_OBJECTS)
 
     async def select_object(self, query: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
         """Return the one that is meant (3.4.1); None if the model names something that was not listed."""
         if not labels:
             return None
-        completion = await self._client.complete(select_object_prompt(query, labels, self._options), deadline)
-        return listed_label(whole(completion).object_label, labels)
+        name, listed = "qa_dragon/select_object", fence("list", ", ".join(labels))
+        prompt = prompt_of(name, query, ObjectChoice, self._options, SELECT_TOKENS, labels=listed)
+        return listed_label((await self._complete(prompt, deadline)).object_label, labels)
 
     async def match_entity(
         self,
@@ -89,24 +98,53 @@ class StepwiseVlmReasoner(AnsweringVlm):
         listed = candidates[:MOST_CANDIDATES]
         if not listed:
             return None
-        prompt = match_entity_prompt(query, draft, listed, photo_text, self._options)
-        number = whole(await self._client.complete(prompt, deadline)).candidate
+        lines = "\n".join(f"{number}. {_described(entity)}" for number, entity in enumerate(listed, 1))
+        prompt = prompt_of(
+            "qa_dragon/match_entity",
+            query,
+            EntityMatch,
+            self._options,
+            MATCH_TOKENS,
+            candidates=fence("candidates", lines),
+            printed=fence("print", photo_text.rows[:_PRINTED_CHARS] or _NOTHING_PRINTED),
+            notes=notes(draft),
+        )
+        number = (await self._complete(prompt, deadline)).candidate
         return listed[number - 1] if number is not None and 1 <= number <= len(listed) else None
 
     async def split_query(self, query: Query, draft: Draft, deadline: Deadline) -> tuple[str, ...]:
-        """Sub-queries that can each be searched alone (3.5.1)."""
-        completion = await self._client.complete(split_query_prompt(query, draft, self._options), deadline)
-        return queries(whole(completion).queries, self._options.max_queries)
+        """Return sub-queries that can each be searched alone (3.5.1)."""
+        name, options, most = "qa_dragon/split_query", self._options, self._options.max_queries
+        text, count = notes(draft), str(most)
+        prompt = prompt_of(name, query, QuerySplit, options, QUERY_TOKENS, notes=text, count=count)
+        return queries((await self._complete(prompt, deadline)).queries, most)
 
     async def enhance_queries(
         self, query: Query, queries: Sequence[str], entity: Entity | None, deadline: Deadline
     ) -> tuple[str, ...]:
-        """The sub-queries with the verified thing's name (3.5.1, 3.5.2); those that stay open are dropped."""
+        """Return the sub-queries with the verified thing's name (3.5.1, 3.5.2).
+
+        Those that stay open are dropped.
+        """
         if not queries:
             return ()
-        prompt = enhance_queries_prompt(query, queries, entity, self._options)
-        rewritten = whole(await self._client.complete(prompt, deadline)).queries
+        lines = "\n".join(f"{number}. {text}" for number, text in enumerate(queries, 1))
+        identity = _described(entity) if entity is not None else "It could not be identified."
+        prompt = prompt_of(
+            "qa_dragon/enhance_queries",
+            query,
+            QueryRewrite,
+            self._options,
+            QUERY_TOKENS,
+            queries=fence("searches", lines),
+            identity=fence("identity", identity),
+        )
+        rewritten = (await self._complete(prompt, deadline)).queries
         return _named(rewritten, entity, self._options) or _named(queries, entity, self._options)
+
+    async def _complete(self, prompt: Prompt[Form], deadline: Deadline) -> Form:
+        """Return the reply, as far as it is complete."""
+        return whole(await self._client.complete(prompt, deadline))
 
 
 class ToolChoice(Structured):
@@ -164,82 +202,6 @@ def _named(texts: Sequence[str], entity: Entity | None, options: VlmOptions) -> 
         if name is not None or ENTITY_SLOT not in text
     ]
     return queries(filled, options.max_queries)
-
-
-def chain_of_thought_prompt(
-    query: Query, domain: Domain | None, options: VlmOptions
-) -> Prompt[ChainOfThought]:
-    """Return the draft with a domain's own advice and cases (QA-Dragon, 3.1.2)."""
-    advised = domain_text(domain)
-    return prompt_of(
-        "qa_dragon/chain_of_thought",
-        query,
-        ChainOfThought,
-        options,
-        COT_TOKENS,
-        cases=advised.cases,
-        advice=advised.advice,
-    )
-
-
-def choose_tools_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[ToolChoice]:
-    """Return the tool router's question (QA-Dragon, 3.3)."""
-    return prompt_of("qa_dragon/choose_tools", query, ToolChoice, options, TOOLS_TOKENS, notes=notes(draft))
-
-
-def list_objects_prompt(query: Query, options: VlmOptions) -> Prompt[ObjectList]:
-    """Kinds of things in the photo (QA-Dragon, 3.4.1)."""
-    return prompt_of(
-        "qa_dragon/list_objects", query, ObjectList, options, LIST_TOKENS, count=str(MOST_OBJECTS)
-    )
-
-
-def select_object_prompt(query: Query, labels: Sequence[str], options: VlmOptions) -> Prompt[ObjectChoice]:
-    """Return the thing that the question is about (QA-Dragon, 3.4.1)."""
-    listed = delimited("list", ", ".join(labels))
-    return prompt_of("qa_dragon/select_object", query, ObjectChoice, options, SELECT_TOKENS, labels=listed)
-
-
-def match_entity_prompt(
-    query: Query, draft: Draft, candidates: Sequence[Entity], photo_text: PhotoText, options: VlmOptions
-) -> Prompt[EntityMatch]:
-    """Return the candidate that is in the photo (QA-Dragon, 3.4.4)."""
-    listed = "\n".join(f"{number}. {_described(entity)}" for number, entity in enumerate(candidates, 1))
-    return prompt_of(
-        "qa_dragon/match_entity",
-        query,
-        EntityMatch,
-        options,
-        MATCH_TOKENS,
-        candidates=delimited("candidates", listed),
-        printed=delimited("print", photo_text.rows[:_PRINTED_CHARS] or _NOTHING_PRINTED),
-        notes=notes(draft),
-    )
-
-
-def split_query_prompt(query: Query, draft: Draft, options: VlmOptions) -> Prompt[QuerySplit]:
-    """Sub-queries to search for (QA-Dragon, 3.5.1)."""
-    count = str(options.max_queries)
-    return prompt_of(
-        "qa_dragon/split_query", query, QuerySplit, options, QUERY_TOKENS, notes=notes(draft), count=count
-    )
-
-
-def enhance_queries_prompt(
-    query: Query, queries: Sequence[str], entity: Entity | None, options: VlmOptions
-) -> Prompt[QueryRewrite]:
-    """Return the searches again, with the verified thing (QA-Dragon, 3.5.1 and 3.5.2)."""
-    listed = "\n".join(f"{number}. {text}" for number, text in enumerate(queries, 1))
-    identity = _described(entity) if entity is not None else "It could not be identified."
-    return prompt_of(
-        "qa_dragon/enhance_queries",
-        query,
-        QueryRewrite,
-        options,
-        QUERY_TOKENS,
-        queries=delimited("searches", listed),
-        identity=delimited("identity", identity),
-    )
 
 
 def _described(entity: Entity) -> str:

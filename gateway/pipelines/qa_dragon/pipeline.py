@@ -19,15 +19,14 @@ from gateway.pipelines.qa_dragon import tool_router
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.planning.latencies import Work
 from gateway.planning.plan import StageGraph
-from gateway.planning.prefetch import Prefetch, prefetching
+from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict
 from gateway.steps import evidence, photo
-from gateway.steps.answering import answer_from, draft_unseen
+from gateway.steps.answering import answer_from, draft_without_look
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
-from gateway.steps.evidence import SearchRequest
 from gateway.steps.identify import find_crops, identify, named_by
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
@@ -93,10 +92,14 @@ class QaDragonPipeline:
         """Pre-answer (3.1), search router (3.2), one of Table 1's branches, post-answer (3.7)."""
         async with prefetching() as group:
             read = run.prefetch(group, lambda: photo.read_text(self.services, query, run), PhotoText())
-            domain = await self._route_domain(query, read, run)
+            domain = None  # 3.1.1: its advice and cases go into the chain of thought
+            if "domain-router" not in self.missing:
+                domain = (await photo.classify_domain(self.services, query, read.result, run)).domain
             draft = await self._draft(query, domain, read.result, run)
             run.explain.draft(draft.answer, draft.confidence)
-            route = self._choose_branch(draft, run)
+            route = Route.RAG
+            if "search-router" not in self.missing:  # 3.2: direct, verify or RAG
+                route = self.router.choose(draft, self.thresholds, run.explain)
             text = await read.result()
             if route is Route.DIRECT:
                 outcome = direct_answer(draft, text, domain, run.explain)
@@ -107,7 +110,7 @@ class QaDragonPipeline:
     async def _draft(self, query: Query, domain: Domain | None, read: ReadPhoto, run: Run) -> Draft:
         """Return the chain of thought (3.1.2); the question to search for if there is none to be had."""
         if not self.reasoner.drafts(query):
-            return await draft_unseen(self.reasoner, None, query, run)
+            return await draft_without_look(self.reasoner, None, query, run)
         run.spare(Stage.QUERY_REWRITE)
         draft = Draft.of_question()
         async with run.optional(Stage.DRAFT), run.stage(Stage.DRAFT) as deadline:
@@ -118,37 +121,19 @@ class QaDragonPipeline:
         self, query: Query, draft: Draft, route: Route, domain: Domain | None, text: PhotoText, run: Run
     ) -> Outcome:
         """Verify: text toolchain. RAG: tools, visual and text toolchain. Both: fusion, RAG, verifier."""
-        verified_by = IMAGE_ONLY if "text-search" in self.missing else TEXT_ONLY
-        verifies = route is Route.VERIFY
-        wanted = verified_by if verifies else await self._choose_tools(query, draft, domain, run)
+        tools = tool_router.EVERY_TOOL
+        if route is Route.VERIFY:
+            tools = IMAGE_ONLY if "text-search" in self.missing else TEXT_ONLY
+        elif "tool-router" not in self.missing:  # 3.3: image search, text search, both or neither
+            tools = await tool_router.choose_tools(self.reasoner, query, draft, domain, run)
         entity = named_by(query, draft)
-        if Tool.IMAGE_SEARCH in wanted:
+        if Tool.IMAGE_SEARCH in tools:
             entity = await self._see(query, draft, text, run) or entity
         pages: tuple[Evidence, ...] = ()
-        if Tool.TEXT_SEARCH in wanted:
+        if Tool.TEXT_SEARCH in tools:
             pages = await self._read_up(query, draft, entity, run)
         ranked = await self._rerank(query, entity, pages, text, run)
         return await self._conclude(query, draft, Context(route, entity, text, ranked), domain, run)
-
-    async def _route_domain(self, query: Query, read: Prefetch[PhotoText], run: Run) -> Domain | None:
-        """3.1.1: the domain, whose advice and cases the chain of thought is given."""
-        if "domain-router" in self.missing:
-            return None
-        return (await photo.classify_domain(self.services, query, read.result, run)).domain
-
-    def _choose_branch(self, draft: Draft, run: Run) -> Route:
-        """3.2: direct, verify or RAG."""
-        if "search-router" in self.missing:
-            return Route.RAG
-        return self.router.choose(draft, self.thresholds, run.explain)
-
-    async def _choose_tools(
-        self, query: Query, draft: Draft, domain: Domain | None, run: Run
-    ) -> frozenset[Tool]:
-        """3.3: image search, text search, both or neither."""
-        if "tool-router" in self.missing:
-            return tool_router.EVERY_TOOL
-        return await tool_router.choose_tools(self.reasoner, query, draft, domain, run)
 
     async def _see(self, query: Query, draft: Draft, text: PhotoText, run: Run) -> Entity | None:
         """3.4: extract the object, crop it, search crops and photo, select the entity that is there."""
@@ -239,11 +224,11 @@ class QaDragonPipeline:
     ) -> tuple[Evidence, ...]:
         """3.6: the chunks of both searches, scored coarse and fine; the best of them are the context."""
         chunks = (*evidence.attribute_evidence(entity), *pages)[: self.retrieval.chunks_to_rerank]
-        request = SearchRequest(query.question, (), entity, query.photo)
         if "reranking" in self.missing:
             ranked = evidence.in_search_order(chunks)
         else:
-            ranked = await evidence.rank_chunks(self.services, request, chunks, run)
+            about = (entity, query.photo)
+            ranked = await evidence.rank_chunks(self.services, query.question, chunks, run, *about)
         best_only = replace(self.retrieval, leading_facts=0, leading_chunks=0)
         return evidence.assemble(ranked, text, self.thresholds, best_only, run.explain)
 

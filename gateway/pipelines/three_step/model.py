@@ -11,15 +11,15 @@ from pydantic import BeforeValidator, Field
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of, text_prompt
-from gateway.llm.cleaning import ENTITY_SLOT, queries
-from gateway.llm.delimiting import Budget, EvidenceBlocks, evidence_blocks
+from gateway.llm.cleaning import queries
+from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.prompt import Prompt, TextPrompt, VlmOptions
+from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import no_answer, whole
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import QueryText, Structured
 from gateway.reasoning.pieces import LEAST_CUT
-from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
+from gateway.state import ENTITY_SLOT, Context, Evidence, GenerationBudget, Query, Reply
 
 TEMPERATURE = 0.8
 ANSWER_TOKENS = 75
@@ -97,20 +97,19 @@ class ThreeStepVlmReasoner:
             return ()
 
         def prompt_with(shown: EvidenceBlocks) -> Prompt[Ranking]:
-            return prompt_of(
-                "three_step/rank_evidence", query, Ranking, self._options, RANK_TOKENS, evidence=shown.text
-            )
+            name, options = "three_step/rank_evidence", self._options
+            return prompt_of(name, query, Ranking, options, RANK_TOKENS, evidence=shown.text)
 
         def shown_within(tokens: int) -> EvidenceBlocks:
             """All of them, shorter where there is little room: a list that lacks some cannot rank them."""
-            budget = Budget.whole(pieces, tokens)
-            best = evidence_blocks(pieces, budget)
-            while tokens > 0 and budget.piece > LEAST_CUT and len(best.places) < len(pieces):
-                budget = replace(budget, piece=budget.piece * 4 // 5)
-                best = max(best, evidence_blocks(pieces, budget), key=lambda shown: len(shown.places))
+            best, chars = evidence_blocks(pieces, tokens), max(len(piece.text) for piece in pieces)
+            while tokens > 0 and chars > LEAST_CUT and len(best.places) < len(pieces):
+                chars = chars * 4 // 5
+                shorter = evidence_blocks(pieces, tokens, piece_chars=chars)
+                best = max(best, shorter, key=lambda shown: len(shown.places))
             return best
 
-        prompt, shown = self._options.window.fitted(prompt_with, shown_within)
+        prompt, shown = self._options.window.fit(prompt_with, shown_within)
         numbers = whole(await self._client.complete(prompt, deadline)).relevant
         order = shown.indices(numbers)
         if numbers and not order:
@@ -121,14 +120,11 @@ class ThreeStepVlmReasoner:
         self, query: Query, context: Context, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         """Return a short answer from the photo and the evidence, or an honest None (step 3)."""
-        limit = min(ANSWER_TOKENS, generation.answer_tokens)
-
-        def prompt_with(shown: EvidenceBlocks) -> TextPrompt:
-            return text_prompt("three_step/answer_briefly", query, self._options, limit, evidence=shown.text)
-
-        def shown_within(tokens: int) -> EvidenceBlocks:
-            return evidence_blocks(context.evidence, Budget.whole(context.evidence, tokens))
-
-        prompt, shown = self._options.window.fitted(prompt_with, shown_within)
+        name, options = "three_step/answer_briefly", self._options
+        limit, evidence = min(ANSWER_TOKENS, generation.answer_tokens), context.evidence
+        prompt, shown = options.window.fit(
+            lambda shown: text_prompt(name, query, options, limit, evidence=shown.text),
+            lambda tokens: evidence_blocks(evidence, tokens),
+        )
         reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
         return reply or no_answer(context)

@@ -26,10 +26,10 @@ from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.reasoning.pieces import first_pieces, shortened
+from gateway.reasoning.pieces import first_pieces, shorten
 from gateway.state import Context, Entity, Evidence, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.answering import answer_as_said
+from gateway.steps.answering import answer_unchecked
 from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
@@ -103,7 +103,7 @@ class ThreeStepPipeline:
             context = self._context(await begun.result(), pages, run)
             shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
             answer = partial(self.reasoner.answer, query, context)
-            return await answer_as_said(answer, query, context, shown, run)
+            return await answer_unchecked(answer, query, context, shown, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Steps 1 and 2."""
@@ -140,13 +140,13 @@ class ThreeStepPipeline:
     async def _rerank(self, query: Query, group: Group, run: Run) -> tuple[Evidence, ...]:
         """Step 2: what helps, in order; the order of the search if the list cannot be had."""
         query_words = f"{query.question} {group.query}"
-        listed = shortened(group.results, run.plan.share_of_evidence(LIST_CHARS), query_words)
+        listed = shorten(group.results, run.plan.share_of_evidence(LIST_CHARS), query_words)
         if not listed:
             return listed
         scores = await self._rank(query, listed, run)
         best = sorted(scores, key=lambda place: -scores[place])[: self.list_length]
         ranked = [replace(group.results[place], score=scores[place]) for place in best]
-        return shortened(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
+        return shorten(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
 
     async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> dict[int, float]:
         """By place in the list, scores that keep the order of the model's own list."""

@@ -4,14 +4,14 @@ import re
 from dataclasses import replace
 
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.asking import replied, text_prompt
-from gateway.llm.cleaning import one_line, without_thoughts
-from gateway.llm.delimiting import Budget, delimited, evidence_blocks, harmless, within_tokens
+from gateway.llm.asking import earlier_call, text_prompt
+from gateway.llm.cleaning import one_line, whole_words, without_thoughts
+from gateway.llm.delimiting import evidence_blocks, fence, harmless, within_tokens
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.prompt import TextPrompt, VlmOptions
+from gateway.llm.prompt import Prompt, VlmOptions
 from gateway.llm.reading import no_answer
 from gateway.llm.reasoner import Model, answer_in_text
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, ToolPlan, read_knowledge, read_plan
+from gateway.pipelines.wiki_prf.tool_plan import Material, ToolPlan, read_knowledge, read_plan
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96
@@ -40,7 +40,7 @@ class WikiPrfVlmReasoner:
 
         Raises `VlmReplyUnusable` for a plan that cannot be read.
         """
-        written = await self._client.write(plan_prompt(query, self._options), deadline)
+        written = await self._client.complete(plan_prompt(query, self._options), deadline)
         whole_lines = written.text.rpartition("\n")[0] if written.cut_off else written.text
         plan = read_plan(whole_lines)
         if plan is None:
@@ -49,42 +49,32 @@ class WikiPrfVlmReasoner:
 
     async def describe(self, query: Query, caption: str, deadline: Deadline) -> str:
         """Return the description to search by, from the plan's first caption and the question (eq. 1)."""
-        draft = delimited("caption", caption)
+        draft = fence("caption", caption)
         prompt = text_prompt("wiki_prf/describe_photo", query, self._options, CAPTION_TOKENS, caption=draft)
-        description = one_line(without_thoughts((await self._client.write(prompt, deadline)).text))
+        completion = await self._client.complete(prompt, deadline)
+        description = one_line(without_thoughts(completion.text))
         if not any(character.isalnum() for character in description):
             raise VlmReplyUnusable("The vision-language model's description says nothing.")
-        if len(description) <= DESCRIPTION_CHARS:
-            return description
-        return description[: DESCRIPTION_CHARS + 1].rpartition(" ")[0] or description[:DESCRIPTION_CHARS]
+        return whole_words(description, DESCRIPTION_CHARS)
 
-    async def filter(self, query: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, query: Query, plan: ToolPlan, gathered: Material, deadline: Deadline) -> str:
         """Return task-oriented knowledge: what of it all serves the question (filtering, 3.4, eq. 8).
 
         `plan`: what led to it (eq. 10: each token is conditioned on those before it, the plan's too). Raises
         `VlmReplyUnusable` for a reply without its tags.
         """
         planned = within_tokens(plan.written, SHOWN_PLAN_TOKENS)
-        earlier = replied(plan_prompt(query, self._options), planned) if planned else None
+        earlier = earlier_call(plan_prompt(query, self._options), planned) if planned else None
 
-        def prompt_with(shown: tuple[str, str]) -> TextPrompt:
-            name, (document, sections) = "wiki_prf/filter_knowledge", shown
-            return text_prompt(
-                name,
-                query,
-                self._options,
-                FILTER_TOKENS,
-                "</answer>",
-                earlier,
-                document=document,
-                sections=sections,
-            )
+        def prompt_with(shown: tuple[str, str]) -> Prompt[str]:
+            name, slots = "wiki_prf/filter_knowledge", {"document": shown[0], "sections": shown[1]}
+            return text_prompt(name, query, self._options, FILTER_TOKENS, "</answer>", earlier, **slots)
 
         def shown_within(tokens: int) -> tuple[str, str]:
             return _shown(gathered.document, tokens // 2), _shown(gathered.sections, tokens // 2)
 
-        prompt, _ = self._options.window.fitted(prompt_with, shown_within)
-        knowledge = read_knowledge((await self._client.write(prompt, deadline)).text)
+        prompt, _ = self._options.window.fit(prompt_with, shown_within)
+        knowledge = read_knowledge((await self._client.complete(prompt, deadline)).text)
         if knowledge is None:
             raise VlmReplyUnusable("The vision-language model's filtered knowledge could not be read.")
         return knowledge[:KNOWLEDGE_CHARS]
@@ -105,24 +95,23 @@ class WikiPrfVlmReasoner:
 
         Quotes are of what was retrieved, never of the knowledge's own words.
         """
-        limit = min(ANSWER_TOKENS, generation.answer_tokens)
+        limit, options = min(ANSWER_TOKENS, generation.answer_tokens), self._options
         name = "wiki_prf/answer_in_short" if short else "wiki_prf/answer_from_knowledge"
-
-        def prompt_with(shown: str) -> TextPrompt:
-            return text_prompt(name, query, self._options, limit, knowledge=shown)
 
         def shown_within(tokens: int) -> str:
             if knowledge is None:
                 return _shown(context.evidence, tokens)
-            return delimited("knowledge", knowledge, tokens)
+            return fence("knowledge", knowledge, tokens)
 
-        prompt, _ = self._options.window.fitted(prompt_with, shown_within)
+        prompt, _ = options.window.fit(
+            lambda shown: text_prompt(name, query, options, limit, knowledge=shown), shown_within
+        )
         every = range(len(context.evidence))
         reply = await answer_in_text(self._client, prompt, context.evidence, every, deadline)
         return reply or no_answer(context)
 
 
-def plan_prompt(query: Query, options: VlmOptions) -> TextPrompt:
+def plan_prompt(query: Query, options: VlmOptions) -> Prompt[str]:
     """Return what a chat of this pipeline begins with: the tool plan (3.2)."""
     return text_prompt("wiki_prf/plan_tools", query, options, PLAN_TOKENS, "</tool>")
 
@@ -135,4 +124,4 @@ def _harmless(written: str) -> str:
 
 
 def _shown(evidence: tuple[Evidence, ...], tokens: int) -> str:
-    return evidence_blocks(evidence, Budget.whole(evidence, tokens)).text
+    return evidence_blocks(evidence, tokens).text

@@ -53,13 +53,13 @@ async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -
     return pages
 
 
-async def described(
-    services: Services, description: str, run: Run, articles: int = MOST_ARTICLES
+async def caption_articles(
+    services: Services, description: str, run: Run, articles: int
 ) -> tuple[Evidence, ...]:
     """Captioning: articles of the things whose pictures a description finds (3.3); of those whose texts it
     finds, where image search takes no texts or finds no picture.
     """
-    things = await pictured(services, description, run, articles)
+    things = await find_pictures(services, description, run, articles)
     if things:
         run.explain.note(Stage.CROP_SEARCH, (f"{PhotoTool.CAPTION}: {thing.name}" for thing in things))
         return await article(services, things, run)
@@ -70,7 +70,7 @@ async def described(
     return passages
 
 
-async def pictured(services: Services, description: str, run: Run, articles: int) -> tuple[Entity, ...]:
+async def find_pictures(services: Services, description: str, run: Run, articles: int) -> tuple[Entity, ...]:
     """Things that look as the description says; none where image search takes no texts."""
     entities: tuple[Entity, ...] = ()
     if await services.takes("image_search", "text", run.deadline):
@@ -80,22 +80,22 @@ async def pictured(services: Services, description: str, run: Run, articles: int
     return entities
 
 
-async def grounded(
+async def ground(
     services: Services,
     photo: Photo,
     label: str,
     whole: tuple[Entity, ...],
     run: Run,
-    articles: int = MOST_ARTICLES,
+    articles: int,
 ) -> tuple[Entity, ...]:
     """Grounding: things like the best region that bears the label; like the full photo if there is none."""
     crops = await find_crops(services, photo, (label[:_LABEL_CHARS],), run)
     return await search_pictures(services, crops[:1], articles, run) if crops else whole[:articles]
 
 
-async def flipped(photo: Photo) -> Photo:
+async def flip(photo: Photo) -> Photo:
     """Return the photo's mirror image. Raises `CorruptImage`."""
-    mirror = await anyio.to_thread.run_sync(mirrored, photo.jpeg, abandon_on_cancel=True)
+    mirror = await anyio.to_thread.run_sync(mirror_jpeg, photo.jpeg, abandon_on_cancel=True)
     return replace(photo, jpeg=mirror, digest=f"{photo.digest}-mirrored")
 
 
@@ -105,17 +105,15 @@ async def best_sections(
     text: str,
     chunks: Sequence[Evidence],
     run: Run,
-    sections: int = MOST_SECTIONS,
+    sections: int,
 ) -> tuple[Evidence, ...]:
     """Return the sections most similar to `text`, most similar first."""
     if not chunks:
         return ()
-    ranked = await evidence.rank_chunks(
-        services, evidence.SearchRequest(text, (), None, query.photo), chunks, run
-    )
+    ranked = await evidence.rank_chunks(services, text, chunks, run, photo=query.photo)
     return tuple(sorted(ranked, key=lambda item: -item.score)[:sections])
 
 
-def mirrored(jpeg: bytes) -> bytes:
+def mirror_jpeg(jpeg: bytes) -> bytes:
     """Return the photo turned left to right. Raises `CorruptImage`. Blocking."""
     return encoded(ImageOps.mirror(upright_rgb(jpeg, _LIMITS, None)), _QUALITY)

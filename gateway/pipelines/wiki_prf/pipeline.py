@@ -17,7 +17,7 @@ from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.wiki_prf import photo_tools
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.latencies import Work
 from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
@@ -25,7 +25,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query
 from gateway.steps import evidence
-from gateway.steps.answering import answer_as_said
+from gateway.steps.answering import answer_unchecked
 from gateway.steps.conclusion import Outcome
 from gateway.steps.identify import fuse
 from gateway.steps.photo import begin_image_search
@@ -103,12 +103,14 @@ class WikiPrfPipeline:
             run.explain.note(Stage.IMAGE_SEARCH, (thing.name for thing in things))
             run.explain.signal("image_top", things[0].probability if things else None)
             document = await photo_tools.article(self.services, things[:1], run)
-            if query.photo is None:
+            if query.photo is None:  # which every tool needs: the question itself is searched
                 run.spare(Stage.TOOL_PLAN)
-                sections = await self._sections_of(query, run)
+                text, services = query.question, self.services
+                pages = await evidence.find_pages(services, (text,), run)
+                sections = await photo_tools.best_sections(services, query, text, pages, run, self.sections)
             else:
                 sections = await self._use_tools(plan, query, query.photo, things, run)
-            gathered = Gathered(document, sections).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
+            gathered = Material(document, sections).within(run.plan.share_of_evidence(EVIDENCE_CHARS))
             knowledge = await self._filter(query, plan, gathered, run)
             entity = next(iter(fuse(things, self.thresholds)), None)
             context = Context(Route.RAG, entity, PhotoText(), gathered.evidence)
@@ -120,7 +122,7 @@ class WikiPrfPipeline:
         answer = partial(self.reasoner.answer, query, knowledge, context, short=short)
         reads = context.evidence if knowledge is None else ()
         shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
-        return await answer_as_said(answer, query, context, shown, run)
+        return await answer_unchecked(answer, query, context, shown, run)
 
     async def _plan(self, query: Query, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
@@ -139,13 +141,6 @@ class WikiPrfPipeline:
             run.explain.signal(f"calls_of_{name}", sum(call.tool is tool for call in used))
         return replace(plan, calls=used)
 
-    async def _sections_of(self, query: Query, run: Run) -> tuple[Evidence, ...]:
-        """Return the sections that the question itself finds: the tools all need a photo."""
-        passages = await evidence.find_pages(self.services, (query.question,), run)
-        return await photo_tools.best_sections(
-            self.services, query, query.question, passages, run, self.sections
-        )
-
     async def _use_tools(
         self, plan: ToolPlan, query: Query, photo: Photo, whole: tuple[Entity, ...], run: Run
     ) -> tuple[Evidence, ...]:
@@ -153,7 +148,7 @@ class WikiPrfPipeline:
         sections: list[Evidence] = []
         for call in plan.calls:
             if call.tool is PhotoTool.FLIP:
-                photo = await photo_tools.flipped(photo)
+                photo = await photo_tools.flip(photo)
             else:
                 turned = replace(query, photo=photo)
                 sections += await self._use(call, turned, photo, whole, run)
@@ -169,17 +164,17 @@ class WikiPrfPipeline:
             async with run.optional(Stage.CAPTION), run.stage(Stage.CAPTION) as deadline:
                 search = await self.reasoner.describe(query, call.content, deadline)
             run.explain.note(Stage.CAPTION, search)
-            passages = await photo_tools.described(services, search, run, self.articles)
+            passages = await photo_tools.caption_articles(services, search, run, self.articles)
         else:
             search = query.question
-            things = await photo_tools.grounded(services, photo, call.content, whole, run, self.articles)
+            things = await photo_tools.ground(services, photo, call.content, whole, run, self.articles)
             run.explain.note(Stage.CROP_SEARCH, (f"{call.tool}: {thing.name}" for thing in things))
             passages = await photo_tools.article(services, things, run)
         best = await photo_tools.best_sections(services, query, search, passages, run, self.sections)
         run.explain.note(Stage.RERANKER, f"{call.tool}: {len(best)} of {len(passages)} sections")
         return best
 
-    async def _filter(self, query: Query, plan: ToolPlan, gathered: Gathered, run: Run) -> str | None:
+    async def _filter(self, query: Query, plan: ToolPlan, gathered: Material, run: Run) -> str | None:
         """3.4: task-oriented knowledge; None when it cannot be had: all that was retrieved stands for it."""
         shown = evidence.prompt_tokens((*gathered.document, *gathered.sections), EVIDENCE_CHARS)
         size, stage = Work(extra_prompt_tokens=shown), Stage.KNOWLEDGE_FILTER

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gateway.llm.cleaning import whole_words
 from gateway.reasoning.pieces import first_pieces, once
 from gateway.state import Evidence
 from language.words import visible
@@ -46,7 +47,7 @@ class ToolPlan:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
+class Material:
     """Evidence before filtering: the whole photo's best article (D) and the tools' sections (S)."""
 
     document: tuple[Evidence, ...] = ()
@@ -57,9 +58,9 @@ class Gathered:
         """D, then what S adds to it: what quotes are counted by."""
         return once((*self.document, *self.sections))
 
-    def within(self, most_chars: int) -> "Gathered":
+    def within(self, most_chars: int) -> "Material":
         """The first pieces of both, half of the characters for either; within either, each text once."""
-        return Gathered(
+        return Material(
             first_pieces(once(self.document), most_chars // 2),
             first_pieces(once(self.sections), most_chars // 2),
         )
@@ -181,9 +182,7 @@ def _with_argument(tool: PhotoTool, rest: str) -> ToolCall | None:
     argument = _unwrapped(match.group(1) or match.group(2))
     if _NOT_WANTED.fullmatch(argument):
         return None
-    if len(argument) > CONTENT_CHARS:
-        argument = argument[: CONTENT_CHARS + 1].rpartition(" ")[0] or argument[:CONTENT_CHARS]
-    return call_of(tool, argument)
+    return call_of(tool, whole_words(argument, CONTENT_CHARS))
 
 
 def _unwrapped(text: str) -> str:

@@ -1,15 +1,13 @@
 """The subject of a question: the thing in view, one that it names, or one of the last turns."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.state import Entity, Query, Turn
+from gateway.state import ENTITY_SLOT, Entity, Query, Turn
 from language.names import names, same_name
 from language.words import content_stems, stem, unique, word_set, words
 
-ENTITY = "{entity}"
 _POINTING = word_set("this that these those here it its he him his she her hers they them their theirs")
 _SHOWN = word_set("this these here")
 _IN_VIEW = re.compile(
@@ -99,28 +97,28 @@ class ParsedQuestion:
         kinds = (kind for kind in _KIND.findall(self.text) if kind.lower() in _KINDS)
         stems = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
         text = _POLITE.sub("", self.text)
-        asked_words = words(text)
-        if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(asked_words[:1]):
+        every_word = words(text)
+        if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(every_word[:1]):
             return False
-        if _OPEN_END.intersection(asked_words[-1:]):
+        if _OPEN_END.intersection(every_word[-1:]):
             return False
-        kind = _KIND_ASKED.match(" ".join(asked_words))
+        kind = _KIND_ASKED.match(" ".join(every_word))
         return bool(kind and kind[1] in _KINDS) or not content_stems(text) - stems - _NAMING
 
 
 def parse_question(query: Query) -> ParsedQuestion:
     """Return what is asked, with the question before where this one alone says next to nothing."""
-    names_said = _names_in(query.question)
+    own_names = _names_in(query.question)
     points = _points(query.question)
     text, last = query.question, query.history[-1] if query.history else None
     shown = query.photo is not None and (query.photo_is_new or not query.history)
-    if names_said and not points:
-        return ParsedQuestion(text, About.NAMED, names_said)
+    if own_names and not points:
+        return ParsedQuestion(text, About.NAMED, own_names)
     if last is not None and not shown:
         if len(content_stems(text)) < _TELLING and not points:
             text = f"{last.question} {text}"
         return ParsedQuestion(text, About.SPOKEN, topics(query.history))
-    return ParsedQuestion(text, About.VIEW if query.photo is not None else About.OTHER, names_said)
+    return ParsedQuestion(text, About.VIEW if query.photo is not None else About.OTHER, own_names)
 
 
 def _points(question: str) -> bool:
@@ -140,16 +138,12 @@ def needs_photo(query: Query) -> bool:
 
 def topics(history: tuple[Turn, ...]) -> tuple[str, ...]:
     """Return names of what the turns were about, of their questions and answers; the newest turn's first."""
-    every = (name for turn in reversed(history) for name in _of_turn(turn))
+    every: list[str] = []
+    for turn in reversed(history):
+        every += [turn.entity.name] if turn.entity else []
+        texts = (turn.question,) if turn.abstained else (turn.question, turn.answer)
+        every += [name.text for text in texts for name in names(text)]
     return tuple(unique(every)[:_MOST_TOPICS])
-
-
-def _of_turn(turn: Turn) -> Iterator[str]:
-    if turn.entity is not None:
-        yield turn.entity.name
-    yield from (name.text for name in names(turn.question))
-    if not turn.abstained:
-        yield from (name.text for name in names(turn.answer))
 
 
 def is_about(question: ParsedQuestion, thing: Entity) -> bool:
@@ -168,10 +162,10 @@ def is_about(question: ParsedQuestion, thing: Entity) -> bool:
 
 
 def search_queries(question: ParsedQuestion, printed: str | None) -> tuple[str, ...]:
-    """Return what to look up, most telling first; `ENTITY` is the thing in view (QA-Dragon, 3.5.1)."""
+    """Return what to look up, most telling first; `ENTITY_SLOT` is the thing in view (QA-Dragon, 3.5.1)."""
     if question.about in (About.NAMED, About.OTHER):
         return (question.text,)
-    things = question.names if question.about is About.SPOKEN else (ENTITY,)
+    things = question.names if question.about is About.SPOKEN else (ENTITY_SLOT,)
     queries = [f"{name} {question.text}" for name in things]
     queries += [f"{printed} {question.text}", printed] if printed else []
     return tuple(unique((*queries, *things)))

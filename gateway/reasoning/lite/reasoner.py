@@ -11,7 +11,7 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
 from contracts.domain_router import Domain
-from gateway.reasoning.calls import did_without
+from gateway.reasoning.calls import note_missing
 from gateway.reasoning.lite.question import (
     About,
     ParsedQuestion,
@@ -81,7 +81,7 @@ class LiteReasoner:
                     self._read, question, evidence, printed, None, deadline
                 )
             except _UNAVAILABLE:
-                did_without(_READER)  # the searches may find more, and the answer is read once more
+                note_missing(_READER)  # the searches may find more, and the answer is read once more
         title = name.name if name is not None and question.about is About.VIEW else None
         return Draft(
             object_label=None,
@@ -130,7 +130,7 @@ class LiteReasoner:
                 self._read, question, evidence, printed, thing, deadline
             )
         except _UNAVAILABLE as error:
-            did_without(_READER)
+            note_missing(_READER)
             return Reply(None, 0.0, reason=reason_of(error.kind))
         return reply or Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
 

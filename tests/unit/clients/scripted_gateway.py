@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import anyio
 
@@ -13,14 +14,14 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import Experiment
 from gateway.app import create_app
 from gateway.clients.services import Services
-from gateway.pipelines.port import Pipeline, varied
+from gateway.pipelines.port import Pipeline, vary
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.execution import Execution
 from gateway.serving.idempotency import Idempotency
 from gateway.serving.quotas import Quotas
@@ -76,9 +77,9 @@ async def scripted_gateway(
     `variants`: who answers for a pipeline without a module, as `qa-dragon-no-reranking`.
     """
 
-    def vary(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
+    def choose(whole: Pipeline, experiment: Experiment | None) -> Pipeline:
         if variants is None or experiment is None or not experiment.without:
-            return varied(whole, experiment)
+            return vary(whole, experiment)
         return variants["-no-".join((whole.name, *experiment.without))]
 
     @asynccontextmanager
@@ -86,14 +87,13 @@ async def scripted_gateway(
         async with http_client() as http, anyio.create_task_group() as going_on:
             nowhere = ServiceClient(http, "nowhere", "http://127.0.0.1:9")
             services = Services(**dict.fromkeys(Services.names(), nowhere))
-            admission = Admission(AdmissionLimits(max_in_flight, 0))
+            admission = Admission(max_in_flight, 0)
             planner = Planner(Plan(), Estimates(load_latencies("pocket")))
             execution = Execution(
                 {each.name: each for each in (pipeline, *others)},
                 Sessions(MemoryStore(2**26)),
                 Traces(50),
                 [Tier(admission, planner)],
-                vary=vary,
             )
             checks = {name: partial(services.ready, name) for name in Services.names()}
             photos = PhotoDecoders(1)
@@ -105,7 +105,7 @@ async def scripted_gateway(
                 keys=Keys(keys),
                 photos=photos,
                 quotas=Quotas(Keys(keys).quota),
-                photo_slots=Admission(AdmissionLimits(1, 16)),
+                photo_slots=Admission(1, 16),
                 voice=NO_VOICE,
                 started_at=0.0,
                 checks=checks,
@@ -113,5 +113,7 @@ async def scripted_gateway(
             photos.close()
             going_on.cancel_scope.cancel()
 
-    async with served(create_app(GatewaySettings(port=0, experiments=experiments), wire)) as url:
-        yield url
+    app = create_app(GatewaySettings(port=0, experiments=experiments), wire)
+    with patch("gateway.serving.execution.vary", choose):
+        async with served(app) as url:
+            yield url

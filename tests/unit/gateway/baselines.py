@@ -9,7 +9,7 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.pipeline import ClosedBookPipeline, CragMmPipeline, DirectRagPipeline
-from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.pipelines.baselines.retrieval import Findings
 from gateway.pipelines.port import Pipeline
 from gateway.planning.stages import Stage
 from gateway.state import GenerationBudget, Query, Quote, Reply
@@ -22,7 +22,7 @@ SEARCHING = ("direct-rag", "crag-mm-task-1", "crag-mm-task-2", "crag-mm-task-3")
 CLOSED = ("llm-only", "cot")
 
 
-def quote_first(results: Retrieved) -> Reply:
+def quote_first(results: Findings) -> Reply:
     """Answer with the first piece of evidence."""
     if not results.evidence:
         return Reply(None, 0.0)
@@ -36,34 +36,34 @@ class ScriptedReader:
 
     alone: Reply = field(default_factory=lambda: Reply("It is a book.", 0.7))
     rewritten: str = "who wrote The Salt Road"
-    say: Callable[[Retrieved], Reply] = quote_first
+    say: Callable[[Findings], Reply] = quote_first
     error: LoreglassError | None = None
-    calls: list[tuple[str, Query, Retrieved]] = field(default_factory=list)
+    calls: list[tuple[str, Query, Findings]] = field(default_factory=list)
 
-    def results(self, call: str) -> Retrieved:
+    def results(self, call: str) -> Findings:
         """Return the search results of a call that was made once."""
         (results,) = [results for name, _, results in self.calls if name == call]
         return results
 
     async def answer_alone(self, query: Query, deadline: Deadline) -> Reply:
-        await self._note("answer_alone", query, Retrieved())
+        await self._note("answer_alone", query, Findings())
         return self.alone
 
     async def answer_in_steps(self, query: Query, deadline: Deadline) -> Reply:
-        await self._note("answer_in_steps", query, Retrieved())
+        await self._note("answer_in_steps", query, Findings())
         return self.alone
 
-    async def rewrite_query(self, query: Query, results: Retrieved, deadline: Deadline) -> str:
+    async def rewrite_query(self, query: Query, results: Findings, deadline: Deadline) -> str:
         await self._note("rewrite_query", query, results)
         return self.rewritten
 
     async def answer_from(
-        self, query: Query, results: Retrieved, generation: GenerationBudget, deadline: Deadline
+        self, query: Query, results: Findings, generation: GenerationBudget, deadline: Deadline
     ) -> Reply:
         await self._note("answer_from", query, results)
         return self.say(results)
 
-    async def _note(self, call: str, query: Query, results: Retrieved) -> None:
+    async def _note(self, call: str, query: Query, results: Findings) -> None:
         self.calls.append((call, query, results))
         if self.error is not None:
             raise self.error

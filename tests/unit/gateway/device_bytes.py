@@ -23,7 +23,6 @@ def board_pieces(
     token: str = TOKEN,
     device: str = DEVICE,
     client: str = CLIENT,
-    encoder_writes: int = _ENCODER_WRITES,
 ) -> list[bytes]:
     """What a board sends, write by write: the head, then each chunk as the encoder comes to it."""
     fields = {
@@ -39,7 +38,7 @@ def board_pieces(
         f'--{_BOARD_EDGE}\r\nContent-Disposition: form-data; name="file"; filename="camera.jpg"\r\n'
         "Content-Type: image/jpeg\r\n\r\n"
     )
-    encoded = [photo[at : at + encoder_writes] for at in range(0, len(photo), encoder_writes)]
+    encoded = [photo[at : at + _ENCODER_WRITES] for at in range(0, len(photo), _ENCODER_WRITES)]
     footer = f"\r\n--{_BOARD_EDGE}--\r\n".encode()
     chunks = [_chunk(piece) for piece in (name.encode(), file.encode(), *encoded, footer)]
     return [head("POST", "/devices/photo-question", **fields), *chunks, b"0\r\n\r\n"]

@@ -11,7 +11,7 @@ from gateway.planning.latencies import load_latencies
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.run import ignore_events
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.execution import Execution
 from gateway.serving.question import Question
 from gateway.serving.sessions import Sessions
@@ -28,7 +28,7 @@ def execution_of(
 ) -> Execution:
     """Return an execution with sessions and traces in memory; `options` are those of `Execution`."""
     planner = Planner(Plan(), Estimates(load_latencies("pocket"), clock))
-    tiers = [Tier(Admission(AdmissionLimits(4, 0), clock), planner)]
+    tiers = [Tier(Admission(4, 0, clock), planner)]
     sessions = sessions or Sessions(MemoryStore())
     return Execution({pipeline.name: pipeline}, sessions, Traces(5), tiers, **options)
 

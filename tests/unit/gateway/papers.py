@@ -11,7 +11,7 @@ from gateway.clients.services import Services
 from gateway.pipelines.port import Pipeline
 from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
 from gateway.state import Context, Evidence, GenerationBudget, Photo, Query, Quote, Reply
 from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.gateway.fakes import FakeServices, pages, text_hit
@@ -93,7 +93,7 @@ class ScriptedWikiPrf(NotedSteps):
         self.note("describe", caption)
         return f"{caption} on a table"
 
-    async def filter(self, ask: Query, plan: ToolPlan, gathered: Gathered, deadline: Deadline) -> str:
+    async def filter(self, ask: Query, plan: ToolPlan, gathered: Material, deadline: Deadline) -> str:
         self.note("filter", gathered)
         return self.knowledge
 

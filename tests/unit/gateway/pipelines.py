@@ -10,7 +10,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Experiment, Explanation
 from gateway.clients.services import Services
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
-from gateway.pipelines.port import Pipeline, varied
+from gateway.pipelines.port import Pipeline, vary
 from gateway.planning.explaining import Explaining
 from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
@@ -79,7 +79,7 @@ async def put(
     """Put one question to a pipeline without its modules `missing`; `fields` are those of `Query`."""
     services = services or FakeServices()
     async with clients_of(services) as clients:
-        rest = varied(pipeline(clients, reasoner), Experiment(without=list(missing)))
+        rest = vary(pipeline(clients, reasoner), Experiment(without=list(missing)))
         run = Run("trace", Deadline.after_ms(deadline_ms), planning=FixedPlan(plan), explain=Explaining())
         outcome = await rest.answer(Query(question, photo, **fields), run)
     return Result(outcome, run, services, reasoner)

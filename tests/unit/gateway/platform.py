@@ -100,8 +100,6 @@ class AwayModel:
         """Raise what a client raises."""
         raise DependencyUnavailable
 
-    write = complete
-
 
 async def tell_nothing(settings: GatewaySettings, services: Services, pipeline: str) -> None:
     """For tests that count what services are asked."""

@@ -231,19 +231,6 @@ async def test_wiki_prf_without_a_module_uses_what_was_retrieved() -> None:
 
 
 @pytest.mark.parametrize(
-    ("missing", "tools"),
-    [
-        (["captioning"], {"grounding"}),
-        (["grounding", "flipping"], {"caption"}),
-        (["captioning", "flipping"], {"grounding"}),
-    ],
-)
-async def test_wiki_prf_makes_no_call_of_a_tool_that_is_left_out(missing: list[str], tools: set[str]) -> None:
-    result = await ask_wiki_prf(services=with_crop(), missing=missing)
-    assert {note.partition(":")[0] for note in result.notes("reranker")} == tools
-
-
-@pytest.mark.parametrize(
     ("missing", "articles", "sections"),
     [
         ([], 5, 3),
@@ -264,9 +251,3 @@ async def test_wiki_prf_retrieves_and_keeps_fewer(missing: list[str], articles: 
     ground = ScriptedWikiPrf(plan=ToolPlan((ToolCall(PhotoTool.GROUNDING, "a book"),)))
     await ask_wiki_prf(ground, services, missing=missing)
     assert services.image_search.calls[-1][1] == articles
-
-
-async def test_direct_rag_with_one_source_searches_no_pages() -> None:
-    result = await ask_direct_rag(missing=["text-search"])
-    assert result.services.text_search.calls == []
-    assert {item.text for item in result.reasoner.results("answer_from").evidence} == {AUTHOR}

@@ -1,6 +1,5 @@
 """Admission: bounded, in order of deadlines, and refusing at once what cannot be in time."""
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
@@ -13,8 +12,7 @@ from hypothesis import strategies as st
 
 from chassis.errors import DeadlineExceeded, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Clock, Deadline
-from chassis.startup import WrongSettings
-from gateway.serving.admission import Admission, AdmissionLimits, Refusal
+from gateway.serving.admission import Admission, Refusal
 from gateway.state import Priority
 from tests.virtual_time import run_virtual
 
@@ -25,10 +23,10 @@ Scene = Callable[["Door", TaskGroup], Coroutine[Any, Any, None]]
 class Door:
     """An admission with a record of who came in, in which order, and who was refused with what."""
 
-    def __init__(self, limits: AdmissionLimits, clock: Clock) -> None:
+    def __init__(self, at_once: int, waiting: int, clock: Clock) -> None:
         self.clock = clock
         self.refusals: list[tuple[Priority, Refusal]] = []
-        self.admission = Admission(limits, clock, lambda *refusal: self.refusals.append(refusal))
+        self.admission = Admission(at_once, waiting, clock, lambda *refusal: self.refusals.append(refusal))
         self.entered: list[str] = []
         self.refused: dict[str, LoreglassError] = {}
         self.refused_at: dict[str, float] = {}
@@ -58,7 +56,7 @@ def play(scene: Scene, in_flight: int = 1, waiting: int = 10) -> Door:
     """Return the door after the scene and everything that it started."""
 
     async def main(clock: Clock) -> Door:
-        door = Door(AdmissionLimits(in_flight, waiting), clock)
+        door = Door(in_flight, waiting, clock)
         async with anyio.create_task_group() as group:
             await scene(door, group)
         assert (door.admission.in_flight, door.admission.waiting) == (0, 0)
@@ -83,14 +81,6 @@ def test_limit_of_questions_in_flight_and_the_next_waits() -> None:
         assert door.admission.oldest_wait_ms == pytest.approx(400)
 
     assert play(scene, in_flight=2).entered == ["a", "b", "c"]
-
-
-def test_earliest_deadline_is_next_and_of_equal_ones_the_first() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        for name, within_s in [("first", 9), ("late", 50), ("later", 50), ("soon", 20), ("between", 30)]:
-            await arrive(group, door, name, within_s=within_s)
-
-    assert play(scene).entered == ["first", "soon", "between", "late", "later"]
 
 
 def test_busy_from_half_its_places_on() -> None:
@@ -120,33 +110,6 @@ def test_question_with_too_little_time_is_refused_although_there_is_room() -> No
         await arrive(group, door, "hopeless", within_s=1, needed_s=2)
 
     assert isinstance(play(scene).refused["hopeless"], DeadlineExceeded)
-
-
-def test_question_that_can_no_longer_finish_is_skipped_at_its_turn() -> None:
-    """Its deadline is on a clock of its own, which runs ahead of the loop's timers."""
-
-    async def main(_: Clock) -> Door:
-        now = [0.0]
-        door, leave = Door(AdmissionLimits(1, 10), lambda: now[0]), anyio.Event()
-        async with anyio.create_task_group() as group:
-
-            async def holds_the_place() -> None:
-                async with door.admission.admitted(
-                    "public", INTERACTIVE, Deadline.after_ms(60_000, door.clock)
-                ):
-                    await leave.wait()
-
-            group.start_soon(holds_the_place)
-            await anyio.wait_all_tasks_blocked()
-            await arrive(group, door, "stale", within_s=5, needed_s=1)
-            await arrive(group, door, "fresh", within_s=50, needed_s=1)
-            now[0] = 4.5
-            leave.set()
-        return door
-
-    door = run_virtual(main)
-    assert door.entered == ["fresh"]
-    assert isinstance(door.refused["stale"], DeadlineExceeded)
 
 
 def test_question_whose_turn_comes_too_late_is_shed_on_arrival() -> None:
@@ -210,35 +173,6 @@ def test_full_queue_sheds_the_lowest_priority_and_latest_deadline() -> None:
     assert door.entered == ["in", "interactive", "standard", "urgent background"]
 
 
-def test_full_queue_sheds_the_tenant_with_most_waiting() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        await arrive(group, door, "in")
-        for number in range(4):
-            await arrive(group, door, f"noisy {number}", tenant="noisy", within_s=10 + number)
-        await arrive(group, door, "quiet", tenant="quiet", within_s=99)
-
-    door = play(scene, waiting=4)
-    assert set(door.refused) == {"noisy 3"}
-
-
-def test_tenant_alone_holds_every_place_and_beside_another_its_share() -> None:
-    most: list[int] = []
-
-    async def scene(door: Door, group: TaskGroup) -> None:
-        for number in range(20):
-            await arrive(group, door, f"noisy {number}", tenant="noisy", work_s=2)
-        most.append(door.admission.in_flight)
-        await anyio.sleep(1)
-        for number in range(4):
-            await arrive(group, door, f"quiet {number}", tenant="quiet", work_s=2)
-
-    door = play(scene, in_flight=4, waiting=100)
-    assert most == [4]
-    # As the noisy one's four end together, the quiet one is first until both hold two.
-    assert sorted(door.entered[4:8]) == ["noisy 4", "noisy 5", "quiet 0", "quiet 1"]
-    assert sorted(door.entered[8:12]) == ["noisy 6", "noisy 7", "quiet 2", "quiet 3"]
-
-
 def test_caller_that_leaves_frees_its_place_at_once() -> None:
     async def scene(door: Door, group: TaskGroup) -> None:
         async with anyio.create_task_group() as leaving:
@@ -252,26 +186,6 @@ def test_caller_that_leaves_frees_its_place_at_once() -> None:
         assert door.entered == ["in", "stays"]
 
     assert play(scene).refused == {}
-
-
-def test_caller_that_leaves_while_being_admitted_frees_its_place() -> None:
-    async def scene(door: Door, group: TaskGroup) -> None:
-        async with door.admission.admitted("public", INTERACTIVE, Deadline.after_ms(9000, door.clock)):
-            leaves = asyncio.create_task(door.ask("leaves"))
-            await anyio.wait_all_tasks_blocked()
-        assert door.admission.in_flight == 1  # its place is granted, but it has not run since
-        leaves.cancel()
-        await asyncio.wait([leaves])
-        assert (leaves.cancelled(), door.entered) == (True, [])
-        assert door.admission.in_flight == 0
-
-    play(scene)
-
-
-@pytest.mark.parametrize(("in_flight", "waiting"), [(0, 5), (-1, 5), (4, -1)])
-def test_limits_that_admit_nobody_are_refused(in_flight: int, waiting: int) -> None:
-    with pytest.raises(WrongSettings, match="Admission needs"):
-        AdmissionLimits(in_flight, waiting)
 
 
 TENTHS = st.integers(0, 40).map(lambda tenths: tenths / 10)

@@ -11,7 +11,7 @@ import pytest
 
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Clock, Deadline
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Priority
 from tests.virtual_time import run_virtual
@@ -37,9 +37,7 @@ def serve(
     *streams: Stream, waiting: int = 64, deadline_ms: float = 10_000, seconds: float = SECONDS
 ) -> list[Counter[str]]:
     """Count the questions of each stream that were answered in time, answered late, or refused by error."""
-    return run_virtual(
-        lambda clock: _serve(streams, AdmissionLimits(PLACES, waiting), deadline_ms, seconds, clock)
-    )
+    return run_virtual(lambda clock: _serve(streams, waiting, deadline_ms, seconds, clock))
 
 
 def goodput(served: Counter[str]) -> float:
@@ -48,9 +46,9 @@ def goodput(served: Counter[str]) -> float:
 
 
 async def _serve(
-    streams: Sequence[Stream], limits: AdmissionLimits, deadline_ms: float, seconds: float, clock: Clock
+    streams: Sequence[Stream], waiting: int, deadline_ms: float, seconds: float, clock: Clock
 ) -> list[Counter[str]]:
-    admission = Admission(limits, clock)
+    admission = Admission(PLACES, waiting, clock)
     counts = [Counter[str]() for _ in streams]
 
     async def ask(stream: Stream, count: Counter[str], work_s: float) -> None:

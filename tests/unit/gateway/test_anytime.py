@@ -108,11 +108,3 @@ async def test_a_node_that_is_busy_looks_up_nothing_on_suspicion(
         assert services.image_search.calls == []
         services.ocr.release.set()
     assert len(services.image_search.calls) == 1
-
-
-async def test_a_stage_that_cannot_end_in_time_is_not_begun(services: FakeServices, tmp_path: Path) -> None:
-    slow = table(tmp_path, **{Stage.VERIFIER.value: 50_000})
-    async with gateway_before(services, latencies=slow) as world:
-        answer = await world.ask(deadline_ms="20000")
-    assert services.verifier.calls == []
-    assert "verifier" in answer.degraded

@@ -39,22 +39,9 @@ async def post_form(world: World, body: bytes) -> httpx.Response:
 
 
 # Which forms cannot be read is tested in tests/unit/chassis/test_bodies.py.
-# A part that was cut short is closed by the collector, not by the form parser.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize(
-    ("body", "status", "kind"),
-    [
-        (form_of(*[text_part(f"field{number}", b"x") for number in range(17)]), 413, "payload_too_large"),
-        (form_of(*[PHOTO_PART] * 3), 413, "payload_too_large"),
-        (form_of(PHOTO_PART)[:-60], 400, "malformed_request"),
-        (b"no parts here", 400, "malformed_request"),
-    ],
-    ids=["17 fields", "3 photos", "cut short", "no parts"],
-)
-async def test_form_that_is_too_large_or_unreadable_is_refused(
-    world: World, body: bytes, status: int, kind: str
-) -> None:
-    refused(await post_form(world, body), status, kind)
+async def test_form_with_too_many_parts_is_refused(world: World) -> None:
+    for parts in ([text_part(f"field{number}", b"x") for number in range(17)], [PHOTO_PART] * 3):
+        refused(await post_form(world, form_of(*parts)), 413, "payload_too_large")
 
 
 @pytest.mark.parametrize("name", ["image_url", "ques\x00tion", "é"])
@@ -121,12 +108,6 @@ async def test_lone_surrogate_is_refused_in_every_field(world: World, field: str
 async def test_unusual_text_is_accepted(world: World, text: str) -> None:
     assert (await world.post(text)).status_code == 200
     assert (await post_json(world, json_question(question=text))).status_code == 200
-
-
-async def test_question_needs_no_photo(world: World) -> None:
-    assert (await world.post(photo=None)).status_code == 200
-    assert (await post_json(world, {"question": QUESTION})).status_code == 200
-    assert (await post_json(world, {"question": QUESTION, "image": None})).status_code == 200
 
 
 BAD_PHOTOS: list[tuple[str, bytes, int, str]] = [
@@ -218,8 +199,6 @@ async def test_unknown_pipeline_names_the_known_ones(world: World, pipeline: str
     ("body", "status", "kind"),
     [
         (b"", 400, "malformed_request"),
-        (b'{"question": "Who?", "question": "What?"}', 400, "malformed_request"),
-        (b"[" * 10_000 + b"]" * 10_000, 400, "malformed_request"),
         (b"[]", 422, "invalid_request"),
         (b'{"question": {"text": "Who?"}}', 422, "invalid_request"),
         (b'{"question": "Who?", "' + b"k" * 100_000 + b'": 1}', 422, "invalid_request"),

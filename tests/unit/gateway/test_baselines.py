@@ -10,7 +10,7 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Lo
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, Reason, Route
 from gateway.pipelines.baselines import pipeline as baselines
-from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.pipelines.baselines.retrieval import Findings
 from gateway.planning.plan import FULL
 from gateway.planning.run import Run
 from gateway.state import Entity, Query, Reply, Turn
@@ -122,7 +122,7 @@ async def test_sizes_and_queries_of_the_searches(
     assert [(request.queries, request.k) for request in services.text_search.calls] == text_searches
 
 
-async def results_of(name: str, services: FakeServices, **more: Any) -> Retrieved:
+async def results_of(name: str, services: FakeServices, **more: Any) -> Findings:
     """Return the search results that the reader answers from."""
     return (await put_baseline(name, services=services, **more)).reasoner.results("answer_from")
 

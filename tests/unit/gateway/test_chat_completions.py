@@ -131,29 +131,6 @@ async def test_bad_messages_are_refused_as_problems_that_the_client_reads(client
         assert caught.value.response.json()["type"].endswith(code)
 
 
-async def test_history_has_earlier_messages_and_their_photo_without_tool_calls(
-    client: AsyncOpenAI, world: World
-) -> None:
-    call: Any = {"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
-    await client.chat.completions.create(
-        model="loreglass",
-        messages=[
-            {"role": "system", "content": "Be brief."},
-            user("Who wrote this book?"),
-            {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "1", "content": "noon"},
-            {"role": "assistant", "content": "Ada wrote it."},
-            user("When?", photo=None),
-        ],
-    )
-    ask = world.reasoner.queries[-1]
-    assert [(turn.question, turn.answer) for turn in ask.history] == [
-        ("Who wrote this book?", "Ada wrote it.")
-    ]
-    assert ask.photo is not None
-    assert not ask.photo_is_new
-
-
 async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpenAI, world: World) -> None:
     turns: list[ChatCompletionMessageParam] = [user("What is this?")]
     for number in range(100):
@@ -164,6 +141,7 @@ async def test_newest_messages_of_a_long_conversation_are_read(client: AsyncOpen
     reply = await ask(client, turns)
     query = world.reasoner.queries[-1]
     assert query.photo is not None  # which came with the very first message
+    assert not query.photo_is_new
     assert query.question == "Question 99?"
     assert [turn.question for turn in query.history] == [f"Question {number}?" for number in range(68, 99)]
     assert "history" in extra(reply).degraded

@@ -130,12 +130,6 @@ async def test_all_services_log_the_trace_id(world: World) -> None:
     assert {line["trace_id"] for line in lines} == {answer.trace_id}
 
 
-@pytest.mark.parametrize("trace_id", [TRACE_ID, "%00"])
-async def test_unknown_trace_is_not_found(world: World, trace_id: str) -> None:
-    reply = await world.client.get(f"/traces/{trace_id}")
-    assert (reply.status_code, reply.json()["type"]) == (404, "urn:loreglass:problem:trace_not_found")
-
-
 async def test_ready_requires_every_service(services: FakeServices) -> None:
     async with gateway_before(services) as world:
         ready = await world.client.get("/health/ready")

@@ -65,12 +65,6 @@ async def test_experiments_are_off_by_default_and_refused_before_any_work(world:
     assert world.reasoner.queries == []
 
 
-async def test_answer_without_explain_has_no_explanation(world: World, measured: World) -> None:
-    assert (await world.ask()).explanation is None
-    for experiment in ("{}", json.dumps({"explain": False})):
-        assert (await measured.ask(experiment=experiment)).explanation is None
-
-
 # What is taken
 
 BAD: list[tuple[Any, str]] = [
@@ -97,14 +91,16 @@ BAD: list[tuple[Any, str]] = [
 @pytest.mark.parametrize(("experiment", "named"), BAD, ids=lambda value: str(value)[:40])
 async def test_bad_experiment_is_refused_with_its_field(measured: World, experiment: Any, named: str) -> None:
     before = len(measured.reasoner.queries)
-    in_form = await measured.post(experiment=json.dumps(experiment))
-    assert named in refused(in_form, 422, "invalid_request")
-    assert named in refused(
-        await post_json(measured, json_question(experiment=experiment)), 422, "invalid_request"
-    )
-    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment=experiment))
-    assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
+    reply = await post_json(measured, json_question(experiment=experiment))
+    assert named in refused(reply, 422, "invalid_request")
     assert len(measured.reasoner.queries) == before
+
+
+async def test_bad_experiment_is_refused_in_forms_and_chats(measured: World) -> None:
+    in_form = await measured.post(experiment='{"explain": 1}')
+    assert "explain" in refused(in_form, 422, "invalid_request")
+    in_chat = await measured.client.post("/v1/chat/completions", json=chat(experiment={"explain": 1}))
+    assert (in_chat.status_code, in_chat.json()["error"]["code"]) == (422, "invalid_request")
 
 
 @pytest.mark.parametrize(
@@ -114,9 +110,6 @@ async def test_bad_experiment_is_refused_with_its_field(measured: World, experim
         "{",
         '{"explain": true, "explain": false}',
         '{"thresholds": {"judged": NaN}}',
-        '{"thresholds": {"judged": Infinity}}',
-        '{"thresholds": {"judged": 1e999}}',
-        '{"thresholds": {"judged": 0.1, "judged": 0.2}}',
         "[" * 100_000,
         "\x00",
     ],
@@ -124,16 +117,6 @@ async def test_bad_experiment_is_refused_with_its_field(measured: World, experim
 )
 async def test_experiment_that_is_not_json_is_refused(measured: World, text: str) -> None:
     assert "experiment" in refused(await measured.post(experiment=text), 422, "invalid_request")
-    body = json.dumps(json_question(experiment=0)).replace('"experiment": 0', f'"experiment": {text}')
-    assert (await post_json(measured, body.encode())).status_code in (400, 413, 422)
-
-
-async def test_several_thresholds_may_be_set_together(measured: World) -> None:
-    both = json.dumps({"explain": True, "thresholds": {"supported": 0.97, "answer_confidence": 0.1}})
-    answer = await measured.ask(experiment=both)
-    assert answer.reason is Reason.UNSUPPORTED  # the fake verifier says .95
-    assert answer.explanation is not None
-    assert answer.explanation.thresholds["supported"] == 0.97
 
 
 # For one question
@@ -217,13 +200,6 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_the_packaged_file_holds_the_papers_values() -> None:
-    thresholds = load_thresholds()
-    assert (thresholds.token_min, thresholds.token_mean) == (0.25, 0.50)
-    assert thresholds.relevant == pytest.approx(thresholds.tau_coarse * thresholds.tau_fine)
-    assert thresholds.version >= 2
-
-
 def test_a_more_careful_risk_asks_more_of_an_answer() -> None:
     eager, balanced, careful = (
         load_thresholds(risk=risk) for risk in (Risk.EAGER, Risk.BALANCED, Risk.CAREFUL)
@@ -252,13 +228,8 @@ def test_a_file_of_ones_own_replaces_all_values(tmp_path: Path) -> None:
         (("decisive = 0.75", "decisive = 0.75\ndecisiv = 0.90"), "decisiv: "),
         (("decisive = 0.75", ""), "decisive: "),
         (("decisive = 0.75", "decisive = 1.5"), "decisive: "),
-        (("decisive = 0.75", "decisive = nan"), "decisive: "),
-        (("decisive = 0.75", "decisive = -0.1"), "decisive: "),
-        (("decisive = 0.75", "decisive = true"), "decisive: "),
-        (("decisive = 0.75", 'decisive = "high"'), "decisive: "),
         (("decisive = 0.75", "supported = 0.9"), "supported is given twice"),
         (("version = 8", "version = 0"), "version: "),
-        (("version = 8", "version = 2.5"), "version: "),
         (("version = 8", "version = "), "is not TOML"),
     ],
 )

@@ -172,16 +172,6 @@ async def test_pipeline_without_thresholds_has_none_to_set(anyio_backend: object
         await answer_of(execution_of(Stuck()), "fine", {"thresholds": {"judged": 0.5}})
 
 
-async def test_module_is_left_out_of_one_question_only() -> None:
-    services = telling_services()
-    async with gateway_before(services, experiments=True) as world:
-        _, explanation = await explained(world, QUESTION, without=["reranking"])
-        ranked = len(services.reranker.calls)
-        await world.ask(QUESTION)
-    assert (ranked, len(services.reranker.calls)) == (0, 1)
-    assert explanation.evidence
-
-
 @pytest.mark.parametrize(("pipeline", "message"), [("loreglass", "reranking"), ("llm-only", "no modules")])
 async def test_unknown_module_is_refused(pipeline: str, message: str) -> None:
     async with gateway_before(telling_services(), experiments=True) as world:

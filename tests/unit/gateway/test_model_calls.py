@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bench.node import ServerTraits, says
 from gateway.reasoners import Reasoners, open_reasoners
-from gateway.reasoning.calls import calls_counted, count_calls
+from gateway.reasoning.calls import count_calls, counting_calls
 from tests.unit.gateway.asking import asking
 from tests.unit.gateway.model_replies import UNKNOWN, replies
 from tests.unit.gateway.platform import QUESTION
@@ -74,9 +74,9 @@ async def test_guard_of_the_model_has_metrics_before_the_first_call() -> None:
 
 def test_nested_counts_are_kept_apart() -> None:
     count_calls(1)
-    with calls_counted() as mine:
+    with counting_calls() as mine:
         count_calls(2)
-        with calls_counted() as theirs:
+        with counting_calls() as theirs:
             count_calls(4)
         count_calls(8)
     count_calls(16)

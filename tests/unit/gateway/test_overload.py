@@ -1,7 +1,6 @@
 """More questions than the gateway takes: refused before a stream begins, and nothing is stored."""
 
 import io
-import json
 from contextlib import closing
 from typing import Any
 
@@ -14,12 +13,12 @@ from chassis.images import PhotoDecoders
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.routes.intake import photo_of
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.tenants import ANYBODY, PUBLIC, Caller
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
 from services.ocr.settings import OcrSettings
-from tests.unit.gateway.fakes import FakeServices, Mood
+from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, gateway_before, held_question
 from tests.unit.gateway.test_chat_completions import user
 
@@ -43,19 +42,6 @@ async def test_refused_streams_are_a_plain_503(services: FakeServices) -> None:
     assert chat.json()["error"]["code"] == "overloaded"
 
 
-async def test_chat_stream_begins_once_admitted(services: FakeServices) -> None:
-    services.text_search.mood = Mood.HELD
-    async with gateway_before(services) as world:
-        request = world.client.build_request("POST", "/v1/chat/completions", json=CHAT)
-        with anyio.fail_after(20):
-            reply = await world.client.send(request, stream=True)
-            services.text_search.release.set()
-            text = (await reply.aread()).decode()
-    first = json.loads(text.partition("\n")[0].removeprefix("data: "))
-    assert first["choices"][0]["delta"] == {"role": "assistant", "content": ""}
-    assert text.endswith("data: [DONE]\n\n")
-
-
 async def test_refused_questions_evict_no_session(services: FakeServices) -> None:
     async with gateway_before(services, max_in_flight=1, max_waiting=0, session_limit=3) as world:
         mine = await world.ask()
@@ -74,7 +60,7 @@ async def test_question_without_time_is_timed_out_and_not_overloaded(services: F
 
 
 async def test_photo_keeps_the_size_that_ocr_reads() -> None:
-    slots, sent = Admission(AdmissionLimits(1, 1)), io.BytesIO()
+    slots, sent = Admission(1, 1), io.BytesIO()
     Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
     with closing(PhotoDecoders(1)) as photos:
         due = Deadline.after_ms(60_000)
@@ -84,7 +70,7 @@ async def test_photo_keeps_the_size_that_ocr_reads() -> None:
 
 
 async def test_decoding_waits_no_longer_than_the_deadline() -> None:
-    slots, soon = Admission(AdmissionLimits(1, 1)), Deadline.after_ms(20)
+    slots, soon = Admission(1, 1), Deadline.after_ms(20)
     with closing(PhotoDecoders(1)) as photos:
         async with slots.admitted(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
             assert await photo_of(PHOTO, GatewaySettings(), photos, slots, soon, ANYBODY) is None
@@ -96,7 +82,7 @@ async def test_decoding_waits_no_longer_than_the_deadline() -> None:
 
 
 async def test_photos_of_tenants_are_decoded_in_turns() -> None:
-    slots, decoded = Admission(AdmissionLimits(1, 60)), list[str]()
+    slots, decoded = Admission(1, 60), list[str]()
 
     async def decode(tenant: str) -> None:
         caller = Caller(tenant, Priority.INTERACTIVE)

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from importlib.metadata import version
-from time import monotonic
 from typing import Any, cast
 
 import anyio
@@ -102,7 +101,7 @@ def on_card(service: str, device: str, peak_mib: int) -> Info:
 async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> None:
     plan = planned(reranker=ServiceShare(0, 4_000), cropper=ServiceShare(1, 500))
     clients, registry = ScriptedClients(reranker=on_card("reranker", "cuda:0", 3_000)), CollectorRegistry()
-    watch = PlacementWatch(plan, cast(Services, clients), registry, monotonic)
+    watch = PlacementWatch(plan, cast(Services, clients), registry)
     await watch.check(Deadline.after_ms(60_000))
     now = read(generate_latest(registry).decode())
     planned_bytes, peak_bytes = "loreglass_placement_planned_bytes", "loreglass_placement_peak_bytes"

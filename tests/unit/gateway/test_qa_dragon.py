@@ -203,12 +203,6 @@ async def test_failed_optional_steps_are_degraded() -> None:
     ]
 
 
-async def test_the_judge_is_always_asked_and_its_judgement_goes_to_the_verifier() -> None:
-    result = await dragon(ScriptedSteps(judgement=0.8))
-    (request,) = result.services.verifier.calls
-    assert request.model_judgement == 0.8
-
-
 async def test_verified_answer_needs_no_citation() -> None:
     steps = ScriptedSteps(tools=frozenset(), reply=Reply("It is a lamp.", 0.9))
     accepted = await dragon(steps)

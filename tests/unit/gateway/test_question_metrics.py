@@ -2,7 +2,6 @@
 
 from itertools import product
 
-import anyio
 import pytest
 from structlog.testing import capture_logs
 
@@ -89,24 +88,6 @@ async def test_an_answered_question_is_counted_with_its_stages_and_its_domain(wo
     assert now.total(QUESTIONS) == 1
 
 
-async def test_disconnected_caller_is_counted_as_left(services: FakeServices) -> None:
-    services.ocr.mood = Mood.HANGS
-    async with gateway_before(services) as world:
-        async with anyio.create_task_group() as group:
-            group.start_soon(world.post)
-            with anyio.fail_after(20):
-                await services.ocr.arrived.wait()
-            group.cancel_scope.cancel()
-        with anyio.fail_after(20):
-            await services.ocr.left.wait()
-        await world.quiet()
-        now = await scrape(world.client)
-    assert counted(now) == {("none", "left"): 1}
-    assert now.value("loreglass_stages_total", stage="ocr", state="cancelled", detail="") == 1
-    assert now.value("loreglass_stage_seconds_count", stage="ocr", route="none") is None
-    assert now.total(MISSES) == 0
-
-
 @pytest.mark.parametrize("step", ["draft", "answer"])
 async def test_bug_is_a_failed_question_whose_reply_has_no_details(services: FakeServices, step: str) -> None:
     async with gateway_before(services, FailingReasoner(KeyError("/srv/secret"), step)) as world:
@@ -129,17 +110,6 @@ async def test_refused_question_failed_and_missed_no_deadline(services: FakeServ
     assert counted(now) == {("none", "failed"): 1, ("rag", "answered"): 1}
     assert now.total("loreglass_admission_refused_total", tier="full", reason="full") == 1
     assert now.total(MISSES) == 0
-
-
-async def test_a_stage_that_failed_is_degraded_and_has_its_kind(services: FakeServices) -> None:
-    services.text_search.mood = Mood.CRASHES
-    async with gateway_before(services) as world:
-        answer = await world.ask()
-        now = await scrape(world.client)
-    assert "text_search" in answer.degraded
-    assert now.value("loreglass_degraded_total", kind="text_search") == 1
-    assert now.value("loreglass_stages_total", stage="text_search", state="failed", detail="internal") == 1
-    assert now.value("loreglass_stage_seconds_count", stage="text_search", route="rag") is None
 
 
 async def test_a_stage_has_its_budget_and_its_estimate_once_it_was_reached(world: World) -> None:

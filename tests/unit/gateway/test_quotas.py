@@ -16,7 +16,7 @@ from chassis.keys import ApiKey
 from chassis.startup import WrongSettings
 from clients.keys import entry
 from contracts.headers import IDEMPOTENCY_KEY
-from gateway.planning.run import side_by_side
+from gateway.serving.background import side_by_side
 from gateway.serving.quotas import Exceeded, Quotas, Rates
 from gateway.serving.redis_store import connect
 from gateway.serving.tenants import Keys, Quota
@@ -95,27 +95,16 @@ async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_clien
     assert 8 < await take(rates, 4) <= 14  # then one of them
 
 
-@pytest.mark.parametrize("garbage", ["none of ours", "list", "-1e300", "inf", "nan", "9" * 13])
-@pytest.mark.parametrize("window", ["this", "the one before"])
-async def test_invalid_count_in_redis_is_ignored(redis_client: Redis, garbage: str, window: str) -> None:
-    rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
+@pytest.mark.parametrize("garbage", ["none of ours", "list", "-1e300", "9" * 13])
+async def test_with_an_invalid_count_in_redis_each_gateway_counts_its_part(
+    redis_client: Redis, garbage: str
+) -> None:
+    rates = Rates(redis_client, gateways=2, namespace=(namespace := uuid.uuid4().hex))
     await take(rates, 4)
     [key] = await redis_client.keys(f"{namespace}:*")
     await redis_client.delete(key)
-    key = key if window == "this" else key + b"/-1"
     await (redis_client.rpush(key, "x") if garbage == "list" else redis_client.set(key, garbage))
-    waits = [await take(rates, 4) for _ in range(5)]
-    assert waits[:4] == [0.0] * 4
-    if window == "this":  # the other one is replaced when the minute is over
-        assert 0 < waits[4] <= 75
-
-
-async def test_window_with_a_wrong_expiry_is_reset(redis_client: Redis) -> None:
-    rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex))
-    assert [await take(rates, 2) for _ in range(2)] == [0.0, 0.0]
-    [key] = await redis_client.keys(f"{namespace}:*")
-    await redis_client.expire(key, 3600)  # as where the server's clock was set back
-    assert await take(rates, 2) == 0.0
+    assert [await take(rates, 4) > 0 for _ in range(3)] == [False, False, True]
 
 
 async def test_without_redis_each_gateway_counts_its_part() -> None:

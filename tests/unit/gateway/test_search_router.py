@@ -20,7 +20,7 @@ from gateway.planning.run import Run
 from gateway.state import Draft, Query, Tool
 from gateway.steps.routing import FEATURES, SearchRouter, router_features
 from gateway.thresholds import load_thresholds
-from language.hedges import hedged
+from language.hedges import hedges
 from tests.unit.gateway.pipelines import PHOTO
 from tests.unit.gateway.reasoners import direct_draft, lookup_draft
 from tests.unit.gateway.stepwise import ScriptedSteps
@@ -67,8 +67,8 @@ def artefact(folder: Path, **changes: Any) -> Path:
     ],
 )
 def test_hedged_answer_is_recognised(text: str) -> None:
-    assert hedged(text)
-    assert not hedged("The lamp stands beside a chair.")
+    assert hedges(text)
+    assert not hedges("The lamp stands beside a chair.")
 
 
 def test_quoted_print_is_not_hedging() -> None:

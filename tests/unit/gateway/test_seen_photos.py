@@ -2,29 +2,22 @@
 
 import pytest
 
+from gateway.state import Photo
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.pipelines import PHOTO, loreglass
 
 pytestmark = pytest.mark.anyio
 
 
-async def test_services_that_take_images_get_the_photo() -> None:
+@pytest.mark.parametrize(
+    ("takes", "photo", "sent"),
+    [(("text", "image"), PHOTO, PHOTO.jpeg), (("text",), PHOTO, None), (("text", "image"), None, None)],
+    ids=["takes images", "takes texts", "no photo"],
+)
+async def test_services_that_take_images_get_the_photo_if_there_is_one(
+    takes: tuple[str, ...], photo: Photo | None, sent: bytes | None
+) -> None:
     services = FakeServices()
-    services.takes = ("text", "image")
-    result = await loreglass(services=services)
-    assert services.photos == [("text_search", PHOTO.jpeg), ("reranker", PHOTO.jpeg)]
-    assert result.outcome.citations
-
-
-async def test_services_that_take_texts_get_no_photo() -> None:
-    services = FakeServices()
-    services.takes = ("text",)
-    await loreglass(services=services)
-    assert services.photos == [("text_search", None), ("reranker", None)]
-
-
-async def test_without_a_photo_they_get_the_text() -> None:
-    services = FakeServices()
-    services.takes = ("text", "image")
-    await loreglass(services=services, photo=None)
-    assert services.photos == [("text_search", None), ("reranker", None)]
+    services.takes = takes
+    await loreglass(services=services, photo=photo)
+    assert services.photos == [("text_search", sent), ("reranker", sent)]

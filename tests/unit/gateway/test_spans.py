@@ -26,7 +26,7 @@ from gateway.planning.planner import Planner
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.state import Priority
 from tests.scripted_http import Sent
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
@@ -80,7 +80,7 @@ async def test_each_stage_is_a_span_with_its_size_and_its_end() -> None:
 async def test_a_stage_is_by_model_only_with_a_model() -> None:
     def plan(vlm: VlmSpeed | None) -> LivePlan:
         planner = Planner(FULL, Estimates(load_latencies("l40s", vlm)))
-        return LivePlan(planner, LOREGLASS, Admission(AdmissionLimits(1, 0)))
+        return LivePlan(planner, LOREGLASS, Admission(1, 0))
 
     attributes = []
     for vlm in (VlmSpeed(), None):
@@ -111,7 +111,7 @@ async def test_a_cancelled_stage_is_beside_the_others_in_the_trace() -> None:
 
 
 async def test_only_a_request_that_waits_for_admission_has_a_span_for_it() -> None:
-    admission = Admission(AdmissionLimits(1, 4))
+    admission = Admission(1, 4)
 
     async def ask() -> None:
         async with admission.admitted("public", Priority.INTERACTIVE, minute()):

@@ -12,8 +12,8 @@ import pytest
 
 from chassis.keys import ApiKey
 from contracts.answer import Answer, Reason
-from tests.live import closed_port, served
-from tests.speech_servers import Listener, Manner, SpeechServers, real_app
+from tests.live import closed_port
+from tests.speech_servers import Manner, SpeechServers
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import QUESTION, World, bearer, gateway_before, keys_file
 from tests.unit.gateway.reasoners import ScriptedReasoner
@@ -197,24 +197,3 @@ async def test_readiness_reports_the_speech_server(world: World, servers: Speech
         ready = await world.client.get("/health/ready")
         assert ready.status_code == 200
         assert ready.json()["checks"]["tts"].startswith(note)
-
-
-@pytest.fixture(scope="module")
-def listener() -> Listener:
-    return Listener()
-
-
-async def test_gateway_transcribes_what_it_speaks(services: FakeServices, listener: Listener) -> None:
-    """espeak-ng speaks, pocketsphinx transcribes."""
-    words = "how heavy is this camera"
-    async with (
-        served(real_app(listener)) as url,
-        gateway_before(services, stt_url=url, tts_url=url) as world,
-    ):
-        speech = await world.client.post("/v1/audio/speech", json={"input": words, "voice": "any"})
-        files = {"file": ("said", speech.content)}
-        transcription = await world.client.post(
-            "/v1/audio/transcriptions", files=files, data={"model": "any"}
-        )
-    assert speech.headers["content-type"] == "audio/wav"
-    assert transcription.json() == {"text": words}

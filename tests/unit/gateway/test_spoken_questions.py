@@ -90,13 +90,6 @@ async def test_either_words_or_sound_are_required(world: World) -> None:
     assert (neither.status_code, "question" in neither.json()["detail"]) == (422, True)
 
 
-async def test_without_a_transcription_server_it_is_not_configured(services: FakeServices) -> None:
-    async with gateway_before(services) as world:
-        reply = await tell(world)
-    assert (reply.status_code, reply.json()["type"]) == (501, "urn:loreglass:problem:not_configured")
-    assert "as text" in reply.json()["detail"]
-
-
 async def test_unreadable_sound_is_refused_before_the_stream(
     services: FakeServices, servers: SpeechServers
 ) -> None:

@@ -17,7 +17,7 @@ from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget
 from gateway.state import Query, Recall, Sighting
-from gateway.steps.evidence import SearchRequest, rank_chunks
+from gateway.steps.evidence import rank_chunks
 from gateway.thresholds import RetrievalLimits
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.pipelines import THRESHOLDS, clients_of
@@ -166,7 +166,7 @@ async def test_empty_ranking_is_not_timed(services: FakeServices) -> None:
     before = estimates.p50_ms(Stage.RERANKER, ONE)
     async with clients_of(services) as clients:
         for _ in range(50):
-            assert await rank_chunks(clients, SearchRequest("Who?", ()), (), run) == ()
+            assert await rank_chunks(clients, "Who?", (), run) == ()
     assert estimates.p50_ms(Stage.RERANKER, ONE) == before
 
 

@@ -1,20 +1,16 @@
 """Answers as a stream of events, and how requests end in logs and counters."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import anyio
 import pytest
 from structlog.testing import capture_logs
 
-from chassis.errors import DeadlineExceeded, Overloaded
 from contracts.answer import Answer
-from gateway.serving.execution import Execution
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import FailingReasoner
-from tests.unit.gateway.series import scrape
 
 pytestmark = pytest.mark.anyio
 
@@ -89,9 +85,6 @@ async def test_events_arrive_during_the_work_and_a_disconnected_client_cancels_i
         await world.quiet()
 
 
-MULTIPART: Mapping[str, Any] = {"files": {"image": PHOTO}, "data": {"question": QUESTION}}
-
-
 def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
     return [
         (each["route"], each["status"], each.get("problem", ""))
@@ -99,26 +92,6 @@ def lines(logs: list[Any]) -> list[tuple[str, int, str]]:
         if each["event"] == "request" and each["method"] == "POST"
         if each["service"] == "gateway"
     ]
-
-
-async def test_a_failed_chat_is_logged_and_counted_with_its_kind(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def no_time(*_: object) -> None:
-        raise DeadlineExceeded
-
-    body = {"model": "loreglass", "messages": [{"role": "user", "content": " "}]}
-    async with gateway_before(services) as world:
-        with capture_logs() as logs:
-            assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 422
-            monkeypatch.setattr("gateway.routes.chat.to_question", no_time)
-            assert (await world.client.post("/v1/chat/completions", json=body)).status_code == 504
-        counted = (await scrape(world.client)).value(
-            "loreglass_deadline_exceeded_total", service="gateway", route="/v1/chat/completions"
-        )
-    assert counted == 1
-    chat = "/v1/chat/completions"
-    assert lines(logs) == [(chat, 422, "invalid_request"), (chat, 504, "deadline_exceeded")]
 
 
 async def test_failure_ends_the_stream_with_an_error_event_and_is_logged(services: FakeServices) -> None:
@@ -135,16 +108,3 @@ async def test_failure_ends_the_stream_with_an_error_event_and_is_logged(service
     failed = [data["stage"] for name, data in events if name == "stage" and data["state"] == "failed"]
     assert failed == ["text_search", "answer"]
     assert lines(logs) == [("/answer", 200, "internal")]
-
-
-async def test_a_stream_that_is_shed_before_it_begins_is_logged_with_its_kind(
-    services: FakeServices, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def full(*_: object) -> None:
-        raise Overloaded
-
-    monkeypatch.setattr(Execution, "answer", full)
-    async with gateway_before(services) as world:
-        with capture_logs() as logs:
-            await world.client.post("/answer", headers={"Accept": "text/event-stream"}, **MULTIPART)
-    assert lines(logs) == [("/answer", 503, "overloaded")]

@@ -5,11 +5,11 @@ import pytest
 from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import CitationKind, Reason, Route
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.llm.delimiting import Budget, evidence_blocks
+from gateway.llm.delimiting import evidence_blocks
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.planning.plan import FULL, Plan
 from gateway.state import Reply, Turn
-from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, Mood, image_hit, images, pages
+from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, image_hit, images, pages
 from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, numbered, passages
 
 pytestmark = pytest.mark.anyio
@@ -146,13 +146,6 @@ async def test_without_a_photo_pages_answer() -> None:
     assert PAGES in result.outcome.answer
 
 
-async def test_two_busy_searches_are_an_overload() -> None:
-    services = FakeServices()
-    services.image_search.mood = services.text_search.mood = Mood.BUSY
-    result = await ask_three_step(ScriptedThreeStep(say=lambda _: Reply(None, 0.0)), services)
-    assert result.outcome.reason is Reason.OVERLOADED
-
-
 async def test_less_is_searched_when_the_plan_has_less_time() -> None:
     services = searching(first=30)
     plan = Plan(text_hits=FULL.text_hits // 2, sub_queries=1)
@@ -180,7 +173,7 @@ async def test_ranked_pieces_have_the_sentence_that_answers() -> None:
     _, listed, _ = reasoner.arguments["rank"]
     assert len({item.url for item in listed}) == 30
     assert all(f"It has {n} pages." in item.text for n, item in enumerate(listed))
-    blocks = evidence_blocks(listed, Budget.whole(listed, 10**6))
+    blocks = evidence_blocks(listed, 10**6)
     assert blocks.places == tuple(range(30))
     assert len(blocks.text) <= three_step.LIST_CHARS
     pages = [item for item in reasoner.arguments["answer"].evidence if item.kind is CitationKind.PAGE]

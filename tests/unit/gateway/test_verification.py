@@ -205,13 +205,3 @@ async def test_the_default_pipeline_checks_answers_by_evidence_and_not_by_their_
         answer = await world.ask()
     assert answer.reason is Reason.ANSWERED
     assert answer.verification is Verification.VERIFIED
-
-
-async def test_the_name_of_the_thing_is_not_verified_by_passages(services: FakeServices) -> None:
-    def name_it(ask: Query, context: Context) -> Reply:
-        return replace(quote_best(ask, context), quoted=True)
-
-    async with gateway_before(services, ScriptedReasoner(say=name_it)) as world:
-        answer = await world.ask()
-    assert answer.reason is Reason.ANSWERED
-    assert services.verifier.calls == []

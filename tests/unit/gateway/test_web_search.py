@@ -9,7 +9,6 @@ import pytest
 
 from contracts.answer import CitationKind, Reason
 from contracts.text_search import TextHit
-from gateway.clients.services import Services
 from tests.live import closed_port, served
 from tests.unit.gateway.fakes import BOOK, FakeServices, Mood, pages, text_hit
 from tests.unit.gateway.platform import World, gateway_before
@@ -119,7 +118,3 @@ async def test_an_experiment_can_do_without_the_web(services: FakeServices, web:
         answer = await world.ask(PAGES_QUESTION, photo=None, experiment='{"without": ["web-search"]}')
     assert answer.reason is Reason.MODEL_UNSURE
     assert web.text_search.calls == []
-
-
-def test_a_gateway_needs_no_web_search() -> None:
-    assert "web_search" not in Services.names()

@@ -11,9 +11,9 @@ from contracts.answer import Reason, Route
 from contracts.cropper import CropReply
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.pipelines.wiki_prf.photo_tools import mirrored
+from gateway.pipelines.wiki_prf.photo_tools import mirror_jpeg
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
 from gateway.planning.plan import Plan
 from tests.unit.gateway.fakes import (
     BOOK,
@@ -202,7 +202,7 @@ async def test_sections_are_not_repeated() -> None:
 
 def test_gathered_evidence_is_bounded_without_repeats() -> None:
     pieces = tuple(page(f"{number} " + "x" * 996) for number in range(20))
-    cut = Gathered((*pieces[:3], *pieces), (pieces[1], *pieces)).within(EVIDENCE_CHARS)
+    cut = Material((*pieces[:3], *pieces), (pieces[1], *pieces)).within(EVIDENCE_CHARS)
     assert cut.document == pieces[:5]
     assert [item.text[:2].strip() for item in cut.sections] == ["1", "0", "2", "3", "4"]
     assert sum(len(item.text) for item in cut.evidence) <= EVIDENCE_CHARS
@@ -250,7 +250,7 @@ async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is
 
 
 def test_a_mirror_image_is_turned_left_to_right() -> None:
-    turned = np.asarray(Image.open(io.BytesIO(mirrored(PHOTO.jpeg))).convert("RGB")).astype(int)
+    turned = np.asarray(Image.open(io.BytesIO(mirror_jpeg(PHOTO.jpeg))).convert("RGB")).astype(int)
     assert turned.shape == (64, 96, 3)
     assert turned[32, 10, 2] > 150 > 80 > turned[32, 10, 0]  # the blue half is on the left now
     assert turned[32, 85, 0] > 150 > 80 > turned[32, 85, 2]
@@ -258,7 +258,7 @@ def test_a_mirror_image_is_turned_left_to_right() -> None:
 
 def test_corrupt_photo_cannot_be_mirrored() -> None:
     with pytest.raises(CorruptImage):
-        mirrored(PHOTO.jpeg[:200])
+        mirror_jpeg(PHOTO.jpeg[:200])
 
 
 async def test_without_evidence_nothing_is_filtered() -> None:

@@ -13,8 +13,8 @@ from contracts.answer import Explanation as Told
 from evaluation.data.model import AnswerType, Truth
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import Run, RunStore, load_run
-from gateway.pipelines.wiki_prf.tool_plan import Gathered
-from gateway.reasoning.calls import calls_counted
+from gateway.pipelines.wiki_prf.tool_plan import Material
+from gateway.reasoning.calls import counting_calls
 from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
 from loreglass_client.models import Explanation
 from tests.unit.evaluation.records import answered, turn_of
@@ -96,7 +96,7 @@ async def _record(folder: Path, place: int, question: Question, traits: ServerTr
         "answer_from_knowledge": says(question.answered),
     }
     pages = [page(text, f"Tower {question.number}") for text in question.helpful]
-    with calls_counted(keep=True) as calls:
+    with counting_calls(keep=True) as calls:
         async with bench(script, traits=traits) as it:
             await _ask(it, question, photo.read_bytes(), [OTHER, *pages])
     told = Told(
@@ -139,6 +139,6 @@ async def _ask(it: Bench, question: Question, photo: bytes, pages: Sequence[Evid
     await it.three_step.rank(query, pages, 10, deadline())
     await it.three_step.answer(about, context(*pages), enough, deadline())
     plan = await it.wiki_prf.plan_tools(about, deadline())
-    gathered = Gathered(tuple(pages))
+    gathered = Material(tuple(pages))
     knowledge = await it.wiki_prf.filter(query, plan, gathered, deadline()) if question.knowledge else None
     await it.wiki_prf.answer(about, knowledge, context(*pages), enough, deadline())

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from PIL import Image
@@ -15,21 +16,18 @@ from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
+from gateway.pipelines.baselines.model import VlmBaselines
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
-from gateway.state import Context, Draft, Entity, Evidence, Photo, PhotoText, Query, TextLine, Tool, Turn
+from gateway.state import Context, Entity, Evidence, Photo, PhotoText, Query, TextLine, Turn
 from tests.unit.chassis.pictures import encoded
+from tests.unit.gateway.reasoners import lookup_draft
 
 OPTIONS = VlmOptions()
 
 
-def photo() -> Photo:
-    """A small one."""
-    return Photo(encoded(Image.new("RGB", (8, 8), (10, 120, 20)), "JPEG"), 8, 8, "digest")
-
-
-PHOTO = photo()
+PHOTO = Photo(encoded(Image.new("RGB", (8, 8), (10, 120, 20)), "JPEG"), 8, 8, "digest")
 ASK = Query("Which city is the company from?", PHOTO)
 FOLLOW_UP = Query(
     "And how long is it?",
@@ -57,19 +55,8 @@ def context(*evidence: Evidence, entity: Entity | None = None) -> Context:
     return Context(Route.RAG, entity, PhotoText(), evidence)
 
 
-def draft(**changes: object) -> Draft:
-    """A first look that named nothing."""
-    fields: dict[str, object] = {
-        "object_label": "car",
-        "entity": None,
-        "reasoning": "The question is about the small car.",
-        "answer": None,
-        "confidence": 0.0,
-        "self_contained": False,
-        "tools": frozenset(Tool),
-        "sub_queries": (),
-    }
-    return Draft(**(fields | changes))  # type: ignore[arg-type]
+draft = partial(lookup_draft, object_label="car", sub_queries=())
+"""A first look that named nothing."""
 
 
 def printed(*lines: str) -> PhotoText:
@@ -102,6 +89,7 @@ class Bench:
         self.stepwise = StepwiseVlmReasoner(self.client, self.options)
         self.three_step = ThreeStepVlmReasoner(self.client, self.options)
         self.wiki_prf = WikiPrfVlmReasoner(self.client, self.options)
+        self.baselines = VlmBaselines(self.client, self.options)
 
     def shown(self) -> str:
         """The last request's text."""

@@ -1,29 +1,23 @@
 """The VLM as the published baselines ask it: one call, no examples, and what was found within its fences."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bench.node import RunningServer, ServerTraits, says, vlm_server
-from chassis.http.calls import http_client
+from bench.node import RunningServer, ServerTraits, says
 from contracts.answer import CitationKind, Reason
-from gateway.llm.asking import question_text, system_text
-from gateway.llm.call import VlmEndpoint
-from gateway.llm.client import VlmClient
 from gateway.llm.prompt import VlmOptions, Window
-from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.pipelines.baselines.retrieval import Findings
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply, Turn
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, deadline, page
+from tests.unit.gateway.llm.stage import ASK, OPTIONS, bench, deadline, page
 
 pytestmark = pytest.mark.anyio
 
 FIAT = Entity("Fiat 500", 0.9, (("maker", "Fiat"),))
 RECORD = Evidence("The maker of Fiat 500 is Fiat.", "Fiat 500", "", CitationKind.IMAGE, 0.9)
 TURIN = page("Fiat was founded in Turin in 1899. It makes cars.", "Fiat")
-FOUND = Retrieved((FIAT,), (RECORD,), (TURIN,))
+FOUND = Findings((FIAT,), (RECORD,), (TURIN,))
 SAYS_TURIN = {"answer": "Fiat was founded in Turin."}
 STEPS = {"reasoning": ["The car is a Fiat 500.", "Fiat is from Turin."], **SAYS_TURIN}
 SCRIPT: dict[str, Any] = {
@@ -38,17 +32,16 @@ async def put(
     call: str,
     script: Any = None,
     ask: Query = ASK,
-    results: Retrieved = FOUND,
+    results: Findings = FOUND,
     traits: ServerTraits | None = None,
     options: VlmOptions = OPTIONS,
 ) -> tuple[Any, RunningServer]:
     """The outcome of one call, and the server with what it was asked."""
-    async with vlm_server(SCRIPT | (script or {}), traits) as server, http_client() as http:
-        reader = VlmBaselines(VlmClient(http, VlmEndpoint(server.url, server.model)), options)
-        return await getattr(reader, call)(*arguments(call, ask, results), deadline()), server
+    async with bench(SCRIPT | (script or {}), traits, options) as it:
+        return await getattr(it.baselines, call)(*arguments(call, ask, results), deadline()), it.server
 
 
-def arguments(call: str, ask: Query, results: Retrieved) -> tuple[Any, ...]:
+def arguments(call: str, ask: Query, results: Findings) -> tuple[Any, ...]:
     """What goes into a call before its deadline."""
     if call == "answer_from":
         return (ask, results, GenerationBudget())
@@ -62,16 +55,6 @@ PROMPT = {
     "rewrite_query": "rewrite_query",
 }
 ANSWERING = ("answer_alone", "answer_in_steps", "answer_from")
-
-
-@pytest.mark.parametrize("call", PROMPT)
-async def test_each_call_is_one_request_that_ends_with_conversation_and_question(call: str) -> None:
-    _, server = await put(call, ask=FOLLOW_UP)
-    (request,) = server.requests
-    assert request.name == PROMPT[call]
-    assert request.system == system_text()
-    assert request.images == [FOLLOW_UP.photo.jpeg] if FOLLOW_UP.photo else []
-    assert request.text.endswith(question_text(FOLLOW_UP, OPTIONS))
 
 
 async def test_the_prompt_has_the_whole_conversation() -> None:
@@ -140,7 +123,7 @@ async def test_a_rewritten_query_is_one_clean_line(text: str, searched: str) -> 
 
 
 async def test_an_empty_retrieval_is_named_in_the_prompt() -> None:
-    _, server = await put("answer_from", results=Retrieved())
+    _, server = await put("answer_from", results=Findings())
     assert "nothing like it was found" in server.requests[0].text
 
 
@@ -148,14 +131,14 @@ NARROW = {"answer_from": 3_600, "rewrite_query": 2_700}
 """Tokens that hold our own words, a photo, and some of the records."""
 
 
-def much() -> Retrieved:
+def much() -> Findings:
     """More of everything than a small window holds."""
     things = tuple(Entity(f"Thing {n}", 0.9) for n in range(10))
     records = tuple(
         Evidence(f"The size of Thing {n} is large.", f"Thing {n}", "", CitationKind.IMAGE) for n in range(10)
     )
     pages = tuple(page(f"Page {n} tells nothing. " * 20, f"Page {n}") for n in range(9))
-    return Retrieved(things, records, (TURIN, *pages))
+    return Findings(things, records, (TURIN, *pages))
 
 
 @pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
@@ -166,17 +149,3 @@ async def test_evidence_is_cut_to_the_context_window(call: str) -> None:
     assert "size of Thing 9" not in request.text
     if isinstance(reply, Reply):
         assert [quote.index for quote in reply.quotes] == [10]  # counted among all that was retrieved
-
-
-@pytest.mark.parametrize("special", ["<|eot_id|>", "<<<end>>>"])
-@pytest.mark.parametrize("call", ["answer_from", "rewrite_query"])
-async def test_control_tokens_in_evidence_are_removed(call: str, special: str) -> None:
-    mark: Callable[[str], str] = lambda text: f"{text} {special} {text}"  # noqa: E731
-    results = Retrieved(
-        (Entity(mark("a"), 0.9),),
-        (Evidence(mark("b"), mark("c"), "", CitationKind.IMAGE),),
-        (page(mark("d"), mark("e")),),
-    )
-    _, server = await put(call, results=results)
-    plain = "\n".join(line for line in server.requests[0].text.splitlines() if line != "<<<end>>>")
-    assert special not in plain

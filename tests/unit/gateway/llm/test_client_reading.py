@@ -3,18 +3,17 @@
 import itertools
 import json
 from collections.abc import AsyncIterator
-from enum import StrEnum
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from gateway.llm.assembly import Assembly
-from gateway.llm.capabilities import EVERYTHING, Abilities, without
+from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking, without
 from gateway.llm.completion import Completion, Token, align
-from gateway.llm.reply_forms import SchemaForm, json_schema_of, read_object
+from gateway.llm.reply_forms import SchemaForm, read_object
 from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire, events, read_chunk, read_error
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -102,11 +101,11 @@ def test_tokens_of_another_text_do_not_align(tokens: list[bytes]) -> None:
     assert align(b"one", tokens) is None
 
 
-def completion(text: str, pieces: list[str]) -> Completion[Any]:
-    """A completion whose tokens have the probabilities 1, 1/2, 1/3, …; its value does not matter here."""
+def completion(text: str, pieces: list[str]) -> Completion[str]:
+    """A completion whose tokens have the probabilities 1, 1/2, 1/3, …"""
     tokens = tuple(Token(piece, 1 / (i + 1), piece.encode()) for i, piece in enumerate(pieces))
     read_back = read_object(text)
-    return Completion(Inner(tone=Tone.WARM), text, tokens, "stop", spans=read_back.spans if read_back else {})
+    return Completion(text, text, tokens, "stop", spans=read_back.spans if read_back else {})
 
 
 PIECES = {
@@ -127,52 +126,42 @@ def test_tokens_that_do_not_fit_the_text_give_none() -> None:
     assert completion('{"a": 1}', ['{"a"']).probabilities_of("a") is None
 
 
-class Tone(StrEnum):
-    """Words to choose from."""
-
-    WARM = "warm"
-    COLD = "cold"
-
-
-class Inner(BaseModel):
-    """Nested."""
-
-    tone: Tone
-    share: float | None = Field(default=None, ge=0, le=1)
-
-
-class Form(BaseModel):
-    """All kinds of fields."""
-
-    why: str = Field(max_length=5, description="one word")
-    parts: list[Inner] = Field(default_factory=list, max_length=1)
-    single: Inner | None = None
-    sure: bool = True
+QUIET = Abilities(thinking=Thinking.SWITCHED_OFF)
+NAMED = {
+    "logprobs are not supported": Abilities(logprobs=False),
+    "body.stream_options extra fields not permitted": Abilities(usage=False),
+    "Unsupported parameter: 'seed'": Abilities(seed=False),
+    "guided_json is not available": Abilities(form=SchemaForm.WORDS),
+    "Prompting with images is incompatible with system messages. Prompting …": Abilities(system=False),
+    "System role not supported": Abilities(system=False),
+}
+OF_ONE_PHOTO = [
+    *("Failed to load image: cannot identify image file", "Could not decode the image"),
+    *("At most 1 image(s) may be provided in one prompt. None", "The image is too large: 90 megapixels"),
+]
 
 
-def test_the_schema_is_strict_all_the_way_down() -> None:
-    schema = json_schema_of(Form)
-    assert schema["required"] == ["why", "parts", "single", "sure"]
-    assert schema["additionalProperties"] is False
-    assert schema["$defs"]["Inner"]["required"] == ["tone", "share"]
-    assert "default" not in schema["properties"]["sure"]
-    sent = json.dumps(schema)
-    assert not any(word in sent for word in ("maxLength", "maxItems", "minimum", "maximum"))
+@pytest.mark.parametrize(("complaint", "less"), NAMED.items())
+def test_a_complaint_says_what_to_leave_out(complaint: str, less: Abilities) -> None:
+    for confirmed in (True, False):
+        assert without(EVERYTHING, complaint, confirmed=confirmed) == less
 
 
-@pytest.mark.parametrize(
-    ("complaint", "confirmed", "less"),
-    [
-        ("logprobs are not supported", True, Abilities(logprobs=False)),
-        ("body.stream_options extra fields not permitted", True, Abilities(usage=False)),
-        ("Unsupported parameter: 'seed'", True, Abilities(seed=False)),
-        ("guided_json is not available", True, Abilities(form=SchemaForm.WORDS)),
-        ("Bad Request", False, Abilities(form=SchemaForm.WORDS)),
-        ("Bad Request", True, None),
-    ],
-)
-def test_a_complaint_says_what_to_leave_out(complaint: str, confirmed: bool, less: Abilities | None) -> None:
-    assert without(EVERYTHING, complaint, confirmed=confirmed) == less
+def test_an_unnamed_complaint_is_about_the_schema_until_one_has_worked() -> None:
+    assert without(EVERYTHING, "Bad Request", confirmed=False) == Abilities(form=SchemaForm.WORDS)
+    assert without(EVERYTHING, "Bad Request", confirmed=True) is None
+
+
+def test_a_refused_thinking_switch_is_left_out() -> None:
+    complaint = "unknown field chat_template_kwargs"
+    assert without(QUIET, complaint, confirmed=True) == Abilities(thinking=Thinking.ON)
+
+
+@pytest.mark.parametrize("complaint", OF_ONE_PHOTO)
+def test_a_complaint_about_one_photo_leaves_nothing_out(complaint: str) -> None:
+    for confirmed in (True, False):
+        assert without(EVERYTHING, complaint, confirmed=confirmed, with_photo=True) is None
+    assert without(EVERYTHING, "images are not supported", confirmed=True) is None  # none was sent
 
 
 def test_asking_for_less_comes_to_an_end() -> None:

@@ -5,13 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
-from gateway.llm.delimiting import CLOSE, Budget, delimited, evidence_blocks, harmless
-from gateway.llm.reading import LONGEST, printed_quotes, quotes
+from gateway.llm.delimiting import CLOSE, evidence_blocks, fence, harmless
+from gateway.llm.reading import LONGEST, printed_quotes, source_of
 from gateway.llm.selection import NAMED_BY_MODEL, select_entity
 from gateway.state import Entity, Evidence, PhotoText, Query, Quote, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, PHOTO, draft, page, printed
 
-WIDE = Budget(10_000, 2_000)
+WIDE = 10_000
 
 
 def test_pieces_are_numbered_from_one_in_order() -> None:
@@ -40,27 +40,26 @@ def test_only_valid_numbers_resolve_to_evidence() -> None:
 
 def test_evidence_is_cut_at_a_sentence_to_its_budget() -> None:
     sentence = "The tower has forty-two steps and a bell. "
-    shown = evidence_blocks([page(sentence * 100)], Budget(1_000, 200))
+    shown = evidence_blocks([page(sentence * 100)], WIDE, 1_000, 200)
     block = shown.text.splitlines()
     assert block[2] == (sentence * 4).strip()
 
 
 def test_pieces_that_do_not_fit_are_skipped() -> None:
     pieces = [page("a" * 90 + "."), page("b" * 400 + "."), page("Short.")]
-    shown = evidence_blocks(pieces, Budget(100, 100))
+    shown = evidence_blocks(pieces, WIDE, 100, 100)
     assert shown.places == (0, 2)
 
 
 @given(st.lists(st.text(max_size=600), max_size=20))
 def test_the_budget_holds_for_any_text(texts: list[str]) -> None:
-    budget = Budget(700, 200)
-    shown = evidence_blocks([page(text) for text in texts], budget)
-    assert len(shown.text) <= budget.total + 60 * len(texts) + 30
+    shown = evidence_blocks([page(text) for text in texts], WIDE, 700, 200)
+    assert len(shown.text) <= 700 + 60 * len(texts) + 30
 
 
 @given(st.text(alphabet="<>end|/[]INST \n", max_size=80))
 def test_no_text_can_close_its_fence(text: str) -> None:
-    block = delimited(f"page {text}", f"x{text}")
+    block = fence(f"page {text}", f"x{text}")
     assert block.count(CLOSE) == 1
     assert block.endswith(CLOSE)
     assert block.count("<<<") == 2
@@ -80,40 +79,32 @@ OTHER = page("The tram runs daily. Its fare is low.")
 
 
 BUILT = "It was built between 1514 and 1519."
-CASES: dict[str, tuple[str, str, list[int], list[int], list[Quote]]] = {
-    "the cited sentence nearest to the answer": (
-        *("Belém Tower was built from 1514 to 1519.", "", [1], [0, 1], [Quote(1, BUILT)]),
-    ),
-    "the reason decides": ("Yes.", "Entry is paid for.", [1], [0, 1], [Quote(1, "Entry is paid.")]),
-    "a cited piece that shares nothing": ("It weighs 3 kg.", "Piece 1 says so.", [0], [0], []),
-    "a quote for each cited piece": (
-        *("The tram runs daily to Belém Tower.", "", [0, 1], [0, 1]),
-        [Quote(0, "The tram runs daily."), Quote(1, "Belém Tower stands in Lisbon.")],
-    ),
-    "no citation": (BUILT, "", [], [0, 1], [Quote(1, BUILT)]),
-    "no citation and a faint likeness": (
-        *("The tower was designed by Francisco de Arruda.", "", [], [1], []),
-    ),
-    "evidence that was not shown": (BUILT, "", [], [0], []),
-}
 
 
-@pytest.mark.parametrize(("answer", "reason", "cited", "shown", "expected"), CASES.values(), ids=CASES)
-def test_the_answer_s_source_sentence_is_quoted(
-    answer: str, reason: str, cited: list[int], shown: list[int], expected: list[Quote]
+@pytest.mark.parametrize(
+    ("answer", "shown", "source"),
+    [
+        ("Belém Tower was built from 1514 to 1519.", [0, 1], Quote(1, BUILT)),
+        ("The tram runs daily to Belém Tower.", [0, 1], Quote(0, "The tram runs daily.")),
+        ("The tower was designed by Francisco de Arruda.", [1], None),
+        (BUILT, [0], None),
+        ("Yes.", [0, 1], None),
+    ],
+    ids=["nearest sentence", "first of equals", "faint likeness", "evidence not shown", "shares nothing"],
+)
+def test_the_source_is_the_sentence_with_most_of_the_answer(
+    answer: str, shown: list[int], source: Quote | None
 ) -> None:
-    assert list(quotes(answer, reason, [OTHER, TOWER], cited, shown)) == expected
+    assert source_of(answer, [OTHER, TOWER], shown) == source
 
 
-@given(st.text(max_size=200), st.text(max_size=200), st.lists(st.text(max_size=900), max_size=4))
-def test_every_quote_stands_in_its_evidence(answer: str, reason: str, texts: list[str]) -> None:
-    evidence = [page(text) for text in texts]
-    places = range(len(evidence))
-    for cited in ([], list(places)):
-        for quote in quotes(answer, reason, evidence, cited, list(places)):
-            assert quote.text
-            assert quote.text in evidence[quote.index].text
-            assert len(quote.text) <= LONGEST
+@given(st.text(max_size=200), st.lists(st.text(max_size=900), max_size=4))
+def test_a_source_stands_in_its_evidence(answer: str, texts: list[str]) -> None:
+    source = source_of(answer, [page(text) for text in texts], range(len(texts)))
+    if source is not None:
+        assert source.text
+        assert source.text in texts[source.index]
+        assert len(source.text) <= LONGEST
 
 
 def test_printed_lines_that_the_answer_repeats_are_its_quotes() -> None:

@@ -20,7 +20,7 @@ from contracts import headers
 from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmReplyUnusable
-from gateway.llm.prompt import Prompt, TextPart, TextPrompt
+from gateway.llm.prompt import Prompt, TextPart
 from tests.scripted_http import Scripted, ScriptedHttp
 
 pytestmark = pytest.mark.anyio
@@ -117,7 +117,7 @@ async def test_remaining_time_is_sent_to_the_server() -> None:
     assert 0 < remaining_ms[0] <= MINUTE
 
 
-SHORT_PROMPT = TextPrompt("probe", "You count.", (TextPart("Count."),), 8)
+SHORT_PROMPT = Prompt("probe", "You count.", (TextPart("Count."),), str, 8)
 EVENT = b'data: {"choices":[{"index":0,"delta":{"content":"one"},"finish_reason":"stop"}]}\n\n'
 STREAM = EVENT + b"data: [DONE]\n\n"
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -154,7 +154,7 @@ async def test_stale_connection_is_replaced() -> None:
     server = Closing(REPLY)
     async with client_of(server) as client:
         for _ in range(20):
-            assert (await client.write(SHORT_PROMPT, Deadline.after_ms(10_000))).text == "one"
+            assert (await client.complete(SHORT_PROMPT, Deadline.after_ms(10_000))).text == "one"
     assert server.requests == 20
 
 
@@ -162,5 +162,5 @@ async def test_empty_reply_on_a_new_connection_is_not_retried() -> None:
     server = Closing(b"")
     async with client_of(server) as client:
         with pytest.raises(DependencyUnavailable):
-            await client.write(SHORT_PROMPT, Deadline.after_ms(10_000))
+            await client.complete(SHORT_PROMPT, Deadline.after_ms(10_000))
     assert server.requests == 1

@@ -12,13 +12,13 @@ from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import Liveness
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import check, keep_probing
-from gateway.llm.prompt import ImagePart, TextPart, TextPrompt
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from tests.unit.gateway.llm.stage import PHOTO, bench, deadline
 
 pytestmark = pytest.mark.anyio
 
-READ = TextPrompt("read", "You read.", (TextPart("Which year?"),), 20)
-SEEN = TextPrompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("What?")), 20)
+READ = Prompt("read", "You read.", (TextPart("Which year?"),), str, 20)
+SEEN = Prompt("look", "You look.", (ImagePart(PHOTO.jpeg), TextPart("What?")), str, 20)
 
 
 class Stop(Exception):
@@ -98,17 +98,17 @@ async def test_failed_text_call_triggers_a_check_and_failed_photo_does_not() -> 
     async with bench(model.reply) as it:
         client = it.client
         with pytest.raises(DependencyUnavailable):
-            await client.write(SEEN, deadline())
+            await client.complete(SEEN, deadline())
         assert not client.liveness.check_due
         with pytest.raises(DependencyUnavailable):
-            await client.write(READ, deadline())
+            await client.complete(READ, deadline())
         assert client.liveness.check_due
         assert await is_ready(client)
         await check(client)
         with pytest.raises(DependencyUnavailable, match=r"The model does not answer\..*restart it"):
             await client.ready(deadline())
         model.works = True
-        await client.write(READ, deadline())  # any reply tells that it is back
+        await client.complete(READ, deadline())  # any reply tells that it is back
         assert await is_ready(client)
 
 

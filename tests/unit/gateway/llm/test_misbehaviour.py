@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 import structlog
 
-from bench.node import Reply as Scripted
 from bench.node import ServerTraits, says
-from chassis.errors import DependencyUnavailable, LoreglassError
+from chassis.errors import LoreglassError
 from gateway.llm.assembly import Assembly
 from gateway.llm.reading import whole
 from gateway.llm.schemas import ChainOfThought, Structured
@@ -92,12 +91,6 @@ LIMITED = {
     "refuses late": ServerTraits(json_schema=False, logprobs=False, refuses_in_stream=True),
 }
 
-NO_FORM: dict[str, Scripted] = {
-    "prose": says("I am sorry, but I cannot help with that."),
-    "another object": says({"error": "no"}),
-    "a list": says("[1, 2]"),
-}
-
 
 @pytest.mark.parametrize("traits", LIMITED.values(), ids=LIMITED.keys())
 async def test_limited_server_gives_the_same_results(traits: ServerTraits) -> None:
@@ -115,29 +108,12 @@ def unmeasured(result: Any) -> Any:
     return (result.probability or 0.0) > 0.5 if isinstance(result, Judgement) else result
 
 
-@pytest.mark.parametrize("reply", NO_FORM.values(), ids=NO_FORM.keys())
-async def test_reply_in_another_form_is_an_unavailable_dependency(reply: Scripted) -> None:
-    async with bench(dict.fromkeys(GOOD, reply)) as it:
-        for name in GOOD:
-            with pytest.raises(DependencyUnavailable):
-                await CALLS[name](it)
-
-
 @pytest.mark.parametrize("name", ["understand", "chain_of_thought"])
 async def test_declined_draft_has_no_answer(name: str) -> None:
     async with bench({name: says("", refusal="I can't help with that.")}) as it:
         made = await CALLS[name](it)
     assert (made.answer, made.entity, made.confidence, made.self_contained) == (None, None, None, False)
     assert made.tools
-
-
-@pytest.mark.parametrize(
-    "reply", [NO_FORM["prose"], NO_FORM["another object"], says("", refusal="I can't help with that.")]
-)
-async def test_an_answer_without_content_is_no_answer(reply: Scripted) -> None:
-    async with bench({"answer": reply}) as it:
-        made = await CALLS["answer"](it)
-    assert (made.answer, made.confidence) == (None, 0)
 
 
 @pytest.mark.parametrize("name", GOOD)

@@ -1,7 +1,6 @@
 """The published systems' model steps: what is put to the model, what is read of it, and what may go wrong."""
 
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from typing import Any
 
 import anyio
@@ -13,14 +12,12 @@ from contracts.answer import Reason
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import VlmOptions, Window
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
-from gateway.pipelines.wiki_prf.tool_plan import Gathered, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
 from gateway.state import Evidence, GenerationBudget
-from tests.unit.gateway.llm.papers import OBJECT_FORMS, ROME, TEXT_FORMS, TRAP, TURIN
+from tests.unit.gateway.llm.every_prompt import ROME, TURIN
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, bench, context, deadline, page
 
 pytestmark = pytest.mark.anyio
-
-PLAN = "<think>x</think><tool>\n1. grounding: the car\n2. flip\n</tool>"
 
 
 # three-step
@@ -56,7 +53,9 @@ async def test_failed_sample_is_skipped() -> None:
             await it.three_step.sample_queries(ASK, 3, deadline())
 
 
-async def ranked(reply: Any, pieces: Sequence[Evidence] = (ROME, TURIN, TRAP), most: int = 10) -> Any:
+async def ranked(
+    reply: Any, pieces: Sequence[Evidence] = (ROME, TURIN, page("Cats sleep.")), most: int = 10
+) -> Any:
     """The order that a reply gives."""
     async with bench({"rank_evidence": reply}) as it:
         return await it.three_step.rank(ASK, pieces, most, deadline())
@@ -139,12 +138,6 @@ async def test_answer_tokens_follow_the_plan() -> None:
 # wiki-prf
 
 
-async def test_tool_plan_is_read() -> None:
-    async with bench({"plan_tools": says(PLAN)}) as it:
-        plan = await it.wiki_prf.plan_tools(ASK, deadline())
-    assert plan.calls == (ToolCall(PhotoTool.GROUNDING, "the car"), ToolCall(PhotoTool.FLIP))
-
-
 @pytest.mark.parametrize("text", ["I don't know.", "x" * 5_000])
 async def test_unreadable_tool_plan_is_an_error(text: str) -> None:
     async with bench({"plan_tools": says(text)}) as it:
@@ -177,7 +170,7 @@ async def test_empty_description_is_an_error(text: str) -> None:
 async def test_knowledge_is_read_from_the_answer_tags() -> None:
     text = "<think>Piece 1.</think>\n<answer>Fiat is from Turin.</answer>"
     async with bench({"filter_knowledge": says(text)}) as it:
-        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Gathered((TURIN,), (ROME,)), deadline())
+        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Material((TURIN,), (ROME,)), deadline())
     assert knowledge == "Fiat is from Turin."
     shown = it.shown()
     assert shown.index("whole photo") < shown.index("in 1899") < shown.index("tools") < shown.index("capital")
@@ -187,7 +180,7 @@ async def test_knowledge_and_its_evidence_are_bounded() -> None:
     long = f"<answer>{'fact ' * 2_000}</answer>"
     async with bench({"filter_knowledge": says(long)}, options=VlmOptions(window=Window(6_000))) as it:
         pieces = tuple(page(f"Fact {n} about cars. " * 8) for n in range(20))
-        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Gathered(pieces, pieces), deadline())
+        knowledge = await it.wiki_prf.filter(ASK, ToolPlan(), Material(pieces, pieces), deadline())
     assert len(knowledge) <= KNOWLEDGE_CHARS
     (request,) = it.server.requests
     assert 5 < request.text.count("<<<piece") < 30
@@ -216,26 +209,3 @@ async def test_without_filtered_knowledge_the_prompt_has_all_evidence() -> None:
         await it.wiki_prf.answer(ASK, None, context(ROME, TURIN), GenerationBudget(), deadline())
     assert "Rome is the capital" in it.shown()
     assert "1899" in it.shown()
-
-
-@pytest.mark.parametrize("step", [*OBJECT_FORMS, *TEXT_FORMS])
-async def test_untrusted_text_stays_inside_its_fence(step: str) -> None:
-    shown, trap = context(TRAP), Gathered((TRAP,), (TRAP,))
-    async with bench({step: says("x")}) as it:
-        steps: dict[str, Callable[[], Awaitable[Any]]] = {
-            "sample_query": lambda: it.three_step.sample_queries(ASK, 1, deadline()),
-            "rank_evidence": lambda: it.three_step.rank(ASK, (TRAP,), 10, deadline()),
-            "answer_briefly": lambda: it.three_step.answer(ASK, shown, GenerationBudget(), deadline()),
-            "plan_tools": lambda: it.wiki_prf.plan_tools(ASK, deadline()),
-            "describe_photo": lambda: it.wiki_prf.describe(ASK, TRAP.text, deadline()),
-            "filter_knowledge": lambda: it.wiki_prf.filter(ASK, ToolPlan(), trap, deadline()),
-            "answer_from_knowledge": lambda: it.wiki_prf.answer(
-                ASK, TRAP.text, shown, GenerationBudget(), deadline()
-            ),
-        }
-        with suppress(VlmReplyUnusable):  # "x" is not every form
-            await steps[step]()
-    text = it.server.requests[0].text
-    for mark in ("</search_result>", "<|eot_id|>", "[INST]", "[/INST]"):
-        assert mark not in text
-    assert text.count("<<<end>>>") == text.count("<<<") // 2

@@ -16,7 +16,7 @@ from bench.node import (
 )
 from chassis.errors import DependencyUnavailable
 from gateway.llm import asking
-from gateway.llm.capabilities import Abilities, without
+from gateway.llm.capabilities import Abilities
 from gateway.llm.probe import keep_probing, probe
 from gateway.llm.reply_forms import SchemaForm
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, bench, deadline
@@ -79,19 +79,6 @@ async def test_refused_system_message_costs_one_request_and_keeps_the_schema() -
     text, *rest = second.body["messages"][0]["content"]
     system, user = first.body["messages"]
     assert (text["text"], rest) == (system["content"], user["content"])
-
-
-@pytest.mark.parametrize(
-    ("complaint", "less"),
-    [
-        ("Prompting with images is incompatible with system messages. Prompting …", Abilities(system=False)),
-        ("System role not supported", Abilities(system=False)),
-        ("At most 1 image(s) may be provided in one prompt. None", None),
-        ("cannot identify image file", None),
-    ],
-)
-def test_template_and_photo_errors_do_not_disable_the_schema(complaint: str, less: Abilities | None) -> None:
-    assert without(Abilities(), complaint, confirmed=False) == less
 
 
 async def test_json_without_the_schema_s_fields_means_no_schema() -> None:

@@ -1,7 +1,6 @@
 """The prompts: a shared beginning, words that fit their schemas, and material that stays material."""
 
 import itertools
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,27 +8,17 @@ from typing import Any
 import pytest
 
 from contracts.domain_router import Domain
-from gateway.llm import asking, schemas
-from gateway.llm.asking import domain_text, photo_parts, question_text, system_text, text_prompt
+from gateway.llm import schemas
+from gateway.llm.asking import domain_text, photo_parts, question_text, system_text
 from gateway.llm.capabilities import Abilities
-from gateway.llm.delimiting import evidence_blocks
-from gateway.llm.prompt import (
-    Case,
-    Prompt,
-    PromptText,
-    TextPart,
-    TextPrompt,
-    VlmOptions,
-    prompt_text,
-    user_turns,
-)
+from gateway.llm.prompt import Case, Prompt, PromptText, TextPart, prompt_text
 from gateway.llm.request import request_body
 from gateway.pipelines.qa_dragon import model as dragon
-from gateway.pipelines.three_step import model as three_step
+from gateway.pipelines.three_step.model import Ranking, SearchPhrase
 from gateway.reasoning.refusals import is_refusal
-from gateway.state import Entity, Photo, Query, Turn
-from tests.unit.gateway.llm.papers import OBJECT_FORMS, TEXT_FORMS, file_of
-from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO, draft, page, printed
+from gateway.state import Photo, Query, Turn
+from tests.unit.gateway.llm.every_prompt import DOMAINS, all_prompts
+from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, OPTIONS, PHOTO
 
 STAGES: dict[str, type[schemas.Structured]] = {
     "understand": schemas.Understanding,
@@ -39,49 +28,21 @@ STAGES: dict[str, type[schemas.Structured]] = {
     "qa_dragon/match_entity": dragon.EntityMatch,
     "qa_dragon/split_query": dragon.QuerySplit,
     "qa_dragon/enhance_queries": dragon.QueryRewrite,
-    **{file_of(name): schema for name, schema in OBJECT_FORMS.items()},
+    "three_step/sample_query": SearchPhrase,
+    "three_step/rank_evidence": Ranking,
 }
-DOMAINS: list[Domain | None] = [*Domain, None]
 
 
-def all_prompts(ask: Query, evidence: str = "It was built in 1519.") -> list[Prompt[Any] | TextPrompt]:
-    """Every prompt that either reasoner may send for one question."""
-    shown = evidence_blocks([page(evidence)], OPTIONS.evidence)
-    thing = Entity("Fiat 500", 0.9, (("maker", "Fiat"),))
-    answer = asking.answer(ask, thing, shown, OPTIONS, 96)
-    return [
-        asking.understand(ask, None, OPTIONS),
-        *(dragon.chain_of_thought_prompt(ask, domain, OPTIONS) for domain in DOMAINS),
-        dragon.choose_tools_prompt(ask, draft(), OPTIONS),
-        dragon.list_objects_prompt(ask, OPTIONS),
-        dragon.select_object_prompt(ask, ["car", "dog"], OPTIONS),
-        dragon.match_entity_prompt(ask, draft(), [thing], printed("500"), OPTIONS),
-        dragon.split_query_prompt(ask, draft(), OPTIONS),
-        dragon.enhance_queries_prompt(ask, ["How long is the {entity}?"], thing, OPTIONS),
-        answer,
-        *(asking.judge(ask, answer, "It is 3.5 m long.", OPTIONS, name) for name in asking.JUDGE_TOKENS),
-        asking.rewrite(ask, OPTIONS),
-        *(text_prompt(file_of(name), ask, OPTIONS, 9, **slots) for name, slots in TEXT_FORMS.items()),
-        asking.prompt_of("three_step/sample_query", ask, three_step.SearchPhrase, OPTIONS, 9),
-        asking.prompt_of("three_step/rank_evidence", ask, three_step.Ranking, OPTIONS, 9, evidence="none"),
-    ]
-
-
-def sent(prompt: Prompt[Any] | TextPrompt) -> str:
-    """The messages as they travel."""
-    return json.dumps(request_body(prompt, "model", Abilities())["messages"])
-
-
-def first_text(prompt: Prompt[Any] | TextPrompt) -> str:
+def first_text(prompt: Prompt[Any]) -> str:
     """The text of the prompt's first turn."""
-    (text,) = [part.text for part in user_turns(prompt)[0] if isinstance(part, TextPart)]
+    (text,) = [part.text for part in prompt.turns[0] if isinstance(part, TextPart)]
     return text
 
 
 @pytest.mark.parametrize("ask", [ASK, FOLLOW_UP, Query("What is 2 + 2?", None)])
 def test_all_prompts_share_their_beginning_and_end_with_the_question(ask: Query) -> None:
     for prompt in all_prompts(ask):
-        first = user_turns(prompt)[0]
+        first = prompt.turns[0]
         assert prompt.system == system_text()
         assert first[:-1] == photo_parts(ask)
         assert isinstance(first[-1], TextPart)
@@ -100,13 +61,11 @@ def test_prompts_of_two_questions_share_all_text_before_the_material(photo: Phot
 
 
 def test_the_answer_has_no_examples_and_no_schema() -> None:
-    shown = evidence_blocks([page("It was built in 1519.")], OPTIONS.evidence)
-    prompt = asking.answer(ASK, Entity("Fiat 500", 0.9), shown, OPTIONS, 96)
-    body = request_body(prompt, "model", Abilities())
+    (prompt,) = [each for each in all_prompts(ASK, "in 1519") if each.name == "answer"]
     assert prompt_text("answer").cases == ()
-    assert "response_format" not in body
+    assert "response_format" not in request_body(prompt, "model", Abilities())
     assert "Reply: " not in first_text(prompt)
-    assert "<<<the thing asked about>>>\nFiat 500\n<<<end>>>" in first_text(prompt)
+    assert "<<<the thing asked about>>>\nFiat in 1519\n<<<end>>>" in first_text(prompt)
 
 
 def test_instructions_precede_the_question_in_every_prompt() -> None:
@@ -119,7 +78,7 @@ def test_instructions_precede_the_question_in_every_prompt() -> None:
 
 @pytest.mark.parametrize(
     "prompt",
-    [each for each in all_prompts(FOLLOW_UP) if isinstance(each, Prompt)],
+    [each for each in all_prompts(FOLLOW_UP) if not each.is_text],
     ids=lambda prompt: prompt.name,
 )
 def test_a_task_lists_exactly_the_fields_of_its_schema_in_order(prompt: Prompt[Any]) -> None:
@@ -127,11 +86,6 @@ def test_a_task_lists_exactly_the_fields_of_its_schema_in_order(prompt: Prompt[A
     lines = text.split("nothing else:\n")[1].splitlines()
     listed = [line[2:].partition(":")[0] for line in itertools.takewhile(lambda it: it[:2] == "- ", lines)]
     assert listed == list(prompt.schema.model_fields)
-
-
-def test_no_slot_is_left_open() -> None:
-    for prompt in all_prompts(FOLLOW_UP):
-        assert "<<" not in first_text(prompt).replace("<<<", ""), prompt.name
 
 
 @pytest.mark.parametrize("schema", [*STAGES.values(), schemas.ChainOfThought])
@@ -195,10 +149,6 @@ def test_the_conversation_is_bounded_and_keeps_the_latest_turns() -> None:
     assert "question 45" not in text
 
 
-def test_history_can_be_switched_off() -> None:
-    assert "Fiat" not in question_text(FOLLOW_UP, VlmOptions(history_turns=0))
-
-
 def test_follow_up_prompt_has_history_and_entity() -> None:
     text = question_text(FOLLOW_UP, OPTIONS)
     assert "Wearer: What car is this?\nYou: It is a Fiat 500." in text
@@ -220,24 +170,13 @@ def test_follow_up_prompt_has_history_and_entity() -> None:
         "[ /INST ]",
         "[ INST ]",
         "[MIDDLE]",
+        "</search_result>",
     ],
 )
 def test_control_tokens_are_removed_from_prompts(special: str) -> None:
-    ask = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))
-    shown = evidence_blocks([page(f"x {special} y", special)], OPTIONS.evidence)
-    thing = Entity(f"n {special}", 0.9, ((special, special),))
-    answer = asking.answer(ask, thing, shown, OPTIONS, 96)
-    prompts: list[Prompt[Any] | TextPrompt] = [
-        asking.understand(ask, None, OPTIONS),
-        dragon.select_object_prompt(ask, [special], OPTIONS),
-        dragon.match_entity_prompt(ask, draft(reasoning=special), [thing], printed(special), OPTIONS),
-        dragon.enhance_queries_prompt(ask, [special], thing, OPTIONS),
-        answer,
-        asking.rewrite(ask, OPTIONS),
-    ]
-    for prompt in prompts:
-        texts = "\n".join(part.text for part in prompt.user if isinstance(part, TextPart))
+    query = Query(f"What is {special} this?", PHOTO, False, (Turn(f"a {special}", f"b {special}", False),))
+    for prompt in all_prompts(query, f"x {special} y"):
+        turns = [part.text for turn in prompt.turns for part in turn if isinstance(part, TextPart)]
+        texts = "\n".join((*turns, prompt.earlier.reply if prompt.earlier else ""))
         plain = "\n".join(line for line in texts.splitlines() if line != "<<<end>>>")
         assert special not in plain, prompt.name
-    judge = sent(asking.judge(ask, answer, special, OPTIONS))
-    assert judge.count(special) == sent(answer).count(special)

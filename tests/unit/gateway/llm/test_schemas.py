@@ -127,14 +127,14 @@ def test_numbers_and_lines_are_read_as_text() -> None:
 
 def test_draft_omits_default_fields() -> None:
     read = Understanding(reasoning=["A sign."], answer="Exit.", answerability=Answerability.IN_PHOTO)
-    assert json.loads(read.spelled()) == {
+    assert json.loads(read.as_json()) == {
         "reasoning": ["A sign."],
         "answer": "Exit.",
         "answerability": "in_photo",
     }
-    assert Understanding.model_validate_json(read.spelled()) == read
+    assert Understanding.model_validate_json(read.as_json()) == read
     unsaid = Understanding.model_validate({"reasoning": ["A car."]})
-    assert json.loads(unsaid.spelled()) == {"reasoning": ["A car."]}
+    assert json.loads(unsaid.as_json()) == {"reasoning": ["A car."]}
     assert unsaid.answerability is Answerability.LOOK_UP
 
 

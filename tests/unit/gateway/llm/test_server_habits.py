@@ -7,16 +7,16 @@ import pytest
 
 from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error
 from chassis.errors import DependencyUnavailable
-from gateway.llm.capabilities import Abilities, Thinking, without
+from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.probe import probe
-from gateway.llm.prompt import TextPart, TextPrompt
+from gateway.llm.prompt import Prompt, TextPart
 from tests.unit.gateway.llm.stage import bench, deadline
 from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
 
 pytestmark = pytest.mark.anyio
 
-PROMPT = TextPrompt("note", "You read.", (TextPart("Which year?"),), 20)
+PROMPT = Prompt("note", "You read.", (TextPart("Which year?"),), str, 20)
 DONE = b"data: [DONE]\n\n"
 STOP = {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}
 
@@ -65,7 +65,7 @@ STREAMS_AND_ENDS = {name: stream + DONE for name, stream in STREAMS.items()} | E
 @pytest.mark.parametrize("stream", STREAMS_AND_ENDS.values(), ids=STREAMS_AND_ENDS.keys())
 async def test_the_answer_is_read_from_any_stream(stream: bytes) -> None:
     async with client_of(STREAM + stream) as client:
-        written = await client.write(PROMPT, deadline())
+        written = await client.complete(PROMPT, deadline())
     assert (written.text, written.finish_reason) == ("In 1840.", "stop")
 
 
@@ -82,14 +82,14 @@ async def test_a_reply_that_is_not_streamed_is_read(content: object) -> None:
     message = {"role": "assistant", "content": content, "tool_calls": None, "reasoning_content": "Hm."}
     body = {"choices": [{"message": message, "finish_reason": "stop", "logprobs": None}], "usage": None}
     async with client_of(whole(body)) as client:
-        assert (await client.write(PROMPT, deadline())).text == "In 1840."
+        assert (await client.complete(PROMPT, deadline())).text == "In 1840."
 
 
 @pytest.mark.parametrize("body", [{}, {"choices": None}, None, {"detail": "no"}, {"choices": []}])
 async def test_body_without_a_reply_is_an_outage(body: object) -> None:
     async with client_of(whole(body)) as client:
         with pytest.raises(DependencyUnavailable) as raised:
-            await client.write(PROMPT, deadline())
+            await client.complete(PROMPT, deadline())
     assert not isinstance(raised.value, VlmReplyUnusable)
 
 
@@ -104,7 +104,7 @@ async def test_first_token_includes_thoughts() -> None:
 
 async def test_a_reply_with_thoughts_gets_more_tokens_from_then_on() -> None:
     async with client_of(STREAM + delta(reasoning_content="Hm.") + SAID + event(STOP) + DONE) as client:
-        await client.write(PROMPT, deadline())
+        await client.complete(PROMPT, deadline())
         assert client.abilities.thinking is Thinking.ON
         assert client.abilities.thinking_tokens == 1_024
     assert Abilities(thinking=Thinking.ON, context=4_096).thinking_tokens == 512
@@ -144,14 +144,7 @@ async def test_probe_switches_thinking_off_where_possible(
 ) -> None:
     async with bench(thinker(heeds, refusal)) as it:
         assert (await probe(it.client, deadline())).thinking is thinking
-        await it.client.write(PROMPT, deadline())
+        await it.client.complete(PROMPT, deadline())
     last = it.server.requests[-1].body
     assert last["max_tokens"] == most
     assert ("chat_template_kwargs" in last) is (thinking is Thinking.SWITCHED_OFF)
-
-
-def test_refused_thinking_switch_is_left_out() -> None:
-    quiet = Abilities(thinking=Thinking.SWITCHED_OFF)
-    less = without(quiet, "unknown field chat_template_kwargs", confirmed=True)
-    assert less is not None
-    assert less.thinking is Thinking.ON

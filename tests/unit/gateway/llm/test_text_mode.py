@@ -7,26 +7,26 @@ import pytest
 
 from bench.node import says
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.assembly import TextAssembly
+from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, ServerFeatures
-from gateway.llm.completion import Token, Written
+from gateway.llm.completion import Completion, Token
 from gateway.llm.failures import VlmReplyUnusable
-from gateway.llm.prompt import TextPart, TextPrompt
+from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reading import answer_of, reply_of_text
 from gateway.llm.reply_forms import SchemaForm
-from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire
+from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
 from tests.unit.gateway.llm.stage import Bench, bench, page
 
 pytestmark = pytest.mark.anyio
 
 
-TEXT = TextPrompt("note", "You look at photos.", (TextPart('Write the form "note".'),), 40)
+TEXT = Prompt("note", "You look at photos.", (TextPart('Write the form "note".'),), str, 40)
 TAGGED = replace(TEXT, ends_with="</tool>")
 
 
-async def write(it: Bench, prompt: TextPrompt = TEXT) -> Written:
+async def write(it: Bench, prompt: Prompt[str] = TEXT) -> Completion[str]:
     """One reply of text."""
-    return await it.client.write(prompt, Deadline.after_ms(60_000))
+    return await it.client.complete(prompt, Deadline.after_ms(60_000))
 
 
 async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
@@ -39,13 +39,6 @@ async def test_text_is_asked_for_without_a_schema_and_unmeasured() -> None:
     assert not {"response_format", "logprobs", "top_logprobs"} & set(body)
     assert (body["temperature"], body["seed"], body["max_tokens"]) == (0, 0, 40)
     assert body["messages"][1]["content"] == TEXT.user[0].text  # type: ignore[union-attr]
-
-
-async def test_measured_text_tells_how_sure_the_model_was_of_each_token() -> None:
-    async with bench({"note": says("A red door.", probability=0.8)}) as it:
-        written = await write(it, replace(TEXT, measured=True))
-    assert written.tokens is not None
-    assert {round(token.probability, 3) for token in written.tokens} == {0.8}
 
 
 async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() -> None:
@@ -79,18 +72,9 @@ async def test_empty_text_is_an_error(text: str) -> None:
     assert it.calls[0].outcome == "dependency_unavailable"
 
 
-def test_endless_text_is_stopped() -> None:
-    assembly = TextAssembly(ends_with="</tool>")
-    chunk = ChunkWire(choices=[ChoiceWire(delta=MessageWire(content="x" * 10_000))])
-    for _ in range(6):
-        assembly.add(chunk)
-    with pytest.raises(BrokenStream):
-        assembly.add(chunk)
-
-
 @pytest.mark.parametrize("cut", range(1, 8))
 def test_closing_tag_is_detected_across_chunks(cut: int) -> None:
-    assembly = TextAssembly(ends_with="</tool>")
+    assembly = Assembly(str, ends_with="</tool>")
     text = "a</to</tool>"
     for start in range(0, len(text), cut):
         assert not assembly.is_complete
@@ -98,8 +82,8 @@ def test_closing_tag_is_detected_across_chunks(cut: int) -> None:
     assert assembly.is_complete
 
 
-def written(text: str, reason: str = "stop", tokens: tuple[Token, ...] | None = None) -> Written:
-    return Written(text, tokens, reason)
+def written(text: str, tokens: tuple[Token, ...] | None = None) -> Completion[str]:
+    return Completion(text, text, tokens, "stop")
 
 
 @pytest.mark.parametrize(
@@ -124,7 +108,7 @@ def written(text: str, reason: str = "stop", tokens: tuple[Token, ...] | None = 
     ],
 )
 def test_answer_has_no_markup_and_no_cut_number(text: str, reason: str, answer: str | None) -> None:
-    assert answer_of(written(text, reason)) == answer
+    assert answer_of(text, cut_off=reason == "length") == answer
 
 
 def test_answer_quotes_only_evidence_of_the_prompt() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.planning.estimates import LEVELS, Estimates, level_of
+from gateway.planning.estimates import LEVELS, WINDOW, Estimates, level_of
 from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
 from gateway.planning.stages import Stage
 from tests.unit.gateway.sessions.harness import ManualClock
@@ -40,9 +40,9 @@ def test_without_observations_the_table_is_used() -> None:
 @pytest.mark.parametrize("sigma", [0.1, 0.5, 1.0])
 def test_quantiles_agree_with_those_of_the_data(seed: int, sigma: float) -> None:
     rng, live = random.Random(seed), estimates()
-    ratios = [rng.lognormvariate(0.7, sigma) for _ in range(600)]
+    ratios = [rng.lognormvariate(0.7, sigma) for _ in range(100)]
     observe_ratios(live, ratios)
-    p50, p90 = np.quantile(ratios, [0.5, 0.9], method="inverted_cdf")
+    p50, p90 = np.quantile(ratios[-WINDOW:], [0.5, 0.9], method="inverted_cdf")
     assert live.p50_ms(STAGE) == pytest.approx(p50 * IDLE_MS, rel=0.05)
     assert live.p90_ms(STAGE) == pytest.approx(p90 * IDLE_MS, rel=0.05)
 
@@ -107,17 +107,8 @@ def test_it_goes_on_after_any_pause(pause_s: float) -> None:
     clock.now += pause_s
     assert math.isfinite(live.p90_ms(STAGE))
     observe_ratios(live, [5.0] * 60)
-    clock.now += 0.2  # what was read a moment ago is given again
+    clock.now += 1.0  # what was read a moment ago is given again
     assert live.p50_ms(STAGE) == pytest.approx(5 * IDLE_MS, rel=0.05)
-
-
-def test_hours_of_traffic_stay_in_the_range_of_numbers() -> None:
-    clock = ManualClock()
-    live = estimates(clock)
-    for _ in range(2_000):
-        clock.now += 20.0
-        observe_ratios(live, [2.0, 2.0])
-    assert live.p50_ms(STAGE) == pytest.approx(2 * IDLE_MS, rel=0.2)
 
 
 @given(st.lists(st.floats(), max_size=30))

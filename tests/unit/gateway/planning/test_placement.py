@@ -2,17 +2,13 @@
 
 from dataclasses import replace
 
-import anyio
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.resilience.deadlines import Clock, Deadline
 from chassis.startup import WrongSettings
 from contracts.operations import Info
 from gateway.planning.placement import Cards, PlacementPlan, ServiceShare, compare
-from tests.gates import entered
-from tests.virtual_time import run_virtual
 
 BURST_MS = 100.0
 PLAN = PlacementPlan(
@@ -69,71 +65,13 @@ def test_services_of_one_card_share_a_slot_and_those_without_a_card_need_none() 
     cards = Cards(plan)
     assert cards.slot("reranker") is cards.slot("cropper")
     assert cards.slot("reranker") is not cards.slot("text_search")
-    assert set(cards.gates) == {0, 1}
+    assert {card: gate.capacity for card, gate in cards.gates.items()} == {0: BURST_MS, 1: BURST_MS}
     for name in ("ocr", "vlm", "unheard-of"):
         assert cards.slot(name) is None
         assert cards.weight_ms(name, 100) == 0
     assert cards.weight_ms("reranker", 60) == pytest.approx(89.0)
     assert cards.weight_ms("cropper") == 70
     assert not Cards(replace(PLAN, services={"ocr": ServiceShare(None)})).gates
-
-
-async def decode_beside_bursts(
-    clock: Clock, cards: Cards | None, bursts: int, steps: int = 100
-) -> tuple[float, float]:
-    """Seconds that `steps` of decoding take beside as many reranks, and until the last rerank is done.
-
-    The card's time is shared evenly among decoding and the jobs that are on it (no MIG, no priorities).
-    """
-    step_s, slice_s, jobs = 0.015, 0.001, 0
-    decoded: list[float] = []
-
-    async def rerank() -> None:
-        nonlocal jobs
-        slot = cards.slot("reranker") if cards else None
-        weight = Cards(PLAN).weight_ms("reranker", 60)
-        if slot is None:
-            await on_card(weight)
-            return
-        async with entered(slot, Deadline.after_ms(60_000, clock), weight):
-            await on_card(weight)
-
-    async def on_card(ms: float) -> None:
-        nonlocal jobs
-        jobs += 1
-        left = ms / 1000
-        while left > 1e-9:
-            await anyio.sleep(slice_s)
-            left -= slice_s / (jobs + 1)
-        jobs -= 1
-
-    async def decode() -> None:
-        for _ in range(steps):
-            left = step_s
-            while left > 1e-9:
-                await anyio.sleep(slice_s)
-                left -= slice_s / (jobs + 1)
-        decoded.append(clock())
-
-    began = clock()
-    async with anyio.create_task_group() as group:
-        group.start_soon(decode)
-        for _ in range(bursts):
-            group.start_soon(rerank)
-    return decoded[0] - began, clock() - began
-
-
-def test_a_burst_of_reranks_cannot_starve_decoding() -> None:
-    """20 at once: without slots the first tokens take 21 times as long; with them never more than twice."""
-
-    def both(cards: Cards | None, bursts: int, steps: int) -> float:
-        return run_virtual(lambda clock: decode_beside_bursts(clock, cards, bursts, steps))[0]
-
-    alone = both(None, 0, 5)
-    unprotected = both(None, 20, 5)
-    protected = both(Cards(PLAN), 20, 5)
-    assert unprotected == pytest.approx(21 * alone, rel=0.05)
-    assert protected <= 2.05 * alone
 
 
 def test_services_that_keep_to_the_plan_are_left_out() -> None:

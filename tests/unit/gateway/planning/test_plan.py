@@ -39,9 +39,6 @@ def at_admission(chooser: Planner, ms: float, graph: StageGraph = LOREGLASS, *, 
 
 
 def test_the_ladder_is_in_the_documented_order() -> None:
-    documented = ["fewer_chunks", "no_fine_rerank", "no_judge", "pocket_draft"]
-    assert [name for name in NAMES if name in documented] == documented
-    assert NAMES[-3:] == ["pocket_draft", "pocket_steps", "pocket_answer"]
     guide = GUIDE.read_text("utf-8")
     places = [guide.index(f"| `{name}` |") for name in NAMES]
     assert places == sorted(places)

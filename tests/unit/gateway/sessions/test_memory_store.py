@@ -16,7 +16,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
 from contracts.answer import MemoryInput
 from gateway.serving import memory as module
-from gateway.serving.admission import Admission, AdmissionLimits
+from gateway.serving.admission import Admission
 from gateway.serving.memory import Memory, encryption_key
 from gateway.serving.redis_store import RedisStore, connect
 from gateway.serving.tenants import Caller
@@ -52,7 +52,7 @@ class Place:
     redis: Redis | None = None
 
     def memory(self, key: bytes = KEY, decoders: Admission | None = None) -> Memory:
-        slots = decoders or Admission(AdmissionLimits(8, 0))
+        slots = decoders or Admission(8, 0)
         return Memory(self.store, key, 1, Photos(), slots, self.clock)
 
 
@@ -103,15 +103,6 @@ async def test_each_thing_is_kept_for_its_own_time(place: Place) -> None:
     assert await names(memory) == []
 
 
-@pytest.mark.parametrize("place", ["redis"], indirect=True)
-async def test_every_entry_in_redis_expires(place: Place) -> None:
-    await see(place.memory(), "Tower")
-    assert place.redis is not None
-    keys = [key async for key in place.redis.scan_iter(match=f"{place.namespace}:*")]
-    assert len(keys) == 3
-    assert all([0 < await place.redis.pttl(key) <= DAY_S * 1000 for key in keys])
-
-
 async def test_a_full_memory_deletes_its_oldest_entries(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -158,16 +149,8 @@ async def test_deleting_a_conversation_deletes_its_entries_in_every_memory(place
     assert await names(memory, tenant="globex") == ["theirs"]
 
 
-async def test_things_seen_at_the_same_time_are_all_remembered(place: Place) -> None:
-    memory = place.memory()
-    async with anyio.create_task_group() as group:
-        for number in range(8):
-            group.start_soon(see, memory, str(number))
-    assert sorted(await names(memory)) == [str(number) for number in range(8)]
-
-
 async def test_a_thumbnail_takes_its_turn_at_the_photo_decoders(place: Place) -> None:
-    decoders = Admission(AdmissionLimits(1, 1))
+    decoders = Admission(1, 1)
     memory = place.memory(decoders=decoders)
     other = decoders.admitted("globex", Priority.INTERACTIVE, Deadline.after_ms(60_000))
     async with anyio.create_task_group() as group, other:

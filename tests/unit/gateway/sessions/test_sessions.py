@@ -7,7 +7,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from chassis.errors import PayloadTooLarge, SessionNotFound
-from gateway.serving.sessions import Session, SessionLimits, Sessions, encode_turn, new_session_id
+from gateway.serving.sessions import (
+    MOST_PHOTO_BYTES,
+    MOST_TURN_BYTES,
+    Session,
+    Sessions,
+    encode_turn,
+    new_session_id,
+)
 from gateway.serving.tenants import PUBLIC
 from gateway.state import Turn
 from gateway.store import ListChange
@@ -15,12 +22,10 @@ from tests.unit.gateway.sessions.harness import TTL_S, Backend, photo, turn
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = SessionLimits(max_turns=4, max_photo_bytes=2000, max_turn_bytes=1000, ttl_s=TTL_S)
-
 
 @pytest.fixture
 def sessions(backend: Backend) -> Sessions:
-    return Sessions(backend.store, LIMITS)
+    return Sessions(backend.store, TTL_S)
 
 
 async def begin(sessions: Sessions, *append: Any, **options: Any) -> str:
@@ -54,16 +59,6 @@ async def test_turns_and_the_newest_photo_come_back_as_they_were(sessions: Sessi
     assert await sessions.get(session_id) == Session(session_id, photo(), (*[turns[0]] * 3, turns[1]))
 
 
-async def test_the_latest_turns_and_the_photo_stay(sessions: Sessions) -> None:
-    session_id = await begin(sessions, turn("question 0"), photo())
-    for number in range(1, LIMITS.max_turns + 3):
-        await sessions.append_turn(session_id, turn(f"question {number}"))
-    session = await sessions.get(session_id)
-    latest = range(3, LIMITS.max_turns + 3)
-    assert [each.question for each in session.turns] == [f"question {number}" for number in latest]
-    assert session.photo == photo()
-
-
 async def test_a_session_belongs_to_its_tenant(sessions: Sessions) -> None:
     session_id = await begin(sessions, turn(), photo(), tenant="acme")
     for stranger in ("globex", PUBLIC, "acme:", ""):
@@ -82,7 +77,7 @@ async def test_invalid_id_is_an_unknown_session(sessions: Sessions, session_id: 
 
 
 @pytest.mark.parametrize(
-    ("text", "jpeg"), [("next", bytes(LIMITS.max_photo_bytes + 1)), ("?" * LIMITS.max_turn_bytes, b"small")]
+    ("text", "jpeg"), [("next", bytes(MOST_PHOTO_BYTES + 1)), ("?" * MOST_TURN_BYTES, b"small")]
 )
 async def test_a_photo_or_turn_that_is_too_large_changes_nothing(
     sessions: Sessions, text: str, jpeg: bytes
@@ -109,8 +104,3 @@ async def test_a_turn_or_photo_of_another_program_is_deleted(
             with pytest.raises(SessionNotFound):
                 await sessions.get(session_id, "acme")
     assert [line["what"] for line in logs] == ["session"]
-
-
-def test_unusable_limits_are_refused() -> None:
-    with pytest.raises(ValueError, match="positive"):
-        SessionLimits(max_turns=0)

@@ -10,7 +10,7 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Route
 from contracts.reader import ReadAnswer, ReadPassage, ReadReply, ReadRequest, TextSpan
-from gateway.clients.conversion import answers_found, read_request
+from gateway.clients.conversion import read_request, readings
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.state import (
     Context,
@@ -69,7 +69,7 @@ class WordReader:
             if (answer := _answer(request, index, passage, sentence)) is not None
         ]
         best = sorted(found, key=lambda each: -each.probability)[:1]
-        return answers_found(ReadReply(model="words", answers=best), request.passages)
+        return readings(ReadReply(model="words", answers=best), request.passages)
 
 
 def _answer(request: ReadRequest, index: int, passage: ReadPassage, sentence: Sentence) -> ReadAnswer | None:

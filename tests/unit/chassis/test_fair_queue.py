@@ -7,29 +7,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.serving.admission import SHARES, Claim, Entry, FairQueue
-from gateway.state import Priority
+from chassis.resilience.fair_queue import Claim, Entry, FairQueue
 
-INTERACTIVE, STANDARD, BACKGROUND = Priority
+SHARES = {"interactive": 8, "standard": 3, "background": 1}
+INTERACTIVE, STANDARD, BACKGROUND = SHARES
 NUMBERS = count()
 
-ENTRIES = st.lists(
-    st.tuples(st.integers(0, 20), st.sampled_from("abc"), st.sampled_from(Priority)), min_size=1, max_size=40
-)
+RANK = st.sampled_from(list(SHARES))
+ENTRIES = st.lists(st.tuples(st.integers(0, 20), st.sampled_from("abc"), RANK), min_size=1, max_size=40)
 
 
-def entry(due_at: float, tenant: str = "a", priority: Priority = INTERACTIVE) -> Entry:
-    return Entry(due_at, next(NUMBERS), tenant, priority)
+def entry(due_at: float, tenant: str = "a", rank: str = INTERACTIVE) -> Entry:
+    return Entry(due_at, next(NUMBERS), (rank, tenant))
 
 
-def queue_of(*entries: Entry) -> FairQueue:
-    queue = FairQueue()
+def queue_of(*entries: Entry) -> FairQueue[Entry]:
+    queue = FairQueue[Entry](SHARES)
     for each in entries:
         queue.add(each)
     return queue
 
 
-def serve_one(queue: FairQueue) -> Entry:
+def serve_one(queue: FairQueue[Entry]) -> Entry:
     """The next gets its place and gives it back."""
     served = queue.first()
     assert served is not None
@@ -39,9 +38,9 @@ def serve_one(queue: FairQueue) -> Entry:
 
 
 def test_priorities_get_eight_three_and_one_of_twelve_places() -> None:
-    queue = queue_of(*(entry(number, "a", priority) for priority in Priority for number in range(24)))
-    served = [serve_one(queue).priority for _ in range(24)]
-    assert served[0] is INTERACTIVE
+    queue = queue_of(*(entry(number, "a", rank) for rank in SHARES for number in range(24)))
+    served = [serve_one(queue).claim[0] for _ in range(24)]
+    assert served[0] == INTERACTIVE
     for twelve in (served[:12], served[12:]):
         assert Counter(twelve) == SHARES
 
@@ -52,8 +51,8 @@ def test_idle_priority_saves_no_turns() -> None:
         serve_one(queue)
     for number in range(30):
         queue.add(entry(number, "a", INTERACTIVE))
-    served = [serve_one(queue).priority for _ in range(30)]
-    assert [turn for turn, priority in enumerate(served) if priority is BACKGROUND] == [9, 18, 27]
+    served = [serve_one(queue).claim[0] for _ in range(30)]
+    assert [turn for turn, rank in enumerate(served) if rank == BACKGROUND] == [9, 18, 27]
 
 
 def test_tenant_that_holds_fewest_places_is_next() -> None:
@@ -65,7 +64,7 @@ def test_tenant_that_holds_fewest_places_is_next() -> None:
         first = queue.first()
         assert first is not None
         queue.take(first)
-        tenants.append(first.tenant)
+        tenants.append(first.claim[1])
     assert tenants[:3] == ["b", "b", "b"]
     assert sorted(tenants[3:]) == ["a", "b"]
 
@@ -73,26 +72,26 @@ def test_tenant_that_holds_fewest_places_is_next() -> None:
 def test_new_tenants_do_not_overtake_one_that_waits() -> None:
     """Each newcomer holds nothing and comes with an earlier deadline."""
     queue = queue_of(entry(0, "waits"), entry(1_000, "waits"))
-    assert serve_one(queue).tenant == "waits"
+    assert serve_one(queue).claim[1] == "waits"
     names = (f"newcomer {number}" for number in count())
     for name in islice(names, 5):
         queue.add(entry(1, name))
     served = []
     for name in islice(names, 20):
-        served.append(serve_one(queue).tenant)
+        served.append(serve_one(queue).claim[1])
         queue.add(entry(1, name))
     assert served.index("waits") <= 6
 
 
 @given(ENTRIES)
-def test_everybody_gets_a_turn_by_deadline_within_a_tenant(arrivals: list[tuple[int, str, Priority]]) -> None:
+def test_everybody_gets_a_turn_by_deadline_within_a_tenant(arrivals: list[tuple[int, str, str]]) -> None:
     queue = queue_of(*(entry(*each) for each in arrivals))
     served = [serve_one(queue) for _ in arrivals]
     assert queue.first() is None
     assert len(queue) == 0
-    for priority in Priority:
+    for rank in SHARES:
         for tenant in "abc":
-            own = [each for each in served if (each.priority, each.tenant) == (priority, tenant)]
+            own = [each for each in served if each.claim == (rank, tenant)]
             assert own == sorted(own)
 
 
@@ -100,7 +99,7 @@ def test_everybody_gets_a_turn_by_deadline_within_a_tenant(arrivals: list[tuple[
 @given(st.integers(1, 4), st.integers(1, 5))
 def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
     names = [f"tenant {number}" for number in range(tenants)]
-    waiting = [entry(0, name, priority) for name in names for priority in Priority]
+    waiting = [entry(0, name, rank) for name in names for rank in SHARES]
     queue = queue_of(*waiting)
     held: list[Claim] = []
     served: set[Entry] = set()
@@ -112,16 +111,16 @@ def test_nobody_waits_longer_than_its_share(places: int, tenants: int) -> None:
         queue.take(first)
         held.append(first.claim)
         served.add(first)
-        queue.add(entry(1, first.tenant, first.priority))
+        queue.add(entry(1, first.claim[1], first.claim[0]))
     assert served >= set(waiting)
 
 
-@given(ENTRIES, st.integers(0, 20), st.sampled_from("abc"), st.sampled_from(Priority))
+@given(ENTRIES, st.integers(0, 20), st.sampled_from("abc"), RANK)
 def test_expected_turn_is_within_the_queue(
-    arrivals: list[tuple[int, str, Priority]], due_at: int, tenant: str, priority: Priority
+    arrivals: list[tuple[int, str, str]], due_at: int, tenant: str, rank: str
 ) -> None:
     queue = queue_of(*(entry(*each) for each in arrivals))
-    assert 1 <= queue.places_until(entry(due_at, tenant, priority)) <= len(arrivals) + 1
+    assert 1 <= queue.places_until(entry(due_at, tenant, rank)) <= len(arrivals) + 1
 
 
 @pytest.mark.parametrize(
@@ -150,13 +149,13 @@ def test_expected_turn_of_a_tenant_that_holds_places_is_after_others() -> None:
 
 @given(ENTRIES, st.integers(0, 30))
 def test_shortened_queue_keeps_the_share_of_every_priority(
-    arrivals: list[tuple[int, str, Priority]], room: int
+    arrivals: list[tuple[int, str, str]], room: int
 ) -> None:
     queue = queue_of(*(entry(*each) for each in arrivals))
     while len(queue) > room:
         queue.remove(queue.worst(room))
-    left = Counter(serve_one(queue).priority for _ in range(len(queue)))
-    came = Counter(priority for _, _, priority in arrivals)
-    for priority in Priority:
-        assert left[priority] >= min(came[priority], room // 12 * SHARES[priority])
-        assert left[priority] >= min(came[priority], room // 3, 1)
+    left = Counter(serve_one(queue).claim[0] for _ in range(len(queue)))
+    came = Counter(rank for _, _, rank in arrivals)
+    for rank in SHARES:
+        assert left[rank] >= min(came[rank], room // 12 * SHARES[rank])
+        assert left[rank] >= min(came[rank], room // 3, 1)

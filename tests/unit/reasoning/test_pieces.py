@@ -1,13 +1,13 @@
-"""Retrieved texts and pieces of evidence."""
+"""Findings texts and pieces of evidence."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
-from gateway.pipelines.baselines.retrieval import Retrieved
+from gateway.pipelines.baselines.retrieval import Findings
 from gateway.reasoning.lite.reading import orders_answer
-from gateway.reasoning.pieces import HEADING_CHARS, excerpt, shortened
+from gateway.reasoning.pieces import HEADING_CHARS, excerpt, shorten
 from gateway.state import Entity, Evidence
 
 TEXT = st.text(alphabet=st.sampled_from("ab. \n"), max_size=400)
@@ -16,8 +16,8 @@ PIECES = st.lists(st.tuples(TEXT, st.text(max_size=150)), max_size=6)
 BUDGET = st.integers(0, 2_000)
 
 
-def retrieved(names: list[str], records: list[tuple[str, str]], pages: list[tuple[str, str]]) -> Retrieved:
-    return Retrieved(
+def retrieved(names: list[str], records: list[tuple[str, str]], pages: list[tuple[str, str]]) -> Findings:
+    return Findings(
         tuple(Entity(name, 0.9) for name in names),
         tuple(Evidence(text, title, "", CitationKind.IMAGE) for text, title in records),
         tuple(Evidence(text, title, "", CitationKind.PAGE) for text, title in pages),
@@ -117,7 +117,7 @@ def test_a_sentence_that_is_too_long_is_cut_within() -> None:
 
 def test_short_pieces_leave_their_share_to_long_ones() -> None:
     short, long = page("Brick."), page(PIECE_TEXT)
-    first, second, third = shortened([long, short, long], 2_000, "tower")
+    first, second, third = shorten([long, short, long], 2_000, "tower")
     assert second == short
     assert len(first.text) == pytest.approx(len(third.text))
     shares = sum(len(each.text) + HEADING_CHARS for each in (first, second, third))
@@ -127,8 +127,8 @@ def test_short_pieces_leave_their_share_to_long_ones() -> None:
 
 def test_what_fits_stays_as_it_is() -> None:
     pieces = (page("Brick."), page("Stone."))
-    assert shortened(pieces, 2_000, "tower") == pieces
-    assert shortened((), 2_000, "tower") == ()
+    assert shorten(pieces, 2_000, "tower") == pieces
+    assert shorten((), 2_000, "tower") == ()
 
 
 def test_a_piece_without_room_is_empty() -> None:
