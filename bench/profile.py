@@ -20,7 +20,7 @@ from bench.ports import free_ports
 from bench.processes import PYTHON, Running, cpu_seconds, memory_mib, serving
 from bench.report import About
 from corpus.cli import index
-from corpus.ingest import ingest_pages, ingest_photos
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS
 from deploy.sample import SAMPLE
 from evaluation.data.model import Conversation
@@ -96,7 +96,7 @@ def index_sample(urls: Mapping[str, str]) -> None:
         (ingest_photos, "images", "images.jsonl", "image_search"),
         (ingest_pages, "pages", "pages.jsonl", "text_search"),
     ):
-        if index(ingest, what, SAMPLE / file, urls[service], replace=True, console=quiet):
+        if index(ingest, what, SAMPLE / file, urls[service], IngestOptions(replace=True), quiet):
             raise RuntimeError(f"The {what} could not be indexed.")
 
 
@@ -128,7 +128,7 @@ def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: in
         for file in indexed:
             (Path(copies) / f"{_place(file)}.jpg").write_bytes(file.read_bytes())
         quiet, url = Console(quiet=True), urls["image_search"]
-        if indexed and index(ingest_photos, "images", Path(copies), url, replace=False, console=quiet):
+        if indexed and index(ingest_photos, "images", Path(copies), url, IngestOptions(), quiet):
             raise RuntimeError("The photos could not be indexed.")
     runs = defaultdict[str, list[Mapping[str, float]]](list)
     for kind, file in to_ask:

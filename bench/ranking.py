@@ -13,8 +13,7 @@ from chassis.models.sentence_encoder import shared_sentence_encoder
 from chassis.vectors.edge import EdgeStore
 from services.text_search.app import BUILTIN_RANK_CONSTANT
 from services.text_search.engine import Passage, TextSearchEngine
-from services.text_search.engines.bm25 import Bm25TextSearch
-from services.text_search.engines.hybrid import HybridTextSearch
+from services.text_search.engines.indexed import IndexedTextSearch
 
 _PLACES = (1, 3, 5, 10)
 _PASSAGES_A_CALL = 64
@@ -30,17 +29,20 @@ def main(file: Path, questions: int) -> None:
         paragraphs[passage_id] = Passage(passage_id, f"https://a.example/{passage_id}", title, text)
         choices += [(each["question"], passage_id) for each in qas if not each.get("is_impossible")]
     sample = random.Random(_SEED).sample(choices, min(questions, len(choices)))
-    kinds: dict[str, dict[str, Any] | None] = {
-        "BM25": None,
-        "MiniLM": {"terms": False},
-        "both, constant 60": {},
-        f"both, constant {BUILTIN_RANK_CONSTANT}": {"rank_constant": BUILTIN_RANK_CONSTANT},
+    encoder = shared_sentence_encoder()
+    kinds: dict[str, dict[str, Any]] = {
+        "BM25": {},
+        "MiniLM": {"encoder": encoder, "terms": False},
+        "both, constant 60": {"encoder": encoder},
+        f"both, constant {BUILTIN_RANK_CONSTANT}": {
+            "encoder": encoder,
+            "rank_constant": BUILTIN_RANK_CONSTANT,
+        },
     }
     for name, options in kinds.items():
         with tempfile.TemporaryDirectory() as folder:
             store = EdgeStore(Path(folder))
-            encoder = shared_sentence_encoder()
-            engine = Bm25TextSearch(store) if options is None else HybridTextSearch(store, encoder, **options)
+            engine = IndexedTextSearch(store, **options)
             places = [_place(ids, passage_id) for ids, passage_id in _search(engine, paragraphs, sample)]
             store.close()
         shares = (sum(place <= most for place in places) / len(places) for most in _PLACES)

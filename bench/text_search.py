@@ -12,7 +12,7 @@ from pathlib import Path
 
 from chassis.vectors.edge import EdgeStore
 from services.text_search.engine import Passage
-from services.text_search.engines.bm25 import Bm25TextSearch
+from services.text_search.engines.indexed import IndexedTextSearch
 
 _WORDS_A_CHUNK = 150
 _CHUNKS_A_CALL = 250
@@ -34,7 +34,7 @@ def main(chunks: int) -> None:
         for number in range(chunks)
     ]
     with tempfile.TemporaryDirectory() as folder:
-        engine = Bm25TextSearch(EdgeStore(Path(folder)))
+        engine = IndexedTextSearch(EdgeStore(Path(folder)))
         engine.store.create("measured", engine.schema)
         indexing = _seconds(lambda: _index(engine, passages))
         publishing = _seconds(lambda: engine.store.publish("pages", "measured"))
@@ -47,7 +47,7 @@ def main(chunks: int) -> None:
         engine.store.close()
 
 
-def _index(engine: Bm25TextSearch, passages: list[Passage]) -> None:
+def _index(engine: IndexedTextSearch, passages: list[Passage]) -> None:
     for start in range(0, len(passages), _CHUNKS_A_CALL):
         engine.index("measured", passages[start : start + _CHUNKS_A_CALL])
 

@@ -1,13 +1,10 @@
 """Pictures as arrays, for engines; what is read from strangers passes `chassis.images` first."""
 
 import numpy as np
-from numpy.typing import NDArray
 from PIL import Image
 
 from chassis.images import ImageLimits, encoded, upright_rgb
-
-RGB = NDArray[np.uint8]
-"""(height, width, 3), 8 bits a channel."""
+from chassis.rgb import RGB
 
 
 def decode_rgb(data: bytes, limits: ImageLimits | None = None, max_side: int | None = None) -> RGB:

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
+from chassis.picture_cache import PictureCache
 from chassis.vectors.origin import Origin
 from corpus.attributes import plain_text
 from corpus.chunking import Passage, cut_page
 from corpus.ingest import Source
-from corpus.items import PageItem, PhotoItem, page_item, prepared_photos
+from corpus.items import PageItem, PhotoItem, page_item, prepare_photo
 from corpus.jsonl import ManifestError, Rejected
-from corpus.linked_pictures import PICTURES_AT_ONCE, Pictures, find_pictures
 from corpus.pages import Block, BlockKind, Page
 from corpus.photo_records import PhotoRecord
 from corpus.values import web_url
@@ -29,6 +29,8 @@ _READ_AT_ONCE = 2**20
 _MOST_PICTURES = 1000
 _LONGEST_TITLE = 300
 _SPACE = " \t\r\n"
+_PICTURES_AT_ONCE = 16
+"""Pictures that are fetched together; an interrupted import waits for as many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,17 @@ class Article:
     title: str
     sections: tuple[tuple[str, str], ...]
     pictures: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """Where an index's pictures are: `local`, under the last part of their URL; else in the cache, which may
+    `fetch` what it does not hold.
+    """
+
+    cache: PictureCache
+    local: Path | None = None
+    fetch: bool = True
 
 
 def article_pages(file: Path) -> Source[PageItem]:
@@ -57,7 +70,7 @@ def article_pictures(file: Path, pictures: Pictures) -> Source[PhotoItem]:
             1 if isinstance(each, Rejected) else len(each.pictures) for each in read_articles(file)
         ),
         digest=partial(_digest, file),
-        items=lambda: prepared_photos(_photos(file, pictures)),
+        items=lambda: map(prepare_photo, _photos(file, pictures)),
     )
 
 
@@ -181,9 +194,9 @@ def _photos(file: Path, pictures: Pictures) -> Iterator[PhotoRecord | Rejected]:
             yield article
             continue
         where, missing = f"article {article.url}", 0
-        for start in range(0, len(article.pictures), PICTURES_AT_ONCE):
-            urls = list(article.pictures[start : start + PICTURES_AT_ONCE])
-            for url, picture in find_pictures(urls, pictures).items():
+        for start in range(0, len(article.pictures), _PICTURES_AT_ONCE):
+            urls = list(article.pictures[start : start + _PICTURES_AT_ONCE])
+            for url, picture in _find_pictures(urls, pictures).items():
                 if isinstance(picture, str):
                     missing += 1
                     continue
@@ -191,6 +204,34 @@ def _photos(file: Path, pictures: Pictures) -> Iterator[PhotoRecord | Rejected]:
                 yield PhotoRecord(where, picture, article.title, {}, url=article.url, origin=origin)
         if missing:
             yield Rejected(where, f"{missing} of {len(article.pictures)} pictures are not to be had.")
+
+
+def _find_pictures(urls: list[str], pictures: Pictures) -> Mapping[str, Path | str]:
+    """Return each picture's file, or a sentence on why there is none. Raises `OSError`."""
+    files: dict[str, Path | str] = {}
+    for url in urls:
+        file = _local_picture(url, pictures.local) or pictures.cache.held(url)
+        files[url] = file or "The picture is not here, and nothing is to be fetched."
+    if pictures.fetch:
+        files.update(pictures.cache.fetch(url for url, file in files.items() if isinstance(file, str)))
+    return files
+
+
+def _local_picture(url: str, folder: Path | None) -> Path | None:
+    """The picture under the last part of its URL, as it stands there or decoded."""
+    if folder is None:
+        return None
+    name = urlsplit(url).path.rpartition("/")[2]
+    for spelled in dict.fromkeys((name, unquote(name))):
+        if spelled in ("", ".", "..") or "/" in spelled or "\0" in spelled:
+            continue
+        path = folder / spelled
+        try:
+            if path.is_file() and path.resolve().is_relative_to(folder.resolve()):
+                return path
+        except OSError:  # no file can have such a name: percent-encoded, it may be too long
+            continue
+    return None
 
 
 def _digest(file: Path) -> str:

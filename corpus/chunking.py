@@ -50,11 +50,6 @@ class Passage:
     sections: tuple[str, ...]
 
 
-def chunk_page(page: Page, limits: ChunkLimits | None = None) -> list[str]:
-    """Return the texts of the page's passages."""
-    return [passage.text for passage in cut_page(page, limits)]
-
-
 def cut_page(page: Page, limits: ChunkLimits | None = None) -> list[Passage]:
     """Return the page's passages in order, each at most `limits.most` tokens.
 

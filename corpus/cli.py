@@ -1,5 +1,6 @@
 """`loreglass index`: `images`, `pages` and `wiki-…` build an index; `corpus/lifecycle.py` looks after it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -12,7 +13,7 @@ from rich.table import Table
 
 from chassis.errors import CollectionConflict, LoreglassError, NotSupported, Unauthorized
 from chassis.picture_cache import PictureCache
-from corpus.articles import article_pages, article_pictures
+from corpus.articles import Pictures, article_pages, article_pictures
 from corpus.cluster.command import (
     Address,
     Embed,
@@ -30,14 +31,12 @@ from corpus.ingest import (
     PAGES,
     IngestOptions,
     IngestReport,
-    index_pages,
-    index_photos,
+    index_source,
     ingest_pages,
     ingest_photos,
 )
 from corpus.jsonl import ManifestError
 from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
-from corpus.linked_pictures import Pictures
 from corpus.settings import corpus_settings
 
 PICTURES = Path("var/pictures")
@@ -97,17 +96,8 @@ def images(
     be indexed is named with the reason.
     """
     url = corpus_settings(image_search_url=image_search_url).image_search_url
-    raise typer.Exit(
-        index(
-            _chosen(engine, ingest_photos, context, IMAGES),
-            "images",
-            manifest,
-            url,
-            replace=replace,
-            name=name,
-            sync=sync,
-        )
-    )
+    ingest = _chosen(engine, ingest_photos, context, IMAGES)
+    raise typer.Exit(index(ingest, "images", manifest, url, IngestOptions(replace, name, sync)))
 
 
 @app.command()
@@ -135,18 +125,9 @@ def pages(
     be indexed is named with the reason.
     """
     settings = corpus_settings(text_search_url=text_search_url, ocr_url=ocr_url)
-    raise typer.Exit(
-        index(
-            _chosen(engine, ingest_pages, context, PAGES),
-            "pages",
-            source,
-            settings.text_search_url,
-            replace=replace,
-            name=name,
-            sync=sync,
-            ocr_url=settings.ocr_url,
-        )
-    )
+    ingest = _chosen(engine, ingest_pages, context, PAGES)
+    options = IngestOptions(replace, name, sync, ocr_url=settings.ocr_url)
+    raise typer.Exit(index(ingest, "pages", source, settings.text_search_url, options))
 
 
 def _chosen(engine: Engine, local: Ingest, context: typer.Context, alias: str) -> Ingest:
@@ -185,9 +166,9 @@ def wiki_images(
     pictures = Pictures(PictureCache(cache), photos, fetch)
 
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_photos(article_pictures(source, pictures), url, options)
+        return await index_source(IMAGES, article_pictures(source, pictures), url, options)
 
-    raise typer.Exit(index(ingest, "images", file, url, replace=replace))
+    raise typer.Exit(index(ingest, "images", file, url, IngestOptions(replace)))
 
 
 @app.command("wiki-pages")
@@ -196,9 +177,9 @@ def wiki_pages(file: KnowledgeBase, replace: Replace = False, text_search_url: T
     url = corpus_settings(text_search_url=text_search_url).text_search_url
 
     async def ingest(source: Path, url: str, options: IngestOptions) -> IngestReport:
-        return await index_pages(article_pages(source), url, options)
+        return await index_source(PAGES, article_pages(source), url, options)
 
-    raise typer.Exit(index(ingest, "pages", file, url, replace=replace))
+    raise typer.Exit(index(ingest, "pages", file, url, IngestOptions(replace)))
 
 
 def index(
@@ -206,11 +187,7 @@ def index(
     what: str,
     source: Path,
     url: str,
-    *,
-    replace: bool,
-    name: str = "",
-    sync: bool = False,
-    ocr_url: str = "",
+    options: IngestOptions,
     console: Console | None = None,
 ) -> int:
     """Run one ingestion with a progress bar and print its counts. Returns the exit status."""
@@ -219,15 +196,12 @@ def index(
     try:
         with Progress(*columns, console=out) as bar:
             task = bar.add_task(f"Indexing {what}", total=None)
-            options = IngestOptions(
-                replace=replace,
-                name=name,
-                sync=sync,
-                ocr_url=ocr_url,
+            shown = replace(
+                options,
                 started=lambda total: bar.update(task, total=total),
                 progress=lambda done: bar.update(task, completed=done),
             )
-            report = anyio.run(ingest, source, url, options)
+            report = anyio.run(ingest, source, url, shown)
     except ManifestError as error:
         out.print(f"[red]{escape(str(error))}[/red]", soft_wrap=True)
         return 1

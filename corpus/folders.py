@@ -13,20 +13,13 @@ from chassis.vectors.origin import Origin
 _PHOTO_NUMBER = re.compile(r"(?:[-_](?:\d|0\d+)|\s?\(\d{1,3}\))$")
 _SHORTEST_NAME = 2
 _LETTERS = re.compile(r"[^\W\d_]+")
-_CAMERA_WORDS = {"dji", "dsc", "dscf", "dscn", "gopr", "image", "img", "mvimg", "photo", "pic", "picture"}
-_CAMERA_WORDS |= {"pxl", "scan", "screenshot", "untitled", "whatsapp", "at", "copy", "edit", "edited", "of"}
-_CAMERA_WORDS |= {"wa", "mp", "mv", "burst", "cover", "hdr", "night", "portrait", "cimg", "mg", "fb", "e"}
-_CAMERA_WORDS |= {
-    "received",
-    "snapchat",
-    "kakaotalk",
-    "signal",
-    "telegram",
-    "messenger",
-    "download",
-    "unnamed",
-}
-_CAMERA_WORDS |= {"effects", "collage", "foto", "bild", "bildschirmfoto", "am", "pm"}
+_CAMERA_WORDS = frozenset(
+    """
+    am at bild bildschirmfoto burst cimg collage copy cover dji download dsc dscf dscn e edit edited effects
+    fb foto gopr hdr image img kakaotalk messenger mg mp mv mvimg night of photo pic picture pm portrait pxl
+    received scan screenshot signal snapchat telegram unnamed untitled wa whatsapp
+    """.split()  # noqa: SIM905 - prose is easier to keep than a list of strings
+)
 """Words that cameras, phones and programs put into names of files."""
 _MADE_UP = re.compile(
     r"[a-z]{1,8}[-_]?\d{6,}|(?=.*\d)[0-9a-f]{16,}|[0-9a-f]{8}(?:-[0-9a-f]{4,12}){4}", re.IGNORECASE

@@ -153,7 +153,7 @@ async def ingest_photos(manifest: Path, image_search_url: str, options: IngestOp
         files=partial(_files, manifest, name),
         covers=partial(_covers, manifest, name),
     )
-    return await index_photos(source, image_search_url, options)
+    return await index_source(IMAGES, source, image_search_url, options)
 
 
 async def ingest_pages(source: Path, text_search_url: str, options: IngestOptions) -> IngestReport:
@@ -168,7 +168,7 @@ async def ingest_pages(source: Path, text_search_url: str, options: IngestOption
         files=partial(_files, source, name),
         covers=partial(_covers, source, name),
     )
-    return await index_pages(pages, text_search_url, options)
+    return await index_source(PAGES, pages, text_search_url, options)
 
 
 async def find_name(alias: str, source: Path, url: str, options: IngestOptions) -> SourceName:
@@ -207,26 +207,9 @@ def _covers(source: Path, name: SourceName, address: str) -> bool:
     return not has_files(source) or address == name.origin(source.name).address
 
 
-async def index_photos(
-    source: Source[PhotoItem], image_search_url: str, options: IngestOptions
-) -> IngestReport:
-    """Index photos from anywhere. Raises `LoreglassError`, and what the source raises."""
-    return await _index(IMAGES, source, image_search_url, options, send_photos, PHOTO_BATCHES)
-
-
-async def index_pages(source: Source[PageItem], text_search_url: str, options: IngestOptions) -> IngestReport:
-    """Index pages from anywhere. Raises as `index_photos` does."""
-    return await _index(PAGES, source, text_search_url, options, send_pages, PAGE_BATCHES)
-
-
-async def _index(
-    alias: str,
-    source: Source[Item],
-    url: str,
-    options: IngestOptions,
-    send: Callable[[ServiceClient, Patience, str, Sequence[Item]], Awaitable[Mapping[str, str]]],
-    batching: Batching[Item],
-) -> IngestReport:
+async def index_source(alias: str, source: Source[Item], url: str, options: IngestOptions) -> IngestReport:
+    """Index photos or pages from anywhere. Raises `LoreglassError`, and what the source raises."""
+    send, batching = SENDING[alias]
     async with _opened(alias, url, options) as service:
         version = Version(service, alias, options.patience)
         write = partial(send, service, options.patience)
@@ -328,3 +311,12 @@ async def send_pages(
         body = Chunks(chunks=chunks[start : start + step])
         rejected.update((await patience.send(service, path, body, Indexed, method="PUT")).rejected)
     return rejected
+
+
+SENDING: Mapping[
+    str,
+    tuple[
+        Callable[[ServiceClient, Patience, str, Sequence[Any]], Awaitable[Mapping[str, str]]], Batching[Any]
+    ],
+] = {IMAGES: (send_photos, PHOTO_BATCHES), PAGES: (send_pages, PAGE_BATCHES)}
+"""How records of an index are written into a version, and how many at once."""

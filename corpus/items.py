@@ -18,12 +18,11 @@ from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.attributes import clean_attributes
 from corpus.chunking import cut_page
-from corpus.jsonl import Rejected
+from corpus.jsonl import Rejected, Unusable, check_file
 from corpus.page_records import PageRecord, read_pages
 from corpus.pages import NoContent, Page
 from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
 from corpus.reading import read_page
-from corpus.record_fields import Unusable, check_file
 from corpus.sources import SourceName
 
 MUCH_LEFT_OUT = 0.5
@@ -82,27 +81,15 @@ Item = TypeVar("Item", PhotoItem, PageItem)
 
 
 def photo_items(manifest: Path, name: SourceName | None = None) -> Iterator[PhotoItem | Rejected]:
-    """The photos of a manifest or folder. Blocking."""
-    return _once(prepared_photos(read_photos(manifest, name)))
-
-
-def prepared_photos(records: Iterable[PhotoRecord | Rejected]) -> Iterator[PhotoItem | Rejected]:
-    """The same for records from anywhere, each as often as it is listed. Blocking."""
-    return (each if isinstance(each, Rejected) else _photo_item(each) for each in records)
+    """Yield the photos of a manifest or folder; of several with one address the first counts. Blocking."""
+    return _once(map(prepare_photo, read_photos(manifest, name)))
 
 
 def page_items(
     source: Path, name: SourceName | None = None, ocr_url: str = ""
 ) -> Iterator[PageItem | Rejected]:
-    """The pages of a file or folder; of several lines with one URL the first counts. CPU-bound."""
-    return _once(prepared_pages(read_pages(source, name=name), ocr_url))
-
-
-def prepared_pages(
-    records: Iterable[PageRecord | Rejected], ocr_url: str = ""
-) -> Iterator[PageItem | Rejected]:
-    """The same for records from anywhere, each as often as it is listed. CPU-bound."""
-    return (each if isinstance(each, Rejected) else _page_item(each, ocr_url) for each in records)
+    """Yield the pages of a file or folder; of several lines with one URL the first counts. CPU-bound."""
+    return _once(prepare_page(each, ocr_url) for each in read_pages(source, name=name))
 
 
 def page_item(
@@ -161,17 +148,19 @@ def content_id(*parts: str) -> str:
 
 
 def _once(items: Iterable[Item | Rejected]) -> Iterator[Item | Rejected]:
-    seen: dict[str, str] = {}
-    return (each if isinstance(each, Rejected) else unless_seen(each, seen) for each in items)
+    places: dict[str, str] = {}
+    for each in items:
+        if not isinstance(each, Rejected):
+            earlier = places.setdefault(each.key, each.where)
+            yield each if earlier == each.where else Rejected(each.where, f"{each.repeated} {earlier}.")
+        else:
+            yield each
 
 
-def unless_seen(item: Item, seen: dict[str, str]) -> Item | Rejected:
-    """The item, unless `seen` (key -> where) has another one of its key; it is added to that."""
-    earlier = seen.setdefault(item.key, item.where)
-    return item if earlier == item.where else Rejected(item.where, f"{item.repeated} {earlier}.")
-
-
-def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
+def prepare_photo(record: PhotoRecord | Rejected) -> PhotoItem | Rejected:
+    """Return a record from anywhere, ready to send. Blocking."""
+    if isinstance(record, Rejected):
+        return record
     try:
         with record.photo.open("rb") as stream:
             photo_digest = hashlib.file_digest(stream, "sha256").hexdigest()
@@ -196,7 +185,10 @@ def _photo_item(record: PhotoRecord) -> PhotoItem | Rejected:
     return PhotoItem(record.where, record.photo, size, item, (record.remark,) if record.remark else ())
 
 
-def _page_item(record: PageRecord, ocr_url: str) -> PageItem | Rejected:
+def prepare_page(record: PageRecord | Rejected, ocr_url: str = "") -> PageItem | Rejected:
+    """Return a record from anywhere, read, cut and ready to send. CPU-bound."""
+    if isinstance(record, Rejected):
+        return record
     try:
         page = read_page(record, ocr_url)
     except NoContent as reason:

@@ -1,7 +1,8 @@
-"""JSONL, however long its lines are and whatever they hold: one record at a time, of all of it or a span."""
+"""JSONL, however long its lines are and whatever they hold: one record at a time, and its fields."""
 
 import codecs
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 
 from corpus.attributes import plain_text
 from corpus.formats.suffixes import PAGE_FORMATS
+from corpus.values import web_url
 
 LONGEST_LINE = 32 * 2**20
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)
@@ -90,16 +92,11 @@ def json_lines(
                 yield where, _parse_line(where, line)
 
 
-def spans(manifest: Path, records: int, most_bytes: int, within: Span | None = None) -> Iterator[Span]:
-    """A file, or the lines of it `within` a span, cut after so many records or bytes, whichever is first.
-
-    Raises `ManifestError`.
-    """
+def spans(manifest: Path, records: int, most_bytes: int) -> Iterator[Span]:
+    """Yield a file, cut after so many records or bytes, whichever is first. Raises `ManifestError`."""
     with open_manifest(manifest) as stream:
-        start, number = (within.start, within.line) if within else (0, 1)
-        stream.seek(start)
-        end, first, held = start, number, 0
-        while (within is None or end < within.end) and (line := stream.readline(LONGEST_LINE + 1)):
+        start, end, first, number, held = 0, 0, 1, 1, 0
+        while line := stream.readline(LONGEST_LINE + 1):
             held += bool(line.strip())
             number += 1
             end += len(line) + sum(map(len, _rest(stream, line)))
@@ -141,3 +138,51 @@ def _parse_line(where: str, line: bytes) -> Mapping[str, Any] | Rejected:
     except RecursionError:
         return Rejected(where, "The JSON is nested too deeply.")
     return record if isinstance(record, dict) else Rejected(where, "The line is not a JSON object.")
+
+
+class Unusable(Exception):
+    """A record cannot be indexed; the message is for the user."""
+
+
+def check_file(path: Path, largest: int, what: str) -> None:
+    try:
+        size = path.stat().st_size
+        is_file = path.is_file()
+    except (OSError, ValueError):
+        raise Unusable(f"The {what} is not there.") from None
+    if not is_file:
+        raise Unusable(f"The {what} is not a file.")
+    if size == 0:
+        raise Unusable(f"The {what} is empty.")
+    if size > largest:
+        raise Unusable(f"The {what} is larger than {largest // 2**20} MiB.")
+
+
+def record_fields(record: Mapping[str, Any] | Rejected) -> Mapping[str, Any]:
+    if isinstance(record, Rejected):
+        raise Unusable(record.reason)
+    return record
+
+
+def text_field(fields: Mapping[str, Any], key: str, *, required: bool = False) -> str:
+    value = fields.get(key)
+    if value is None and not required:
+        return ""
+    if not isinstance(value, str):
+        raise Unusable(f'"{key}" is missing.' if value is None else f'"{key}" is not a text.')
+    cleaned = re.sub(r"\s+", " ", plain_text(value)).strip()
+    if required and not cleaned:
+        raise Unusable(f'"{key}" is empty.')
+    if len(cleaned) > 1024:
+        raise Unusable(f'"{key}" is longer than 1024 characters.')
+    return cleaned
+
+
+def url_field(fields: Mapping[str, Any]) -> str:
+    given = fields.get("url")
+    if given is None or given == "":
+        return ""
+    url = web_url(given) if isinstance(given, str) else ""
+    if not url:
+        raise Unusable('"url" is not an absolute http, https or file URL.')
+    return url

@@ -9,7 +9,7 @@ from corpus.folders import FolderFile, files_in
 from corpus.formats.suffixes import PAGE_FORMATS
 from corpus.jsonl import ManifestError, open_manifest, spans
 from corpus.jsonl import Rejected as Rejected  # one of the records that a source gives
-from corpus.sources import BadName, SourceName, source_name
+from corpus.sources import SourceName, source_name
 
 _COUNTED = 2**40
 """Records and bytes that are counted together: all of a manifest."""
@@ -24,17 +24,14 @@ PAGE_SUFFIXES = frozenset(PAGE_FORMATS)
 
 def name_of(source: Path, given: str = "") -> SourceName:
     """Return the source's name: the one that is given, or one made from its path. Raises `ManifestError`."""
-    try:
-        return source_name(source, given, in_folder=is_page_file(source) or is_photo_file(source))
-    except BadName as error:
-        raise ManifestError(str(error)) from error
+    return source_name(source, given, in_folder=has_files(source))
 
 
 def count_records(source: Path) -> int:
     """Count the lines or files. Raises `ManifestError`."""
     if source.is_dir():
         return len(files_of(source))
-    if is_page_file(source) or is_photo_file(source):
+    if has_files(source):
         return 1
     return sum(span.records for span in spans(source, _COUNTED, _COUNTED))
 
@@ -49,7 +46,7 @@ def manifest_digest(source: Path, pictures: Iterable[Path] = ()) -> str:
     named: Iterable[tuple[str, Path]]
     if source.is_dir():
         named = [(each.name, each.path) for each in files_of(source)]
-    elif is_page_file(source) or is_photo_file(source):
+    elif has_files(source):
         named = [(path.name, path) for path in (require_existing(source), source.with_name(METADATA))]
     else:
         with open_manifest(source) as stream:

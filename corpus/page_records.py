@@ -10,9 +10,18 @@ from typing import Any
 from chassis.vectors.origin import Origin
 from corpus.folders import FolderFile
 from corpus.formats.suffixes import PAGE_FORMATS, TEXT_FORMATS, PageFormat, largest_file
-from corpus.jsonl import Rejected, Span, is_text, json_lines
+from corpus.jsonl import (
+    Rejected,
+    Span,
+    Unusable,
+    check_file,
+    is_text,
+    json_lines,
+    record_fields,
+    text_field,
+    url_field,
+)
 from corpus.manifests import PAGE_SUFFIXES, PHOTO_SUFFIXES, files_of, is_page_file, listed, name_of
-from corpus.record_fields import Unusable, check_file, record_fields, text_field, url_field
 from corpus.sources import SourceName, with_shared_urls
 from corpus.values import moment
 

@@ -1,6 +1,5 @@
 """A page as a tree cut flat: headings, paragraphs, lists and tables in reading order."""
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -47,33 +46,3 @@ class Page:
     left_out: float = 0.0
     pictures: tuple[int, ...] = ()
     remarks: tuple[str, ...] = ()
-
-
-def page_json(page: Page) -> bytes:
-    """Return the page as JSON."""
-    fields = {
-        "url": page.url,
-        "title": page.title,
-        "blocks": [(block.kind, block.lines, block.level, block.page) for block in page.blocks],
-        "last_modified": page.last_modified.isoformat() if page.last_modified else None,
-        "left_out": page.left_out,
-        "pictures": page.pictures,
-    }
-    return json.dumps(fields).encode()
-
-
-def page_of_json(content: bytes | bytearray) -> Page:
-    """Return the page that `page_json` wrote. Raises `ValueError`, `KeyError` or `TypeError`."""
-    fields = json.loads(content)
-    modified = fields["last_modified"]
-    return Page(
-        url=str(fields["url"]),
-        title=str(fields["title"]),
-        blocks=tuple(
-            Block(BlockKind(kind), tuple(map(str, lines)), int(level), int(page))
-            for kind, lines, level, page in fields["blocks"]
-        ),
-        last_modified=datetime.fromisoformat(modified) if modified else None,
-        left_out=float(fields["left_out"]),
-        pictures=tuple(map(int, fields["pictures"])),
-    )

@@ -10,7 +10,7 @@ from typing import Any
 from chassis.vectors.origin import Origin
 from corpus.folders import FolderFile, file_in, has_number, thing_in
 from corpus.formats.suffixes import PAGE_FORMATS
-from corpus.jsonl import Rejected, json_lines
+from corpus.jsonl import Rejected, Unusable, check_file, json_lines, record_fields, text_field, url_field
 from corpus.manifests import (
     METADATA,
     PHOTO_SUFFIXES,
@@ -22,7 +22,6 @@ from corpus.manifests import (
     require_existing,
     with_origins,
 )
-from corpus.record_fields import Unusable, check_file, record_fields, text_field, url_field
 from corpus.sources import SourceName
 
 LARGEST_PHOTO = 30 * 2**20

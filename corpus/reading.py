@@ -8,16 +8,18 @@ from functools import partial
 from pathlib import PurePosixPath
 
 import anyio
+from pydantic import TypeAdapter
 
 from chassis.decoding.pool import Decoders, Ending, NoReply, Program
 from chassis.resilience.deadlines import Deadline
 from corpus.formats.process import CPU_S, NO_CONTENT, PICTURE
 from corpus.formats.suffixes import PageFormat
 from corpus.page_records import PageRecord
-from corpus.pages import NoContent, Page, page_of_json
+from corpus.pages import NoContent, Page
 from corpus.picture_pages import with_pictures
 
 _PROGRAM = Program("corpus.formats.process", "document", most_s=2 * CPU_S)
+_PAGE = TypeAdapter(Page)
 _UNREADABLE = "The document cannot be read."
 _REASONS = {
     Ending.CPU: "Reading the document takes too long.",
@@ -67,8 +69,8 @@ async def read_content(
 
 async def _read(readers: Decoders, page_format: PageFormat, content: bytes, deadline: Deadline) -> Page:
     try:
-        return page_of_json(await _result(readers, [page_format.value], content, deadline))
-    except (ValueError, KeyError, TypeError) as error:
+        return _PAGE.validate_json(await _result(readers, [page_format.value], content, deadline))
+    except ValueError as error:
         raise NoContent(_UNREADABLE) from error
 
 

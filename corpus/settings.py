@@ -2,7 +2,6 @@
 
 import os
 import sys
-from dataclasses import dataclass
 from functools import partial
 
 from pydantic import Field
@@ -31,21 +30,13 @@ class CorpusSettings(BaseSettings):
     access: WriteToken = Field(default_factory=WriteToken)
 
 
-@dataclass(frozen=True, slots=True)
-class RaySettings:
-    """What Ray is told by its environment, which its processes inherit."""
-
-    cpus: int
-
-    @classmethod
-    def quiet(cls) -> "RaySettings":
-        """It tells nobody that it is used, and its processes find what this one imports."""
-        os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-        # No process is begun that nothing will run in. (Ray takes the rest of a name as it is written.)
-        os.environ["RAY_prestart_worker_first_driver"] = "0"  # noqa: SIM112
-        os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
-        os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-        return cls(cpus=os.cpu_count() or 1)
+def set_ray_environment() -> None:
+    """Turn Ray's usage statistics and logs off, and pass PYTHONPATH on to its processes."""
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    # No process is begun that nothing will run in. (Ray takes the rest of a name as it is written.)
+    os.environ["RAY_prestart_worker_first_driver"] = "0"  # noqa: SIM112
+    os.environ["RAY_BACKEND_LOG_LEVEL"] = "fatal"
+    os.environ["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
 
 
 def corpus_settings(

@@ -13,6 +13,7 @@ from urllib.parse import quote
 from chassis.vectors.origin import Origin
 from contracts.documents import MOST_PLACES
 from corpus.folders import FolderFile
+from corpus.jsonl import ManifestError
 
 LONGEST_NAME = 200
 _LOOKED_AT = 2**16
@@ -21,10 +22,6 @@ _LINK = re.compile(rb"<link\b[^>]{0,1000}>", re.IGNORECASE)
 _CANONICAL = re.compile(rb"""\brel\s*=\s*["']?\s*canonical\b""", re.IGNORECASE)
 _HREF = re.compile(rb"""\bhref\s*=\s*["']?\s*([^"'\s>]+)""", re.IGNORECASE)
 _FRONT_MATTER_URL = re.compile(rb"""^url:[ \t]*["']?([^"'\s]+)""", re.MULTILINE)
-
-
-class BadName(Exception):
-    """A source cannot have this name; the message is for the user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +48,7 @@ class SourceName:
 
 
 def source_name(source: Path, given: str = "", *, in_folder: bool = False) -> SourceName:
-    """Return the name that a user gave, or one made from the path. Raises `BadName`.
+    """Return the name that a user gave, or one made from the path. Raises `ManifestError`.
 
     A folder has its own name, and so has a file that belongs to its folder (`in_folder`). A manifest has its
     folder's name and its own: `museum/photos.jsonl`.
@@ -109,5 +106,5 @@ def _place(folder: Path) -> str:
 def _checked(name: str) -> str:
     spelled = unicodedata.normalize("NFC", name.strip().strip("/"))
     if not spelled or len(spelled) > LONGEST_NAME or not spelled.isprintable():
-        raise BadName(f"A source's name has 1 to {LONGEST_NAME} printable characters.")
+        raise ManifestError(f"A source's name has 1 to {LONGEST_NAME} printable characters.")
     return spelled

@@ -1,6 +1,6 @@
 """Addresses and dates that documents and manifests state."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urlsplit
 
@@ -26,5 +26,7 @@ def moment(text: str) -> datetime | None:
             parsed = parse(text.strip())
         except (ValueError, TypeError, IndexError):
             continue
-        return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
+        zone = parsed.utcoffset() or timedelta()
+        if not zone % timedelta(minutes=1):  # JSON has no zones with seconds
+            return parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)
     return None

@@ -1,5 +1,6 @@
 """Wikitext to plain text in one pass over a stack: linear time, any nesting, no way to fail."""
 
+import calendar
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -136,7 +137,7 @@ def _date(arguments: Arguments) -> str:
     year, *rest = numbers
     if not rest or not 1 <= rest[0] <= 12:
         return str(year)
-    month = _MONTHS[rest[0] - 1]
+    month = calendar.month_name[rest[0]]
     return f"{rest[1]} {month} {year}" if len(rest) > 1 and 1 <= rest[1] <= 31 else f"{month} {year}"
 
 
@@ -157,20 +158,6 @@ def _money(sign: str) -> Callable[[Arguments], str]:
     return lambda arguments: f"{sign}{arguments[0]}" if arguments else ""
 
 
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
 _RANGES = {
     "to": "to",
     "-": "to",

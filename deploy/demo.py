@@ -15,7 +15,7 @@ from rich.table import Table
 
 from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
-from corpus.ingest import ingest_pages, ingest_photos
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform, started_platform
 from deploy.photographs import PAGES, Question, Talk, write_photographs
 from deploy.settings import VAR, PocketSettings
@@ -100,7 +100,7 @@ def loreglass_command() -> str:
 
 def _index(running: Platform, photos: Path, console: Console) -> None:
     urls = running.service_urls
-    put = partial(index, replace=False, name="demo", console=console)
+    put = partial(index, options=IngestOptions(name="demo"), console=console)
     if put(ingest_photos, "images", photos, urls["image_search"]):
         sys.exit("The photos could not be indexed.")
     if put(ingest_pages, "pages", PAGES, urls["text_search"]):

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
-from corpus.ingest import ingest_pages
+from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import started_platform
 from deploy.settings import PocketSettings, told_by_environment
 from evaluation.commands.report import show_run, write_report
@@ -76,7 +76,9 @@ def main(
         stops_politely(),
     ):
         pages = write_pages(dataset.texts, folder)
-        if index(ingest_pages, "pages", pages, started.service_urls["text_search"], replace=True):
+        if index(
+            ingest_pages, "pages", pages, started.service_urls["text_search"], IngestOptions(replace=True)
+        ):
             sys.exit("The paragraphs could not be indexed.")
         anyio.run(_ask, started.gateway_url, dataset, run, pipeline, Asking(concurrency), facts)
     show_run(run / pipeline, Console())

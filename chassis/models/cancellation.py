@@ -43,6 +43,12 @@ def current_call() -> Call | None:
     return CURRENT_CALL.get()
 
 
+def has_time(reserve_ms: float) -> bool:
+    """Return whether somebody waits for the current call, and for longer than this."""
+    call = current_call()
+    return call is None or (not call.abandoned and call.deadline.remaining_ms() > reserve_ms)
+
+
 def until_cancelled(items: Iterable[Item]) -> Iterator[Item]:
     """Yield the items while the caller of the current call waits. Raises `Abandoned` when it has left.
 

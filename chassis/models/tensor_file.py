@@ -47,6 +47,8 @@ def read_tensors(
     if others:
         raise WrongWeights(f"The {kind} {str(path)!r} is not of float32: it holds {', '.join(others)}.")
     try:
+        if not all(np.isfinite(values).all() for values in tensors.values()):
+            raise ValueError("weights that are no numbers")
         about = json.loads(written)
         if about["version"] != version:
             raise ValueError(f"version {about['version']}")

@@ -1,6 +1,7 @@
 """Ingestion on Ray Data: every part of a source into a new version, published when the counts agree."""
 
 import logging
+import os
 import pickle
 import re
 import warnings
@@ -18,8 +19,7 @@ from anyio.from_thread import run as run_on_loop
 from chassis.errors import CollectionConflict, DependencyUnavailable, LoreglassError, NotSupported
 from chassis.http.calls import http_client
 from contracts.collections import Built
-from corpus.cluster.parts import Content, Part, cut, one_by_one, where_of
-from corpus.cluster.stages import Claims, Embedder, Result, Row, Target, Writer, prepare, row_of
+from corpus.cluster.stages import Claims, Embedder, Part, Result, Row, Target, Writer, cut, prepare, row_of
 from corpus.ingest import (
     IMAGES,
     IngestOptions,
@@ -29,9 +29,9 @@ from corpus.ingest import (
     named_digest,
     require_own_name,
 )
-from corpus.manifests import name_of
 from corpus.pipeline import Outcome, Tally
-from corpus.settings import RaySettings, write_token
+from corpus.settings import set_ray_environment, write_token
+from corpus.sources import SourceName
 from corpus.versions import Version
 
 LOGICAL_CPUS = 6
@@ -42,9 +42,6 @@ BATCH = 64
 """Records that an actor writes at once. A kill loses at most so many."""
 MOST_NAMED = 1000
 """Rejected records that the report names; the rest are counted."""
-MOST_FATAL = 8
-"""Records of a run that may end processes. Where more are lost, the records are not at fault."""
-FATAL = "The process that read it ended; it was left out."
 _FINISHED = re.compile(r"(?P<part>part-.+)-(?P<records>\d+)-(?P<points>\d+)")
 
 
@@ -87,19 +84,16 @@ async def ingest(
         resumed = version.exists
         await version.ensure()
         with _ray(cluster.address) as ray:
-            for finished in (version.finished, ()):
-                claims = ray.remote(num_cpus=0)(Claims).remote()
-                run = _Run(source, target, claims, cluster, version, options)
-                try:
-                    await anyio.to_thread.run_sync(run.take, parts, finished)
-                    published = await run.publish(resumed=resumed)
-                    break
-                except ray.exceptions.RayError as error:
-                    raise DependencyUnavailable(f"Ray has failed: {type(error).__name__}.") from error
-                except CollectionConflict:
-                    await version.finish([])  # the next run, or the next turn of this loop, does all parts
-                    if not finished:
-                        raise
+            claims = ray.remote(num_cpus=0)(Claims).remote()
+            run = _Run(source, name, target, claims, cluster, version, options)
+            try:
+                await anyio.to_thread.run_sync(run.take, parts, version.finished)
+                published = await run.publish(resumed=resumed)
+            except ray.exceptions.RayError as error:
+                raise DependencyUnavailable(f"Ray has failed: {type(error).__name__}.") from error
+            except CollectionConflict:
+                await version.finish([])  # the next run does all parts
+                raise
     return IngestReport.of(run.tally, version.name if published else None)
 
 
@@ -109,25 +103,25 @@ class _Run:
     def __init__(
         self,
         source: Path,
+        name: SourceName,
         target: Target,
         claims: Any,
         cluster: ClusterOptions,
         version: Version,
         options: IngestOptions,
     ) -> None:
-        self._source, self._target, self._claims = source, target, claims
-        self._name = name_of(source, options.name)
+        self._source, self._name, self._target, self._claims = source, name, target, claims
         self._cluster, self._version, self._options = cluster, version, options
         self._finished: list[str] = []
         self._parts: list[Part] = []
-        self._seen: dict[int, dict[int, Result]] = {}
+        self._unfinished: dict[int, dict[int, Result]] = {}
+        """Part number -> place of a record -> its result."""
         self.tally = Tally(MOST_NAMED)
 
     def take(self, parts: Sequence[Part], finished: Collection[str]) -> None:
         """Bring all parts into the index but the finished ones. Blocking. Raises `LoreglassError`.
 
-        Records that do not come back, because a process ended, are tried one by one. A record that ends its
-        process again is left out by name.
+        A part that does not come back whole, because a process ended, is tried once more.
         """
         earlier = {match["part"]: match for each in finished if (match := _FINISHED.fullmatch(each))}
         self._parts = list(parts)
@@ -137,28 +131,14 @@ class _Run:
                 self.tally.counts[Outcome.UNCHANGED] += int(earlier[part.name]["records"])
                 self.tally.points += int(earlier[part.name]["points"])
             else:
-                self._seen[number] = {}
-        self._pass([row_of(number, 0, parts[number].content) for number in self._seen])
-        self._pass([row_of(*each) for each in self._lost()])
-        for fatal, (number, place, content) in enumerate(self._lost()):
-            self._pass([row_of(number, place, content)])
-            if place in self._seen.get(number, {place: None}):
-                continue
-            if fatal == MOST_FATAL:
-                raise DependencyUnavailable(
-                    f"Ray has lost more than {MOST_FATAL} records again and again: see the memory, the disks"
-                    " and the logs of its nodes."
-                )
-            self._add([Result(number, place, where_of(content), Outcome.REJECTED, FATAL, 0)])
-
-    def _lost(self) -> list[tuple[int, int, Content]]:
-        """The records that did not come back."""
-        return [
-            (number, place, single)
-            for number, seen in self._seen.items()
-            for place, single in enumerate(one_by_one(self._source, self._parts[number].content))
-            if place not in seen
-        ]
+                self._unfinished[number] = {}
+        for _ in range(2):
+            self._pass([row_of(number, parts[number].content) for number in self._unfinished])
+        if self._unfinished:
+            raise DependencyUnavailable(
+                f"Ray has lost {len(self._unfinished)} of {len(parts)} parts twice: see the memory, the disks"
+                " and the logs of its nodes."
+            )
 
     def _pass(self, rows: Sequence[Row]) -> None:
         import ray.data
@@ -201,7 +181,7 @@ class _Run:
     def _add(self, results: Sequence[Result]) -> None:
         """Count results, and tell the version which parts are in it whole."""
         for each in results:
-            of_part = self._seen.get(each.part)
+            of_part = self._unfinished.get(each.part)
             if of_part is None or each.place in of_part:
                 continue
             of_part[each.place] = each
@@ -209,7 +189,7 @@ class _Run:
             self.tally.points += each.points
             self.tally.remark(each.where, each.remarks)
             if len(of_part) == self._parts[each.part].records:
-                del self._seen[each.part]
+                del self._unfinished[each.part]
                 indexed = [one for one in of_part.values() if one.outcome is not Outcome.REJECTED]
                 name = f"{self._parts[each.part].name}-{len(indexed)}-{sum(one.points for one in indexed)}"
                 self._finished.append(name)
@@ -230,13 +210,14 @@ def require_points(points: int, exactly: bool, built: Built) -> None:
     if built.points < points or (exactly and built.points != points):
         raise CollectionConflict(
             f"The new index holds {built.points:,} of {points:,} points; readers keep the old one."
+            " Run the same command again."
         )
 
 
 @contextmanager
 def _ray(address: str) -> Iterator[Any]:
     """The module, with Ray running."""
-    settings = RaySettings.quiet()
+    set_ray_environment()
     import ray
     import ray.data
 
@@ -244,7 +225,7 @@ def _ray(address: str) -> Iterator[Any]:
         ray.init(address=address, log_to_driver=False, configure_logging=False)
     else:
         ray.init(
-            num_cpus=max(LOGICAL_CPUS, settings.cpus),
+            num_cpus=max(LOGICAL_CPUS, os.cpu_count() or 1),
             include_dashboard=False,
             log_to_driver=False,
             configure_logging=False,

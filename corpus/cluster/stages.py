@@ -1,4 +1,4 @@
-"""The stages of an ingestion on Ray: tasks that prepare records, and actors that embed and write them."""
+"""The stages of an ingestion on Ray: cut a source into parts, prepare records in tasks, write in actors."""
 
 import pickle
 import sqlite3
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -14,17 +15,79 @@ from anyio.from_thread import start_blocking_portal
 
 from chassis.errors import DependencyUnavailable, Internal, LoreglassError
 from chassis.http.calls import ServiceClient, http_client
-from corpus.cluster.parts import Content, read
-from corpus.ingest import PAGE_BATCHES, PAGES, PHOTO_BATCHES, Index, send_pages, send_photos
-from corpus.items import prepared_pages, prepared_photos
-from corpus.jsonl import ManifestError, Rejected
+from corpus.ingest import PAGES, SENDING, Index
+from corpus.items import prepare_page, prepare_photo
+from corpus.jsonl import ManifestError, Rejected, Span, spans
+from corpus.manifests import is_page_file, manifest_digest, name_of
+from corpus.page_records import PageRecord, page_files, page_of_file, read_pages, read_pictures
+from corpus.photo_records import PhotoRecord, read_photos
 from corpus.pipeline import Outcome, Pipeline
 from corpus.sources import SourceName
 from corpus.versions import Patience, Version
 
+PART_BYTES = 256 * 2**20
+"""A part of a JSONL file has at most so many bytes and one line more."""
+MOST_PARTS = 4_000
+"""A version remembers the names of at most 8,192 parts. Larger sources get larger parts."""
+
+Content = Span | tuple[Any, ...]
+"""Lines of a JSONL file of pages, or files (`FolderFile`), or photos (`PhotoRecord | Rejected`)."""
 Row = dict[str, Any]
 Embedder = Callable[[], AbstractAsyncContextManager[str]]
 """Opens a search service in this process and gives its address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Neighbouring records of a source. Its name is the same whenever the same source is cut alike."""
+
+    name: str
+    content: Content
+    records: int
+
+
+def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> tuple[list[Part], str]:
+    """Return the parts, of `size` records or more, and the digest that the default engine makes.
+
+    Raises `ManifestError`.
+    """
+    is_file = not source.is_dir() and not (alias == PAGES and is_page_file(source))
+    if alias == PAGES and is_file:
+        contents: list[Content] = list(spans(source, size, PART_BYTES))
+        named = manifest_digest(source, read_pictures(source))
+    elif alias == PAGES:
+        files = page_files(source, name or name_of(source))
+        contents, named = _batched(files, size), manifest_digest(source)
+    else:
+        photos = list(read_photos(source, name))
+        named = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
+        contents = _batched(photos, size)
+    several = -(-len(contents) // MOST_PARTS) or 1
+    joined = [_joined(contents[start : start + several]) for start in range(0, len(contents), several)]
+    label = f"part-{{}}-of-{len(joined)}-by-{size}".format
+    counts = [each.records if isinstance(each, Span) else len(each) for each in joined]
+    return [Part(label(n), *each) for n, each in enumerate(zip(joined, counts, strict=True))], named
+
+
+def read(
+    alias: str, source: Path, content: Content, name: SourceName | None = None
+) -> Iterator[PageRecord | PhotoRecord | Rejected]:
+    """Return the records of a part, in order."""
+    if isinstance(content, Span):
+        return read_pages(source, content, name)
+    return map(page_of_file, content) if alias == PAGES else iter(content)
+
+
+def _joined(contents: Sequence[Content]) -> Content:
+    whole = [each for each in contents if isinstance(each, Span)]
+    if whole:
+        return Span(whole[0].start, whole[-1].end, whole[0].line, sum(each.records for each in whole))
+    return tuple(chain.from_iterable(each for each in contents if isinstance(each, tuple)))
+
+
+def _batched(values: Sequence[Any], size: int) -> list[Content]:
+    left = iter(values)
+    return list(iter(lambda: tuple(islice(left, size)), ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,29 +120,27 @@ class Result:
     remarks: tuple[str, ...] = ()
 
 
-def row_of(part: int, first: int, content: Content) -> Row:
-    """Return the input row of a part, or of some of its records from place `first` on."""
-    return {"part": part, "first": first, "content": pickle.dumps(content)}
+def row_of(part: int, content: Content) -> Row:
+    """Return the input row of a part."""
+    return {"part": part, "content": pickle.dumps(content)}
 
 
 def prepare(
     row: Row, alias: str, source: Path, name: SourceName | None = None, ocr_url: str = ""
 ) -> Iterator[Row]:
     """Read the records of a row, and clean, cut and name them. CPU-bound."""
-    make: Callable[[Any], Iterator[Any]] = (
-        partial(prepared_pages, ocr_url=ocr_url) if alias == PAGES else prepared_photos
-    )
+    make: Callable[[Any], Any] = partial(prepare_page, ocr_url=ocr_url) if alias == PAGES else prepare_photo
     try:
         source.stat()  # on a machine without it every file of a folder would be missing
-        for place, record in enumerate(read(alias, source, pickle.loads(row["content"]), name), row["first"]):
+        for place, record in enumerate(read(alias, source, pickle.loads(row["content"]), name)):
             try:
-                [item] = make([record])
+                item = make(record)
             except Exception as error:  # noqa: BLE001 - a record that our code did not expect
                 item = Rejected(record.where, f"It could not be read ({type(error).__name__}).")
             yield {"part": row["part"], "place": place, "item": pickle.dumps(item)}
     except (OSError, ManifestError) as error:
         failure = DependencyUnavailable(f"A machine cannot read the source: {error}.")
-        yield {"part": row["part"], "place": row["first"], "item": pickle.dumps(failure)}
+        yield {"part": row["part"], "place": 0, "item": pickle.dumps(failure)}
 
 
 class Claims:
@@ -136,20 +197,19 @@ class Writer:
                 raise each
         if self._version is None:
             self._version = await anyio.to_thread.run_sync(self._open)
+        write, batching = SENDING[self._target.alias]
         refused: dict[str, str] = {}
         outcomes: dict[str, tuple[Outcome, str]] = {}
 
         async def send(version: str, fresh: Sequence[Any]) -> Mapping[str, str]:
-            put = send_pages if self._target.alias == PAGES else send_photos
-            found = await put(self._service, self._target.patience, version, fresh)
-            refused.update(found)
-            return found
+            reasons = await write(self._service, self._target.patience, version, fresh)
+            refused.update(reasons)
+            return reasons
 
         def record(where: str, outcome: Outcome, reason: str) -> None:
             outcomes[where] = outcome, reason
 
         pipeline = Pipeline[Any](self._version, send, lambda _: None, record)
-        batching: Any = PAGE_BATCHES if self._target.alias == PAGES else PHOTO_BATCHES
         await pipeline.run(batching.batches(iter(await self._claimed(items))))
         return [
             Result(

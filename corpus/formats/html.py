@@ -1,8 +1,10 @@
 """HTML: the main part of a page."""
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
+from typing import Any
 
 from lxml.etree import ParserError
 from lxml.html import HtmlElement, HTMLParser, document_fromstring
@@ -14,12 +16,13 @@ from corpus.formats.tables import mark_evident_names
 from corpus.inline import spell_out
 from corpus.main_part import main_part
 from corpus.markup import remove_elements
-from corpus.page_description import description_blocks
-from corpus.pages import BlockKind, NoContent, Page
+from corpus.pages import Block, BlockKind, NoContent, Page
 from corpus.values import moment, web_url
-from corpus.visible import clean_line, visible_blocks
+from corpus.visible import clean_line, make_block, visible_blocks
 
 _NEVER_TEXT = ("script", "style", "noscript", "template", "svg", "iframe", "object")
+_MOST_JSON = 2**18
+_MOST_FACTS = 40
 _TITLE_MARK = re.compile(r"\s+[|–—»·-]\s+")
 _CONTENT_HEADINGS = (
     "//*[self::h1 or self::h2 or self::h3]"
@@ -38,7 +41,7 @@ def read_html(content: bytes) -> Page:
     tree = parse_html(decode_page(content))
     title, full_title = _title(tree), "".join(_texts(tree.iter("title"))[:1])
     canonical = web_url(_first(tree, '//link[@rel="canonical"]/@href'))
-    modified, described = _modified(tree), description_blocks(tree)
+    modified, described = _modified(tree), _description(tree)
     remove_elements(tree, list(tree.iter(*_NEVER_TEXT)))
     whole = _chars(tree.iterchildren("body"))
     spell_out(tree)
@@ -106,3 +109,24 @@ def _modified(tree: HtmlElement) -> datetime | None:
         if changed_at is not None:
             return changed_at
     return None
+
+
+def _description(tree: HtmlElement) -> tuple[Block, ...]:
+    """Return its description and the facts of JSON-LD."""
+    described = tree.xpath('//meta[@name="description" or @property="og:description"]/@content')
+    lines = [clean_line(str(each)) for each in described]
+    for script in tree.xpath('//script[@type="application/ld+json"]'):
+        text = script.text or ""
+        try:
+            lines += _facts(json.loads(text) if len(text) < _MOST_JSON else None)
+        except (ValueError, RecursionError):
+            continue
+    return tuple(make_block(BlockKind.LIST, list(dict.fromkeys(lines))[:_MOST_FACTS]))
+
+
+def _facts(value: Any) -> Iterator[str]:
+    """Yield the plain values of JSON-LD's first object: "founding date: 1936"."""
+    record = value[0] if isinstance(value, list) and value else value
+    for key, fact in record.items() if isinstance(record, dict) else ():
+        if isinstance(fact, str | int | float) and not key.startswith("@") and "://" not in str(fact):
+            yield f"{re.sub(r'(?<=[a-z])(?=[A-Z])', ' ', key).casefold()}: {clean_line(str(fact))[:2000]}"

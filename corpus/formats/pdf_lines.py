@@ -3,6 +3,7 @@
 import ctypes
 import math
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -13,15 +14,7 @@ import pypdfium2.raw as pdfium
 Piece = tuple[str, bool]
 """A text, and whether it is raised."""
 
-_LIGATURES = {
-    0xFB00: "ff",
-    0xFB01: "fi",
-    0xFB02: "fl",
-    0xFB03: "ffi",
-    0xFB04: "ffl",
-    0xFB05: "st",
-    0xFB06: "st",
-}
+_LIGATURES = range(0xFB00, 0xFB07)
 _HYPHENS = {"\x02": "-", "\ufffe": "-", "\xad": "-", "\u2010": "-"}
 _LINE_ENDS = ("\x02", "\ufffe")
 """pdfium's marks of a hyphen at the end of a line, after which it gives no space."""
@@ -149,7 +142,8 @@ class _Chars:
     def char(self, number: int) -> str:
         """Return the character; a ligature as its letters."""
         code = pdfium.FPDFText_GetUnicode(self._page, number)
-        return _LIGATURES.get(code) or chr(code if code < 0x110000 else 0)
+        char = chr(code if code < 0x110000 else 0)
+        return unicodedata.normalize("NFKC", char) if code in _LIGATURES else char
 
     def is_space(self, number: int) -> bool:
         """Return whether the file has a space here."""

@@ -3,14 +3,16 @@
 python -m corpus.formats.process   # see `chassis.decoding.program`; a job: a format, or `PICTURE` and a page
 """
 
+import json
 import resource
 from collections.abc import Sequence
+from dataclasses import asdict
 
 from chassis.decoding.program import Bounds, Result, serve
 from corpus.extraction import read_document
 from corpus.formats.pdf import render_page
 from corpus.formats.suffixes import PageFormat
-from corpus.pages import NoContent, page_json
+from corpus.pages import NoContent
 
 PICTURE = b"picture"
 """The first argument of a job that renders a page; the second is its number."""
@@ -28,7 +30,9 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     try:
         if arguments[0] == PICTURE:
             return 0, (render_page(data, int(arguments[1])),)
-        return 0, (page_json(read_document(PageFormat(arguments[0].decode()), data)),)
+        page = read_document(PageFormat(arguments[0].decode()), data)
+        text = json.dumps(asdict(page), default=str, ensure_ascii=False)
+        return 0, (text.encode(errors="replace"),)  # pydantic reads no half characters
     except NoContent as reason:
         return NO_CONTENT, (str(reason).encode(),)
     except MemoryError:

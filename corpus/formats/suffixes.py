@@ -6,11 +6,11 @@ MIB = 2**20
 
 
 class PageFormat(StrEnum):
-    """The format of a page or document."""
+    """The format of a page or document, by the usual suffix of its files."""
 
     HTML = "html"
     MARKDOWN = "markdown"
-    TEXT = "text"
+    TEXT = "txt"
     CSV = "csv"
     TSV = "tsv"
     MHTML = "mhtml"
@@ -24,26 +24,13 @@ class PageFormat(StrEnum):
     PDF = "pdf"
 
 
-PAGE_FORMATS = {
-    ".html": PageFormat.HTML,
+PAGE_FORMATS = {f".{each}": each for each in PageFormat} | {
     ".htm": PageFormat.HTML,
     ".xhtml": PageFormat.HTML,
     ".md": PageFormat.MARKDOWN,
-    ".markdown": PageFormat.MARKDOWN,
-    ".txt": PageFormat.TEXT,
-    ".csv": PageFormat.CSV,
-    ".tsv": PageFormat.TSV,
-    ".mhtml": PageFormat.MHTML,
     ".mht": PageFormat.MHTML,
-    ".epub": PageFormat.EPUB,
-    ".docx": PageFormat.DOCX,
-    ".xlsx": PageFormat.XLSX,
-    ".pptx": PageFormat.PPTX,
-    ".odt": PageFormat.ODT,
-    ".ods": PageFormat.ODS,
-    ".odp": PageFormat.ODP,
-    ".pdf": PageFormat.PDF,
 }
+"""The format of a file by its suffix."""
 TEXT_FORMATS = frozenset(
     {PageFormat.HTML, PageFormat.MARKDOWN, PageFormat.TEXT, PageFormat.CSV, PageFormat.TSV}
 )

@@ -144,13 +144,12 @@ def index_texts(texts: Sequence[Text], folder: Path, url: str) -> None:
     not.
     """
     from corpus.cli import index
-    from corpus.ingest import ingest_pages
+    from corpus.ingest import IngestOptions, ingest_pages
     from corpus.settings import corpus_settings
 
     pages = write_pages(texts, folder)
-    if index(
-        ingest_pages, "pages", pages, corpus_settings(text_search_url=url).text_search_url, replace=False
-    ):
+    text_search_url = corpus_settings(text_search_url=url).text_search_url
+    if index(ingest_pages, "pages", pages, text_search_url, IngestOptions()):
         refuse("The paragraphs could not be indexed; --text-search-url says where, --no-index goes without.")
 
 

@@ -4,11 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-import numpy as np
-import numpy.typing as npt
-
-RGB = npt.NDArray[np.uint8]
-"""(height, width, 3)."""
+from chassis.rgb import RGB
 
 Kind = Literal["quadrilateral", "text", "detection"]
 Corners = tuple[tuple[float, float], tuple[float, float], tuple[float, float], tuple[float, float]]
@@ -34,7 +30,7 @@ class Cropper(Protocol):
     name: str
 
     def crop(self, photo: RGB, labels: Sequence[str], limit: int) -> list[FoundRegion]:
-        """At most `limit` regions, best first; may be empty. `labels` say what the caller looks for."""
+        """Return at most `limit` regions, best first. `labels`: what the caller looks for."""
         ...
 
 
@@ -49,12 +45,12 @@ LONGEST_SIDE = 1024
 
 
 def is_small(area: float, photo: RGB) -> bool:
-    """Whether so many square pixels are too little of the photo to tell much."""
+    """Return whether an area in square pixels is a small part of the photo."""
     return bool(area < SMALL * photo.shape[0] * photo.shape[1])
 
 
 def touches_edge(corners: Corners, photo: RGB) -> bool:
-    """Whether the frame may have cut the thing off."""
+    """Return whether the photo's edge may have cut the thing off."""
     height, width = photo.shape[:2]
     margin = EDGE_MARGIN * max(width, height)
     return any(

@@ -2,11 +2,7 @@
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-RGB = NDArray[np.uint8]
-"""(height, width, 3), 8 bits a channel."""
+from chassis.rgb import RGB
 
 IMAGE_SIDE = 672
 """The longer side, in pixels, to which photos are scaled down for an engine, in training as in serving."""
@@ -18,8 +14,8 @@ class DomainRouter(Protocol):
     name: str
 
     def classify(self, question: str, recognized_text: str, image: RGB | None) -> list[float]:
-        """Calibrated probabilities in the order of `contracts.domain_router.Domain`; they sum to 1.
+        """Return calibrated probabilities in the order of `contracts.domain_router.Domain`; they sum to 1.
 
-        `recognized_text` is what OCR read in the photo, empty when nothing or not known.
+        `recognized_text`: what OCR read in the photo; empty if it read nothing or was not asked.
         """
         ...

@@ -94,14 +94,8 @@ def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> I
 
     server = settings.open_remote("image_search")
     resources.closing(server.close)
-    encoder = RemoteImageEncoder(
-        server,
-        RemoteOptions(
-            settings.remote_shape,
-            per_request=settings.remote_images,
-            input_type=settings.remote_input_type,
-        ),
-    )
+    options = RemoteOptions(settings.remote_shape, settings.remote_images, settings.remote_input_type)
+    encoder = RemoteImageEncoder(server, options)
     texts = encoder.forward_texts if settings.takes_texts else None
     return DenseImageSearch(settings.open_store(), encoder, _dense_options(settings), forward_texts=texts)
 

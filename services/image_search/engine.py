@@ -1,21 +1,19 @@
 """What the routes need from an engine."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from chassis.rgb import RGB
 from chassis.vectors.origin import ADDRESS, Origin
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 
-RGB = npt.NDArray[np.uint8]
-"""A photo, (height, width, 3)."""
-
 Floats = npt.NDArray[np.floating[Any]]
-StillWanted = Callable[[], bool]
-"""False once the caller has left or its time is nearly over; asked between candidates."""
+RESERVE_MS = 60
+"""A search ends so long before the deadline."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +67,7 @@ class ThingSeen:
     cosine: float | None = None
 
 
-def seen(
+def thing_at(
     point: ScoredPoint,
     probability: float,
     photo_index: int,
@@ -108,33 +106,30 @@ class ImageSearchEngine(Protocol):
         """What every collection of this engine looks like."""
         ...
 
-    def search(
-        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
-        """Known things in all photos together, one an entity, most probable first.
+    def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
+        """Return the known things in all photos together, one for each entity, most probable first.
 
-        Raises `CollectionNotFound`. Where `still_wanted` turns false the reply holds what was verified.
+        Raises `CollectionNotFound`. Without time for more the reply holds what was verified.
         """
         ...
 
-    def search_texts(
-        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
-        """Known things that look as the texts say, one an entity, most alike first; `photo_index`: the text.
+    def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
+        """Return known things that look as the texts say, one for each entity, most alike first.
 
-        Raises `NotSupported` where the engine has no text side, and `CollectionNotFound`.
+        Their `photo_index` is that of the text. Raises `NotSupported` if the engine has no text side, and
+        `CollectionNotFound`.
         """
         ...
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
-        """Write things into a version; returns id -> reason for those that cannot be indexed.
+        """Write things into a version. Return id -> reason for those that cannot be indexed.
 
         Raises `CollectionNotFound`. Durable when the call returns.
         """
         ...
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
-        """(n, d) unit vectors, one a photo."""
+        """Return (n, d): a unit vector for each photo."""
         ...
 
     def probe(self) -> None:

@@ -2,9 +2,7 @@
 
 import base64
 import binascii
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from fastapi import Depends, File, Form, Request, UploadFile
@@ -17,7 +15,6 @@ from chassis.json_text import JsonLimits, read_json
 from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
-from chassis.resilience.deadlines import Deadline
 from chassis.validation import validated
 from chassis.vectors.document_routes import require_unpublished
 from chassis.vectors.documents import content
@@ -27,7 +24,7 @@ from contracts.collections import Indexed
 from contracts.documents import DocumentContent, RenameDocument
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest
 from contracts.message import Message
-from services.image_search.engine import ImageSearchEngine, KnownThing, StillWanted, ThingSeen
+from services.image_search.engine import ImageSearchEngine, KnownThing, ThingSeen
 from services.image_search.settings import ImageSearchSettings
 from services.image_search.thumbnails import Thumbnails
 
@@ -41,8 +38,6 @@ Pool = Annotated[EnginePool[ImageSearchEngine], Depends(engine_pool)]
 Photos = Annotated[list[UploadFile], File()]
 
 PUBLISHED = "images"
-_RESERVE_MS = 60
-"""Verification stops so long before the deadline."""
 
 
 class EmbeddingsRequest(Message):
@@ -89,31 +84,24 @@ async def search_images(
     """Known things in all photos together, one hit an entity, by falling probability."""
     settings = _settings(request)
     uploads = await _read(images, settings.max_images)
-    with _wanted(deadline, _RESERVE_MS) as still_wanted:
-        things = await pool.run(
-            lambda engine: engine.search(
-                [decode_rgb(data, max_side=settings.max_side) for data in until_cancelled(uploads)],
-                k,
-                collection,
-                still_wanted,
-            ),
-            deadline,
-        )
+    things = await pool.run(
+        lambda engine: engine.search(
+            [decode_rgb(data, max_side=settings.max_side) for data in until_cancelled(uploads)], k, collection
+        ),
+        deadline,
+    )
     return ImageSearchReply(hits=[_hit(thing) for thing in things], collection=collection)
 
 
 @router.post("/v1/image-search/text")
 async def search_by_text(
-    request: Request, body: ImageTextSearchRequest, pool: Pool, deadline: RequestDeadline
+    body: ImageTextSearchRequest, pool: Pool, deadline: RequestDeadline
 ) -> ImageSearchReply:
     """Known things that look as the texts say, one hit an entity, most alike first.
 
     `not_supported` where the engine has no text side; `takes` in `/info` tells.
     """
-    with _wanted(deadline, _RESERVE_MS) as still_wanted:
-        things = await pool.run(
-            lambda engine: engine.search_texts(body.texts, body.k, body.collection, still_wanted), deadline
-        )
+    things = await pool.run(lambda engine: engine.search_texts(body.texts, body.k, body.collection), deadline)
     return ImageSearchReply(hits=[_hit(thing) for thing in things], collection=body.collection)
 
 
@@ -196,16 +184,6 @@ async def rename_document(
         return content(engine.store, name, request.address)
 
     return await pool.run(renamed, deadline)
-
-
-@contextmanager
-def _wanted(deadline: Deadline, reserve_ms: int) -> Iterator[StillWanted]:
-    """Turns false when time runs out or the block is left, as it is when the caller goes."""
-    left = threading.Event()
-    try:
-        yield lambda: not left.is_set() and deadline.remaining_ms() > reserve_ms
-    finally:
-        left.set()
 
 
 async def _read(images: Sequence[UploadFile], most: int) -> list[bytes]:

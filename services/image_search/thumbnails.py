@@ -6,7 +6,7 @@ from pathlib import Path
 from PIL import Image
 
 from chassis.images import encoded
-from chassis.pixels import RGB
+from chassis.rgb import RGB
 from chassis.vectors.files import replace_bytes
 
 SIDE = 192

@@ -7,10 +7,10 @@ from fastapi import FastAPI
 from PIL import Image, ImageDraw
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
+from chassis.rgb import RGB
 from chassis.telemetry.metrics import Metrics
-from services.ocr.engine import RGB, OcrEngine
-from services.ocr.reading import PhotoReader
-from services.ocr.routes import router
+from services.ocr.engine import OcrEngine
+from services.ocr.routes import PhotoReader, router
 from services.ocr.settings import OcrSettings
 
 
@@ -30,10 +30,9 @@ def create_app(settings: OcrSettings) -> FastAPI:
 
 def open_engine(settings: OcrSettings, resources: EngineResources) -> OcrEngine:
     """Return the built-in engine."""
-    from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
+    from services.ocr.engines.builtin import BuiltinOcr
 
-    options = BuiltinOcrOptions(settings.detection_side, threads=settings.threads)
-    return BuiltinOcr(options, settings.workers)
+    return BuiltinOcr(settings.detection_side, settings.threads, settings.workers)
 
 
 def _picture_with_text() -> RGB:

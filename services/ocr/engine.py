@@ -4,15 +4,10 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from chassis.models.cancellation import require_caller
+from chassis.rgb import RGB
 
 Piece = TypeVar("Piece")
-
-RGB = NDArray[np.uint8]
-"""(height, width, 3), 8 bits a channel."""
 
 Quadrilateral = tuple[tuple[float, float], tuple[float, float], tuple[float, float], tuple[float, float]]
 """Corners as (x, y) pixels, clockwise, starting where the text starts at its top left."""
@@ -36,13 +31,13 @@ class Page:
 
 
 class Progress:
-    """The pieces of a photo's reading that are done: who asks for it again need not wait for them again."""
+    """The finished pieces of reading a photo, so that a later request does not wait for them again."""
 
     def __init__(self) -> None:
         self._done: dict[Hashable, Any] = {}
 
     def piece(self, name: Hashable, work: Callable[[], Piece]) -> Piece:
-        """What `work` returns, or returned before. Raises `Abandoned` rather than work for nobody."""
+        """Return what `work` returns, or returned before. Raises `Abandoned` if the caller has left."""
         if name not in self._done:
             require_caller()
             self._done[name] = work()
@@ -56,8 +51,8 @@ class OcrEngine(Protocol):
     name: str
 
     def read(self, image: RGB, progress: Progress | None = None) -> Page:
-        """The lines of `image`; none is a normal outcome. Goes on from `progress` of the same photo.
+        """Return the lines of `image`, possibly none. `progress` of the same photo is not done again.
 
-        Raises `Abandoned` between pieces of the work once nobody waits for it.
+        Raises `Abandoned` between pieces of the work if the caller has left.
         """
         ...

@@ -33,11 +33,11 @@ class Reranker(Protocol):
         photo: Photo | None = None,
         fine_top: int | None = None,
     ) -> list[float]:
-        """Scores in 0..1 of how well each document answers `query`, in the documents' order.
+        """Return for each document, in order, a score in 0..1: how well it answers `query`; 0: discarded.
 
-        0 means discarded. `entity` is the name of the thing that the question is about, when the caller
-        knows it; `photo` is what the question was asked about; `fine_top`: at most so many of the best go
-        through a second, costlier model, 0 for none. An engine may ignore any of the three.
+        `entity`: the name of the thing that the question is about, if known; `photo`: what it was asked
+        about; `fine_top`: the most documents that a second, costlier model reads. An engine may ignore any
+        of the three.
         """
         ...
 

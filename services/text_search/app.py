@@ -34,7 +34,14 @@ BUILTIN_RANK_CONSTANT = 1
 def create_app(settings: TextSearchSettings) -> FastAPI:
     """Return the service with the engine and the store that the settings name."""
     if settings.engine in _SEARCH_ONLY:
-        return create_service(_search_only(settings), settings)
+        search_only = ServiceSpec(
+            name="text_search",
+            routers=[router],
+            open_engine=partial(_SEARCH_ONLY[settings.engine], settings),
+            probe=lambda engine: engine.probe(),
+            close_engine=lambda engine: engine.close(),
+        )
+        return create_service(search_only, settings)
     spec = ServiceSpec(
         name="text_search",
         routers=[router, pages_router, collections_router],
@@ -45,17 +52,6 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         takes=("text", "image") if settings.sees_photos else ("text",),
     )
     return create_service(spec, settings)
-
-
-def _search_only(settings: TextSearchSettings) -> ServiceSpec["_SearchOnly"]:
-    """Return the service of an engine that keeps no index of its own."""
-    return ServiceSpec(
-        name="text_search",
-        routers=[router],
-        open_engine=partial(_SEARCH_ONLY[settings.engine], settings),
-        probe=lambda engine: engine.probe(),
-        close_engine=lambda engine: engine.close(),
-    )
 
 
 def _open_web(settings: TextSearchSettings, _: EngineResources) -> "WebTextSearch":
@@ -87,29 +83,21 @@ _SEARCH_ONLY: Mapping[Engine, Callable[[TextSearchSettings, EngineResources], "_
     Engine.WEB: _open_web,
     Engine.CRAG_MM: _open_crag_mm,
 }
+"""Engines that keep no index of their own."""
 
 
 def open_engine(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
-    """The engine that the settings name; what its store has published shows in the metrics."""
-    engine = _open(settings, resources)
+    """Open an index that is searched by BM25, an encoder or both. Metrics show what it has published."""
+    from services.text_search.engines.indexed import IndexedTextSearch
+
+    constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
+    # Before the store, which a wrong model then leaves unlocked.
+    encoder = None if settings.engine is Engine.BM25 else open_encoder(settings, resources)
+    terms = encoder is None or settings.hybrid
+    engine = IndexedTextSearch(settings.open_store(), encoder, terms, constant, settings.max_side)
     resources.metrics.ingested("passages", 0)  # so that the first ones are seen as an increase
     watch_published(resources.metrics, engine.store)
     return engine
-
-
-def _open(settings: TextSearchSettings, resources: EngineResources) -> TextSearchEngine:
-    """BM25 alone, or a sentence encoder with BM25 beside it. The model comes before the store is opened."""
-    if settings.engine is Engine.BM25:
-        from services.text_search.engines.bm25 import Bm25TextSearch
-
-        return Bm25TextSearch(settings.open_store())
-
-    from services.text_search.engines.hybrid import HybridTextSearch
-
-    constant = BUILTIN_RANK_CONSTANT if settings.engine is Engine.BUILTIN else RANK_CONSTANT
-    encoder = open_encoder(settings, resources)
-    store = settings.open_store()
-    return HybridTextSearch(store, encoder, settings.hybrid, constant, settings.max_side)
 
 
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
@@ -125,10 +113,10 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
         options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
         encoder = RemoteSeeingEncoder if settings.sees_photos else RemoteEncoder
         return encoder(server, instructions, options)
-    from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel, BgeOptions
+    from services.text_search.engines.bge import DEFAULT_MODEL, BgeEncoder, BgeModel
 
     accelerator = resources.open_accelerator(settings.placement)
-    cut = BgeOptions(settings.pooling, settings.max_tokens)
-    model = BgeModel(settings.model or DEFAULT_MODEL, accelerator, cut)
+    source = settings.model or DEFAULT_MODEL
+    model = BgeModel(source, accelerator, settings.pooling, settings.max_tokens)
     forward = resources.batched(model.forward, settings.batch_limits, "encode")
     return BgeEncoder(model, forward, instructions, settings.max_batch)

@@ -33,7 +33,7 @@ class Instructions:
     query: str = BGE_QUERY_INSTRUCTION
     passage: str = ""
 
-    def named(self, encoder: str) -> str:
+    def name_of(self, encoder: str) -> str:
         """Return the encoder's name with its use; instructions of queries change no index."""
         return f"{encoder}, after {self.passage!r}" if self.passage else encoder
 

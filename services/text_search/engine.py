@@ -79,13 +79,15 @@ class TextSearchEngine(Protocol):
         depth: int | None = None,
         photo: bytes | None = None,
     ) -> list[FusedHit]:
-        """The `k` best pages for all sub-queries together, fewer if the best `depth` passages of each are of
-        fewer pages. `photo`: a JPEG that they are about, for engines that see. Raises `CollectionNotFound`.
+        """Return the `k` best pages for all sub-queries together, or fewer: of each sub-query only the best
+        `depth` passages count. `photo`: a JPEG that they are about, for engines that see.
+
+        Raises `CollectionNotFound`.
         """
         ...
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
-        """Write passages; returns id -> reason for those that were not.
+        """Write passages. Return id -> reason for those that were not written.
 
         A page is replaced as a whole: writing its passage at position 0 removes what the collection
         held of that address, so that an edited page never answers with its old text.

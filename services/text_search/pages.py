@@ -8,7 +8,7 @@ from typing import Any
 
 from chassis.errors import CollectionConflict, NotFound
 from chassis.vectors.origin import ADDRESS, Origin, origin_of
-from chassis.vectors.port import ScoredPoint, SparseVector, StoredPoint, VectorStore
+from chassis.vectors.port import RANK_CONSTANT, ScoredPoint, SparseVector, StoredPoint, VectorStore
 from chassis.vectors.rules import is_point_id
 from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
 
@@ -101,10 +101,6 @@ def _payload(passage: Passage) -> dict[str, Any]:
         **({_PICTURED: True} if passage.picture else {}),
         **(passage.origin or Origin(passage.url)).payload,
     }
-
-
-RANK_CONSTANT = 60
-"""k of reciprocal rank fusion (Cormack, Clarke and Buettcher, SIGIR 2009)."""
 
 
 def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:

@@ -15,9 +15,9 @@ from services.vlm.retrievers import SERVED
 from services.vlm.settings import ServeSettings, serve_settings
 
 
-def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argparse.Namespace:
+def arguments(words: Sequence[str], environment: ServeSettings | None = None) -> argparse.Namespace:
     """What was asked for, else what the environment says; everything after `--` belongs to vLLM."""
-    given = given or ServeSettings.model_construct()
+    environment = environment or ServeSettings.model_construct()
     parser = argparse.ArgumentParser(prog="python -m services.vlm", description=__doc__)
     parser.add_argument("preset", nargs="?", choices=sorted(SERVED))
     parser.add_argument("--model", default="", metavar="FOLDER", help="weights: a local folder or a hub id")
@@ -36,8 +36,8 @@ def arguments(words: Sequence[str], given: ServeSettings | None = None) -> argpa
     ours, theirs = _split(words)
     parsed = parser.parse_args(ours)
     parsed.extra = theirs
-    parsed.preset = parsed.preset or _trained_for(parsed.model) or given.preset or DEFAULT
-    sizes = given.sized_for(parsed.preset)
+    parsed.preset = parsed.preset or _trained_for(parsed.model) or environment.preset or DEFAULT
+    sizes = environment.sized_for(parsed.preset)
     for name in ("memory_share", "max_model_len", "max_num_seqs", "gpu"):
         if getattr(parsed, name) is None:
             setattr(parsed, name, getattr(sizes, name))

@@ -21,11 +21,6 @@ class Preset:
     What its speed follows from: `decode_weights_gb`, read for each token written; `prefill_gflop`, computed
     for each token read, in fp8 where `fp8` is set; `vision_tflop`, computed for a photo, always in bf16.
 
-    What its server does with a request, which the gateway finds out by asking: `holds_schema`: the model
-    writes nothing but what a JSON schema allows, and `masked_logprobs` are then of the tokens allowed;
-    `system_beside_photo`: every chat template of these weights takes a system message beside a photo;
-    `photos` at most in one request.
-
     `flags` are vLLM's own and hold for the version in `image` only; `limits` is what a user will run into;
     `sources` says where each figure or flag is from.
     """
@@ -50,10 +45,6 @@ class Preset:
     sources: tuple[str, ...]
     fp8: bool = False
     activations_gb: float = ACTIVATIONS_GB
-    holds_schema: bool = True
-    masked_logprobs: bool = True
-    system_beside_photo: bool = True
-    photos: int = 1
 
     @property
     def version(self) -> str:
@@ -128,9 +119,6 @@ LLAMA = Preset(
         '{"image": 1}',
         "--enforce-eager",
     ),
-    holds_schema=False,
-    masked_logprobs=False,
-    system_beside_photo=False,
     environment=(_NO_TELEMETRY,),
     limits=(
         "Served by vLLM up to 0.10.2; 0.11 and later refuse MllamaForConditionalGeneration.",

@@ -18,7 +18,7 @@ from services.image_search.engines.clip import ClipEncoder
 from services.image_search.settings import ImageSearchSettings
 from services.text_search.app import create_app as text_app
 from services.text_search.encoding import Instructions, Pooling
-from services.text_search.engines.bge import BgeEncoder, BgeModel, BgeOptions
+from services.text_search.engines.bge import BgeEncoder, BgeModel
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
 from tests.models.tiny_bge import SIZE, tiny_bge
@@ -48,7 +48,7 @@ def write_index(
 @pytest.mark.anyio
 async def test_web_index_is_searched_by_its_own_vectors(tmp_path: Path) -> None:
     weights = tiny_bge(tmp_path / "bge-tiny")
-    model = BgeModel(str(weights), CPU, BgeOptions(Pooling.MEAN))
+    model = BgeModel(str(weights), CPU, Pooling.MEAN)
     vectors = BgeEncoder(model, None, Instructions("", "")).queries(list(TEXTS.values()))
     urls = [f"https://pages.org/{name}" for name in TEXTS]
     described = [

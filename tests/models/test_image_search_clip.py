@@ -17,9 +17,9 @@ from transformers.models.clip.image_processing_pil_clip import CLIPImageProcesso
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
+from chassis.rgb import RGB
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
-from services.image_search.engine import RGB
 from services.image_search.engines.clip import ClipEncoder
 from services.image_search.engines.views import Fit, Frame, framed_views
 from services.image_search.settings import ImageSearchSettings

@@ -13,9 +13,10 @@ from transformers import AutoTokenizer, Blip2ForImageTextRetrieval, BlipImagePro
 from chassis.accelerator import Accelerator
 from chassis.models.qformer import QFormer
 from services.reranker.engine import INSTRUCTION
+from services.reranker.engines import qwen3
 from services.reranker.engines.cascade import CascadeReranker, CoarseStage, Cutoffs
 from services.reranker.engines.coarse_head import question_vectors
-from services.reranker.engines.qwen3 import Qwen3Options, Qwen3Reranker
+from services.reranker.engines.qwen3 import Qwen3Reranker
 from tests.models.tiny_blip2 import tiny_blip2
 from tests.models.tiny_qwen3 import ROOM, tiny_qwen3
 
@@ -122,16 +123,20 @@ def test_the_fine_score_is_the_model_cards(judge: Qwen3Reranker, qwen3_folder: P
     parity("reranker, fine", "Qwen3ForCausalLM, one unpadded prompt each", _apart(found, direct))
 
 
-def test_a_fine_score_does_not_depend_on_the_rest_of_the_batch(qwen3_folder: Path) -> None:
+def test_a_fine_score_does_not_depend_on_the_rest_of_the_batch(
+    judge: Qwen3Reranker, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pairs = [(QUERY, "dog " * length) for length in (1, 70, 8, 3)] + [("is it a book?", "yes")]
-    narrow = Qwen3Reranker.from_pretrained(str(qwen3_folder), CPU, Qwen3Options(pass_tokens=1))
-    wide = Qwen3Reranker.from_pretrained(str(qwen3_folder), CPU)
-    assert wide.score(pairs) == pytest.approx(narrow.score(pairs), abs=1e-5)
+    together = judge.score(pairs)
+    monkeypatch.setattr(qwen3, "_PASS_TOKENS", 1)
+    assert together == pytest.approx(judge.score(pairs), abs=1e-5)
 
 
-def test_long_document_is_cut_and_template_kept(qwen3_folder: Path) -> None:
-    short = Qwen3Reranker.from_pretrained(str(qwen3_folder), CPU, Qwen3Options(document_tokens=8))
-    kept, cut = short.score([(QUERY, "dog dog dog dog dog dog dog dog"), (QUERY, "dog " * 5000)])
+def test_long_document_is_cut_and_template_kept(
+    judge: Qwen3Reranker, qwen3_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(qwen3, "_DOCUMENT_TOKENS", 8)
+    kept, cut = judge.score([(QUERY, "dog dog dog dog dog dog dog dog"), (QUERY, "dog " * 5000)])
     tokenizer: Any = AutoTokenizer.from_pretrained(qwen3_folder)
     assert len(tokenizer.encode(" dog" * 8)) == 8
     assert cut == pytest.approx(kept, abs=1e-6)

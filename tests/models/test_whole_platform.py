@@ -93,8 +93,6 @@ def engines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "DOMAIN_ROUTER_HEAD": str(run.path / CHECKPOINT),
         "CROPPER_ENGINE": "grounding_dino",
         "CROPPER_MODEL": str(tiny_gdino(folder / "gdino")),
-        "CROPPER_BOX_THRESHOLD": "0",
-        "CROPPER_TEXT_THRESHOLD": "0",
         "IMAGE_SEARCH_ENGINE": "clip",
         "IMAGE_SEARCH_MODEL": str(tiny_clip(folder / "clip").folder),
         "TEXT_SEARCH_ENGINE": "bge",

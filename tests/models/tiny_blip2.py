@@ -1,5 +1,6 @@
 """A BLIP-2 image-text-retrieval model of 8 query tokens and random weights."""
 
+import shutil
 from pathlib import Path
 
 import torch
@@ -61,4 +62,14 @@ def tiny_blip2(folder: Path) -> Path:
             projection.bias.fill_(2.0)  # random towers point anywhere: most cosines shall be above 0
     model.save_pretrained(folder)
     BlipImageProcessor(size={"height": 56, "width": 56}).save_pretrained(folder)
+    return folder
+
+
+def with_other_queries(base: Path, folder: Path) -> Path:
+    """A model of the same shapes, whose query tokens are others."""
+    shutil.copytree(base, folder)
+    model = Blip2ForImageTextRetrieval.from_pretrained(base)
+    with torch.no_grad():
+        model.query_tokens.copy_(model.query_tokens.flip(-1))
+    model.save_pretrained(folder)
     return folder

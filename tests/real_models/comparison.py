@@ -13,7 +13,7 @@ import httpx
 
 from chassis.http.serving import BoundApp, listen, running
 from corpus.cli import index
-from corpus.ingest import ingest_pages
+from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import Platform, platform
 from deploy.settings import PocketSettings
 from evaluation.data.model import Dataset
@@ -102,7 +102,8 @@ async def _started(
     )
     async with running([proxy]), platform(settings) as started:
         pages = write_pages(dataset.texts, folder)
-        put = partial(index, ingest_pages, "pages", pages, started.service_urls["text_search"], replace=True)
+        options = IngestOptions(replace=True)
+        put = partial(index, ingest_pages, "pages", pages, started.service_urls["text_search"], options)
         if await anyio.to_thread.run_sync(put):
             raise RuntimeError("The paragraphs could not be indexed.")
         yield recorder, proxy.url, started

@@ -17,7 +17,7 @@ import yaml
 
 from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
-from corpus.ingest import ingest_pages, ingest_photos
+from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform
 from deploy.sample import SAMPLE
 from deploy.settings import VAR, one_thread_each
@@ -55,9 +55,9 @@ def _teach(steps: Steps) -> None:
     with teaching(SAMPLE) as teacher, steps.platform(teacher) as started:
         urls = started.service_urls
         photos, pages = SAMPLE / "images.jsonl", SAMPLE / "pages.jsonl"
-        if index(ingest_photos, "images", photos, urls["image_search"], replace=True):
+        if index(ingest_photos, "images", photos, urls["image_search"], IngestOptions(replace=True)):
             raise StepFailed("The photos could not be indexed.")
-        if index(ingest_pages, "pages", pages, urls["text_search"], replace=True):
+        if index(ingest_pages, "pages", pages, urls["text_search"], IngestOptions(replace=True)):
             raise StepFailed("The pages could not be indexed.")
         _ask(steps, "teacher", started, _TEACHER_LIMIT)
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from chassis.errors import LoreglassError
-from chassis.pixels import RGB, decode_rgb
+from chassis.pixels import decode_rgb
+from chassis.rgb import RGB
 from training.config import WrongConfig
 from training.samples import Part, RejectedRow, Sample, Task, part_of, read_folders
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from chassis.models.cancellation import require_caller, until_cancelled
-from services.cropper.engine import RGB, Corners, FoundRegion, Kind, is_small, touches_edge
+from chassis.rgb import RGB
+from services.cropper.engine import Corners, FoundRegion, Kind, is_small, touches_edge
 from services.cropper.engines.geometry import Quad, area, keep_apart, ordered, rectified
 from services.cropper.engines.proposals import (
     View,

@@ -19,7 +19,7 @@ from transformers.models.grounding_dino.modeling_grounding_dino import SPECIAL_T
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
-from services.cropper.engine import RGB
+from chassis.rgb import RGB
 from services.cropper.engines.detection import MARKS, PromptWriter
 
 DEFAULT_MODEL = "IDEA-Research/grounding-dino-tiny"

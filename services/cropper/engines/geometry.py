@@ -10,7 +10,8 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from services.cropper.engine import LONGEST_SIDE, RGB
+from chassis.rgb import RGB
+from services.cropper.engine import LONGEST_SIDE
 
 Quad = npt.NDArray[np.floating[Any]]
 Quads = npt.NDArray[np.floating[Any]]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import Image
 
-from services.cropper.engine import LONGEST_SIDE, RGB, Corners, FoundRegion, is_small, touches_edge
+from chassis.rgb import RGB
+from services.cropper.engine import LONGEST_SIDE, Corners, FoundRegion, is_small, touches_edge
 from services.cropper.engines.detection import Detection, Prompt, clipped, label_of, without_doubles
 from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 

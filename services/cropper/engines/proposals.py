@@ -8,7 +8,7 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
-from services.cropper.engine import RGB
+from chassis.rgb import RGB
 from services.cropper.engines.geometry import Quad, Quads, areas, ordered, reasonable
 
 Bytes = npt.NDArray[np.uint8]

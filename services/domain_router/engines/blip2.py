@@ -16,7 +16,7 @@ from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
 from chassis.models.qformer import QFormer, Question, Vectors
 from chassis.models.witness import require_witness
-from services.domain_router.engine import RGB
+from chassis.rgb import RGB
 from services.domain_router.engines.domain_head import DomainHead
 
 Forward = Callable[[Sequence[Question]], Sequence[Vectors]]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chassis.models.sentence_encoder import shared_sentence_encoder
-from services.domain_router.engine import RGB
+from chassis.rgb import RGB
 from services.domain_router.measures import Matrix, softmax
 
 HEAD = Path(__file__).with_name("builtin_head.npz")

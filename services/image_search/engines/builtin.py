@@ -3,18 +3,19 @@
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
-from chassis.models.cancellation import until_cancelled
+from chassis.models.cancellation import has_time, until_cancelled
 from chassis.pixels import drawn_pattern
+from chassis.rgb import RGB
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.classical.calibration import Claim, load, settle
 from services.image_search.engines.classical.features import (
     DamagedFeatures,
@@ -32,32 +33,15 @@ VECTOR = "vlad"
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchEffort:
-    """How much is tried: `per_part` neighbours of each part of the photo, `glances` of them compared
-    quickly, `verifications` in full.
-
-    Once a match is `beyond_doubt`, only candidates with `rival_share` of the best glance are verified, and
-    of candidates whose glance shows nothing only `long_shots`. `at_once`: photos of one call searched
-    side by side.
-    """
-
-    per_part: int = 8
-    glances: int = 20
-    verifications: int = 6
-    beyond_doubt: float = 0.9
-    rival_share: float = 0.15
-    long_shots: int = 3
-    worth_telling: float = 0.05
-    at_once: int = 2
-
-
-@dataclass(frozen=True, slots=True)
-class ImageSearchOptions:
-    """How photos are described and how hard a search tries."""
-
-    describe: DescribeOptions = field(default_factory=DescribeOptions)
-    effort: SearchEffort = field(default_factory=SearchEffort)
+_PER_PART, _GLANCES, _VERIFICATIONS = 8, 20, 6
+"""Neighbours of each part of the photo; how many of them are compared quickly, and how many in full."""
+_BEYOND_DOUBT, _RIVAL_SHARE = 0.9, 0.15
+"""Once a match is this probable, only candidates with this share of the best glance are verified."""
+_LONG_SHOTS = 3
+"""Candidates that are verified although their glance shows nothing."""
+_WORTH_TELLING = 0.05
+_AT_ONCE = 2
+"""Photos of one call that are searched side by side."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,39 +71,35 @@ class BuiltinImageSearch:
         self,
         store: VectorStore,
         features_folder: Path,
-        options: ImageSearchOptions | None = None,
+        options: DescribeOptions | None = None,
     ) -> None:
         """`features_folder` keeps the local features of indexed photos, also where `store` is remote."""
         self.store = store
         self._folder = FeatureFolder(features_folder)
-        self._options = options or ImageSearchOptions()
+        self._options = options or DescribeOptions()
         self._artefact = load()
         self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
-    def search(
-        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
-        for each in self._search_photos(photos, collection, still_wanted):
+        for each in self._search_photos(photos, collection):
             earlier = best.get(each.entity)
             if earlier is None or each.probability > earlier.probability:
                 best[each.entity] = each
         return sorted(best.values(), key=lambda each: -each.probability)[:limit]
 
-    def _search_photos(
-        self, photos: Sequence[RGB], collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def _search_photos(self, photos: Sequence[RGB], collection: str) -> list[ThingSeen]:
         """What each photo shows, photo by photo; of those not begun in time nothing, but the first is."""
 
         def look(index: int) -> list[ThingSeen]:
-            if index and not still_wanted():
+            if index and not has_time(RESERVE_MS):
                 return []
-            return self._search_photo(photos[index], index, collection, still_wanted)
+            return self._search_photo(photos[index], index, collection)
 
         places = range(len(photos))
-        at_once = min(len(photos), self._options.effort.at_once)
+        at_once = min(len(photos), _AT_ONCE)
         if at_once < 2:
             return [each for place in places for each in look(place)]
         with ThreadPoolExecutor(at_once, "photos") as threads:
@@ -127,9 +107,7 @@ class BuiltinImageSearch:
             looking = [threads.submit(copy_context().run, look, place) for place in places]
             return [each for photo in looking for each in photo.result()]
 
-    def search_texts(
-        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol: local features know no words."""
         raise NotSupported("The built-in engine searches by photos only.")
 
@@ -139,7 +117,7 @@ class BuiltinImageSearch:
         rejected = {}
         points = []
         for thing in until_cancelled(things):
-            key = content_key(thing.photo, self._options.describe)
+            key = content_key(thing.photo, self._options)
             features = self._described(key, thing.photo)
             if len(features) < FEWEST_KEYPOINTS:
                 rejected[thing.id] = "The photo shows too little detail to be recognised."
@@ -154,7 +132,7 @@ class BuiltinImageSearch:
     def embed(self, photos: Sequence[RGB]) -> Floats:
         """See the protocol."""
         rows = [
-            self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options.describe)).vectors)
+            self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options)).vectors)
             for photo in until_cancelled(photos)
         ]
         return np.stack(rows) if rows else np.zeros((0, self._artefact.vlad.size), np.float32)
@@ -167,17 +145,15 @@ class BuiltinImageSearch:
     def _described(self, key: str, photo: RGB) -> LocalFeatures:
         if self._folder.holds(key):
             return self._folder.read(key)
-        features = describe(photo, self._options.describe)
+        features = describe(photo, self._options)
         self._folder.write(key, features)
         return features
 
-    def _search_photo(
-        self, photo: RGB, index: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
-        query = QueryFeatures.of(describe(photo, self._options.describe))
+    def _search_photo(self, photo: RGB, index: int, collection: str) -> list[ThingSeen]:
+        query = QueryFeatures.of(describe(photo, self._options))
         candidates = self._candidates(collection, query)
-        promising = self._glance(query, candidates, still_wanted)
-        verdicts = self._verify(query, promising, still_wanted)
+        promising = self._glance(query, candidates)
+        verdicts = self._verify(query, promising)
         claims = [
             Claim(
                 str(verdict.point.payload["entity"]),
@@ -189,9 +165,9 @@ class BuiltinImageSearch:
         ]
         settled = settle(claims, self._artefact.calibration.rivalry)
         return [
-            seen(verdict.point, probability, index, inliers=verdict.evidence.inliers)
+            thing_at(verdict.point, probability, index, inliers=verdict.evidence.inliers)
             for verdict, probability in zip(verdicts, settled, strict=True)
-            if probability >= self._options.effort.worth_telling
+            if probability >= _WORTH_TELLING
         ]
 
     def _candidates(self, collection: str, query: QueryFeatures) -> list[ScoredPoint]:
@@ -201,22 +177,20 @@ class BuiltinImageSearch:
         """
         best: dict[tuple[str, str], ScoredPoint] = {}
         for part in self._artefact.vlad.encode_parts(query.features, query.vectors):
-            hits = self.store.search(collection, VECTOR, part.tolist(), self._options.effort.per_part)
+            hits = self.store.search(collection, VECTOR, part.tolist(), _PER_PART)
             for hit in hits:
                 shown = str(hit.payload["features"]), str(hit.payload["entity"])
                 earlier = best.get(shown)
                 if earlier is None or (-hit.score, hit.id) < (-earlier.score, earlier.id):
                     best[shown] = hit
         ranked = sorted(best.values(), key=lambda hit: -hit.score)
-        return ranked[: self._options.effort.glances]
+        return ranked[:_GLANCES]
 
-    def _glance(
-        self, query: QueryFeatures, points: Sequence[ScoredPoint], still_wanted: StillWanted
-    ) -> list[_Candidate]:
+    def _glance(self, query: QueryFeatures, points: Sequence[ScoredPoint]) -> list[_Candidate]:
         """The points that can be verified, by how many of the strongest keypoints match coherently."""
         candidates = []
         for point in points:
-            if not still_wanted():
+            if not has_time(RESERVE_MS):
                 break
             features = self._features(point)
             if features is not None:
@@ -231,12 +205,11 @@ class BuiltinImageSearch:
             log.warning("features_lost", id=candidate.id)
             return None
 
-    def _verify(
-        self, query: QueryFeatures, candidates: Sequence[_Candidate], still_wanted: StillWanted
-    ) -> list[_Verdict]:
+    def _verify(self, query: QueryFeatures, candidates: Sequence[_Candidate]) -> list[_Verdict]:
         verdicts: list[_Verdict] = []
-        for place, candidate in enumerate(candidates[: self._options.effort.verifications]):
-            if not still_wanted() or not self._worth_verifying(place, candidate, candidates[0], verdicts):
+        for place, candidate in enumerate(candidates[:_VERIFICATIONS]):
+            is_worth_it = self._worth_verifying(place, candidate, candidates[0], verdicts)
+            if not is_worth_it or not has_time(RESERVE_MS):
                 break
             evidence = verify(query, candidate.features)
             probability = self._artefact.calibration.probability(evidence)
@@ -246,7 +219,6 @@ class BuiltinImageSearch:
     def _worth_verifying(
         self, place: int, candidate: _Candidate, best: _Candidate, verdicts: Sequence[_Verdict]
     ) -> bool:
-        effort = self._options.effort
-        if any(verdict.probability >= effort.beyond_doubt for verdict in verdicts):
-            return candidate.glance >= max(1.0, effort.rival_share * best.glance)
-        return candidate.glance > 0 or place < effort.long_shots
+        if any(verdict.probability >= _BEYOND_DOUBT for verdict in verdicts):
+            return candidate.glance >= max(1.0, _RIVAL_SHARE * best.glance)
+        return candidate.glance > 0 or place < _LONG_SHOTS

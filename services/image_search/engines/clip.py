@@ -13,7 +13,8 @@ import torch
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import LOADING, WrongWeights
-from services.image_search.engine import RGB, Floats
+from chassis.rgb import RGB
+from services.image_search.engine import Floats
 from services.image_search.engines.views import Fit, Frame, framed_views
 
 DEFAULT_MODEL = "ViT-L-14-336-quickgelu:openai"

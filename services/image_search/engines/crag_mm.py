@@ -9,11 +9,13 @@ import numpy as np
 
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
+from chassis.models.cancellation import has_time
 from chassis.pixels import drawn_pattern
+from chassis.rgb import RGB
 from chassis.vectors.chroma import ChromaIndex, Neighbour
 from corpus.attributes import clean_attributes, clean_markup
 from corpus.values import web_url
-from services.image_search.engine import RGB, Floats, StillWanted, ThingSeen
+from services.image_search.engine import RESERVE_MS, Floats, ThingSeen
 from services.image_search.engines.dense import DenseOptions, Forward, ForwardTexts, ImageEncoder
 
 COLLECTION = "image_embeddings"
@@ -34,24 +36,19 @@ class CragMmImageSearch:
         """As of `DenseImageSearch`."""
         self._index, self._encoder = index, encoder
         self._forward, self._forward_texts = forward, forward_texts
-        slope = options.slope
-        self._curve = LogisticCurve(-slope * options.midpoint, (slope,))
-        self._text_curve = LogisticCurve(-slope * options.text_midpoint, (slope,))
+        self._curve, self._text_curve = options.curves()
         self.name = encoder.name
 
-    def search(
-        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """Return the entities of the `limit` images that are nearest to the photos' centres."""
-        return self._things(self.embed(photos), limit, self._curve) if still_wanted() else []
+        return self._things(self.embed(photos), limit, self._curve) if has_time(RESERVE_MS) else []
 
-    def search_texts(
-        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """Return the entities of the `limit` images most like the texts. Raises `NotSupported`."""
         if self._forward_texts is None:
             raise NotSupported("This engine searches by photos only.")
-        return self._things(self._forward_texts(texts), limit, self._text_curve) if still_wanted() else []
+        vectors = self._forward_texts(texts)
+        return self._things(vectors, limit, self._text_curve) if has_time(RESERVE_MS) else []
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
         """Return the vectors of the centre views."""
@@ -59,7 +56,7 @@ class CragMmImageSearch:
 
     def probe(self) -> None:
         """Encode a drawn pattern and search for it."""
-        self.search([drawn_pattern()], 1, "", lambda: True)
+        self.search([drawn_pattern()], 1, "")
 
     def _things(
         self, vectors: Sequence[Floats] | Floats, limit: int, curve: LogisticCurve

@@ -11,10 +11,12 @@ import numpy as np
 
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
+from chassis.models.cancellation import has_time
 from chassis.pixels import drawn_pattern
+from chassis.rgb import RGB
 from chassis.vectors.origin import KEYWORDS
 from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
-from services.image_search.engine import RGB, Floats, KnownThing, StillWanted, ThingSeen, replace_photos, seen
+from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.views import centres_first
 
 Forward = Callable[[Sequence[RGB]], Sequence[Floats]]
@@ -62,6 +64,14 @@ class DenseOptions:
     slope: float = 30.0
     text_midpoint: float = 0.25
 
+    def curves(self) -> tuple[LogisticCurve, LogisticCurve]:
+        """Return the curves for a photo and for a text."""
+        slope = (self.slope,)
+        return (
+            LogisticCurve(-self.slope * self.midpoint, slope),
+            LogisticCurve(-self.slope * self.text_midpoint, slope),
+        )
+
 
 class DenseImageSearch:
     """`ImageSearchEngine` on the vectors of an encoder. Indexes centre views, searches with all views."""
@@ -77,12 +87,9 @@ class DenseImageSearch:
         """`forward`: the encoder's, or a batcher around it; `forward_texts` None: no search by text."""
         self.store = store
         self._encoder = encoder
-        self._options = options or DenseOptions()
+        self._curve, self._text_curve = (options or DenseOptions()).curves()
         self._forward = forward or encoder.forward
         self._forward_texts = forward_texts
-        slope = self._options.slope
-        self._curve = LogisticCurve(-slope * self._options.midpoint, (slope,))
-        self._text_curve = LogisticCurve(-slope * self._options.text_midpoint, (slope,))
         self.name = encoder.name
 
     @property
@@ -90,42 +97,39 @@ class DenseImageSearch:
         """One dense vector a photo, of this model."""
         return CollectionSchema(dense={VECTOR: self._encoder.size}, keywords=KEYWORDS, encoder=self.name)
 
-    def search(
-        self, photos: Sequence[RGB], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol. All views go through the model together."""
         self.store.require(collection, self.schema, whole=False)
         views = centres_first([self._encoder.views(photo) for photo in photos])
-        if not views or not still_wanted():
+        if not views or not has_time(RESERVE_MS):
             return []
         vectors = self._forward([view for _, view in views])
         queries = [(photo_index, vector) for (photo_index, _), vector in zip(views, vectors, strict=True)]
-        best = self._best(queries, limit, collection, still_wanted)
+        best = self._best(queries, limit, collection)
         return [
-            seen(hit, self._curve.probability([hit.score]), index, cosine=hit.score) for hit, index in best
+            thing_at(hit, self._curve.probability([hit.score]), index, cosine=hit.score)
+            for hit, index in best
         ]
 
-    def search_texts(
-        self, texts: Sequence[str], limit: int, collection: str, still_wanted: StillWanted
-    ) -> list[ThingSeen]:
+    def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol. All texts go through the model together."""
         if self._forward_texts is None:
             raise NotSupported("This engine searches by photos only.")
         self.store.require(collection, self.schema, whole=False)
-        if not texts or not still_wanted():
+        if not texts or not has_time(RESERVE_MS):
             return []
         queries = list(enumerate(self._forward_texts(texts)))
-        best = self._best(queries, limit, collection, still_wanted)
+        best = self._best(queries, limit, collection)
         likeness = self._text_curve.probability
-        return [seen(hit, likeness([hit.score]), index, cosine=hit.score) for hit, index in best]
+        return [thing_at(hit, likeness([hit.score]), index, cosine=hit.score) for hit, index in best]
 
     def _best(
-        self, queries: Sequence[tuple[int, Floats]], limit: int, collection: str, still_wanted: StillWanted
+        self, queries: Sequence[tuple[int, Floats]], limit: int, collection: str
     ) -> list[tuple[ScoredPoint, int]]:
         """The nearest points of all vectors, one an entity, with the index of the vector's photo or text."""
         best: dict[str, tuple[ScoredPoint, int]] = {}
         for place, (index, vector) in enumerate(queries):
-            if place and not still_wanted():
+            if place and not has_time(RESERVE_MS):
                 break
             for hit in self._nearest(collection, vector, limit):
                 earlier = best.get(_entity(hit))

@@ -15,11 +15,14 @@ from chassis.http.remote import RemoteServer
 from chassis.models.remote_reply import in_index_order, unit_vector
 from chassis.models.remote_request import data_uri
 from chassis.pixels import drawn_pattern, encode_jpeg
-from services.image_search.engine import RGB, Floats
+from chassis.rgb import RGB
+from services.image_search.engine import Floats
 from services.image_search.engines.views import square_views
 
 AT_ONCE = 8
 """Requests of one call that are under way together."""
+_MAX_SIDE = 768
+"""Pixels of a square that is sent."""
 
 
 class RemoteShape(StrEnum):
@@ -32,12 +35,12 @@ class RemoteShape(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class RemoteOptions:
-    """`max_side`: pixels of a square that is sent; `per_request`: squares in one request, where the shape
-    takes several; `input_type`: Cohere's own service wants `image`, vLLM wants none.
+    """`per_request`: squares in one request, where the shape takes several.
+
+    `input_type`: Cohere's own service wants `image`, vLLM wants none.
     """
 
     shape: RemoteShape = RemoteShape.INFINITY
-    max_side: int = 768
     per_request: int = 16
     input_type: str = ""
 
@@ -77,7 +80,7 @@ class RemoteImageEncoder:
 
     def views(self, photo: RGB) -> list[RGB]:
         """Squares of the photo, the centre first."""
-        return square_views(photo, self._options.max_side)
+        return square_views(photo, _MAX_SIDE)
 
     def forward(self, views: Sequence[RGB]) -> list[Floats]:
         """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""

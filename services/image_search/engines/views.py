@@ -13,7 +13,7 @@ from enum import StrEnum
 import numpy as np
 from PIL import Image
 
-from services.image_search.engine import RGB
+from chassis.rgb import RGB
 
 ENDS_ABOVE = 1.25
 """A photo is long when its longer side, fitted, is more than this many frames."""

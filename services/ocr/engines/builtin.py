@@ -10,13 +10,15 @@ from functools import partial
 import cv2
 import numpy as np
 
-from services.ocr.engine import RGB, Page, Progress, Quadrilateral, RecognizedLine
+from chassis.rgb import RGB
+from services.ocr.engine import Page, Progress, Quadrilateral, RecognizedLine
 from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.rapid import BGR, Crop, Points, RapidModels, cut_line
 
 _DOUBTFUL = 0.8  # lines read with less confidence are tried in the orientation of the others too
 _MAJORITY = 0.6
 _LEAST_SCORE = 0.5  # lines read with less confidence are dropped
+_MOST_LINES = 200  # that are read of a photo: see `most_useful`
 _MOST_TEXT_WIDTH = 64_000  # pixels of all lines together, side by side at a height of 48
 _SMALL_PRINT = 24.0
 """Pixels, as searched, that a line's box is high (twice its print); near smaller ones others are missed."""
@@ -27,15 +29,6 @@ _TARGET = 110.0
 _STRONGEST_GAMMA = 0.35
 _MARGIN = 0.03
 """Of the photo's longer side, around the lines that were found: there may be more of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class BuiltinOcrOptions:
-    """`detection_side`: longer side in pixels at which lines are searched. `max_lines`: see `most_useful`."""
-
-    detection_side: int = 864
-    threads: int = 1
-    max_lines: int = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +48,12 @@ class BuiltinOcr:
 
     name = "rapidocr"
 
-    def __init__(self, options: BuiltinOcrOptions | None = None, workers: int = 1) -> None:
-        self._options = options or BuiltinOcrOptions()
+    def __init__(self, detection_side: int = 864, threads: int = 1, workers: int = 1) -> None:
+        """`detection_side`: longer side in pixels at which lines are searched. `threads`: of each worker."""
+        self._detection_side = detection_side
         self._idle: queue.SimpleQueue[RapidModels] = queue.SimpleQueue()
         for _ in range(workers):
-            self._idle.put(RapidModels(self._options.detection_side, self._options.threads))
+            self._idle.put(RapidModels(detection_side, threads))
 
     def read(self, image: RGB, progress: Progress | None = None) -> Page:
         """See the protocol."""
@@ -84,10 +78,10 @@ class BuiltinOcr:
         finally:
             self._idle.put(models)
 
-    def _found(self, models: RapidModels, photo: BGR, progress: Progress) -> list[Points]:
+    def _find_lines(self, models: RapidModels, photo: BGR, progress: Progress) -> list[Points]:
         """Where the lines are; small print in part of the photo is searched there once more, from nearer."""
         boxes = progress.piece("boxes", lambda: models.detect(photo))
-        region = _small_print(boxes, photo, self._options.detection_side)
+        region = _small_print(boxes, photo, self._detection_side)
         if region is None:
             return boxes
         left, top, right, bottom = region
@@ -96,8 +90,8 @@ class BuiltinOcr:
         return [box + np.array((left, top)) for box in nearer] if len(nearer) >= len(boxes) else boxes
 
     def _readings(self, models: RapidModels, photo: BGR, progress: Progress) -> tuple[list[_Reading], int]:
-        lines = self._found(models, photo, progress)
-        boxes, left_out = most_useful(lines, photo.shape[:2], self._options.max_lines, _MOST_TEXT_WIDTH)
+        lines = self._find_lines(models, photo, progress)
+        boxes, left_out = most_useful(lines, photo.shape[:2], _MOST_LINES, _MOST_TEXT_WIDTH)
         crops = [cut_line(photo, box) for box in boxes]
         flipped = progress.piece("flipped", lambda: models.upside_down(crops))
         crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]

@@ -7,7 +7,6 @@ torch + transformers environment.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Self
 
@@ -29,22 +28,16 @@ _SUFFIX = "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
 
 _LETTERS_PER_TOKEN = 32
 """More than any language needs: a text is cut there before it is tokenized."""
-
-
-@dataclass(frozen=True, slots=True)
-class Qwen3Options:
-    """`document_tokens`: the head of a longer document is read. `pass_tokens`: padded tokens in one pass."""
-
-    document_tokens: int = 512
-    pass_tokens: int = 16_384
+_DOCUMENT_TOKENS = 512
+"""The head of a longer document is read."""
+_PASS_TOKENS = 16_384
+"""Padded tokens in one pass."""
 
 
 class Qwen3Reranker:
     """P(yes) of (query, document) pairs. Thread-safe."""
 
-    def __init__(
-        self, model: Any, tokenizer: Any, accelerator: Accelerator, options: Qwen3Options | None = None
-    ) -> None:
+    def __init__(self, model: Any, tokenizer: Any, accelerator: Accelerator) -> None:
         """Loaded parts; `model` is a `Qwen3ForCausalLM` on the accelerator, in `eval` mode.
 
         Raises `WrongWeights` when tokenizer and model do not belong together.
@@ -52,7 +45,6 @@ class Qwen3Reranker:
         self._model = model
         self._tokenizer = tokenizer
         self._accelerator = accelerator
-        self._options = options or Qwen3Options()
         self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
         if len(tokenizer) > model.config.vocab_size:
             raise WrongWeights(
@@ -65,18 +57,16 @@ class Qwen3Reranker:
         self._room = model.config.max_position_embeddings - len(self._prefix) - len(self._suffix)
 
     @classmethod
-    def from_pretrained(
-        cls, source: str, accelerator: Accelerator, options: Qwen3Options | None = None
-    ) -> Self:
+    def from_pretrained(cls, source: str, accelerator: Accelerator) -> Self:
         """The model in a local folder or of a hub id. Raises `WrongWeights`."""
         model = load_model(Qwen3ForCausalLM, source, accelerator)
-        return cls(model, load_part(AutoTokenizer, source), accelerator, options)
+        return cls(model, load_part(AutoTokenizer, source), accelerator)
 
     def score(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """P(yes) in 0..1 of each (query, document), in order (equation 3)."""
         prompts = self._prompts(pairs)
         scores = [0.0] * len(pairs)
-        for places in _passes([len(prompt) for prompt in prompts], self._options.pass_tokens):
+        for places in _passes([len(prompt) for prompt in prompts], _PASS_TOKENS):
             for place, score in zip(places, self._forward([prompts[p] for p in places]), strict=True):
                 scores[place] = score
         return scores
@@ -101,13 +91,14 @@ class Qwen3Reranker:
 
     def _prompts(self, pairs: Sequence[tuple[str, str]]) -> list[list[int]]:
         heads = {query: self._head(query) for query in dict.fromkeys(query for query, _ in pairs)}
-        most = self._options.document_tokens
         # The space belongs to the document: byte-level BPE never joins it to the colon before it.
-        bodies = self._ids([" " + self._plain(text[: most * _LETTERS_PER_TOKEN]) for _, text in pairs])
+        bodies = self._ids(
+            [" " + self._plain(text[: _DOCUMENT_TOKENS * _LETTERS_PER_TOKEN]) for _, text in pairs]
+        )
         prompts = []
         for (query, _), body in zip(pairs, bodies, strict=True):
             head = heads[query]
-            cut = body[: max(0, min(most, self._room - len(head)))]
+            cut = body[: max(0, min(_DOCUMENT_TOKENS, self._room - len(head)))]
             prompts.append([*self._prefix, *head, *cut, *self._suffix])
         return prompts
 

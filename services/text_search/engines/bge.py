@@ -7,7 +7,6 @@ torch + transformers environment.
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,20 +19,21 @@ from services.text_search.encoding import Forward, Instructions, Pooling, TokenI
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
 
 
-@dataclass(frozen=True, slots=True)
-class BgeOptions:
-    """`max_tokens`: longer texts are cut there, or earlier where the model's own limit is lower."""
-
-    pooling: Pooling = Pooling.CLS
-    max_tokens: int = 512
-
-
 class BgeModel:
     """Tokenizer and weights. `forward` does not depend on what else is in the batch."""
 
-    def __init__(self, source: str, accelerator: Accelerator, options: BgeOptions | None = None) -> None:
-        """Load a local folder or a hub id. Raises `WrongWeights`."""
-        self._options = options or BgeOptions()
+    def __init__(
+        self,
+        source: str,
+        accelerator: Accelerator,
+        pooling: Pooling = Pooling.CLS,
+        max_tokens: int = 512,
+    ) -> None:
+        """Load a local folder or a hub id. Raises `WrongWeights`.
+
+        `max_tokens`: longer texts are cut there, or earlier where the model's own limit is lower.
+        """
+        self._pooling = pooling
         self._accelerator = accelerator
         self._tokenizer = load_part(AutoTokenizer, source)
         self._tokenizing = threading.Lock()  # cutting texts is a state of the tokenizer
@@ -44,10 +44,8 @@ class BgeModel:
             raise WrongWeights(
                 f"{source!r}: the tokenizer has {len(self._tokenizer)} tokens, the model {config.vocab_size}."
             )
-        self._longest = min(
-            self._options.max_tokens, self._tokenizer.model_max_length, config.max_position_embeddings
-        )
-        self.name = f"{model_name(source)} ({self._options.pooling} pooling)"
+        self._longest = min(max_tokens, self._tokenizer.model_max_length, config.max_position_embeddings)
+        self.name = f"{model_name(source)} ({self._pooling} pooling)"
         self.size = int(config.hidden_size)
 
     def tokenize(self, texts: Sequence[str]) -> list[TokenIds]:
@@ -74,7 +72,7 @@ class BgeModel:
     def _vectors(self, ids: Any, mask: Any) -> Any:
         """[n, tokens] -> [n, size], float32, of unit length."""
         states = self._model(input_ids=ids, attention_mask=mask).last_hidden_state.float()
-        if self._options.pooling is Pooling.CLS:
+        if self._pooling is Pooling.CLS:
             pooled = states[:, 0]
         else:
             weights = mask.unsqueeze(-1).float()
@@ -97,7 +95,7 @@ class BgeEncoder:
         self._instructions = instructions or Instructions()
         self._max_batch = max_batch
         self.size = model.size
-        self.name = self._instructions.named(model.name)
+        self.name = self._instructions.name_of(model.name)
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""

@@ -53,7 +53,7 @@ class RemoteEncoder:
         reply = self._ask([self._input("", "Who wrote it?")])
         self.size = len(self._vectors(reply, 1)[0])
         model = model_name(server.model or str(reply.get("model") or "")) or "a remote model"
-        self.name = self._instructions.named(f"{model} ({self.kind})")
+        self.name = self._instructions.name_of(f"{model} ({self.kind})")
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
         """See the protocol."""

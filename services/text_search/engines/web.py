@@ -24,7 +24,7 @@ from corpus.pages import NoContent
 from corpus.reading import document_readers, read_content
 from services.text_search.engine import FusedHit, Passage
 from services.text_search.engines.web_providers import WebProvider, WebResult
-from services.text_search.lexical import TermWeights
+from services.text_search.lexical import passage_weights, query_weights
 
 AGENT = "Loreglass"
 MOST_QUERIES = 2
@@ -79,7 +79,6 @@ class WebTextSearch:
     ) -> None:
         """Start the loop; `close` ends it."""
         self._provider, self._fetcher, self._limits, self._clock = provider, fetcher, limits, clock
-        self._terms = TermWeights()
         self._results = _Recent[list[WebResult]](512, limits.keep_s, clock)
         self._pages = _Recent[tuple[Passage, ...]](64, limits.keep_s, clock)
         self._robots = _Recent[RobotFileParser](512, limits.keep_s, clock)
@@ -179,10 +178,11 @@ class WebTextSearch:
         return rules.can_fetch(AGENT, url)
 
     def _rank(self, queries: Sequence[str], passages: Sequence[Passage], k: int) -> list[FusedHit]:
-        weights = [dict(zip(*self._sparse(passage), strict=True)) for passage in passages]
+        vectors = [passage_weights(passage) for passage in passages]
+        weights = [dict(zip(each.indices, each.values, strict=True)) for each in vectors]
         holding = Counter(term for each in weights for term in each)
         idf = {term: math.log(1 + len(weights) / count) for term, count in holding.items()}
-        queries_terms = [self._terms.of_query(query).indices for query in queries]
+        queries_terms = [query_weights(query).indices for query in queries]
         hits: list[FusedHit] = []
         for passage, each in zip(passages, weights, strict=True):
             scores = [
@@ -197,10 +197,6 @@ class WebTextSearch:
                 taken[hit.passage.url] += 1
                 best.append(hit)
         return best
-
-    def _sparse(self, passage: Passage) -> tuple[Sequence[int], Sequence[float]]:
-        vector = self._terms.of_passage(passage)
-        return vector.indices, vector.values
 
 
 def _by_turns(rankings: Sequence[Sequence[WebResult]]) -> Iterable[WebResult]:

@@ -112,7 +112,7 @@ def _support(
     places = np.flatnonzero(window.offsets[:, 1] > window.offsets[:, 0])
     if not len(places):
         return None
-    in_answer = _characters_said(text, words)
+    in_answer = _characters_in_answer(text, words)
     agrees = np.array([in_answer[start:end].all() for start, end in window.offsets[places]])
     edges = agrees & [text[start:end].isalnum() for start, end in window.offsets[places]]
     if not edges.any():
@@ -127,7 +127,7 @@ def _support(
     return Support(window.passage, span, agreeing, best - null, reading.answers)
 
 
-def _characters_said(text: str, words: set[str]) -> NDArray[np.bool_]:
+def _characters_in_answer(text: str, words: set[str]) -> NDArray[np.bool_]:
     """Return for each character whether it is in a word that the answer has, or in no word."""
     marks = np.ones(len(text) + 1, bool)
     for word in _WORD.finditer(text):

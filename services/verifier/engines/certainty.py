@@ -73,10 +73,10 @@ def _mean(tokens: Sequence[float]) -> float:
 def _check(name: CheckName, score: float, threshold: float) -> CheckOutcome:
     if score >= threshold:
         return CheckOutcome(name, True)
-    return CheckOutcome(name, False, _SENTENCES[name].format(*_told_apart(score, threshold)))
+    return CheckOutcome(name, False, _SENTENCES[name].format(*_distinct_decimals(score, threshold)))
 
 
-def _told_apart(score: float, threshold: float) -> tuple[str, str]:
+def _distinct_decimals(score: float, threshold: float) -> tuple[str, str]:
     """Both numbers with two decimals, or with as many as it takes to see that they differ."""
     for digits in range(2, _MOST_DIGITS):
         spelled = f"{score:.{digits}f}", f"{threshold:.{digits}f}"

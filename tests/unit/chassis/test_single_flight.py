@@ -9,13 +9,11 @@ import pytest
 from anyio.lowlevel import checkpoint
 from fastapi import FastAPI
 
-from chassis.errors import DeadlineExceeded
 from chassis.http.app import create_app
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.single_flight import SingleFlight
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
-from services.ocr.shared_calls import SharedCalls
 from tests.live import live
 from tests.unit.chassis.test_health import app_with
 
@@ -137,34 +135,3 @@ async def test_hammering_the_metrics_does_not_write_them_each_time(monkeypatch: 
             assert b"loreglass_requests_total" in reply.content
         seconds = anyio.current_time() - began
     assert written <= 41 + 4 * seconds
-
-
-async def test_who_may_wait_longer_than_the_first_begins_anew_when_the_first_ones_time_is_over() -> None:
-    calls = SharedCalls[str]()
-    begun: list[str] = []
-    over = anyio.Event()
-
-    async def in_vain() -> str:
-        begun.append("first")
-        await over.wait()
-        raise DeadlineExceeded
-
-    async def found() -> str:
-        begun.append("second")
-        return "found"
-
-    async def first() -> None:
-        with pytest.raises(DeadlineExceeded):
-            await calls.get("photo", in_vain, Deadline.after_ms(60_000))
-
-    async with anyio.create_task_group() as group:
-        group.start_soon(first)
-        await anyio.wait_all_tasks_blocked()
-        group.start_soon(_soon, over)
-        assert await calls.get("photo", found, Deadline.after_ms(60_000)) == "found"
-    assert begun == ["first", "second"]
-
-
-async def _soon(event: anyio.Event) -> None:
-    await anyio.wait_all_tasks_blocked()
-    event.set()

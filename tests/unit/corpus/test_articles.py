@@ -6,15 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
 from chassis.picture_cache import PictureCache
-from corpus.articles import Article, article_pages, article_pictures, read_articles
-from corpus.cli import app
-from corpus.ingest import IngestOptions, index_pages
+from corpus.articles import Article, Pictures, article_pages, article_pictures, read_articles
+from corpus.ingest import PAGES, IngestOptions, index_source
 from corpus.items import PageItem, PhotoItem
 from corpus.jsonl import ManifestError, Rejected
-from corpus.linked_pictures import Pictures
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -77,7 +74,7 @@ def test_an_article_is_a_page_and_each_passage_is_of_one_section(tmp_path: Path)
 async def test_the_whole_article_is_read_by_its_address(tmp_path: Path) -> None:
     source = article_pages(knowledge_base(tmp_path))
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
-        report = await index_pages(source, str(client.base_url), IngestOptions())
+        report = await index_source(PAGES, source, str(client.base_url), IngestOptions())
         reply = await client.post("/v1/text-search/pages", json={"addresses": [HARE]})
     assert (report.added, report.rejected) == (1, ())
     sections = [hit["sections"] for hit in reply.json()["hits"]]
@@ -151,11 +148,3 @@ def test_an_article_without_a_web_address_is_named(tmp_path: Path, url: str) -> 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(ManifestError, match="is not a knowledge base"):
         list(read_articles(knowledge_base(tmp_path, text)))
-
-
-def test_a_missing_file_exits_1(tmp_path: Path) -> None:
-    reply = CliRunner().invoke(
-        app, ["wiki-pages", str(tmp_path / "none.json"), "--text-search-url", "http://127.0.0.1:9"]
-    )
-    assert reply.exit_code == 1
-    assert "cannot be read" in reply.output

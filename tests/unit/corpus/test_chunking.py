@@ -5,8 +5,9 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from corpus.chunking import ChunkLimits, chunk_page, count_tokens, cut_page
+from corpus.chunking import ChunkLimits, count_tokens, cut_page
 from corpus.pages import Block, BlockKind, Page
+from tests.unit.corpus.formats.documents import passages
 
 
 def heading(text: str, level: int = 2) -> Block:
@@ -22,7 +23,7 @@ def page(*blocks: Block) -> Page:
 
 
 def test_a_short_page_is_one_passage_with_its_headings() -> None:
-    chunks = chunk_page(
+    chunks = passages(
         page(
             heading("The mill", 1),
             paragraph("It stands by the river."),
@@ -40,20 +41,20 @@ def test_a_short_page_is_one_passage_with_its_headings() -> None:
 
 def test_every_passage_of_a_cut_section_names_its_headings() -> None:
     sentences = [f"Fact number {number} of the mill is this." for number in range(30)]
-    chunks = chunk_page(page(heading("History"), paragraph(*sentences)), ChunkLimits(most=64, overlap=12))
+    chunks = passages(page(heading("History"), paragraph(*sentences)), ChunkLimits(most=64, overlap=12))
     assert len(chunks) > 3
     assert all(chunk.startswith("History\n") for chunk in chunks)
 
 
 def test_a_cut_section_repeats_the_sentence_before_the_cut() -> None:
     sentences = [f"Fact {number} is short." for number in range(40)]
-    chunks = chunk_page(page(paragraph(*sentences)), ChunkLimits(most=50, overlap=8))
+    chunks = passages(page(paragraph(*sentences)), ChunkLimits(most=50, overlap=8))
     for before, after in itertools.pairwise(chunks):
         assert after.startswith(before.rsplit(". ", 1)[-1])
 
 
 def test_a_new_section_does_not_begin_with_the_end_of_the_last_one() -> None:
-    chunks = chunk_page(
+    chunks = passages(
         page(
             heading("A"),
             paragraph(*["One more word here."] * 9),
@@ -77,7 +78,7 @@ BLOCKS = st.one_of(
 @given(st.lists(BLOCKS, max_size=8))
 def test_no_passage_is_too_long_and_no_word_is_lost(blocks: list[Block]) -> None:
     limits = ChunkLimits(most=60, overlap=10)
-    chunks = chunk_page(page(*blocks), limits)
+    chunks = passages(page(*blocks), limits)
     assert all(0 < count_tokens(chunk) <= limits.most for chunk in chunks)
     kept = "".join("".join(chunks).split())
     for block in blocks:

@@ -31,7 +31,7 @@ from tests.live import live
 ray = pytest.importorskip("ray", reason="loreglass[ray] is not installed")
 
 from corpus.cluster import ingest as cluster_ingest  # noqa: E402
-from corpus.cluster.ingest import BATCH, FATAL, ClusterOptions, ingest  # noqa: E402
+from corpus.cluster.ingest import BATCH, ClusterOptions, ingest  # noqa: E402
 
 pytestmark = [
     pytest.mark.anyio,
@@ -143,20 +143,6 @@ class Recorder:
         self._then.pop(path, lambda: None)()
 
 
-POISON = "PAGE THAT ENDS PROCESSES"
-SPOILT = f"""
-import os, sys
-if any("ray" in each for each in sys.argv):
-    import corpus.items
-    whole = corpus.items._page_item
-    def page_item(record, *more):
-        if {POISON!r} in str(record.content):
-            os._exit(1)
-        return whole(record, *more)
-    corpus.items._page_item = page_item
-"""
-
-
 def parent(process: int | str) -> int:
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
 
@@ -177,15 +163,11 @@ def actors(stage: str) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def ray_address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Start Ray once for the module, and return its address; its processes end when they read `POISON`."""
-    folder = tmp_path_factory.mktemp("spoilt")
-    (folder / "sitecustomize.py").write_text(SPOILT)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(folder)
-        with cluster_ingest._ray("") as started:
-            patch.setattr(cluster_ingest, "_ray", lambda address: nullcontext(started))
-            yield started.get_runtime_context().gcs_address
+def ray_address() -> Iterator[str]:
+    """Start Ray once for the module, and return its address."""
+    with pytest.MonkeyPatch.context() as patch, cluster_ingest._ray("") as started:
+        patch.setattr(cluster_ingest, "_ray", lambda address: nullcontext(started))
+        yield started.get_runtime_context().gcs_address
     gc.collect()  # Ray's processes, while their warnings are ignored
 
 
@@ -200,17 +182,11 @@ def odd_pages(count: int) -> list[object]:
     return records
 
 
-async def test_a_killed_run_resumes_to_the_same_points_and_names_the_record_that_ends_processes(
-    tmp_path: Path, ray_address: str
-) -> None:
+async def test_a_killed_run_resumes_to_the_same_points(tmp_path: Path, ray_address: str) -> None:
     """The driver is killed when a part is finished, and in the next run an actor that writes."""
-    part, count, fatal = 50, 150, "https://pages.example/130"
-    records = odd_pages(count)
-    usual, wanted = await pages_by_default_engine(
-        manifest(tmp_path / "usual.jsonl", records), tmp_path / "usual"
-    )
-    records[130] = page("130", f"Mill 130, a {POISON}.")
-    source = manifest(tmp_path / "pages.jsonl", records)
+    part, count = 50, 400  # more than is written before the first part is finished
+    source = manifest(tmp_path / "pages.jsonl", odd_pages(count))
+    usual, wanted = await pages_by_default_engine(source, tmp_path / "usual")
     asked, written = Counter[str](), Counter[str]()
     then: dict[str, Callable[[], None]] = {}
     app = text_search(TextSearchSettings(port=0, data_dir=tmp_path / "ray"))
@@ -224,19 +200,17 @@ async def test_a_killed_run_resumes_to_the_same_points_and_names_the_record_that
         then["chunks"] = lambda: os.kill(next(actors("Writer")), signal.SIGKILL)
         cluster = ClusterOptions(part_records=part)
         report = await ingest(PAGES, source, url, IngestOptions(), cluster)
-    found = stored(tmp_path / "ray", "pages")
-    assert found == {each: point for each, point in wanted.items() if point[0]["url"] != fatal}
+    assert stored(tmp_path / "ray", "pages") == wanted
     rejected, usually = (
         {each.where: each.reason for each in told.rejected if "already at line" not in each.reason}
         for told in (report, usual)
     )
-    assert rejected.pop("line 131") == FATAL
     done = {int(name.split("-")[1]) for name in finished}
     assert rejected == {
         line: reason for line, reason in usually.items() if (int(line.split()[1]) - 1) // part not in done
     }
     assert {"line 71", "line 72"} == set(usually)
-    assert report.indexed + report.unchanged == usual.indexed - 1
+    assert report.indexed + report.unchanged == usual.indexed
     assert not then
     assert 0 < before < len(wanted)
     assert finished

@@ -17,17 +17,17 @@ from chassis.errors import CollectionConflict, DependencyUnavailable, NotConfigu
 from chassis.http.calls import ServiceClient, http_client
 from chassis.vectors.edge import EdgeStore
 from contracts.collections import Built
-from corpus.cluster import ingest, parts, stages
-from corpus.cluster.ingest import MOST_FATAL, ClusterOptions, require_points
-from corpus.cluster.parts import Part, cut, one_by_one, read, where_of
-from corpus.cluster.stages import Claims, Result, Row, Target, Writer, prepare, row_of
+from corpus.cluster import ingest, stages
+from corpus.cluster.ingest import ClusterOptions, require_points
+from corpus.cluster.stages import Claims, Part, Result, Row, Target, Writer, cut, prepare, read, row_of
 from corpus.ingest import IMAGES, PAGES, IngestOptions
-from corpus.items import PageItem, page_items
+from corpus.items import PageItem, page_items, prepare_page
 from corpus.jsonl import Rejected, json_lines, spans
 from corpus.manifests import manifest_digest
 from corpus.page_records import read_pages
 from corpus.photo_records import read_photos
 from corpus.pipeline import Outcome
+from corpus.sources import SourceName
 from corpus.versions import Patience, Version
 from deploy.embedding import EMBEDDERS
 from services.text_search.app import create_app
@@ -70,14 +70,12 @@ def pages(folder: Path, count: int) -> Path:
 def test_parts_hold_every_record_and_become_larger_where_there_would_be_too_many(
     most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parts, "MOST_PARTS", most)
+    monkeypatch.setattr(stages, "MOST_PARTS", most)
     source = pages(tmp_path, 25)
     found, digest = cut(PAGES, source, 10)
     assert [part.records for part in found] == sizes
     assert digest == manifest_digest(source)
     assert [each for part in found for each in read(PAGES, source, part.content)] == list(read_pages(source))
-    singles = one_by_one(source, found[-1].content)
-    assert [where_of(each) for each in singles] == [f"line {n}" for n in range(21, 26)]
 
 
 def test_folders_are_cut_too(tmp_path: Path) -> None:
@@ -89,12 +87,11 @@ def test_folders_are_cut_too(tmp_path: Path) -> None:
         assert [each for part in found for each in read(alias, tmp_path, part.content)] == list(
             records(tmp_path)
         )
-    assert where_of(one_by_one(tmp_path, found[0].content)[1]) == "Mill B.jpg"
 
 
 def prepared(source: Path, part: Part) -> list[Any]:
     """The items of a part."""
-    return [pickle.loads(row["item"]) for row in prepare(row_of(0, 0, part.content), PAGES, source)]
+    return [pickle.loads(row["item"]) for row in prepare(row_of(0, part.content), PAGES, source)]
 
 
 def test_a_machine_without_the_source_ends_the_run_and_rejects_nothing(tmp_path: Path) -> None:
@@ -111,14 +108,14 @@ def test_a_record_that_our_code_did_not_expect_is_named_and_its_part_goes_on(
 ) -> None:
     source = pages(tmp_path, 5)
     [part] = cut(PAGES, source, 5)[0]
-    usual, make = prepared(source, part), stages.prepared_pages
+    usual = prepared(source, part)
 
-    def fails(records: Sequence[Any], ocr_url: str) -> Any:
-        if records[0].where == "line 3":
+    def fails(record: Any, ocr_url: str) -> Any:
+        if record.where == "line 3":
             raise TypeError
-        return make(records, ocr_url)
+        return prepare_page(record, ocr_url)
 
-    monkeypatch.setattr(stages, "prepared_pages", fails)
+    monkeypatch.setattr(stages, "prepare_page", fails)
     usual[2] = Rejected("line 3", "It could not be read (TypeError).")
     assert prepared(source, part) == usual
 
@@ -135,14 +132,14 @@ class WithoutRay(ingest._Run):
 
     def __init__(self, source: Path, come_back: Callable[[int, int], bool]) -> None:
         version: Any = SimpleNamespace(finish=None)
-        super().__init__(source, AWAY, None, ClusterOptions(), version, IngestOptions())
+        super().__init__(source, SourceName(), AWAY, None, ClusterOptions(), version, IngestOptions())
         self._come_back, self.passes = come_back, 0
 
     def _pass(self, rows: Sequence[Row]) -> None:
         self.passes += 1
         for row in rows:
             lines = json_lines(self._source, pickle.loads(row["content"]))
-            for place, (where, _) in enumerate(lines, row["first"]):
+            for place, (where, _) in enumerate(lines):
                 if self._come_back(int(where.removeprefix("line ")), self.passes):
                     self._add([Result(row["part"], place, where, Outcome.ADDED, "", 1)])
 
@@ -156,18 +153,13 @@ def run_of(
     return WithoutRay(source, come_back), cut(PAGES, source, 5)[0]
 
 
-def test_what_ends_processes_is_left_out_by_name_and_what_is_lost_beside_it_is_not(
+def test_a_part_that_does_not_come_back_whole_is_tried_once_more(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    run, found = run_of(
-        tmp_path, monkeypatch, lambda line, time: line != 13 and not (11 <= line <= 15 and time < 3)
-    )
-    run.take(found, ())
-    assert run.tally.rejected == [Rejected("line 13", ingest.FATAL)]
-    assert (run.tally.written, run.tally.points) == (19, 19)
-    assert sorted(run._finished) == [
-        f"part-{n}-of-4-by-5-{held}-{held}" for n, held in enumerate([5, 5, 4, 5])
-    ]
+    run, cuts = run_of(tmp_path, monkeypatch, lambda line, time: time > 1 or line != 13)
+    run.take(cuts, ())
+    assert (run.tally.written, run.tally.points) == (20, 20)
+    assert sorted(run._finished) == [f"part-{n}-of-4-by-5-5-5" for n in range(4)]
 
 
 def test_finished_parts_are_counted_and_not_gone_through(
@@ -185,12 +177,10 @@ def test_finished_parts_are_counted_and_not_gone_through(
     assert (run.tally.written, run.tally.counts[Outcome.UNCHANGED], run.tally.points) == (15, 4, 24)
 
 
-def test_a_run_that_loses_more_than_single_records_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run, found = run_of(tmp_path, monkeypatch, lambda line, _: line > MOST_FATAL + 1)
-    with pytest.raises(DependencyUnavailable, match="Ray has lost more than 8 records"):
-        run.take(found, ())
+def test_a_run_that_loses_a_part_twice_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, cuts = run_of(tmp_path, monkeypatch, lambda line, _: line != 13)
+    with pytest.raises(DependencyUnavailable, match="Ray has lost 1 of 4 parts twice"):
+        run.take(cuts, ())
 
 
 @pytest.mark.parametrize(
@@ -209,7 +199,7 @@ def test_readers_are_led_on_only_where_all_points_are_there(points: int, exactly
 async def test_a_service_takes_the_names_of_as_many_parts_as_there_may_be(tmp_path: Path) -> None:
     async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
         await client.post("/v1/collections", json={"name": "v1"})
-        names = [f"part-{number}-of-4000-by-1000000-1000000-20000000" for number in range(parts.MOST_PARTS)]
+        names = [f"part-{number}-of-4000-by-1000000-1000000-20000000" for number in range(stages.MOST_PARTS)]
         reply = await client.put("/v1/collections/v1/finished", json={"parts": names})
         assert reply.status_code == 200, reply.text
         assert reply.json()["finished"] == names

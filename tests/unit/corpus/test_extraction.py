@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.chunking import chunk_page
 from corpus.formats.suffixes import PageFormat
 from corpus.page_records import PageRecord
 from corpus.pages import BlockKind, NoContent, Page
 from corpus.reading import read_page
+from tests.unit.corpus.formats.documents import passages
 
 HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>
 <link rel="canonical" href="https://library.example/salt">
@@ -93,20 +93,11 @@ def test_manifest_overrides_the_page() -> None:
     assert (page.url, page.title, page.last_modified) == ("https://mirror.example/1", "Mirror", moment)
 
 
-def test_file_is_the_url_without_canonical_link() -> None:
-    html = "<html><body><p>The museum opens at nine.</p></body></html>"
-    page = read_page(
-        PageRecord("a/museum.html", html.encode(), PageFormat.HTML, fallback_url="file:a/museum.html")
-    )
-    assert page.url == "file:a/museum.html"
-
-
-def test_a_script_is_no_canonical_url() -> None:
-    html = (
-        '<html><head><link rel="canonical" href="javascript:alert(1)"></head><body><p>Nine.</p></body></html>'
-    )
-    page = read_page(PageRecord("x.html", html, PageFormat.HTML, fallback_url="file:x.html"))
-    assert page.url == "file:x.html"
+@pytest.mark.parametrize("head", ["", '<link rel="canonical" href="javascript:alert(1)">'])
+def test_file_is_the_url_without_a_canonical_web_address(head: str) -> None:
+    html = f"<html><head>{head}</head><body><p>The museum opens at nine.</p></body></html>"
+    page = read_page(PageRecord("a/x.html", html.encode(), PageFormat.HTML, fallback_url="file:a/x.html"))
+    assert page.url == "file:a/x.html"
 
 
 def test_page_inside_an_ad_element_is_kept() -> None:
@@ -118,7 +109,7 @@ def test_markdown_headings_lists_and_links_are_read() -> None:
     text = "# The mill\n\nBuilt in **1820** by\n[Ada](https://a.example).\n\n## Opening\n- Monday\n- Friday\n"
     page = page_of(text, PageFormat.MARKDOWN)
     assert page.title == "The mill"
-    assert chunk_page(page) == ["Built in 1820 by Ada.\nOpening\nMonday\nFriday"]
+    assert passages(page) == ["Built in 1820 by Ada.\nOpening\nMonday\nFriday"]
 
 
 MARKDOWN = """---
@@ -182,6 +173,10 @@ def test_a_wrapped_line_of_plain_text_keeps_its_number() -> None:
         ("\ufeff<html><p>東京塔</p>".encode("utf-16-le"), "東京塔"),
         ("<html><meta charset=shift_jis><p>東京塔</p>".encode("cp932"), "東京塔"),
         ("<html><meta charset=no-such>Łódź".encode(), "Łódź"),
+        ("<!-- <meta charset=windows-1251> --><p>café €4".encode(), "café €4"),
+        ("<p>A café costs €4. Œuvre.".encode() + b" caf\xe9", "A café costs €4. Œuvre. caf\ufffd"),
+        ("<meta charset=x-sjis><p>東京塔".encode("cp932"), "東京塔"),
+        ("<meta charset=ks_c_5601-1987><p>탑의".encode("cp949"), "탑의"),
     ],
 )
 def test_an_encoding_is_decided_as_browsers_do(content: bytes, text: str) -> None:
@@ -209,7 +204,7 @@ def test_broken_html_gives_a_page_or_a_reason(html: str) -> None:
         page = page_of(f"<html><body>{html}</body></html>")
     except NoContent:
         return
-    assert chunk_page(page)
+    assert passages(page)
 
 
 @pytest.mark.parametrize("end", ["\r", "\r\n", "\n", "\x0c", "\u2028", "\u200b"])

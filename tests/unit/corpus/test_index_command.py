@@ -22,7 +22,7 @@ def run(report: IngestReport) -> tuple[int, str]:
 
     shown = io.StringIO()
     console = Console(file=shown, width=120)
-    status = index(ingest, "pages", Path("pages.jsonl"), "http://a.example", replace=False, console=console)
+    status = index(ingest, "pages", Path("pages.jsonl"), "http://a.example", IngestOptions(), console)
     return status, shown.getvalue()
 
 
@@ -69,12 +69,12 @@ def test_failures_are_sentences_and_no_traceback(failure: Exception, lines: list
 
     shown = io.StringIO()
     console = Console(file=shown, width=120)
-    assert index(ingest, "pages", Path("a"), "http://a.example", replace=False, console=console) == 1
+    assert index(ingest, "pages", Path("a"), "http://a.example", IngestOptions(), console) == 1
     assert all(line in shown.getvalue() for line in lines)
     assert "Traceback" not in shown.getvalue()
 
 
-@pytest.mark.parametrize("command", ["images", "pages"])
+@pytest.mark.parametrize("command", ["images", "pages", "wiki-images", "wiki-pages"])
 def test_missing_manifest_exits_1(command: str, tmp_path: Path) -> None:
     result = CliRunner().invoke(app, [command, str(tmp_path / "none.jsonl")])
     assert result.exit_code == 1

@@ -2,8 +2,8 @@
 
 import pytest
 
-from corpus.chunking import chunk_page
 from corpus.formats.html import read_html
+from tests.unit.corpus.formats.documents import passages
 
 PROSE = "".join(
     f"<p>The valley has many mills, and the county counts them in spring; paragraph {n} tells of it.</p>"
@@ -15,7 +15,7 @@ TEASERS = "".join(
 
 
 def shown(body: str) -> str:
-    return "\n".join(chunk_page(read_html(f"<html><body>{body}</body></html>".encode())))
+    return "\n".join(passages(read_html(f"<html><body>{body}</body></html>".encode())))
 
 
 @pytest.mark.parametrize(

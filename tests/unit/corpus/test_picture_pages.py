@@ -10,15 +10,15 @@ from PIL import Image
 
 from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
-from corpus.chunking import chunk_page
 from corpus.formats.pdf import render_page
 from corpus.formats.suffixes import PageFormat
-from corpus.items import PageItem, prepared_pages
+from corpus.items import PageItem, prepare_page
 from corpus.page_records import PageRecord
 from corpus.pages import NoContent
 from corpus.picture_pages import MOST_PICTURES, with_pictures
 from corpus.reading import read_page
 from tests.loopback import taking_posts
+from tests.unit.corpus.formats.documents import passages
 from tests.unit.corpus.formats.pdf_files import Text, pdf
 
 NOBODY = "http://127.0.0.1:9"
@@ -79,14 +79,14 @@ def record(*pages: bool) -> PageRecord:
 def test_a_scanned_page_is_read_with_headings_and_tables_and_keeps_its_number(ocr_url: str) -> None:
     page = read_page(record(False, True), ocr_url)
     assert page.remarks == ("Read by OCR: page 2.",)
-    text = "\n".join(chunk_page(page))
+    text = "\n".join(passages(page))
     assert "page 1\nThe mill was built in 1820" in text
     assert "page 2 › Opening hours\nThe museum opens at nine o'clock on weekdays, says the keeper." in text
     assert "Day: Sunday; Open: 10:00; Close: 12:00" in text
 
 
 def test_without_ocr_the_text_is_indexed_and_the_pictures_are_named() -> None:
-    [item] = prepared_pages([record(False, True, True)], NOBODY)
+    item = prepare_page(record(False, True, True), NOBODY)
     assert isinstance(item, PageItem)
     assert "built in 1820" in item.chunks[0].text
     [remark] = item.remarks

@@ -156,13 +156,6 @@ async def test_list_and_rollback_commands(tmp_path: Path, monkeypatch: pytest.Mo
     assert first in led.output
 
 
-async def test_impossible_rollback_exits_1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with live(create_app(text_search(tmp_path))) as client:
-        result = await run(monkeypatch, str(client.base_url), "rollback", "images")
-    assert result.exit_code == 1
-    assert "The index of images has no earlier version." in result.output
-
-
 async def broken_index(folder: Path) -> tuple[str, str]:
     """Two versions, of which the published one does not open; both names."""
     async with live(create_app(text_search(folder))) as client:

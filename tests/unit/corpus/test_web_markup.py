@@ -2,7 +2,6 @@
 
 import pytest
 
-from corpus.encoding import decode_page
 from corpus.extraction import read_document
 from corpus.formats.suffixes import PageFormat
 from corpus.pages import Page
@@ -155,19 +154,6 @@ def test_a_page_of_scripts_is_read_by_its_description() -> None:
 @pytest.mark.parametrize("title", ["Access denied (novel)", "Just a Moment (album)", "Found", "Gone"])
 def test_a_work_with_such_a_title_is_a_page(title: str) -> None:
     assert read(f"<h1>{title}</h1><p>It has 312 pages.</p>", f"<title>{title}</title>").blocks
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [
-        ("<!-- <meta charset=windows-1251> --><p>café €4".encode(), "café €4"),
-        ("<p>A café costs €4. Œuvre.".encode() + b" caf\xe9", "A café costs €4. Œuvre."),
-        ("<meta charset=x-sjis><p>東京塔".encode("cp932"), "東京塔"),
-        ("<meta charset=ks_c_5601-1987><p>탑의".encode("cp949"), "탑의"),
-    ],
-)
-def test_an_encoding_is_taken_from_what_counts(content: bytes, expected: str) -> None:
-    assert expected in decode_page(content)
 
 
 @pytest.mark.parametrize(

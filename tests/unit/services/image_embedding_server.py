@@ -7,7 +7,6 @@ than it takes at once, an `input_type` that the model does not define (vLLM).
 import base64
 import io
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
@@ -90,17 +89,20 @@ class CohereTexts(Strict):
 
 
 Fault = Callable[[Any], Any]
-"""Turns a good reply into what is sent: another body, or a whole Response."""
+"""Turns good vectors, or a good reply, into what is sent; a reply also into a whole Response."""
 
 
 @dataclass
 class EmbeddingServer:
-    """`seen`: pictures in the order they came; `fault` spoils replies; `keys`: Authorization headers."""
+    """`spoil` and `fault` change vectors and replies.
 
-    seen: list[tuple[int, int]] = field(default_factory=list)
+    `keys`: Authorization headers.
+    """
+
     requests: int = 0
     keys: set[str | None] = field(default_factory=set)
-    fault: Fault | None = None
+    spoil: Fault = lambda vectors: vectors
+    fault: Fault = lambda reply: reply
 
     def app(self) -> FastAPI:
         """The server."""
@@ -130,14 +132,13 @@ class EmbeddingServer:
         vectors = []
         for uri in uris:
             with Image.open(io.BytesIO(base64.b64decode(uri.removeprefix(HEAD)))) as picture:
-                self.seen.append(picture.size)
                 vectors.append([3.0 * float(value) for value in colours(np.asarray(picture))])
-        return vectors
+        return list(self.spoil(vectors))
 
     def _reply(self, request: Request, body: Any) -> Response:
         self.requests += 1
         self.keys.add(request.headers.get("authorization"))
-        sent = self.fault(body) if self.fault else body
+        sent = self.fault(body)
         if isinstance(sent, Response):
             return sent
         return Response(json.dumps(sent), media_type="application/json")
@@ -154,32 +155,3 @@ def _list(vectors: list[list[float]], *, backwards: bool = False) -> dict[str, A
         for index, vector in zip(places, vectors, strict=True)
     ]
     return {"object": "list", "data": data, "model": MODEL, "usage": {"prompt_tokens": 0, "total_tokens": 0}}
-
-
-def every_vector(change: Callable[[list[float]], list[float]]) -> Fault:
-    """A fault in each vector of a reply of any shape."""
-
-    def spoil(body: Any) -> Any:
-        if "data" in body:
-            data = [each | {"embedding": change(each["embedding"])} for each in body["data"]]
-            return body | {"data": data}
-        return body | {"embeddings": {"float": [change(each) for each in body["embeddings"]["float"]]}}
-
-    return spoil
-
-
-def one_too_many(body: Any) -> Any:
-    """The last vector twice."""
-    if "data" in body:
-        return body | {"data": [*body["data"], body["data"][0] | {"index": len(body["data"])}]}
-    return body | {"embeddings": {"float": [*body["embeddings"]["float"], body["embeddings"]["float"][-1]]}}
-
-
-FAULTS: dict[str, Fault] = {
-    "one vector too many": one_too_many,
-    "a number that is none": every_vector(lambda vector: [math.nan, *vector[1:]]),
-    "words for numbers": every_vector(lambda vector: ["much"] * len(vector)),  # type: ignore[list-item]
-    "a vector without a direction": every_vector(lambda vector: [0.0] * len(vector)),
-    "a vector of another size": every_vector(lambda vector: vector[:-1]),
-    "another shape": lambda _: {"vectors": []},
-}

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from services.image_search.engine import RGB, Floats
+from chassis.rgb import RGB
+from services.image_search.engine import Floats
 from services.image_search.engines.views import Frame, framed_views
 
 CELLS = 4

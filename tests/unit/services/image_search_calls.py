@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from PIL import Image
 
-from services.image_search.engine import RGB
+from chassis.rgb import RGB
 from tests.unit.chassis.pictures import encoded
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from chassis.errors import NotSupported
+from chassis.rgb import RGB
 from chassis.startup import WrongSettings
 from chassis.vectors.chroma import ChromaIndex, Neighbour
-from services.image_search.engine import RGB
 from services.image_search.engines.crag_mm import CragMmImageSearch
 from services.image_search.engines.dense import DenseOptions
 from services.text_search.engine import FusedHit
@@ -77,7 +77,7 @@ def things(*rankings: Sequence[Neighbour], limit: int) -> list[tuple[str, str, f
     """URL's end, entity and cosine of each hit, for as many photos as there are rankings."""
     index = cast(ChromaIndex, Listed(*rankings))
     engine = CragMmImageSearch(index, Numbered(), DenseOptions(), Numbered().forward)
-    hits = engine.search([PHOTO] * len(rankings), limit, "images", lambda: True)
+    hits = engine.search([PHOTO] * len(rankings), limit, "images")
     return [(hit.url.rpartition("/")[2], hit.entity, hit.cosine) for hit in hits]
 
 
@@ -153,7 +153,7 @@ def test_an_image_without_a_readable_name_is_left_out(entities: str | None) -> N
 def test_texts_are_refused_without_a_text_side() -> None:
     engine = CragMmImageSearch(cast(ChromaIndex, Listed([])), Numbered(), DenseOptions(), Numbered().forward)
     with pytest.raises(NotSupported):
-        engine.search_texts(["a tower"], 1, "images", lambda: True)
+        engine.search_texts(["a tower"], 1, "images")
 
 
 def test_a_folder_without_an_index_is_named(tmp_path: Path) -> None:

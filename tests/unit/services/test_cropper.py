@@ -12,7 +12,7 @@ from PIL import Image
 from contracts.cropper import CropReply
 from services.cropper.app import create_app
 from services.cropper.engines.builtin import BuiltinCropper
-from services.cropper.engines.detection import Detection, Phrase, clipped, label_of, overlaps, without_doubles
+from services.cropper.engines.detection import Detection, Phrase, label_of, overlaps, without_doubles
 from services.cropper.engines.geometry import ordered, overlap, rectified, target_size
 from services.cropper.settings import CropperSettings
 from tests.live import live
@@ -154,11 +154,6 @@ def test_boxes_without_area_overlap_nothing() -> None:
     flat = np.array([[5, 5, 5, 9], [0, 0, 10, 10]], np.float64)
     assert overlaps(flat[0], flat).tolist() == [0, 0]
     assert overlaps(flat[1], flat).tolist() == [0, 1]
-
-
-def test_boxes_are_clipped_to_the_photo() -> None:
-    corners = np.array([[-0.5, 0.25, 1.5, 0.75]], np.float32)
-    assert clipped(corners, 400, 200).tolist() == [[0, 50, 400, 150]]
 
 
 def jpeg(seed: int = 0) -> bytes:

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chassis.errors import CollectionConflict, CollectionNotFound
+from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
-from services.image_search.engine import RGB, KnownThing
+from services.image_search.engine import KnownThing
+from services.image_search.engines import dense
 from services.image_search.engines.builtin import BuiltinImageSearch
 from services.image_search.engines.dense import DenseImageSearch
 from services.image_search.engines.views import Fit, Frame, centres_first, framed_views, square_views
@@ -47,31 +49,36 @@ def noisy(photo: RGB, number: int) -> RGB:
     return np.clip(photo.astype(int) + noise, 0, 255).astype(np.uint8)
 
 
-def always() -> bool:
-    return True
+@pytest.fixture
+def times(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """What `has_time` returns, one after the other; True where nothing is left."""
+    answers: list[bool] = []
+    monkeypatch.setattr(dense, "has_time", lambda _: answers.pop(0) if answers else True)
+    return answers
 
 
 def test_the_same_photo_is_found_first_with_what_is_known_of_it(engine: DenseImageSearch) -> None:
     assert engine.index("images-1", [known("The Salt Road", BOOK), known("Fair", POSTER)]) == {}
-    first, second = engine.search([POSTER], 5, "images-1", always)
+    first, second = engine.search([POSTER], 5, "images-1")
     assert (first.entity, first.title, first.attributes) == ("Fair", "Fair (0)", {"author": "Mira Holm"})
     assert (first.photo_index, first.inliers) == (0, None)
     assert first.probability > 0.9 > second.probability
 
 
-def test_text_search_stops_when_cancelled(store: VectorStore) -> None:
+def test_text_search_stops_when_cancelled(store: VectorStore, times: list[bool]) -> None:
     encoder = ColourEncoder()
     engine = DenseImageSearch(store, encoder, forward_texts=encoder.forward_texts)
     store.create("images-1", engine.schema)
     engine.index("images-1", [known(paint, painted(paint)) for paint in PAINTS])
-    found = engine.search_texts(["a blue door", "red"], 2, "images-1", always)
+    found = engine.search_texts(["a blue door", "red"], 2, "images-1")
     assert [(seen.entity, seen.photo_index) for seen in found] == [("blue", 0), ("red", 1)]
-    asked = iter([True, False])
-    (only,) = engine.search_texts(["a blue door", "red"], 1, "images-1", lambda: next(asked))
+    times += [True, False]
+    (only,) = engine.search_texts(["a blue door", "red"], 1, "images-1")
     assert only.entity == "blue"
-    assert engine.search_texts(["red"], 2, "images-1", lambda: False) == []
+    times.append(False)
+    assert engine.search_texts(["red"], 2, "images-1") == []
     with pytest.raises(CollectionNotFound):
-        engine.search_texts(["red"], 2, "images-2", always)
+        engine.search_texts(["red"], 2, "images-2")
 
 
 def test_a_thing_at_the_end_of_a_tall_photo_is_found(store: VectorStore) -> None:
@@ -81,9 +88,9 @@ def test_a_thing_at_the_end_of_a_tall_photo_is_found(store: VectorStore) -> None
     square = POSTER[:side]
     engine.index("images-1", [known("Fair", square)])
     tall = np.concatenate([np.full((side * 2, side, 3), 90, np.uint8), square])
-    (seen,) = engine.search([tall], 1, "images-1", always)
+    (seen,) = engine.search([tall], 1, "images-1")
     centre_only = DenseImageSearch(store, ColourEncoder(ends_above=9))
-    (unseen,) = centre_only.search([tall], 1, "images-1", always)
+    (unseen,) = centre_only.search([tall], 1, "images-1")
     assert seen.probability > 0.9 > 0.5 > unseen.probability
 
 
@@ -91,29 +98,30 @@ def test_all_views_of_all_photos_go_through_the_model_at_once(store: VectorStore
     encoder = ColourEncoder()
     engine = DenseImageSearch(store, encoder)
     store.create("images-1", engine.schema)
-    engine.search([BOOK[:100], BOOK[:, :100], BOOK[:100, :100]], 5, "images-1", always)
+    engine.search([BOOK[:100], BOOK[:, :100], BOOK[:100, :100]], 5, "images-1")
     assert encoder.passes == [7]
 
 
 def test_a_hit_says_in_which_photo_it_is_seen_best(engine: DenseImageSearch) -> None:
     engine.index("images-1", [known("Fair", POSTER)])
-    (seen,) = engine.search([noisy(BOOK, 1), noisy(POSTER, 1), POSTER], 5, "images-1", always)
+    (seen,) = engine.search([noisy(BOOK, 1), noisy(POSTER, 1), POSTER], 5, "images-1")
     assert seen.photo_index == 2
 
 
 def test_many_photos_of_one_thing_are_one_hit_and_hide_no_other(engine: DenseImageSearch) -> None:
     photos = [known("Fair", noisy(POSTER, number), number) for number in range(40)]
     engine.index("images-1", [*photos, known("The Salt Road", BOOK)])
-    seen = engine.search([POSTER], 2, "images-1", always)
+    seen = engine.search([POSTER], 2, "images-1")
     assert [each.entity for each in seen] == ["Fair", "The Salt Road"]
 
 
-def test_a_search_that_nobody_wants_any_more_ends_with_what_it_has(engine: DenseImageSearch) -> None:
+def test_a_search_without_time_ends_with_what_it_has(engine: DenseImageSearch, times: list[bool]) -> None:
     engine.index("images-1", [known("Fair", POSTER), known("The Salt Road", BOOK)])
-    answers = iter([True, False])
-    seen = engine.search([POSTER, BOOK], 1, "images-1", lambda: next(answers))
+    times += [True, False]
+    seen = engine.search([POSTER, BOOK], 1, "images-1")
     assert [(each.entity, each.photo_index) for each in seen] == [("Fair", 0)]
-    assert engine.search([POSTER], 1, "images-1", lambda: False) == []
+    times.append(False)
+    assert engine.search([POSTER], 1, "images-1") == []
 
 
 def test_embeddings_are_of_the_centre(engine: DenseImageSearch) -> None:
@@ -131,7 +139,7 @@ def test_a_collection_of_another_model_is_refused_not_searched(
     pocket = BuiltinImageSearch(store, tmp_path / "features")
     for stranger in (other, pocket):
         with pytest.raises(CollectionConflict):
-            stranger.search([POSTER], 5, "images-1", always)
+            stranger.search([POSTER], 5, "images-1")
         with pytest.raises(CollectionConflict):
             stranger.index("images-1", [known("Fair", POSTER)])
 

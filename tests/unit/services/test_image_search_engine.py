@@ -7,13 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from chassis.models.cancellation import CURRENT_CALL, Call
+from chassis.resilience.deadlines import Deadline
+from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore
 from services.image_search.engine import KnownThing, ThingSeen
-from services.image_search.engines.builtin import BuiltinImageSearch, ImageSearchOptions, SearchEffort
-from services.image_search.engines.classical.features import RGB, DescribeOptions
+from services.image_search.engines import builtin
+from services.image_search.engines.builtin import BuiltinImageSearch
+from services.image_search.engines.classical.features import DescribeOptions
 from tests.unit.services.sample_pictures import KINDS, SIBLINGS, picture, warped
 
-OPTIONS = ImageSearchOptions(describe=DescribeOptions(long_side=480, keypoints=1200))
+OPTIONS = DescribeOptions(long_side=480, keypoints=1200)
 TURNED = ((0.75, 0.25), (0.7, 0.85), (0.25, 0.9), (0.2, 0.15))
 UNKNOWN = ("menu-0071", "shop-0014", "plaque-0050", "book-0078", "gadget-0024")
 
@@ -39,7 +43,7 @@ def engine(folder: Path) -> Iterator[BuiltinImageSearch]:
 
 
 def search(engine: BuiltinImageSearch, *photos: RGB, collection: str = "things") -> list[ThingSeen]:
-    return engine.search(photos, 5, collection, lambda: True)
+    return engine.search(photos, 5, collection)
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -72,12 +76,14 @@ def test_photos_are_fused_to_one_hit_an_entity(engine: BuiltinImageSearch) -> No
     assert [each.probability for each in seen] == sorted((each.probability for each in seen), reverse=True)
 
 
-def test_parallel_search_equals_sequential(engine: BuiltinImageSearch, folder: Path) -> None:
+def test_parallel_search_equals_sequential(
+    engine: BuiltinImageSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
     photos = [warped(picture(name), *more) for name in KINDS[:3] for more in ((), (TURNED,))]
     found = []
     for at_once in (1, 4):
-        options = ImageSearchOptions(OPTIONS.describe, SearchEffort(at_once=at_once))
-        found.append(search(BuiltinImageSearch(engine.store, folder / "features", options), *photos))
+        monkeypatch.setattr(builtin, "_AT_ONCE", at_once)
+        found.append(search(engine, *photos))
     assert len({each.entity for each in found[0]}) >= 3
     assert found[0] == found[1]
 
@@ -98,8 +104,12 @@ def test_a_featureless_photo_is_rejected_by_itself(engine: BuiltinImageSearch) -
     assert engine.store.missing("mixed", [blank.id, thing(KINDS[1]).id]) == [blank.id]
 
 
-def test_a_search_stops_when_it_is_no_longer_wanted(engine: BuiltinImageSearch) -> None:
-    assert engine.search([warped(picture(KINDS[0]))], 5, "things", lambda: False) == []
+def test_a_search_stops_before_the_deadline(engine: BuiltinImageSearch) -> None:
+    token = CURRENT_CALL.set(Call(Deadline.after_ms(1)))
+    try:
+        assert search(engine, warped(picture(KINDS[0]))) == []
+    finally:
+        CURRENT_CALL.reset(token)
 
 
 def test_lost_features_leave_the_rest_of_the_index_usable(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import cv2
 import numpy as np
 import pytest
 
+from chassis.rgb import RGB
 from services.image_search.engines.classical.calibration import (
     Artefact,
     Claim,
@@ -15,7 +16,6 @@ from services.image_search.engines.classical.calibration import (
     settle,
 )
 from services.image_search.engines.classical.features import (
-    RGB,
     DamagedFeatures,
     DescribeOptions,
     FeatureFolder,

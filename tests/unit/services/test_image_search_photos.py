@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from chassis.pixels import decode_rgb
+from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore
 from deploy.sample import SAMPLE
 from services.image_search.engine import KnownThing
 from services.image_search.engines.builtin import BuiltinImageSearch
-from services.image_search.engines.classical.features import RGB
 from tests.unit.services.sample_pictures import picture
 
 CLAIM = 0.5
@@ -84,7 +84,7 @@ def known(entity: str, photo: RGB) -> KnownThing:
 
 def claimed(engine: BuiltinImageSearch, collection: str, view: View) -> str | None:
     """The entity that the search is sure of, if any."""
-    seen = engine.search([view.photo], 5, collection, lambda: True)
+    seen = engine.search([view.photo], 5, collection)
     return seen[0].entity if seen and seen[0].probability >= CLAIM else None
 
 

@@ -1,6 +1,5 @@
 """Image search on an embedding server, in each API shape."""
 
-import base64
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
@@ -16,15 +15,15 @@ from chassis.http.remote import RemoteServer
 from chassis.models.cancellation import current_call
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
+from chassis.rgb import RGB
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
-from services.image_search.engine import RGB
 from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from services.image_search.settings import ImageSearchSettings
 from tests.live import live, served
-from tests.unit.services.image_embedding_server import FAULTS, MODEL, EmbeddingServer
+from tests.unit.services.image_embedding_server import MODEL, EmbeddingServer, Fault
 from tests.unit.services.image_encoders import PAINTS, SIZE, colours, painted
-from tests.unit.services.image_search_calls import fill, jpeg, search
+from tests.unit.services.image_search_calls import fill
 from tests.unit.services.sample_pictures import KINDS, picture
 
 pytestmark = pytest.mark.anyio
@@ -72,14 +71,6 @@ async def test_the_size_of_the_vectors_is_asked_of_the_server_once() -> None:
     assert server.requests == 1
 
 
-async def test_squares_that_are_sent_have_a_bounded_side() -> None:
-    server = EmbeddingServer()
-    async with encoding(server, RemoteShape.INFINITY, max_side=64) as remote:
-        await embedded(remote, remote.views(np.zeros((500, 120, 3), np.uint8)))
-        await embedded(remote, remote.views(np.zeros((40, 50, 3), np.uint8)))
-    assert server.seen == [(64, 64)] * 3 + [(40, 40)]
-
-
 async def test_cohere_s_own_service_is_told_the_input_type() -> None:
     async with encoding(EmbeddingServer(), RemoteShape.COHERE, input_type="image") as remote:
         assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
@@ -89,25 +80,25 @@ async def test_cohere_s_own_service_is_told_the_input_type() -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-async def test_unusable_vectors_are_an_error(shape: RemoteShape) -> None:
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda vectors: [*vectors, vectors[-1]],
+        lambda vectors: [vector[:-1] for vector in vectors],
+        lambda vectors: [None],
+    ],
+    ids=["one vector too many", "another size", "no vector"],
+)
+async def test_unusable_vectors_are_an_error(shape: RemoteShape, spoil: Fault) -> None:
     server = EmbeddingServer()
     async with encoding(server, shape) as remote:
-        for name, fault in FAULTS.items():
-            server.fault = None
-            assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
-            server.fault = fault
-            with pytest.raises(DependencyUnavailable, match="shape") as refused:
-                await embedded(remote, [BOOK])
-            assert "127.0.0.1" not in refused.value.detail, name
-
-
-async def test_an_index_that_is_there_twice_is_an_error() -> None:
-    server = EmbeddingServer(
-        fault=lambda body: body | {"data": [each | {"index": 0} for each in body["data"]]}
-    )
-    async with encoding(server, RemoteShape.INFINITY) as remote:
-        with pytest.raises(DependencyUnavailable):
-            await embedded(remote, [BOOK, POSTER])
+        assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
+        server.spoil = spoil
+        with pytest.raises(DependencyUnavailable, match="shape"):
+            await embedded(remote, [BOOK])
+        server.fault = lambda _: {"vectors": []}
+        with pytest.raises(DependencyUnavailable, match="shape"):
+            await embedded(remote, [BOOK])
 
 
 async def test_parallel_requests_keep_the_caller_s_deadline() -> None:
@@ -147,24 +138,6 @@ def settings(url: str, shape: RemoteShape, folder: Path, **others: Any) -> Image
     )
 
 
-async def test_a_thing_is_indexed_and_found_through_the_service(tmp_path: Path) -> None:
-    async with (
-        served(EmbeddingServer().app()) as url,
-        live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
-    ):
-        indexed = await fill(client, THINGS)
-        assert indexed.json() == {"indexed": 2, "rejected": {}}
-        found = ImageSearchReply.model_validate_json((await search(client, jpeg(POSTER))).content)
-        uri = "data:image/jpeg;base64," + base64.b64encode(jpeg(BOOK)).decode()
-        embeddings = (await client.post("/v1/embeddings", json={"input": [uri]})).json()
-        ready = await client.get("/health/ready")
-    assert [hit.entity for hit in found.hits] == ["Fair", "Salt"]
-    assert found.hits[0].score > 0.9 > found.hits[1].score
-    assert found.hits[0].cosine == pytest.approx(1, abs=0.01)
-    assert (embeddings["model"], len(embeddings["data"][0]["embedding"])) == (MODEL, SIZE)
-    assert ready.status_code == 200
-
-
 async def test_service_starts_before_its_server(tmp_path: Path) -> None:
     server = EmbeddingServer(fault=lambda _: Response(status_code=500))
     async with (
@@ -172,7 +145,7 @@ async def test_service_starts_before_its_server(tmp_path: Path) -> None:
         live(create_app(settings(url, RemoteShape.INFINITY, tmp_path))) as client,
     ):
         before = [await client.get("/health/ready"), await client.post("/v1/collections", json={"name": "a"})]
-        server.fault = None
+        server.fault = lambda reply: reply
         after = [await client.get("/health/ready"), await client.post("/v1/collections", json={"name": "a"})]
     assert [reply.status_code for reply in before] == [503, 503]
     assert [reply.status_code for reply in after] == [200, 200]
@@ -194,6 +167,7 @@ async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: st
     assert found == ["green", "red", "blue", "red", "blue", "green"]
     hits = ImageSearchReply.model_validate_json(together.content).hits
     assert {hit.entity: hit.image_index for hit in hits} == {"green": 0, "red": 1, "blue": 2}
+    assert None not in {hit.cosine for hit in hits}
     assert info["takes"] == ["image", "text"]
 
 

@@ -15,11 +15,13 @@ from PIL import Image
 from chassis.errors import DeadlineExceeded
 from chassis.models.workers import EnginePool, PoolSize
 from chassis.resilience.deadlines import Deadline
-from services.ocr.engine import RGB, OcrEngine, Page, Progress, RecognizedLine
-from services.ocr.engines.builtin import BuiltinOcr, BuiltinOcrOptions
+from chassis.rgb import RGB
+from services.ocr.engine import OcrEngine, Page, Progress, RecognizedLine
+from services.ocr.engines import builtin
+from services.ocr.engines.builtin import BuiltinOcr
 from services.ocr.engines.layout import batches, most_useful, reading_order
 from services.ocr.engines.rapid import Crop, RapidModels
-from services.ocr.reading import PhotoReader
+from services.ocr.routes import PhotoReader
 from tests.unit.chassis.pictures import encoded
 from tests.unit.services.ocr_pictures import page, squeezed
 
@@ -76,12 +78,13 @@ def test_no_batch_is_longer_than_can_be_waited_for() -> None:
     )
 
 
-def test_a_dense_page_says_how_many_lines_it_left_out() -> None:
+def test_a_dense_page_says_how_many_lines_it_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builtin, "_MOST_LINES", 2)
     rows = [
         (40, 20 + 40 * row, f"{word} soup") for row, word in enumerate(["leek", "pea", "beet", "rye", "plum"])
     ]
     seen = page(rows, (480, 260), height=24)
-    read = BuiltinOcr(BuiltinOcrOptions(max_lines=2)).read(seen)
+    read = BuiltinOcr().read(seen)
     assert (len(read.lines), read.left_out) == (2, 3)
     assert "beetsoup" in [squeezed(line.text) for line in read.lines]  # in the middle
 
@@ -146,8 +149,7 @@ async def idle(pool: EnginePool[OcrEngine]) -> None:
             await anyio.lowlevel.checkpoint()
 
 
-def photo_file(shade: int = 200) -> bytes:
-    return encoded(Image.new("RGB", (64, 64), (shade, shade, shade)), "PNG")
+PHOTO = encoded(Image.new("RGB", (64, 64), (200, 200, 200)), "PNG")
 
 
 @pytest.mark.anyio
@@ -155,35 +157,17 @@ async def test_cancelled_work_is_resumed(stepped: SteppedEngine) -> None:
     pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
     reader = PhotoReader(1920, 8, lambda _: None)
     async with anyio.create_task_group() as group:
-        group.start_soon(reader.read, photo_file(), pool, Deadline.after_ms(60_000))
+        group.start_soon(reader.read, PHOTO, pool, Deadline.after_ms(60_000))
         await entered(stepped)
         group.cancel_scope.cancel()
     stepped.go.release()
     await idle(pool)
     assert stepped.pieces == 1
     stepped.go.release(PIECES)
-    reply = await reader.read(photo_file(), pool, Deadline.after_ms(60_000))
+    reply = await reader.read(PHOTO, pool, Deadline.after_ms(60_000))
     assert (stepped.pieces, reply.lines_left_out) == (PIECES, 7)
-    assert await reader.read(photo_file(), pool, Deadline.after_ms(60_000)) == reply
+    assert await reader.read(PHOTO, pool, Deadline.after_ms(60_000)) == reply
     assert stepped.pieces == PIECES
-    pool.close()
-
-
-@pytest.mark.anyio
-async def test_next_photo_waits_for_one_piece(stepped: SteppedEngine) -> None:
-    pool = EnginePool[OcrEngine](stepped, PoolSize(1, 4))
-    reader = PhotoReader(1920, 8, lambda _: None)
-    async with anyio.create_task_group() as group:
-        async with anyio.create_task_group() as first:
-            first.start_soon(reader.read, photo_file(), pool, Deadline.after_ms(60_000))
-            await entered(stepped)
-            group.start_soon(reader.read, photo_file(90), pool, Deadline.after_ms(60_000))
-            await anyio.wait_all_tasks_blocked()
-            first.cancel_scope.cancel()
-        stepped.go.release()
-        await entered(stepped)  # the other photo's first piece: the dense one's second never began
-        assert stepped.pieces == 1
-        stepped.go.release(PIECES)
     pool.close()
 
 

@@ -1,7 +1,6 @@
 """The builtin text search, the terms of a text, and the service over HTTP."""
 
 import threading
-import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,22 +10,17 @@ import pytest
 from chassis.vectors.edge import EdgeStore
 from services.text_search.app import create_app
 from services.text_search.engine import Candidate, Passage
-from services.text_search.engines.bm25 import Bm25TextSearch
+from services.text_search.engines.indexed import IndexedTextSearch
+from services.text_search.lexical import _stem, terms
 from services.text_search.pages import fuse
 from services.text_search.settings import TextSearchSettings
-from services.text_search.terms import Analyzer
 from tests.live import live
-from tests.unit.services.text_search_calls import chunk, publish
-
-
-def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{url}|{title}|{position}|{text}"))
-    return Passage(identity, url or f"https://pages.example/{identity}", title, text, position)
+from tests.unit.services.text_search_calls import chunk, passage, publish
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Iterator[Bm25TextSearch]:
-    opened = Bm25TextSearch(EdgeStore(tmp_path))
+def engine(tmp_path: Path) -> Iterator[IndexedTextSearch]:
+    opened = IndexedTextSearch(EdgeStore(tmp_path))
     opened.store.create("v1", opened.schema)
     yield opened
     opened.store.close()
@@ -38,18 +32,18 @@ PAGES = passage("It runs to 312 pages and was printed in Oslo.", title="The Salt
 MENU = passage("The soup of the day costs 6.50 euros.", title="Café Nord menu")
 
 
-def test_the_passage_that_speaks_of_it_comes_first(engine: Bm25TextSearch) -> None:
+def test_the_passage_that_speaks_of_it_comes_first(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["Who wrote The Salt Road?"], 3, "v1")[0].passage == AUTHOR
     assert engine.search(["How much is the soup?"], 3, "v1")[0].passage == MENU
 
 
-def test_a_title_makes_up_for_a_passage_that_says_it(engine: Bm25TextSearch) -> None:
+def test_a_title_makes_up_for_a_passage_that_says_it(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, PAGES, MENU])
     assert engine.search(["How many pages has The Salt Road?"], 3, "v1")[0].passage == PAGES
 
 
-def test_depth_limits_pages(engine: Bm25TextSearch) -> None:
+def test_depth_limits_pages(engine: IndexedTextSearch) -> None:
     url = "https://pages.example/long"
     long = [passage(f"The harbour of Lindvik, part {number}.", url, position=number) for number in range(9)]
     others = [passage(f"A harbour, long forgotten, number {number}, far away.") for number in range(9)]
@@ -59,7 +53,7 @@ def test_depth_limits_pages(engine: Bm25TextSearch) -> None:
     assert len(engine.search([*query, "forgotten"], 6, "v1", 3)) == 4
 
 
-def test_a_page_is_named_once_by_its_best_passage(engine: Bm25TextSearch) -> None:
+def test_a_page_is_named_once_by_its_best_passage(engine: IndexedTextSearch) -> None:
     url = "https://pages.example/long"
     parts = [passage(f"The lighthouse, part {number}.", url, position=number) for number in range(12)]
     engine.index("v1", [*parts[:11], passage("The lighthouse was lit in 1911.", url, position=12), AUTHOR])
@@ -67,7 +61,7 @@ def test_a_page_is_named_once_by_its_best_passage(engine: Bm25TextSearch) -> Non
     assert sorted(hit.passage.text for hit in hits) == [AUTHOR.text, "The lighthouse was lit in 1911."]
 
 
-def test_each_hit_says_which_sub_queries_found_it(engine: Bm25TextSearch) -> None:
+def test_each_hit_says_which_sub_queries_found_it(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR, AUTHOR, MENU])
     hits = engine.search(["harbour of Lindvik", "written by Mira Holm", "Lindvik"], 5, "v1")
     assert {hit.passage.title: hit.query_indexes for hit in hits} == {
@@ -77,12 +71,12 @@ def test_each_hit_says_which_sub_queries_found_it(engine: Bm25TextSearch) -> Non
     assert hits[0].passage == HARBOUR
 
 
-def test_a_question_without_words_finds_nothing(engine: Bm25TextSearch) -> None:
+def test_a_question_without_words_finds_nothing(engine: IndexedTextSearch) -> None:
     engine.index("v1", [HARBOUR])
     assert engine.search(["?!"], 5, "v1") == []
 
 
-def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: Bm25TextSearch) -> None:
+def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: IndexedTextSearch) -> None:
     wordless = passage("…", "https://pages.example/empty")
     nameless = Passage("7", "https://pages.example/7", "", "Seven.", 0)
     halved = Passage(AUTHOR.id, "https://pages.example/\ud83d", "", "Half a \ud83d face.", 0)
@@ -90,7 +84,7 @@ def test_what_cannot_be_indexed_is_told_and_the_rest_is_indexed(engine: Bm25Text
     assert [hit.passage for hit in engine.search(["harbour", "seven"], 5, "v1")] == [HARBOUR]
 
 
-def test_an_edited_page_never_answers_with_its_old_text(engine: Bm25TextSearch) -> None:
+def test_an_edited_page_never_answers_with_its_old_text(engine: IndexedTextSearch) -> None:
     url = "https://pages.example/shop"
     engine.index(
         "v1", [passage("Open until six.", url), passage("Closed on Monday.", url, position=1), AUTHOR]
@@ -137,32 +131,25 @@ def test_pages_with_equal_ranks_are_settled_by_how_well_they_match() -> None:
     ],
 )
 def test_two_ways_to_write_a_thing_share_terms(written: str, asked: str) -> None:
-    analyzer = Analyzer()
-    assert set(analyzer.terms(written)) & set(analyzer.terms(asked))
+    assert set(terms(written)) & set(terms(asked))
 
 
 def test_numbers_keep_their_decimals() -> None:
-    assert Analyzer().terms("3.5 and 35") == ["3.5", "35"]
+    assert terms("3.5 and 35") == ["3.5", "35"]
 
 
 def test_stopwords_count_only_where_there_is_nothing_else() -> None:
-    analyzer = Analyzer()
-    assert analyzer.terms("Who wrote it?") == ["wrote"]
-    assert analyzer.terms("The Who") == ["the", "who"]
+    assert terms("Who wrote it?") == ["wrote"]
+    assert terms("The Who") == ["the", "who"]
 
 
-def test_text_without_words_has_no_terms() -> None:
-    assert Analyzer().terms("… !! — ?") == []
-
-
-def test_threads_that_share_an_analyzer_get_the_stems_of_one_alone() -> None:
+def test_threads_get_the_stems_of_one_alone() -> None:
     words = [f"running{'x' * (number % 7)}s houses ponies{number} generalizations" for number in range(300)]
-    expected = [Analyzer().terms(text) for text in words]
-    shared = Analyzer(remembered_stems=10)
+    expected = [terms(text) for text in words]
+    _stem.cache_clear()
     found: list[list[list[str]]] = []
     threads = [
-        threading.Thread(target=lambda: found.append([shared.terms(text) for text in words]))
-        for _ in range(4)
+        threading.Thread(target=lambda: found.append([terms(text) for text in words])) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -209,20 +196,6 @@ async def test_pages_are_read_whole_in_their_order(settings: TextSearchSettings)
         asked = {"addresses": [second, first, "https://pages.example/none"], "k": 3}
         reply = await client.post("/v1/text-search/pages", json=asked)
     assert [hit["snippet"] for hit in reply.json()["hits"]] == ["Another page.", "Part 0.", "Part 1."]
-
-
-async def test_searches_use_the_published_version(settings: TextSearchSettings) -> None:
-    async def texts() -> list[str]:
-        reply = await client.post("/v1/text-search", json={"queries": ["harbour"]})
-        return [hit["snippet"] for hit in reply.json()["hits"]]
-
-    async with live(create_app(settings)) as client:
-        await publish(client, "pages-1", [chunk("The old harbour.")])
-        await client.post("/v1/collections", json={"name": "pages-2", "base": "pages"})
-        await client.put("/v1/collections/pages-2/chunks", json={"chunks": [chunk("The new harbour.")]})
-        assert await texts() == ["The old harbour."]
-        await client.post("/v1/aliases", json={"alias": "pages", "collection": "pages-2"})
-        assert sorted(await texts()) == ["The new harbour.", "The old harbour."]
 
 
 async def test_versions_are_listed_and_old_ones_dropped(settings: TextSearchSettings) -> None:

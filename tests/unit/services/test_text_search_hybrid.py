@@ -1,6 +1,5 @@
 """Hybrid text search with a fake encoder."""
 
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -12,9 +11,8 @@ from chassis.models.sentence_encoder import shared_sentence_encoder
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.text_search.encoding import Vector
-from services.text_search.engine import Passage
-from services.text_search.engines.bm25 import Bm25TextSearch
-from services.text_search.engines.hybrid import HybridTextSearch
+from services.text_search.engines.indexed import IndexedTextSearch
+from tests.unit.services.text_search_calls import passage
 
 TOPICS = [
     {"wrote", "author", "pen", "novelist", "writer"},
@@ -49,11 +47,6 @@ class TopicEncoder:
         return unit
 
 
-def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
-    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{url}|{title}|{position}|{text}"))
-    return Passage(identity, url or f"https://pages.example/{identity}", title, text, position)
-
-
 PEN = passage("It comes from the pen of Mira Holm.", title="The Salt Road")
 SHIPS = passage("Ships tie up along the quay.", title="Lindvik")
 SOUP = passage("Our dish of the day: XR-200 euros.", title="Café Nord")
@@ -73,37 +66,37 @@ def encoder() -> TopicEncoder:
 
 
 @pytest.fixture
-def engine(store: VectorStore, encoder: TopicEncoder) -> HybridTextSearch:
-    opened = HybridTextSearch(store, encoder)
+def engine(store: VectorStore, encoder: TopicEncoder) -> IndexedTextSearch:
+    opened = IndexedTextSearch(store, encoder)
     store.create("v1", opened.schema)
     return opened
 
 
-def test_a_passage_that_shares_no_word_with_the_question_is_found(engine: HybridTextSearch) -> None:
+def test_a_passage_that_shares_no_word_with_the_question_is_found(engine: IndexedTextSearch) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["which novelist?"], 1, "v1")[0].passage == PEN
-    assert Bm25TextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
+    assert IndexedTextSearch(engine.store).search(["which novelist?"], 1, "v1") == []
 
 
-def test_a_word_that_the_encoder_does_not_know_still_counts(engine: HybridTextSearch) -> None:
+def test_a_word_that_the_encoder_does_not_know_still_counts(engine: IndexedTextSearch) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["XR200"], 1, "v1")[0].passage == SOUP
 
 
-def test_sub_queries_are_encoded_together(engine: HybridTextSearch, encoder: TopicEncoder) -> None:
+def test_sub_queries_are_encoded_together(engine: IndexedTextSearch, encoder: TopicEncoder) -> None:
     engine.index("v1", EVERYTHING)
     hits = engine.search(["which novelist?", "where are the ships?"], 3, "v1")
     assert encoder.asked == [["which novelist?", "where are the ships?"]]
     assert {hit.passage.title for hit in hits[:2]} == {"The Salt Road", "Lindvik"}
 
 
-def test_a_question_without_words_is_searched_by_meaning_alone(engine: HybridTextSearch) -> None:
+def test_a_question_without_words_is_searched_by_meaning_alone(engine: IndexedTextSearch) -> None:
     engine.index("v1", EVERYTHING)
     assert len(engine.search(["?!"], 3, "v1")) == 3
 
 
 def test_half_characters_in_a_question_do_not_reach_the_model(
-    engine: HybridTextSearch, encoder: TopicEncoder
+    engine: IndexedTextSearch, encoder: TopicEncoder
 ) -> None:
     engine.index("v1", EVERYTHING)
     assert engine.search(["which \ud83d novelist?"], 1, "v1")[0].passage == PEN
@@ -111,31 +104,33 @@ def test_half_characters_in_a_question_do_not_reach_the_model(
 
 
 def test_nothing_is_written_or_lost_when_the_encoder_fails(
-    engine: HybridTextSearch, encoder: TopicEncoder
+    engine: IndexedTextSearch, encoder: TopicEncoder
 ) -> None:
     url = "https://pages.example/book"
     engine.index("v1", [passage("The author is Mira Holm.", url)])
     encoder.works = False
     with pytest.raises(DependencyUnavailable):
         engine.index("v1", [passage("The author is Ada Berg.", url)])
+    with pytest.raises(DependencyUnavailable):
+        engine.probe()
     encoder.works = True
     assert [hit.passage.text for hit in engine.search(["author"], 5, "v1")] == ["The author is Mira Holm."]
 
 
 def test_an_index_with_both_can_be_read_by_either_alone(
-    engine: HybridTextSearch, encoder: TopicEncoder
+    engine: IndexedTextSearch, encoder: TopicEncoder
 ) -> None:
     engine.index("v1", EVERYTHING)
-    dense = HybridTextSearch(engine.store, encoder, terms=False)
+    dense = IndexedTextSearch(engine.store, encoder, terms=False)
     assert dense.search(["which novelist?"], 1, "v1")[0].passage == PEN
-    assert Bm25TextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
-    for part in (dense, Bm25TextSearch(engine.store)):
+    assert IndexedTextSearch(engine.store).search(["pen"], 1, "v1")[0].passage == PEN
+    for part in (dense, IndexedTextSearch(engine.store)):
         with pytest.raises(CollectionConflict):
             part.index("v1", [SHIPS])
 
 
 def test_builtin_encoder_finds_paraphrases(store: VectorStore) -> None:
-    engine = HybridTextSearch(store, shared_sentence_encoder(), rank_constant=1)
+    engine = IndexedTextSearch(store, shared_sentence_encoder(), rank_constant=1)
     store.create("v1", engine.schema)
     passages = [
         passage("Its weight is 1.2 kg when empty.", "https://a.example/kettle", "Kettle"),

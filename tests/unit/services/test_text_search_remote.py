@@ -1,4 +1,4 @@
-"""Remote text encoders: four kinds of embedding servers and their errors."""
+"""Remote text encoders and their errors."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -16,7 +16,7 @@ from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shortened
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live
-from tests.unit.services.text_embedding_server import KEY, MODEL, SIZE, EmbeddingServer, Shape, word_vector
+from tests.unit.services.text_embedding_server import KEY, MODEL, PATH, SIZE, EmbeddingServer, word_vector
 from tests.unit.services.text_search_calls import chunk, publish
 
 pytestmark = pytest.mark.anyio
@@ -28,7 +28,6 @@ Answer = TypeVar("Answer")
 async def asked(
     server: EmbeddingServer,
     ask: Callable[[RemoteEncoder], Answer],
-    key: str = KEY,
     model: str = MODEL,
     **options: Any,
 ) -> Answer:
@@ -36,8 +35,8 @@ async def asked(
     instructions = options.pop("instructions", PLAIN)
 
     def work(url: str) -> Answer:
-        with closing(RemoteServer(url, key, model)) as client:
-            return ask(RemoteEncoder(client, instructions, RemoteOptions(server.path, **options)))
+        with closing(RemoteServer(url, KEY, model)) as client:
+            return ask(RemoteEncoder(client, instructions, RemoteOptions(PATH, **options)))
 
     async with live(server.app()) as http:
         return await anyio.to_thread.run_sync(work, str(http.base_url))
@@ -48,23 +47,22 @@ def unit(text: str) -> Any:
     return vector / np.linalg.norm(vector)
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-async def test_vectors_keep_the_order_of_the_texts(shape: Shape) -> None:
+async def test_vectors_keep_the_order_of_the_texts() -> None:
     texts = [f"The harbour of Lindvik, part {number}." for number in range(40)]
-    server = EmbeddingServer(shape)
+    server = EmbeddingServer()
     vectors = await asked(server, lambda encoder: encoder.passages(texts))
     assert [vector.dtype for vector in vectors] == [np.float32] * 40
     np.testing.assert_allclose(np.array(vectors), np.array([unit(text) for text in texts]), atol=1e-6)
 
 
 async def test_requests_hold_no_more_texts_than_a_batch() -> None:
-    server = EmbeddingServer(Shape.TEI)
+    server = EmbeddingServer()
     await asked(server, lambda encoder: encoder.passages(["a"] * 20), max_batch=8)
     assert [len(texts) for texts in server.seen] == [1, 8, 8, 4]
 
 
 async def test_instructions_stand_before_questions_and_passages() -> None:
-    server = EmbeddingServer(Shape.VLLM)
+    server = EmbeddingServer()
     await asked(
         server,
         lambda encoder: (encoder.queries(["who?"]), encoder.passages(["Ada."])),
@@ -73,9 +71,8 @@ async def test_instructions_stand_before_questions_and_passages() -> None:
     assert server.seen[1:] == [["query: who?"], ["passage: Ada."]]
 
 
-@pytest.mark.parametrize("shape", list(Shape))
-async def test_a_text_that_the_server_would_refuse_as_too_long_is_cut(shape: Shape) -> None:
-    server = EmbeddingServer(shape)
+async def test_a_text_that_the_server_would_refuse_as_too_long_is_cut() -> None:
+    server = EmbeddingServer()
     await asked(server, lambda encoder: encoder.passages(["incomprehensibilities " * 600, "x" * 20_000, ""]))
     long, unbroken, empty = server.seen[-1]
     assert long.split() == ["incomprehensibilities"] * 127
@@ -83,9 +80,7 @@ async def test_a_text_that_the_server_would_refuse_as_too_long_is_cut(shape: Sha
 
 
 async def test_the_size_and_the_model_are_what_the_server_says() -> None:
-    about = await asked(
-        EmbeddingServer(Shape.TEI), lambda encoder: (encoder.size, encoder.name), key="", model=""
-    )
+    about = await asked(EmbeddingServer(), lambda encoder: (encoder.size, encoder.name), model="")
     assert about == (SIZE, "bge-large-en-v1.5 (remote)")
 
 
@@ -98,22 +93,19 @@ def entry(embedding: object, index: object = 0) -> dict[str, Any]:
     [
         [],
         {"data": None},
-        entry([1.0, 2.0], 1),
         entry([0.0, 0.0]),
-        entry([1.0, None]),
-        entry("not base64!"),
         entry([10**400]),
         {"data": [*entry([1.0])["data"], *entry([1.0], 1)["data"]]},
     ],
 )
 async def test_a_reply_of_another_shape_is_called_that(reply: object) -> None:
-    server = EmbeddingServer(Shape.VLLM, reply=reply)
+    server = EmbeddingServer(reply=reply)
     with pytest.raises(DependencyUnavailable, match="a reply of another shape"):
         await asked(server, lambda encoder: encoder.size)
 
 
 async def test_vectors_that_change_their_size_are_refused() -> None:
-    server = EmbeddingServer(Shape.VLLM)
+    server = EmbeddingServer()
 
     def ask(encoder: RemoteEncoder) -> None:
         server.reply = entry([1.0, 0.0])
@@ -133,7 +125,7 @@ def test_what_is_left_of_a_text_begins_it_and_fits(text: str) -> None:
 HARBOUR, AUTHOR = chunk("The harbour of Lindvik was dredged."), chunk("Mira Holm wrote The Salt Road.")
 
 
-def settings(folder: Path, url: str, shape: Shape, **fields: Any) -> TextSearchSettings:
+def settings(folder: Path, url: str) -> TextSearchSettings:
     return TextSearchSettings(
         port=0,
         data_dir=folder,
@@ -141,17 +133,15 @@ def settings(folder: Path, url: str, shape: Shape, **fields: Any) -> TextSearchS
         remote_url=url,
         remote_model=MODEL,
         remote_key=KEY,
-        remote_path=EmbeddingServer(shape).path,
-        **fields,
+        remote_path=PATH,
     )
 
 
 async def test_pages_are_found_after_a_restart(tmp_path: Path) -> None:
     question = {"queries": ["Who wrote The Salt Road?"], "k": 1}
-    shape = Shape.OPENAI
-    server = EmbeddingServer(shape)
+    server = EmbeddingServer()
     async with live(server.app()) as embeddings:
-        chosen = settings(tmp_path, str(embeddings.base_url), shape)
+        chosen = settings(tmp_path, str(embeddings.base_url))
         async with live(create_app(chosen)) as client:
             await publish(client, "v1", [HARBOUR, AUTHOR])
             first = (await client.post("/v1/text-search", json=question)).json()
@@ -161,39 +151,3 @@ async def test_pages_are_found_after_a_restart(tmp_path: Path) -> None:
     assert first["hits"][0]["snippet"] == AUTHOR["text"]
     assert again == first
     assert server.seen[-1] == [BGE_QUERY_INSTRUCTION + question["queries"][0]]  # type: ignore[index]
-
-
-async def test_index_of_another_engine_is_refused(tmp_path: Path) -> None:
-    async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path))) as client:
-        await client.post("/v1/collections", json={"name": "v1"})
-        await client.post("/v1/aliases", json={"alias": "pages", "collection": "v1"})
-    async with (
-        live(EmbeddingServer(Shape.VLLM).app()) as embeddings,
-        live(create_app(settings(tmp_path, str(embeddings.base_url), Shape.VLLM))) as client,
-    ):
-        replies = [
-            await client.post("/v1/text-search", json={"queries": ["harbour"]}),
-            await client.put("/v1/collections/v1/chunks", json={"chunks": [HARBOUR]}),
-            await client.post("/v1/collections", json={"name": "v2", "base": "pages"}),
-        ]
-    for reply in replies:
-        assert reply.status_code == 409
-        assert reply.json()["detail"] == (
-            "The collection was made with no model, this service runs"
-            " bge-large-en-v1.5 (remote); index it anew."
-        )
-
-
-async def test_lost_server_is_a_503(tmp_path: Path) -> None:
-    server = EmbeddingServer(Shape.VLLM)
-    async with live(server.app()) as embeddings:
-        opened = create_app(settings(tmp_path, str(embeddings.base_url), Shape.VLLM))
-        async with live(opened) as client:
-            await client.post("/v1/collections", json={"name": "v1"})
-            server.status = 500
-            asked_for = {"queries": ["harbour"], "collection": "v1"}
-            reply = await client.post("/v1/text-search", json=asked_for)
-            written = await client.put("/v1/collections/v1/chunks", json={"chunks": [HARBOUR]})
-            ready = await client.get("/health/ready")
-    assert [each.status_code for each in (reply, written, ready)] == [503, 503, 503]
-    assert reply.json()["type"] == "urn:loreglass:problem:dependency_unavailable"

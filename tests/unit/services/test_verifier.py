@@ -1,7 +1,6 @@
 """The verifier: its service, and how sure signals and evidence make it."""
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 
 from contracts.verifier import CheckName, VerifyReply
 from services.verifier.app import create_app
-from services.verifier.engine import NO_SIGNALS, ModelSignals, Verdict, Verifier
+from services.verifier.engine import NO_SIGNALS, ModelSignals, Verdict
 from services.verifier.engines.builtin import BuiltinVerifier
 from services.verifier.engines.certainty import Certainty, WhiteBoxVerifier, certainty_of
 from services.verifier.settings import Engine, VerifierSettings
@@ -186,6 +185,7 @@ def test_the_judge_alone_is_enough() -> None:
     refused = verify(WHITE_BOX, "It has 312 pages.", ModelSignals(judgement=0.3))
     assert refused.refused
     assert refused.probability == pytest.approx(0.3)
+    assert refused.by_evidence is None
     (judge,) = refused.checks
     assert judge.detail == "The judge finds the answer correct with probability 0.30, below 0.50."
 
@@ -195,20 +195,12 @@ def test_without_signals_the_white_box_judges_as_the_pocket_engine() -> None:
         assert verify(WHITE_BOX, answer, NO_SIGNALS) == verify(BUILTIN, answer, NO_SIGNALS)
 
 
-@pytest.mark.parametrize("tokens", [(math.nan,), (0.5, math.nan), (1.0000001,), (-0.1,), (math.inf,)])
-def test_what_is_no_probability_is_no_signal(tokens: Sequence[float]) -> None:
+@pytest.mark.parametrize("number", [math.nan, 1.0000001, -0.1, math.inf])
+@pytest.mark.parametrize("name", ["token_probabilities", "token_min", "token_mean", "judgement"])
+def test_a_signal_that_is_no_probability_is_refused(name: str, number: float) -> None:
+    signals: dict[str, Any] = {name: (0.5, number) if name == "token_probabilities" else number}
     with pytest.raises(ValueError, match=r"in 0\.\.1"):
-        ModelSignals(tuple(tokens))
-
-
-@pytest.mark.parametrize("number", [math.nan, 1.5, -0.5])
-def test_thresholds_and_judgement_are_probabilities_too(number: float) -> None:
-    for signals in ({"token_min": number}, {"token_mean": number}, {"judgement": number}):
-        with pytest.raises(ValueError, match=r"in 0\.\.1"):
-            ModelSignals((0.9,), **signals)
-
-
-QUESTION, SHARED_EVIDENCE = "How many pages?", ["The Salt Road has 312 pages."]
+        ModelSignals(**signals)
 
 
 @pytest.mark.parametrize("tokens", [(0.99, 0.98), (0.2, 0.9), (0.6, 0.91)])
@@ -218,16 +210,7 @@ def test_probability_is_the_minimum_of_evidence_and_models(
     tokens: tuple[float, ...], judgement: float | None, answer: str
 ) -> None:
     signals = ModelSignals(tokens, 0.6, 0.9, judgement)
-    alone = BUILTIN.verify(QUESTION, answer, SHARED_EVIDENCE, None)
-    both = BUILTIN.verify(QUESTION, answer, SHARED_EVIDENCE, None, signals)
-    certainty = certainty_of(signals)
-    assert certainty is not None
+    alone = verify(BUILTIN, answer, NO_SIGNALS)
+    both = verify(BUILTIN, answer, signals)
     assert both.by_evidence == alone.by_evidence == alone.probability
-    assert both.probability == min(alone.probability, certainty.probability)
-
-
-@pytest.mark.parametrize(("signals", "reads"), [(ModelSignals((0.9,)), False), (ModelSignals(), True)])
-def test_what_was_not_read_has_no_part(signals: ModelSignals, reads: bool) -> None:
-    white_box: Verifier = WhiteBoxVerifier(BUILTIN)
-    verdict = white_box.verify(QUESTION, "It has 312 pages.", SHARED_EVIDENCE, None, signals)
-    assert (verdict.by_evidence is not None) is reads
+    assert both.probability == min(alone.probability, certain(signals).probability)

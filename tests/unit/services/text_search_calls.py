@@ -1,9 +1,17 @@
-"""Calls of text_search over HTTP."""
+"""Passages, and calls of text_search over HTTP."""
 
 import uuid
 from typing import Any
 
 import httpx
+
+from services.text_search.engine import Passage
+
+
+def passage(text: str, url: str = "", title: str = "", position: int = 0) -> Passage:
+    """A passage whose id is made from what it holds."""
+    identity = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{url}|{title}|{position}|{text}"))
+    return Passage(identity, url or f"https://pages.example/{identity}", title, text, position)
 
 
 def chunk(text: str, **fields: Any) -> dict[str, Any]:

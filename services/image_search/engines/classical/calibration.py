@@ -1,69 +1,44 @@
 """From evidence to a probability, and the file with the trained numbers (one .npz without pickles)."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from chassis.calibration import LogisticCurve
 from services.image_search.engines.classical.features import Floats
 from services.image_search.engines.classical.verification import Evidence
 from services.image_search.engines.classical.vlad import VladModel
 
 GEOMETRY = ("log_coherent", "log_cells", "coherent_share")
+"""Few signals, each of which can only help: more of them fit drawn pictures better and real places worse."""
 PRINT = ("explained", "coherent_share")
 CERTAIN = 0.9995
 SAME_PLACE = 0.5
 
 
-def geometry_signals(evidence: Evidence) -> Floats:
-    """What the matched spots say, in the order of `GEOMETRY`. Few signals, each of which can only help:
-    more of them fit the drawn pictures better and real places worse.
-    """
-    logs = (np.log1p(evidence.coherent), np.log1p(evidence.cells))
-    return np.array([*logs, _coherent_share(evidence)], np.float32)
-
-
-def print_signals(evidence: Evidence) -> Floats:
-    """How much of the item was found again, in the order of `PRINT`."""
-    return np.array([evidence.explained, _coherent_share(evidence)], np.float32)
-
-
-def _coherent_share(evidence: Evidence) -> float:
-    """Of the matches with a common turn and scale, those that moved with their neighbours."""
-    return evidence.coherent / max(evidence.consistent, 8)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Logistic:
-    """Logistic regression."""
-
-    weights: Floats
-    bias: float
-
-    def probability(self, inputs: Floats) -> float:
-        """Of the positive class."""
-        logit = float(np.clip(self.weights @ inputs + self.bias, -30, 30))
-        return 1.0 / (1.0 + float(np.exp(-logit)))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True)
 class Calibration:
     """Two questions: do the photos share anything (`geometry`), and, where that is printed matter, is it
     the whole print and not just a part that other prints have too (`whole_print`)? `rivalry`: when two
     things are seen at one place, the log-odds between them per log of the ratio of their support.
     """
 
-    geometry: Logistic
-    whole_print: Logistic
+    geometry: LogisticCurve
+    whole_print: LogisticCurve
     rivalry: float
 
     def probability(self, evidence: Evidence) -> float:
         """That both photos show the same thing. Nothing is certain: at most 0.9995."""
         if not evidence.coherent:
             return 0.0
-        shared = self.geometry.probability(geometry_signals(evidence))
-        whole = self.whole_print.probability(print_signals(evidence))
+        # Of the matches with a common turn and scale, those that moved with their neighbours.
+        coherent_share = evidence.coherent / max(evidence.consistent, 8)
+        logs = math.log1p(evidence.coherent), math.log1p(evidence.cells)
+        shared = self.geometry.probability([*logs, coherent_share])
+        whole = self.whole_print.probability([evidence.explained, coherent_share])
         doubt = evidence.print_likeness * (1 - whole)
         return min(CERTAIN, shared * (1 - doubt))
 
@@ -134,13 +109,13 @@ def load(path: Path = DEFAULT_ARTEFACT) -> Artefact:
         floats = {name: stored[name].astype(np.float32) for name in ("mean", "reduce", "words", "centre")}
         basis = stored["basis"].astype(np.float32) * stored["basis_steps"]
         calibration = Calibration(
-            geometry=_unpacked(stored["geometry"]),
-            whole_print=_unpacked(stored["whole_print"]),
+            geometry=_curve(stored["geometry"]),
+            whole_print=_curve(stored["whole_print"]),
             rivalry=float(stored["rivalry"]),
         )
     return Artefact(VladModel(**floats, basis=basis), calibration)
 
 
-def _unpacked(numbers: Floats) -> Logistic:
-    """Weights, then the bias."""
-    return Logistic(numbers[:-1].astype(np.float32), float(numbers[-1]))
+def _curve(numbers: Floats) -> LogisticCurve:
+    """Return the curve of weights, then the bias."""
+    return LogisticCurve(float(numbers[-1]), tuple(map(float, numbers[:-1])))

@@ -11,10 +11,9 @@ pairs and numbers, descriptors and plainness as bytes.
 
 import hashlib
 import struct
-import threading
 import uuid
-from collections import OrderedDict
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,9 @@ import cv2
 import numpy as np
 import numpy.typing as npt
 
+from chassis.rgb import RGB
 from chassis.vectors.files import replace_bytes, sync_folder
 
-RGB = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating[Any]]
 """float32 throughout, which mypy's numpy plugin cannot follow through arithmetic."""
 Bytes = npt.NDArray[np.uint8]
@@ -167,9 +166,7 @@ class FeatureFolder:
         """`keep`: how many photos' features stay in memory."""
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._keep = keep
-        self._recent: OrderedDict[str, LocalFeatures] = OrderedDict()
-        self._lock = threading.Lock()
+        self._recent = lru_cache(maxsize=keep)(self._load)
 
     def holds(self, key: str) -> bool:
         """Whether features were written under this key."""
@@ -185,16 +182,10 @@ class FeatureFolder:
 
     def read(self, key: str) -> LocalFeatures:
         """Raises `FileNotFoundError` and `DamagedFeatures`."""
-        with self._lock:
-            if key in self._recent:
-                self._recent.move_to_end(key)
-                return self._recent[key]
-        features = decode(self._path(key).read_bytes())
-        with self._lock:
-            self._recent[key] = features
-            while len(self._recent) > self._keep:
-                self._recent.popitem(last=False)
-        return features
+        return self._recent(key)
+
+    def _load(self, key: str) -> LocalFeatures:
+        return decode(self._path(key).read_bytes())
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.features"

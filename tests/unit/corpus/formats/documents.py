@@ -3,6 +3,7 @@
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
+from corpus.chunking import ChunkLimits, cut_page
 from corpus.extraction import read_document
 from corpus.formats.suffixes import PageFormat
 from corpus.pages import BlockKind, Page
@@ -29,3 +30,8 @@ def shown(page: Page) -> list[str]:
         for block in page.blocks
         for line in block.lines
     ]
+
+
+def passages(page: Page, limits: ChunkLimits | None = None) -> list[str]:
+    """Return the texts of a page's passages."""
+    return [passage.text for passage in cut_page(page, limits)]

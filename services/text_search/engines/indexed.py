@@ -1,4 +1,4 @@
-"""Dense vectors and BM25 side by side, fused by reciprocal rank in one query of the store."""
+"""An index of passages: BM25, the vectors of an encoder, or both fused by reciprocal rank."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,8 +10,8 @@ from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, Spar
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.engines.remote import RemoteSeeingEncoder
-from services.text_search.lexical import TERMS, TermWeights
-from services.text_search.pages import OVERFETCH, Vectors, candidate, fuse, unfit, write_passages
+from services.text_search.lexical import TERMS, passage_weights, query_weights
+from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
 
 MEANING = "meaning"
 """Name of the dense vector in a collection."""
@@ -19,29 +19,34 @@ _DEPTH = 50
 """Passages of each ranking that are fused, at least."""
 
 
-class HybridTextSearch:
-    """`TextSearchEngine` on a `TextEncoder`. A sub-query is one query of the store."""
+class IndexedTextSearch:
+    """`TextSearchEngine` on a vector store. A sub-query is one query of the store."""
 
     def __init__(
         self,
         store: VectorStore,
-        encoder: TextEncoder,
+        encoder: TextEncoder | None = None,
         terms: bool = True,
         rank_constant: int = RANK_CONSTANT,
         picture_side: int = 672,
     ) -> None:
-        """`terms`: use BM25 beside the vectors. `rank_constant`: the lower, the more first places count.
-        `picture_side`: pages' pictures are scaled down to so many pixels.
+        """`encoder` None: BM25 alone. `terms`: use BM25 beside the vectors.
+
+        `rank_constant`: the lower, the more first places count. `picture_side`: pages' pictures are scaled
+        down to so many pixels.
         """
         self.store = store
         self._encoder = encoder
-        self._terms = TermWeights()
         self._uses_terms, self._rank_constant = terms, rank_constant
         self._seeing = encoder if isinstance(encoder, RemoteSeeingEncoder) else None
         self._picture_side = picture_side
         sparse = (TERMS,) if terms else ()
         self.schema = CollectionSchema(
-            dense={MEANING: encoder.size}, sparse=sparse, idf=sparse, keywords=KEYWORDS, encoder=encoder.name
+            dense={MEANING: encoder.size} if encoder else {},
+            sparse=sparse,
+            idf=sparse,
+            keywords=KEYWORDS,
+            encoder=encoder.name if encoder else "",
         )
 
     def search(
@@ -54,46 +59,59 @@ class HybridTextSearch:
     ) -> list[FusedHit]:
         """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
-        texts = [_encodable(query) for query in queries]
-        if photo is not None and self._seeing:
-            vectors = self._seeing.queries_about(texts, photo)
-        else:
-            vectors = self._encoder.queries(texts)
-        ranked = [
+        vectors = self._query_vectors([_encodable(query) for query in queries], photo)
+        rankings = [
             self._rank(query, vector, depth or k * OVERFETCH, collection)
-            for query, vector in zip(queries, vectors, strict=True)
+            for query, vector in until_cancelled(zip(queries, vectors, strict=True))
         ]
-        return fuse(ranked, k)
+        return fuse(rankings, k)
 
-    def _rank(self, query: str, vector: Vector, limit: int, collection: str) -> list[Candidate]:
-        prefetches: list[Prefetch] = [(MEANING, vector.tolist())]
-        terms = self._terms.of_query(query)
-        if self._uses_terms and terms.indices:
-            prefetches.append((TERMS, terms))
-        depth = max(limit, _DEPTH)
-        points = self.store.search_fused(collection, prefetches, limit, depth, self._rank_constant)
+    def _query_vectors(self, texts: Sequence[str], photo: bytes | None) -> Sequence[Vector | None]:
+        if self._encoder is None:
+            return [None] * len(texts)
+        if photo is not None and self._seeing:
+            return self._seeing.queries_about(texts, photo)
+        return self._encoder.queries(texts)
+
+    def _rank(self, query: str, vector: Vector | None, limit: int, collection: str) -> list[Candidate]:
+        terms = query_weights(query)
+        if vector is None:
+            points = self.store.search(collection, TERMS, terms, limit)
+        else:
+            prefetches: list[Prefetch] = [(MEANING, vector.tolist())]
+            if self._uses_terms and terms.indices:
+                prefetches.append((TERMS, terms))
+            depth = max(limit, _DEPTH)
+            points = self.store.search_fused(collection, prefetches, limit, depth, self._rank_constant)
         return [candidate(point) for point in points]
 
     def index(self, collection: str, passages: Sequence[Passage]) -> Mapping[str, str]:
         """See the protocol. Everything is encoded before anything is written."""
         self.store.require(collection, self.schema)
-        terms = {passage.id: self._terms.of_passage(passage) for passage in passages}
+        terms = {passage.id: passage_weights(passage) for passage in passages}
         rejected = {
             passage.id: reason for passage in passages if (reason := unfit(passage, terms[passage.id]))
         }
         pictures = self._clean_pictures(passages, rejected) if self._seeing else {}
         fit = [passage for passage in passages if passage.id not in rejected]
-        texts = [_with_title(passage) for passage in fit]
-        if self._seeing:
-            encoded = self._seeing.passages_with(texts, [pictures.get(each.picture) for each in fit])
-        else:
-            encoded = self._encoder.passages(texts)
-        vectors = {
-            passage.id: self._vectors(meaning, terms[passage.id])
-            for passage, meaning in zip(fit, encoded, strict=True)
+        vectors: dict[str, dict[str, Sequence[float] | SparseVector]] = {
+            passage.id: {TERMS: terms[passage.id]} if self._uses_terms else {} for passage in fit
         }
+        for passage, meaning in zip(fit, self._passage_vectors(fit, pictures), strict=True):
+            if meaning is not None:
+                vectors[passage.id][MEANING] = meaning.tolist()
         write_passages(self.store, collection, passages, vectors)
         return rejected
+
+    def _passage_vectors(
+        self, passages: Sequence[Passage], pictures: Mapping[bytes | None, bytes]
+    ) -> Sequence[Vector | None]:
+        if self._encoder is None:
+            return [None] * len(passages)
+        texts = [_with_title(passage) for passage in passages]
+        if self._seeing:
+            return self._seeing.passages_with(texts, [pictures.get(each.picture) for each in passages])
+        return self._encoder.passages(texts)
 
     def _clean_pictures(
         self, passages: Sequence[Passage], rejected: dict[str, str]
@@ -109,12 +127,10 @@ class HybridTextSearch:
                 rejected[passage.id] = error.detail
         return jpegs
 
-    def _vectors(self, meaning: Vector, terms: SparseVector) -> Vectors:
-        return {MEANING: meaning.tolist(), TERMS: terms} if self._uses_terms else {MEANING: meaning.tolist()}
-
     def probe(self) -> None:
         """See the protocol."""
-        self._encoder.queries(["Who wrote it?"])
+        query_weights("Who wrote it?")
+        self._query_vectors(["Who wrote it?"], None)
         self.store.collections()
 
 
