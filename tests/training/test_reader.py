@@ -74,6 +74,10 @@ def test_a_reader_is_fitted_exported_calibrated_and_measured(tmp_path: Path) -> 
     shutil.rmtree(out / "weights")
     assert CliRunner().invoke(cli.app, command).exit_code == 0
     assert np.array_equal(spans_of(CrossEncoder(out / "weights")), first)
+    again = [*command[:4], "--out", str(tmp_path / "again"), "--after", str(out), "--keep", "1"]
+    result = CliRunner().invoke(cli.app, [*again, *command[6:]])
+    assert result.exit_code == 0, result.output
+    assert np.array_equal(spans_of(CrossEncoder(tmp_path / "again/weights")), first)
 
 
 def test_tasks_have_the_passages_that_are_read_and_answers_to_other_questions(tmp_path: Path) -> None:

@@ -36,6 +36,10 @@ def reader(
     after: Annotated[
         Path | None, typer.Option(exists=True, help="a finished run; its weights read near misses then")
     ] = None,
+    keep: Annotated[
+        float,
+        typer.Option(min=0.0, max=1.0, help="share of --after in the exported weights, which are a mean"),
+    ] = 0.0,
     name: Annotated[str, typer.Option(help="of the model")] = "loreglass-reader",
 ) -> None:
     """Fit the encoder, export it with int8 weights, calibrate it, and print how well it reads."""
@@ -59,7 +63,7 @@ def reader(
         plan = replace(SECOND_ROUND if after else Plan(), epochs=epochs, seed=seed, bf16=bf16)
         fit(read_rows(files, titles), base, out, plan, after)
         weights = out / "weights"
-        write_reader(out, base, weights, name, _WINDOW_TOKENS)
+        write_reader(out, base, weights, name, _WINDOW_TOKENS, after, keep)
         tasks = [read_tasks(file, limit, depth=5, seed=seed) for file in tune]
         calibrate(weights, [task for of_file in tasks for task in of_file])
         for file, of_file in zip(tune, tasks, strict=True):

@@ -134,6 +134,12 @@ def save(model: CrossEncoder, file: Path, **more: Any) -> None:
     part.replace(file)
 
 
+def mean_weights(model: nn.Module, other: nn.Module, share: float) -> dict[str, Tensor]:
+    """Return the weights between those of two models; `share` is the other's."""
+    others = other.state_dict()
+    return {name: torch.lerp(weights, others[name], share) for name, weights in model.state_dict().items()}
+
+
 def load_run(run: Path, base: Path) -> CrossEncoder:
     """Return the model of a run, finished or not, for reading."""
     model = CrossEncoder.from_base(base)
