@@ -162,7 +162,7 @@ const note = (text) => text && h("p", { class: "degraded" }, icon("warning"), te
 function sources(citations) {
   if (!citations.length) return null;
   const heading = citations.length === 1 ? "Source" : `${citations.length} sources`;
-  return h("section", { class: "sources" }, h("h3", {}, heading), citations.map(source));
+  return h("section", { class: "sources" }, h("h3", {}, heading), citations.map((each) => source(each)));
 }
 
 /** The passage closest to an answer, unfolded, with its sentence in bold. */

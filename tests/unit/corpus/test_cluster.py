@@ -184,7 +184,7 @@ def odd_pages(count: int) -> list[object]:
 
 async def test_a_killed_run_resumes_to_the_same_points(tmp_path: Path, ray_address: str) -> None:
     """The driver is killed when a part is finished, and in the next run an actor that writes."""
-    part, count = 50, 400  # more than is written before the first part is finished
+    part, count = 50, 800  # more than is written before the first part is finished
     source = manifest(tmp_path / "pages.jsonl", odd_pages(count))
     usual, wanted = await pages_by_default_engine(source, tmp_path / "usual")
     asked, written = Counter[str](), Counter[str]()
