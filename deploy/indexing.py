@@ -48,7 +48,7 @@ class StepEvent(BaseModel):
 
 
 class FileEvent(BaseModel):
-    """SSE `file`: what became of one; `reason` says why it was rejected, or what to know of it."""
+    """SSE `file`: a file's result; `reason` says why it was rejected, or what to know about it."""
 
     name: str
     outcome: Outcome

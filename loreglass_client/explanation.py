@@ -32,7 +32,7 @@ class EvidenceSeen(Body):
 
 
 class Note(Body):
-    """What a stage came to, in words: queries, candidates, chosen tools, …"""
+    """A stage's result in words: queries, candidates, chosen tools, …"""
 
     stage: str
     text: str

@@ -58,7 +58,7 @@ class FairQueue(Generic[E]):
         return iter([each for lines in self._lines.values() for line in lines.values() for each in line])
 
     def add(self, entry: E) -> None:
-        """`entry` waits from now on."""
+        """Let `entry` wait."""
         rank, tenant = entry.claim
         lines = self._lines[rank]
         if not lines:
@@ -67,7 +67,7 @@ class FairQueue(Generic[E]):
         self._last_turn.setdefault(entry.claim, self._turn - 1)  # a new one is before the tenant served last
 
     def remove(self, entry: E) -> None:
-        """`entry` waits no longer."""
+        """Remove `entry`, which waits."""
         rank, tenant = entry.claim
         line = self._lines[rank][tenant]
         del line[bisect_left(line, entry)]
@@ -84,7 +84,7 @@ class FairQueue(Generic[E]):
         return min((line[0] for line in lines.values()), key=self._precedence)
 
     def take(self, entry: E) -> None:
-        """`entry`, which waits, gets a place; that counts for its rank and its tenant."""
+        """Give a place to `entry`, which waits, and count it for its rank and its tenant."""
         rank, _ = entry.claim
         start = self._next_start[rank]
         self._virtual_time = max(self._virtual_time, start)
@@ -93,20 +93,20 @@ class FairQueue(Generic[E]):
         self.remove(entry)
 
     def hold(self, claim: Claim) -> None:
-        """`claim` gets a place that nobody waits for."""
+        """Count a place for `claim`, which did not wait."""
         self._turn += 1
         self._last_turn[claim] = self._turn
         self._places[claim] += 1
 
     def release(self, claim: Claim) -> None:
-        """`claim` gives a place back."""
+        """Free one place of `claim`."""
         self._places[claim] -= 1
         if not self._places[claim]:
             del self._places[claim]
             self._forget_if_gone(claim)
 
     def places_until(self, newcomer: Entry) -> float:
-        """Return how many places must come free until the newcomer has one, if nobody else comes."""
+        """Return how many places must become free before `newcomer` gets one, if no one else arrives."""
         rank, tenant = newcomer.claim
         lines, held = self._lines[rank], self._places[newcomer.claim]
         nth = bisect_left(lines.get(tenant, []), newcomer) + 1

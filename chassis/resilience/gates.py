@@ -101,7 +101,7 @@ class Gate:
         return len(self._queue)
 
     def places_until(self, due_at: float, claim: Claim) -> float:
-        """Return the number of places that must come free until a newcomer has one, if nobody else comes."""
+        """Return how many places must become free before a new caller gets one, if no one else arrives."""
         return self._queue.places_until(Entry(due_at, self._arrivals, claim))
 
     async def enter(

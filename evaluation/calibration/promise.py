@@ -59,11 +59,11 @@ class Change(_Stored):
 
 
 class Check(Change):
-    """The promise held against other questions. `kept`: None where they are too few to say."""
+    """The promise, checked on other questions. `kept`: None if there are too few; `sentence`: the result."""
 
     runs: list[Source]
     kept: bool | None
-    told: str
+    sentence: str
 
 
 class Promise(Change):
@@ -134,8 +134,9 @@ def calibrated(
     _require_comparable(evidence, test)
     change = _change(test.signals, present, chosen)
     wrong = wrong_by_conversation(test.signals, chosen) if guarantee else None
-    held, told = kept(promise.ceiling, expected or promise.after, change["after"], wrong)
-    return promise.model_copy(update={"check": Check(**change, runs=test.sources, kept=held, told=told)})
+    is_kept, sentence = kept(promise.ceiling, expected or promise.after, change["after"], wrong)
+    check = Check(**change, runs=test.sources, kept=is_kept, sentence=sentence)
+    return promise.model_copy(update={"check": check})
 
 
 def chooser(guarantee: Guarantee | None, present: Cutoffs) -> Choose:

@@ -38,7 +38,7 @@ def show(promise: Promise, console: Console) -> None:
     if check:
         _show_gain("in the check", check.gain, check.uncertain, console)
         style = {True: "green", False: "red", None: "yellow"}[check.kept]
-        console.print(escape(check.told), style=style, highlight=False)
+        console.print(escape(check.sentence), style=style, highlight=False)
 
 
 def _show_gain(where: str, gain: Interval, uncertain: int, console: Console) -> None:
@@ -96,7 +96,7 @@ def comments_of(promise: Promise, signals: Signals, test: Signals | None = None)
     lines += token_basis(signals, test)
     if promise.check:
         names = ", ".join(source.dataset for source in promise.check.runs)
-        lines += [f"On {names}: {_in_words(promise.check.after)}.", promise.check.told]
+        lines += [f"On {names}: {_in_words(promise.check.after)}.", promise.check.sentence]
     return lines
 
 

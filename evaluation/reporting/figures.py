@@ -71,7 +71,7 @@ def _verdicts(report: Report) -> Drawn:
         axes.invert_yaxis()
         axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False)
         axes.xaxis.set_major_formatter(_percent)
-        return _done(figure, "verdicts", "What became of all questions, by system")
+        return _done(figure, "verdicts", "Right, wrong and refused, by system")
 
 
 def _refusal_curve(system: SystemReport, report: Report) -> Drawn:

@@ -1,4 +1,4 @@
-"""What the papers' tables and figures print, and which systems and measures of ours stand beside it.
+"""The papers' tables and figures, each with our systems and measures for its rows and columns.
 
 The printed figures are data (`papers/*.toml`), of other models, data and judges than ours; each table names
 them (`setting`).

@@ -62,7 +62,7 @@ def _recall(
 def results_of(record: TurnRecord, stage: str) -> list[SearchResult] | None:
     """A search's results, best first, without repeats; None if the stage did not run or was not reported.
 
-    What was brought of a page, and the things in a picture, are put together in its first place.
+    All passages of one page count as one result, at the place of the first; so do the things of one picture.
     """
     answer = record.answer
     if answer is None or answer.explanation is None:

@@ -1,4 +1,4 @@
-"""What became of questions whose golds are stretches of a text: our own outcomes, and SQuAD's figures."""
+"""Scores of questions whose gold answers are spans of a text: our own, and SQuAD's."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence

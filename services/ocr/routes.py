@@ -76,7 +76,7 @@ class PhotoReader:
     async def read(self, data: bytes, pool: EnginePool[OcrEngine], deadline: Deadline) -> OcrReply:
         """Return the reply for a photo. Raises what decoding, the pool and the engine raise."""
         digest = (await to_thread.run_sync(hashlib.sha256, data)).hexdigest()
-        key = current_scope(), digest  # what is cached tells nobody what others asked
+        key = current_scope(), digest  # so that no tenant can find out what another one sent
         cached = self._replies.get(key)
         self._count_lookup(cached is not None)
         if cached is not None:

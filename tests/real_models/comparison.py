@@ -45,7 +45,7 @@ class System:
 
     @property
     def outcomes(self) -> Outcomes:
-        """What became of the questions, by the rule judge."""
+        """Return the rule judge's counts of right, wrong and refused."""
         scored, _ = judged(self.run.records, self.run.folder, RuleJudge.name)
         return span_scores(scored).outcomes
 

@@ -132,6 +132,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness=0.8 - wrong,
         truthfulness_range=Interval(low=0.7, high=0.9),
     )
-    held, told = kept(0.02, found, found)
-    assert held is expected
-    assert "at most 2 %" in told
+    is_kept, sentence = kept(0.02, found, found)
+    assert is_kept is expected
+    assert "at most 2 %" in sentence

@@ -179,9 +179,9 @@ def test_guarantee_counts_conversations() -> None:
     assert low == 0.0
     assert among_all == pytest.approx(losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
-    held, told = kept(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
-    assert held is True
-    assert "every conversation counts alike" in told
+    is_kept, sentence = kept(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
+    assert is_kept is True
+    assert "every conversation counts alike" in sentence
 
 
 def test_joined_runs_keep_their_conversations_apart() -> None:
