@@ -245,7 +245,7 @@ def _rows(path: Path, kind: type[Kind]) -> list[Kind]:
 def _lines(path: Path) -> list[dict[str, Any]]:
     """Return the objects of a log, without lines that a killed process cut off."""
     objects = list[dict[str, Any]]()
-    for line in path.read_text("utf-8", "replace").splitlines() if path.exists() else ():
+    for line in path.read_bytes().decode("utf-8", "replace").split("\n") if path.exists() else ():
         try:
             value = json.loads(line)
         except ValueError:

@@ -151,6 +151,8 @@ def _stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> di
     for name, _, folder in (each.partition("=") for each in given):
         if name not in systems:
             raise RunError(f"These tables ask no system {name!r}. List the systems with: --tables list")
+        if not folder:
+            raise RunError(f"Give the folder of the finished run: --run {name}=RUN")
         runs[name] = load_run(Path(folder))
         if runs[name].header.fingerprint != dataset.fingerprint:
             raise RunError(f"{folder} answers other questions than {dataset.name}, or another part of them.")

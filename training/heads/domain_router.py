@@ -99,14 +99,15 @@ def measure(logits: Matrix, labels: Labels) -> dict[str, Any]:
     predicted; `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
     """
     predicted, classes = logits.argmax(axis=1), range(len(_LABELS))
+    report = classification_report(
+        labels, predicted, labels=classes, target_names=_LABELS, output_dict=True, zero_division=0
+    )
     return {
         "examples": len(labels),
         "accuracy": float((predicted == labels).mean()),
         "macro_f1": _macro_f1(logits, labels),
         "log_loss": log_loss(logits, labels),
-        "classes": classification_report(
-            labels, predicted, labels=classes, target_names=_LABELS, output_dict=True, zero_division=0
-        ),
+        "classes": {label: report[label] for label in _LABELS},
         "confusion": confusion_matrix(labels, predicted, labels=classes).tolist(),
     }
 

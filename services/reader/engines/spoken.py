@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from language.words import word_set
 
@@ -12,6 +12,7 @@ MOST_SPOKEN = 25
 _ASIDE = re.compile(r"\s*(?:\[[^\[\]]{0,80}\]|(?<!\w)\([^()]{0,200}\)|/[^/\s]{1,40}/)")
 """Footnote marks, brackets and phonetics; not the brackets of "T(n)"."""
 _IN_BRACKETS = re.compile(r"\s*[(\[]([^()\[\]]{1,200})[)\]]")
+_WORD = re.compile(r"\S+")
 _SPACE = re.compile(r"\s+")
 _BEFORE_POINT = re.compile(r"\s+([,.;:!?])")
 _REPEATED_POINT = re.compile(r",\s*([,.;:!?])")
@@ -83,10 +84,11 @@ def _phrase(sentence: str, wanted: str, most: int) -> str:
     end = start + len(wanted)
     left = max(0, start - _FAR)
     verb, pause = (
-        max((each.end() for each in mark.finditer(sentence, left, start)), default=start if left else 0)
+        max((each.end() for each in mark.finditer(sentence, left, start)), default=0)
         for mark in (_VERB_BEFORE, _PAUSE_BEFORE)
     )
-    nearest = max(verb, pause)
+    nearest = max(verb, pause) or (start if left else 0)
+    verb = verb or (nearest if left else 0)
     starts = (verb if _LIST.search(sentence, verb, end) else nearest, nearest, start)
     pauses = (_CLAUSE_END.search(sentence, end), _PHRASE_END.search(sentence, end))
     ends = [each.start() if each else len(sentence) for each in pauses]
@@ -127,7 +129,9 @@ def _clauses(sentence: str) -> Iterator[str]:
     pauses = {end for end, _ in ends} | {match.start() for match in _PHRASE_END.finditer(sentence)}
     verb = _VERB.search(_RELATIVE.sub(lambda aside: " " * len(aside[0]), sentence))
     least = verb.end() if verb else len(sentence) + 1
-    yield from (sentence[:end] for end in sorted(pauses, reverse=True) if end >= least)
+    words = islice(_WORD.finditer(sentence), MOST_SPOKEN, None)
+    most = next((word.start() for word in words), len(sentence))
+    yield from (sentence[:end] for end in sorted(pauses, reverse=True) if least <= end <= most)
     predicate = _PREDICATE.match(sentence)
     if predicate and not _VERB.search(predicate[1]):
         yield f"{predicate[1]} {predicate[2]}"

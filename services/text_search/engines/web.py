@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from urllib.robotparser import RobotFileParser
 
 import anyio
+import anyio.to_thread
 import structlog
 from anyio.from_thread import start_blocking_portal
 
@@ -152,9 +153,10 @@ class WebTextSearch:
                 log.info("page_not_read", host=urlsplit(result.url).hostname, reason=str(reason))
                 return
             title, date = page.title or result.title, page.last_modified or result.last_modified
+            cut = await anyio.to_thread.run_sync(cut_page, page)  # some megabytes take a while
             pieces = tuple(
                 Passage(_id_of(piece.text), result.url, title, piece.text, place, date, piece.sections)
-                for place, piece in enumerate(cut_page(page)[:_MOST_PASSAGES])
+                for place, piece in enumerate(cut[:_MOST_PASSAGES])
             )
             self._pages.put(result.url, pieces)
         passages[result.url] = pieces

@@ -242,6 +242,11 @@ def test_a_list_is_said_from_its_first_item() -> None:
     assert speak(sentence, "support talented youth", None, "Harvard") == expected
 
 
+def test_words_far_into_a_sentence_are_said_from_the_pause_before_them() -> None:
+    sentence = f"beside the {'long and winding ' * 14}river, in honour of the poet Zebra, near the park"
+    assert speak(sentence, "Zebra", None, "Park") == "Park: honour of the poet Zebra, near the park."
+
+
 def test_a_relative_clause_is_said_of_the_words_before_it() -> None:
     said = "The Duchy of Normandy began in 911 as a small fiefdom on the coast."
     assert speak(DUCHY, "911", None, "Normans") == said
