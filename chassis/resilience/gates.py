@@ -69,6 +69,7 @@ class Gate:
         self.max_waiting = max_waiting
         self._capacity = capacity
         self._queue = FairQueue[_Waiter](shares)
+        self._first_rank = next(iter(shares))
         self._arrivals = 0
         self._inside = 0
         self._in_use = 0.0
@@ -115,7 +116,9 @@ class Gate:
         if not (weight >= 0 and math.isfinite(weight)):
             raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
         deadline.require()
-        waiter = _Waiter(deadline.at, self._arrivals, claim or ("", current_scope()), deadline, weight)
+        waiter = _Waiter(
+            deadline.at, self._arrivals, claim or (self._first_rank, current_scope()), deadline, weight
+        )
         self._arrivals += 1
         try:
             await self._wait(waiter)

@@ -117,7 +117,7 @@ class Estimates:
         self._lock = Lock()
 
     def observe(self, stage: Stage, work: Work, ms: float, load: int, *, by_model: bool = True) -> None:
-        """Count a call that was finished in `ms`. What is no duration is ignored."""
+        """Count a call that took `ms`. A value that is not a duration is ignored."""
         if not (0.0 <= ms < math.inf):
             return
         key = (stage, by_model and self.has_model(stage))

@@ -108,7 +108,7 @@ class Planner:
         return self._expected_ms(smallest.steps, frozenset(), load, {})
 
     def without_model(self) -> "Planner":
-        """One that plans the least there is, for those for whom the model has no time."""
+        """Return a planner of the smallest plan, for questions that the model has no time for."""
         least = replace(self.full, speculate=False)
         for cut in self.ladder:
             least = cut.apply(least)

@@ -91,8 +91,8 @@ class Admission:
     ) -> AsyncIterator[None]:
         """Hold a place for as long as the body runs.
 
-        `needed_ms`: what the body must still have when it begins. Under overload many have no more than that:
-        with the ninetieth percentile of the body's time nine of ten of them still end in theirs.
+        `needed_ms`: the time that the body needs. Give its ninetieth percentile: under overload many bodies
+        begin with no more time than this, and nine of ten then end before their deadline.
 
         Raises `Overloaded` (with `retry_after_s`) when shed, and `DeadlineExceeded`, `needed_ms` before the
         deadline at the latest, when no place came free in time.
@@ -141,9 +141,9 @@ class Admission:
         )
 
     def _expected_wait_s(self, due_at: float, claim: Claim, needed_ms: float) -> float:
-        """Until the turn of a newcomer would come. By Little's law places come free at places / time of one.
+        """Return the time until a new caller gets a place. By Little's law, places / mean time become free.
 
-        Of the first one's time half is over, on average.
+        The next place to become free has half of its time behind it, on average.
         """
         each_s = self._mean_s or needed_ms / 1000
         return (self._gate.places_until(due_at, claim) - 0.5) * each_s / self._at_once

@@ -269,8 +269,10 @@ class Execution:
         if self.memory is None:
             run.did_less(Stage.MEMORY.value)
             return
+        if photo is None:
+            return
         sighting = sighting_of(query, outcome, run, consent.place)
-        if photo is None or sighting is None:
+        if sighting is None:
             return
         async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
             await self.memory.add(consent, question.caller, session_id, sighting, photo, deadline)

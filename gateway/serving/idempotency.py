@@ -141,7 +141,11 @@ class Idempotency:
                     if not outcome.done():  # stopped with the gateway
                         outcome.set_exception(Internal())
 
-        self.group.start_soon(do)
+        try:
+            self.group.start_soon(do)
+        except BaseException:  # the gateway stops
+            place.close()
+            raise
         return await asyncio.shield(outcome)
 
     async def _work_and_store(

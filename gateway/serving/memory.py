@@ -75,7 +75,8 @@ async def check_key(redis: Redis, key: bytes) -> None:
 class Memory:
     """Remembers what was seen. Methods raise `DependencyUnavailable` if the store does not answer.
 
-    `photos` make thumbnails, in the order of `slots`. `clock`: seconds since 1970.
+    `photos` make thumbnails, in the order of `slots`: `add` also raises `Overloaded` and `DeadlineExceeded`.
+    `clock`: seconds since 1970.
     """
 
     def __init__(

@@ -33,7 +33,8 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
     closest = reply.closest
     if closest is None:
         return ""
-    sentence = spoken(readable_excerpt(closest.sentence, most_chars, question)).replace('"', "'")
+    words = closest.sentence or closest.snippet  # replies that an older version stored have no sentence
+    sentence = spoken(readable_excerpt(words, most_chars, question)).replace('"', "'")
     title = spoken(closest.title)
     return f'The closest I found: "{sentence}"' + (f" ({title})." if title else ".")
 
