@@ -11,8 +11,9 @@ export function setUpHold(button, { enabled, begin, end, drop }) {
   let from = 0;
 
   const start = (y) => {
-    [since, latched, from] = [performance.now(), false, y];
-    begin();
+    [latched, from] = [false, y];
+    begin(); // takes the photo: on a slow phone longer than a press lasts
+    since = performance.now();
   };
   const finish = (how) => {
     since = null;
