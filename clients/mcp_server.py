@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from corpus.manifests import is_photo_file
 from corpus.photo_records import LARGEST_PHOTO
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
-from loreglass_client.lookup import Passage, Thing
+from loreglass_client.models import Passage, Thing
 
 Result = TypeVar("Result")
 Question = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -88,24 +88,24 @@ def tools(client: AsyncLoreglass) -> MCPServer:
         """
         photo = _photo(image_path, image_base64)
         answer = client.ask(question, photo, deadline_ms=deadline_ms, session_id=session_id)
-        return AnswerReply.of(await _explained(answer))
+        return AnswerReply.of(await _with_reason(answer))
 
     @server.tool()
     async def search(query: Question, limit: Limit = 5) -> list[Passage]:
         """Return the passages of the indexed pages that fit a query best, verbatim, with their sources."""
-        return await _explained(client.search(query, limit))
+        return await _with_reason(client.search(query, limit))
 
     @server.tool()
     async def look_up(
         name: Annotated[str, Field(min_length=1, max_length=200)], limit: Limit = 5
     ) -> list[Thing]:
         """Return the known facts of indexed things by name: for example a building's architect and height."""
-        return await _explained(client.look_up(name, limit))
+        return await _with_reason(client.look_up(name, limit))
 
     return server
 
 
-async def _explained(call: Coroutine[Any, Any, Result]) -> Result:
+async def _with_reason(call: Coroutine[Any, Any, Result]) -> Result:
     try:
         return await call
     except LoreglassError as error:

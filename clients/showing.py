@@ -1,12 +1,10 @@
 """Print answers on a terminal. Their text is untrusted and must not control the terminal."""
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from loreglass_client.models import Answer, Citation, Explanation, Verification
 
-_EVIDENCE_CHARS = 240
 _UNPRINTABLE = "\N{REPLACEMENT CHARACTER}"
 
 
@@ -41,24 +39,8 @@ def _source(citation: Citation, text: str) -> str:
 
 
 def show_explanation(explanation: Explanation, console: Console) -> None:
-    """Print the drafts, signals with their thresholds, notes and evidence."""
-    for name, text in (("draft", explanation.draft), ("proposed", explanation.proposed)):
-        if text is not None:
-            console.print(plain(f"{name}: {text}"))
-    numbers = Table("signal", "value", "threshold", title="Signals and thresholds")
-    for name in dict.fromkeys([*explanation.signals, *explanation.thresholds]):
-        values = (source.get(name) for source in (explanation.signals, explanation.thresholds))
-        numbers.add_row(plain(name), *("" if value is None else f"{value:.3f}" for value in values))
-    notes = Table("stage", "note", title="Notes")
-    for note in explanation.notes:
-        notes.add_row(plain(note.stage), plain(note.text))
-    evidence = Table("score", "kind", "title", "text", title="Evidence")
-    for item in explanation.evidence:
-        excerpt = plain(item.text[:_EVIDENCE_CHARS])
-        evidence.add_row(f"{item.score:.3f}", item.kind.value, plain(item.title), excerpt)
-    for table in (numbers, notes, evidence):
-        if table.row_count:
-            console.print(table)
+    """Print the explanation as JSON."""
+    console.print(plain(explanation.model_dump_json(indent=2, exclude_defaults=True)), soft_wrap=True)
 
 
 def plain(text: str, style: str = "") -> Text:

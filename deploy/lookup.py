@@ -11,7 +11,7 @@ from corpus.ingest import Index
 from deploy.documents import opened
 from deploy.indexing import Indexing
 from gateway.routes.dependencies import CallerDep, GatewayDep
-from loreglass_client.lookup import Passage, Passages, Thing, Things
+from loreglass_client.models import Passage, Passages, Thing, Things
 
 _MOST = 20
 _MOST_LISTED = 200

@@ -1,16 +1,16 @@
 """The gateway's app: the public API of the platform."""
 
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from functools import partial
-from typing import Any
+from importlib.metadata import version
 
+import structlog
 from fastapi import APIRouter, FastAPI
 from fastapi.middleware.cors import CORSMiddleware
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from chassis.http.access import Access, Check, check_site
+from chassis.http.access import Access, Check, check_site, is_loopback
 from chassis.http.app import Callers
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
@@ -20,26 +20,17 @@ from gateway.routes import answer, chat, devices, memory, speech
 from gateway.routes.dependencies import caller_of
 from gateway.routes.openai_shape import wrong_addresses
 from gateway.routes.page import page_router, reference_router
-from gateway.serving.background import background_task
-from gateway.serving.service_info import log_start
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import Gateway, wire
 
 Wire = Callable[[GatewaySettings, Metrics], AbstractAsyncContextManager[Gateway]]
-TellStart = Callable[[GatewaySettings, Services, str], Coroutine[Any, Any, None]]
+
+log = structlog.get_logger()
 
 
-def create_app(
-    settings: GatewaySettings,
-    wire: Wire = wire,
-    tell_start: TellStart = log_start,
-    further: Sequence[APIRouter] = (),
-) -> FastAPI:
-    """Return the gateway's app. Tests replace `wire` and `tell_start`.
-
-    `further`: routes of this deployment only.
-    """
+def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[APIRouter] = ()) -> FastAPI:
+    """Return the gateway's app. `further`: routes of this deployment only. Tests replace `wire`."""
     metrics = Metrics("gateway")
 
     @asynccontextmanager
@@ -47,8 +38,8 @@ def create_app(
         async with wire(settings, metrics) as gateway:
             app.state.gateway = gateway
             app.state.ready_checks = gateway.checks
-            async with background_task(partial(tell_start, settings, gateway.services, DEFAULT_PIPELINE)):
-                yield
+            _log_start(settings)
+            yield
 
     pages = (page_router(), reference_router())
     ours = [each.router for each in (answer, chat, devices, memory, speech)]
@@ -79,6 +70,26 @@ def create_app(
             expose_headers=["*"],
         )
     return app
+
+
+def _log_start(settings: GatewaySettings) -> None:
+    """Log what runs here, without keys and passwords. `profile`: the latencies that planning starts from."""
+    if settings.keys is None and not is_loopback(settings.host):
+        log.warning("gateway_without_keys", host=settings.host, setting="LOREGLASS_GATEWAY_KEYS")
+    by_model = settings.reasoning is Reasoning.VLM
+    log.info(
+        "started",
+        version=version("loreglass"),
+        profile=settings.latencies,
+        pipeline=DEFAULT_PIPELINE,
+        reasoning=settings.reasoning.value,
+        model=settings.vlm_model if by_model else None,
+        model_url=settings.vlm_url if by_model else None,
+        stage_models={name: each.url for name, each in settings.stage_models.items()} if by_model else {},
+        sessions=settings.sessions.value,
+        asks_for_keys=settings.keys is not None,
+        services={name: getattr(settings, f"{name}_url") for name in Services.names()},
+    )
 
 
 def _callers(settings: GatewaySettings) -> Callers:

@@ -8,10 +8,12 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
 from math import inf
 from typing import Generic, Protocol, TypeVar
 
 import structlog
+from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DependencyUnavailable
 from chassis.resilience.deadlines import Clock
@@ -83,6 +85,33 @@ async def delete_unreadable(store: Store, key: str, tenant: str, what: str) -> N
         await store.delete(key, tenant)
     except DependencyUnavailable as error:
         log.warning("stored_value_not_deleted", what=what, reason=error.kind.value)
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def parse_stored(kind: type[Model], value: bytes) -> Model | None:
+    """Return a stored value; None if it has another shape, or a word that only another version knows."""
+    try:
+        model = kind.model_validate_json(value)
+    except ValidationError:
+        return None
+    return None if _has_unknown_word(model.model_dump()) else model
+
+
+def _has_unknown_word(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_unknown_word, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, Enum) and value.name not in type(value).__members__
+
+
+async def read_stored(store: Store, key: str, tenant: str, kind: type[Model], what: str) -> Model | None:
+    """Return the value of `key`; None if there is none, or an unreadable one, which is deleted."""
+    value = await store.get(key)
+    model = None if value is None else parse_stored(kind, value)
+    if value is not None and model is None:
+        await delete_unreadable(store, key, tenant, what)
+    return model
 
 
 Value = TypeVar("Value")

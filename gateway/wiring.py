@@ -27,9 +27,9 @@ from gateway.serving.guards import Guards
 from gateway.serving.idempotency import Idempotency
 from gateway.serving.memory import SETTING, Memory, check_key, encryption_key
 from gateway.serving.metrics import GatewayMetrics
+from gateway.serving.placement_watch import PlacementWatch
 from gateway.serving.quotas import Quotas
 from gateway.serving.redis_store import redis_note
-from gateway.serving.service_info import PlacementWatch
 from gateway.serving.stores import Stores, open_stores
 from gateway.serving.tenants import Keys, Quota
 from gateway.serving.tiers import Tier, decoder_slots, load_estimates, open_tiers
@@ -94,7 +94,7 @@ async def wire(
             stores.sessions,
             stores.traces,
             tiers,
-            meters.question_ended,
+            meters.count_question,
             services.holds_anything,
             voice=voice,
             scope_of=partial(scope_of, stores.signing_secret),
@@ -114,7 +114,7 @@ async def wire(
             services=services,
             settings=settings,
             keys=keys,
-            quotas=Quotas(keys.quota, stores.rates, meters.quota_exceeded),
+            quotas=Quotas(keys.quota, stores.rates, meters.count_excess),
             photo_slots=photo_slots,
             photos=photos,
             voice=voice,
@@ -128,9 +128,9 @@ async def wire(
 def _decoders(
     settings: GatewaySettings, meters: GatewayMetrics, resources: AsyncExitStack
 ) -> tuple[PhotoDecoders, SoundDecoders]:
-    photos = PhotoDecoders(settings.photo_decoders, meters.decoder_ended, meters.photo_decoded)
+    photos = PhotoDecoders(settings.photo_decoders, meters.count_decoder_end, meters.count_photo)
     resources.callback(photos.close)
-    recordings = SoundDecoders(settings.audio_decoders, meters.decoder_ended)
+    recordings = SoundDecoders(settings.audio_decoders, meters.count_decoder_end)
     resources.callback(recordings.close)
     return photos, recordings
 

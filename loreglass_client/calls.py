@@ -1,6 +1,7 @@
 """One call: send it, retry it where that helps, read the reply, translate errors."""
 
 import math
+import os
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -26,9 +27,16 @@ from loreglass_client.wires import AsyncWire, BlockingWire
 Body = TypeVar("Body", bound=BaseModel)
 _More = Callable[[], Awaitable[bytes | None]]
 
+DEFAULT_URL = "http://127.0.0.1:7100"
 _CONNECT_S = 5.0
 _MOST_BYTES = 64 * 2**20  # of a reply
 _OK, _BUSY = 200, (429, 503)
+
+
+def environment() -> tuple[str, str]:
+    """Return `LOREGLASS_GATEWAY_URL` and `LOREGLASS_API_KEY`."""
+    url, key = os.environ.get("LOREGLASS_GATEWAY_URL"), os.environ.get("LOREGLASS_API_KEY", "")
+    return url or DEFAULT_URL, key.strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +129,13 @@ class Call:
         self._request.headers["X-Deadline-Ms"] = str(math.ceil(max(deadline_s, 0.001) * 1000))
         limits = httpx.Timeout(left_s, connect=min(_CONNECT_S, left_s))
         self._request.extensions = {**self._request.extensions, "timeout": limits.as_dict()}
-        with self._translated():
+        with self._translate_errors():
             async with self._wire.exchange(self._request, left_s) as (response, piece):
                 read = 0
 
                 async def more() -> bytes | None:
                     nonlocal read
-                    with self._translated():
+                    with self._translate_errors():
                         content = await piece(self._left_s())
                     read += len(content or b"")
                     if read > _MOST_BYTES:
@@ -153,7 +161,7 @@ class Call:
         return max(0.0, self._due + self._grace_s - self._clock())
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         try:
             yield
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:

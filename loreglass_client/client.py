@@ -13,11 +13,19 @@ import anyio
 import httpx
 from pydantic import BaseModel
 
-from loreglass_client.calls import Call, Retries
+from loreglass_client.calls import DEFAULT_URL, Call, Retries, environment
 from loreglass_client.errors import BrokenReply, InvalidRequest, NotConfigured, SessionNotFound, Unreachable
-from loreglass_client.lookup import Passage, Passages, Thing, Things
-from loreglass_client.models import Answer, Event, Experiment, Health, Trace
-from loreglass_client.settings import DEFAULT_URL, environment
+from loreglass_client.models import (
+    Answer,
+    Event,
+    Experiment,
+    Health,
+    Passage,
+    Passages,
+    Thing,
+    Things,
+    Trace,
+)
 from loreglass_client.wires import AsyncWire, BlockingWire, Source
 
 _GRACE_S = 5.0  # the gateway keeps the deadline; this is for the reply's way back
@@ -109,7 +117,7 @@ class Asking:
             image = {"type": "image_url", "image_url": {"url": f"data:{_BYTES};base64,{content}"}}
             messages[0]["content"] = [{"type": "text", "text": messages[0]["content"]}, image]
         body = {"model": pipeline, "messages": messages}
-        body |= _given(deadline_ms=deadline_ms, experiment=_plain(experiment))
+        body |= _without_none(deadline_ms=deadline_ms, experiment=_plain(experiment))
         call = self._call("POST", "/v1/chat/completions", deadline_ms, json=body)
         return (await call.read(_Completion)).loreglass
 
@@ -124,13 +132,13 @@ class Asking:
     async def transcribe(self, audio: Source, language: str | None = None) -> str:
         """Transcribe a sound file."""
         files = {"file": ("sound", await self.bytes_of(audio), _BYTES)}
-        fields = _given(model=_OURS, language=language)
+        fields = _without_none(model=_OURS, language=language)
         call = self._call("POST", "/v1/audio/transcriptions", files=files, data=fields)
         return (await call.read(_Transcription)).text
 
     async def speak(self, text: str, voice: str | None = None, form: str | None = None) -> bytes:
         """Return the sound of a text. `form`: `wav`, `mp3` or another format of the speech server."""
-        body = _given(model=_OURS, input=text, voice=voice, response_format=form)
+        body = _without_none(model=_OURS, input=text, voice=voice, response_format=form)
         return await self._call("POST", "/v1/audio/speech", json=body).whole()
 
     async def trace(self, trace_id: str) -> Trace:
@@ -168,9 +176,9 @@ class Asking:
         self, accept: str, question: str | None, photo: Source | None, options: Options
     ) -> Call:
         experiment = _plain(options.get("experiment"))
-        fields = _given(**{**options, "question": question, "experiment": experiment})
+        fields = _without_none(**{**options, "question": question, "experiment": experiment})
         key = fields.pop("idempotency_key", None) or uuid.uuid4().hex
-        sources = _given(image=photo, audio=fields.pop("audio", None))
+        sources = _without_none(image=photo, audio=fields.pop("audio", None))
         files = {name: (name, await self.bytes_of(each), _BYTES) for name, each in sources.items()}
         body: dict[str, Any] = {"json": fields}
         if files:
@@ -306,7 +314,7 @@ class _Models(BaseModel):
     data: list[_Model]
 
 
-def _given(**values: Any) -> dict[str, Any]:
+def _without_none(**values: Any) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 

@@ -205,6 +205,34 @@ class Trace(Body):
     plans: list[PlanTrace] = Field(default=[], description="What was planned, each time anew.")
 
 
+class Passage(Body):
+    """A passage of an indexed page, verbatim."""
+
+    title: str
+    url: str
+    text: str
+
+
+class Passages(Body):
+    """Passages by falling relevance."""
+
+    passages: list[Passage]
+
+
+class Thing(Body):
+    """A thing that an indexed photo shows, with what is known about it."""
+
+    name: str
+    url: str
+    facts: dict[str, str]
+
+
+class Things(Body):
+    """Things; one of exactly the name looked for is first."""
+
+    things: list[Thing]
+
+
 class Health(Body):
     """`checks`: what was tried just now, and how it went."""
 

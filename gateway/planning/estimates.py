@@ -113,7 +113,7 @@ class Estimates:
         self.latencies = latencies
         self._clock = clock
         self._recent: dict[tuple[Stage, bool], tuple[RecentRatios, ...]] = {}
-        self._combined: dict[tuple[Stage, bool], tuple[float, list[Ratios]]] = {}
+        self._by_level: dict[tuple[Stage, bool], tuple[float, list[Ratios]]] = {}
         self._lock = Lock()
 
     def observe(self, stage: Stage, work: Work, ms: float, load: int, *, by_model: bool = True) -> None:
@@ -126,7 +126,7 @@ class Estimates:
             recent = self._levels(key)[level_of(load)]
             recent.add(ratio, self._clock())
             if len(recent) < _WELL_KNOWN:
-                self._combined.pop(key, None)
+                self._by_level.pop(key, None)
 
     def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
         """Return the median, milliseconds."""
@@ -146,11 +146,11 @@ class Estimates:
         no level is quicker than one with less load.
         """
         key, now = (stage, by_model and self.has_model(stage)), self._clock()
-        fresh_until, levels = self._combined.get(key, (-math.inf, []))
+        fresh_until, levels = self._by_level.get(key, (-math.inf, []))
         if now >= fresh_until:
             with self._lock:
-                levels = _combined(self._levels(key), now)
-                self._combined[key] = (now + _FRESH_S, levels)
+                levels = _combine(self._levels(key), now)
+                self._by_level[key] = (now + _FRESH_S, levels)
         return levels[level_of(load)]
 
     def has_model(self, stage: Stage) -> bool:
@@ -178,7 +178,7 @@ class Estimates:
         return self._recent[key]
 
 
-def _combined(levels: tuple[RecentRatios, ...], now: float) -> list[Ratios]:
+def _combine(levels: tuple[RecentRatios, ...], now: float) -> list[Ratios]:
     """Return every level's ratios, from its own observations or its neighbours'."""
     places = [place for place, recent in enumerate(levels) if recent.weight(now) >= ENOUGH]
     if not places:

@@ -57,7 +57,7 @@ class Explaining:
     def evidence(self, items: Sequence[Evidence]) -> None:
         """Set the evidence of the answer, best first; it replaces earlier evidence."""
         if self.asked_for:
-            self._evidence = [_shown(item) for item in items[:MAX_EVIDENCE]]
+            self._evidence = [_evidence_seen(item) for item in items[:MAX_EVIDENCE]]
 
     def found(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
         """Add the results of a search, best first."""
@@ -88,7 +88,7 @@ SILENT = Explaining(asked_for=False)
 """For everybody who did not ask; it keeps nothing, so all may share it."""
 
 
-def _shown(item: Evidence) -> EvidenceSeen:
+def _evidence_seen(item: Evidence) -> EvidenceSeen:
     return EvidenceSeen(
         text=_sendable(item.text, EVIDENCE_CHARS),
         title=_sendable(item.title, NOTE_CHARS),

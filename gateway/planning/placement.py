@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from chassis.resilience.gates import Gate
 from chassis.startup import WrongSettings
+from chassis.validation import first_fault
 from contracts.operations import Info
 
 CPU = "cpu"
@@ -51,10 +52,7 @@ class PlacementPlan:
         try:
             return TypeAdapter(cls).validate_json(text, strict=True)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            entry = ".".join(map(str, first["loc"]))
-            what = f"{entry}: {first['msg']}, not {first['input']!r:.60}" if entry else first["msg"]
-            raise WrongSettings(f"The placement plan cannot be used: {what}.") from error
+            raise WrongSettings(f"The placement plan cannot be used: {first_fault(error)}.") from error
 
     def to_json(self) -> str:
         """Return the JSON that `parse` reads, without spaces, for environment files."""

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import anyio
 
@@ -50,12 +50,6 @@ Counted as the waiting stage's own, it would make that stage look slow, and late
 """
 
 
-class _Running(Protocol):
-    """A task, or the scope of work in the task that waits for it."""
-
-    def cancel(self) -> object: ...
-
-
 class Prefetch(Generic[T]):
     """A result that is worked out beside other stages, or when it is first asked for."""
 
@@ -63,7 +57,7 @@ class Prefetch(Generic[T]):
         self._work = work
         self._value = default
         self._clock = clock
-        self._running: _Running | None = None
+        self._running: asyncio.Task[None] | anyio.CancelScope | None = None
         self._given_up = False
         self._finished = asyncio.Event()
 

@@ -126,7 +126,7 @@ async def _sound(message: ChatMessage, gateway: Gateway, caller: Caller, deadlin
         return None
     if len(message.sounds) > 1:
         raise InvalidRequest("messages: one recording a message is heard.")
-    data = await anyio.to_thread.run_sync(_decoded, message.sounds[0], "recording")
+    data = await anyio.to_thread.run_sync(_decode, message.sounds[0], "recording")
     return await sound_of(data, gateway, caller, deadline)
 
 
@@ -139,10 +139,10 @@ def _photo_bytes(uri: str) -> bytes:
     if not _is_data(uri):
         raise ImageUrlNotAllowed("Send the photo as a data: URI with base64; URLs are not fetched.")
     body = uri.partition(",")[2]
-    return _decoded(body, "photo's data: URI")
+    return _decode(body, "photo's data: URI")
 
 
-def _decoded(text: str, what: str) -> bytes:
+def _decode(text: str, what: str) -> bytes:
     """Decode base64, which may have line ends and lack its padding."""
     bare = "".join(text.split()).rstrip("=")
     try:

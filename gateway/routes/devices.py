@@ -10,11 +10,11 @@ import hashlib
 import hmac
 from base64 import urlsafe_b64encode
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated
 
 import structlog
 from fastapi import Query, Request
-from pydantic import BaseModel, ValidationError
 from starlette.datastructures import UploadFile
 from starlette.responses import JSONResponse, Response
 
@@ -47,7 +47,7 @@ from gateway.routes.intake import (
 )
 from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.serving.sessions import ID_BYTES
-from gateway.store import Store
+from gateway.store import Store, read_stored
 
 router = Router(prefix="/devices")
 
@@ -119,8 +119,8 @@ async def ask_with_photo(
     received = Deadline.after_ms(0)  # the device waits from when it has sent everything
 
     async def ask() -> PhotoQuestionReply:
-        fields_checked = validated(AnswerRequest, fields)
-        whole = await to_question(fields_checked, Files(form.photo), gateway, caller, received)
+        body = validated(AnswerRequest, fields)
+        whole = await to_question(body, Files(form.photo), gateway, caller, received)
         session_id = _session_id(request, session, gateway.signing_secret)
         whole = replace(whole, session_id=session_id, opens_session=session_id is not None)
         deadline = Deadline(min(received.at + whole.deadline_ms / 1000, exchange.at))
@@ -129,14 +129,15 @@ async def ask_with_photo(
         return _reply(answer, text, form.request_id, is_board)
 
     async def ask_and_store() -> PhotoQuestionReply:
-        replies = _ReplyStore(gateway.idempotency.store, caller.tenant, session, form.request_id, trace_id)
-        await replies.begin()
+        key = _reply_key(caller.tenant, session, form.request_id or "")
+        store = partial(_store, gateway.idempotency.store, key, caller.tenant)
+        await store(None)
         try:
             reply = await ask()
         except Exception as error:
-            await replies.put(_failure(error if isinstance(error, LoreglassError) else Internal()))
+            await store(_failure(error if isinstance(error, LoreglassError) else Internal()))
             raise
-        await replies.put(reply)
+        await store(reply)
         return reply
 
     try:
@@ -160,68 +161,32 @@ async def show_answer(
     """
     try:
         caller = await caller_of(request, gateway)
-        return await _ReplyStore(gateway.idempotency.store, caller.tenant, session, request_id).get()
+        key, store = _reply_key(caller.tenant, session, request_id), gateway.idempotency.store
+        reply = await read_stored(store, key, caller.tenant, PhotoQuestionReply, "photo reply")
+        if reply is None:
+            raise NotFound("There is no answer to a photo of this requestId, or not yet.")
+        return reply
     except LoreglassError as error:
         return _refusal(error, request, is_board=False)
 
 
-class _PendingReply(BaseModel):
-    """The newest request with a `requestId`, and its reply once there is one."""
+async def _store(store: Store, key: str, tenant: str, reply: PhotoQuestionReply | None) -> None:
+    """Store the reply until the app fetches it; None deletes that to an earlier photo with the same id.
 
-    trace_id: str
-    reply: PhotoQuestionReply | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _ReplyStore:
-    """Stores the reply to the request of `trace_id` until the app fetches it.
-
-    If storing fails, the device still gets its reply.
+    If that fails, the device still gets its reply.
     """
+    try:
+        if reply is None:
+            await store.delete(key, tenant)
+        else:
+            await store.put(key, reply.model_dump_json().encode(), _REPLY_TTL_S, tenant)
+    except DependencyUnavailable as error:
+        log.warning("answer_not_kept", reason=error.kind.value)
 
-    store: Store
-    tenant: str
-    session: str
-    request_id: str | None
-    trace_id: str = ""
 
-    async def begin(self) -> None:
-        """Drop the reply to an earlier photo with the same id."""
-        await self._put(_PendingReply(trace_id=self.trace_id))
-
-    async def put(self, reply: PhotoQuestionReply) -> None:
-        """Store the reply, unless a newer photo has arrived meanwhile."""
-        try:
-            newest = await self._newest()
-        except DependencyUnavailable:  # `begin` has logged it
-            return
-        if newest is not None and newest.trace_id == self.trace_id:
-            await self._put(_PendingReply(trace_id=self.trace_id, reply=reply))
-
-    async def get(self) -> PhotoQuestionReply:
-        """Return the reply. Raises `NotFound` or `DependencyUnavailable`."""
-        newest = await self._newest()
-        if newest is None or newest.reply is None:
-            raise NotFound("There is no answer to a photo of this requestId, or not yet.")
-        return newest.reply
-
-    async def _newest(self) -> _PendingReply | None:
-        value = await self.store.get(self._key)
-        try:
-            return _PendingReply.model_validate_json(value) if value is not None else None
-        except ValidationError:  # written by another version
-            return None
-
-    async def _put(self, entry: _PendingReply) -> None:
-        try:
-            await self.store.put(self._key, entry.model_dump_json().encode(), _REPLY_TTL_S, self.tenant)
-        except DependencyUnavailable as error:
-            log.warning("answer_not_kept", reason=error.kind.value)
-
-    @property
-    def _key(self) -> str:
-        parts = ("photo-question", self.tenant, self.session, (self.request_id or "")[:_MOST_ID_CHARS])
-        return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
+def _reply_key(tenant: str, session: str, request_id: str) -> str:
+    parts = ("photo-question", tenant, session, request_id[:_MOST_ID_CHARS])
+    return hashlib.sha256("\0".join(parts).encode(errors="replace")).hexdigest()
 
 
 async def _read(request: Request) -> _Form:

@@ -205,7 +205,7 @@ async def photo_of(
     """
     with span("photo"):
         try:
-            async with slots.admitted(caller.tenant, caller.priority, deadline):
+            async with slots.admit(caller.tenant, caller.priority, deadline):
                 clean = await photos.clean(data, ImageLimits(), settings.photo_max_side, deadline)
         except DeadlineExceeded:
             return None
@@ -221,5 +221,5 @@ async def sound_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Dead
     gateway.voice.require_transcriber()
     limits = AudioLimits(max_s=gateway.settings.audio_max_s)
     with span("sound"):
-        async with gateway.voice.slots.admitted(caller.tenant, caller.priority, deadline):
+        async with gateway.voice.slots.admit(caller.tenant, caller.priority, deadline):
             return await gateway.voice.decoders.clean(data, limits, deadline)

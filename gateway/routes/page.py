@@ -9,15 +9,14 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
+from importlib import resources
 from pathlib import Path
 
 from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
-from starlette.routing import Match
 
-from chassis.errors import LoreglassError, NotConfigured, NotFound
+from chassis.errors import LoreglassError, NotFound
 from chassis.http.bodies import Router
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.capabilities import TEXT_ONLY
@@ -48,9 +47,6 @@ HEADERS = {
     "Permissions-Policy": "camera=(self), microphone=(self), geolocation=()",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-_FRESH, _AGED = "no-cache", "max-age=86400"
-_MAY_AGE = frozenset((".svg", ".png", ".woff2"))
-"""Images and fonts: cached for a day. All other files are revalidated each time."""
 _LOOK_MS = 500
 """The longest wait for whether anything is indexed."""
 
@@ -63,7 +59,6 @@ class PageFile:
     packed: bytes | None
     media_type: str
     etag: str
-    cache_control: str
 
     @classmethod
     def of(cls, name: str, content: bytes) -> "PageFile":
@@ -71,16 +66,12 @@ class PageFile:
         suffix = Path(name).suffix
         packed = gzip.compress(content, 9, mtime=0) if suffix in _PACKED else None
         etag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-        return cls(content, packed, _MEDIA_TYPES[suffix], etag, _AGED if suffix in _MAY_AGE else _FRESH)
+        return cls(content, packed, _MEDIA_TYPES[suffix], etag)
 
     def reply(self, request: Request) -> Response:
         """Return the file, or 304 if the client has it."""
-        headers = {**HEADERS, "ETag": self.etag, "Cache-Control": self.cache_control}
-        headers["Vary"] = "Accept-Encoding"
-        etags = [
-            tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")
-        ]
-        if self.etag in etags:
+        headers = {**HEADERS, "ETag": self.etag, "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
+        if self.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         if self.packed is not None and "gzip" in request.headers.get("accept-encoding", ""):
             return Response(
@@ -100,12 +91,12 @@ def read_files(folder: Path = FOLDER) -> Mapping[str, PageFile]:
         if path.suffix in _MEDIA_TYPES
     }
     version = hashlib.sha256(b"".join(contents.values())).hexdigest()[:16]
-    cached = json.dumps(["/", *_cached(contents)])
+    cached = json.dumps(["/", *_offline_paths(contents)])
     contents[WORKER] = f'const VERSION = "{version}";\nconst FILES = {cached};\n'.encode() + contents[WORKER]
     return {name: PageFile.of(name, content) for name, content in contents.items()}
 
 
-def _cached(names: Mapping[str, bytes]) -> Iterator[str]:
+def _offline_paths(names: Mapping[str, bytes]) -> Iterator[str]:
     """Yield the paths that the page needs offline, without the worker and files for installation."""
     for name in names:
         if name not in (HOME, WORKER) and not name.endswith((".png", ".webmanifest")):
@@ -128,7 +119,7 @@ def page_router() -> APIRouter:
             "voice": bool(gateway.settings.stt_url),
             "empty": await _is_empty(gateway),
             "deadline_ms": gateway.settings.answer_deadline_ms,
-            "operator": _is_served(request, "/operator"),
+            "operator": any(getattr(route, "path", "") == "/operator" for route in request.app.routes),
             "memory_days": gateway.execution.memory.days if gateway.execution.memory else None,
             "sees_photos": gateway.model().get("photos") != TEXT_ONLY,
         }
@@ -147,12 +138,6 @@ def page_router() -> APIRouter:
     return router
 
 
-def _is_served(request: Request, path: str) -> bool:
-    """Return whether this deployment serves `path`."""
-    scope = {**request.scope, "path": path}
-    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
-
-
 async def _is_empty(gateway: Gateway) -> bool:
     """Return whether surely nothing is indexed; False if a search does not answer."""
     try:
@@ -169,12 +154,9 @@ _FILES = ("index.html", "start.js", "swagger-ui.css", "swagger-ui-bundle.js")
 
 @cache
 def _file(name: str) -> PageFile:
-    """Return a file, read and packed once. Raises `NotConfigured` without the package."""
-    spec = find_spec(_PACKAGE)
-    if spec is None or spec.origin is None:
-        raise NotConfigured(f"The package {_PACKAGE.replace('_', '-')} is not installed here.")
+    """Return a file, read and packed once."""
     own = _OWN / name
-    path = own if own.is_file() else Path(spec.origin).parent / "resources" / name
+    path = own if own.is_file() else resources.files(_PACKAGE) / "resources" / name
     return PageFile.of(name, path.read_bytes())
 
 

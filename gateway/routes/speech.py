@@ -23,6 +23,7 @@ from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
 from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import sound_of
 from gateway.routes.openai_shape import openai_errors, openai_refusal
+from gateway.routes.streaming import Sender
 from gateway.serving.background import side_by_side
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
@@ -60,7 +61,7 @@ async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDea
     transcriber = gateway.voice.require_transcriber()
     data, response_format = await _recording(request)
     sound = await sound_of(data, gateway, caller, exchange)
-    async with gateway.voice.turns["stt"].admitted(caller.tenant, caller.priority, exchange):
+    async with gateway.voice.turns["stt"].admit(caller.tenant, caller.priority, exchange):
         transcript = await transcriber.transcribe(sound, exchange)
     if response_format == "text":
         return PlainTextResponse(transcript.text)
@@ -130,17 +131,17 @@ async def listen(
     sound = await voice.sound_cache.get(address_id)
     if sound is None and byte_range is None:
         return _SoundStream(
-            voice.sound_cache.with_cache(address_id, say, text.tenant),
+            lambda sink: voice.sound_cache.make(address_id, say, text.tenant, sink),
             lambda error: problem_response(error, request.state.trace_id),
         )
     if sound is None:
-        sound = await voice.sound_cache.whole(address_id, say, text.tenant)
+        sound = await voice.sound_cache.make(address_id, say, text.tenant)
     return _in_range(sound.content, sound.media_type, byte_range)
 
 
 def _say(voice: Voice, caller: Caller, utterance: Utterance, deadline: Deadline) -> Say:
     async def say(sink: AudioSink) -> None:
-        async with voice.turns["tts"].admitted(caller.tenant, caller.priority, deadline):
+        async with voice.turns["tts"].admit(caller.tenant, caller.priority, deadline):
             await voice.require_synthesizer().say(utterance, deadline, sink)
 
     return say
@@ -181,8 +182,8 @@ class _SoundStream(Response):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it."""
         sound, unsent = anyio.create_memory_object_stream[tuple[str, bytes]](math.inf)
+        sender = Sender(send, self)
         failure: LoreglassError | None = None
-        started = False
 
         async def sink(media_type: str, piece: bytes) -> None:
             sound.send_nowait((media_type, piece))
@@ -198,14 +199,11 @@ class _SoundStream(Response):
         async with side_by_side() as group, unsent:
             group.start_soon(make)
             async for media_type, piece in unsent:
-                if not started:
-                    started = True
-                    self.headers["content-type"] = media_type
-                    await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
+                self.headers["content-type"] = media_type
+                await sender.write(piece)
         if failure is None:
-            await send({"type": "http.response.body", "body": b"", "more_body": False})
-        elif started:
+            await sender.end()
+        elif sender.started:
             note_problem(scope, failure)
         else:
             await self._refusal(failure)(scope, receive, send)

@@ -17,7 +17,7 @@ Emit = Callable[[str, BaseModel | str], Awaitable[None]]
 
 HEARTBEAT_S = 5.0
 """Between comments, so that proxies and clients do not close a stream that is silent."""
-_COMMENT = ":\n\n"
+_COMMENT = b":\n\n"
 _PIECE = re.compile(r"\S+\s*")
 
 
@@ -51,7 +51,7 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the events."""
-        sender = _Sender(send, self.raw_headers)
+        sender = Sender(send, self)
         try:
             async with side_by_side() as group:
                 group.start_soon(sender.send_heartbeats)
@@ -67,29 +67,40 @@ class EventStream(Response):
             if sender.started:
                 await sender.emit(self._failure_event, self._failure(Internal()))
             raise
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await sender.end()
 
 
-class _Sender:
-    def __init__(self, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+class Sender:
+    """Sends a reply piece by piece; its status and headers go with the first one."""
+
+    def __init__(self, send: Send, reply: Response) -> None:
         self.started = False
         self._send = send
-        self._headers = headers
+        self._reply = reply
         self._lock = anyio.Lock()  # stages that run side by side emit side by side
 
     async def emit(self, event: str, data: BaseModel | str) -> None:
+        """Send an event."""
         text = data if isinstance(data, str) else data.model_dump_json()
-        await self._write(f"event: {event}\ndata: {text}\n\n" if event else f"data: {text}\n\n")
+        name = f"event: {event}\n" if event else ""
+        await self.write(f"{name}data: {text}\n\n".encode())
 
     async def send_heartbeats(self) -> None:
+        """Send a comment now and then, until cancelled."""
         while True:
             await anyio.sleep(HEARTBEAT_S)
             if self.started:
-                await self._write(_COMMENT)
+                await self.write(_COMMENT)
 
-    async def _write(self, block: str) -> None:
+    async def write(self, piece: bytes) -> None:
+        """Send a piece."""
         async with self._lock:
             if not self.started:
                 self.started = True
-                await self._send({"type": "http.response.start", "status": 200, "headers": self._headers})
-            await self._send({"type": "http.response.body", "body": block.encode(), "more_body": True})
+                headers = self._reply.raw_headers
+                await self._send({"type": "http.response.start", "status": 200, "headers": headers})
+            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+
+    async def end(self) -> None:
+        """Send the end."""
+        await self._send({"type": "http.response.body", "body": b"", "more_body": False})

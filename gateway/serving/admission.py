@@ -86,7 +86,7 @@ class Admission:
         return max(0.0, now - min(arrivals, default=now)) * 1000
 
     @asynccontextmanager
-    async def admitted(
+    async def admit(
         self, tenant: str, priority: Priority, deadline: Deadline, needed_ms: float = 0.0
     ) -> AsyncIterator[None]:
         """Hold a place for as long as the body runs.

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import anyio
 from opentelemetry.trace import get_current_span
@@ -62,6 +62,7 @@ _LOOK_MS = 500
 """The longest that a refusal waits for whether there is an index at all."""
 
 
+@dataclass(slots=True)
 class Execution:
     """Answers questions with the named pipelines, as many at once as the tiers admit.
 
@@ -71,29 +72,16 @@ class Execution:
     `memory`: None where the operator has not switched it on.
     """
 
-    def __init__(
-        self,
-        pipelines: Mapping[str, Pipeline],
-        sessions: Sessions,
-        traces: Traces,
-        tiers: Sequence[Tier],
-        on_end: OnEnd = lambda _record: None,
-        holds_anything: HoldsAnything | None = None,
-        voice: Voice = NO_VOICE,
-        scope_of: Callable[[str], str] = lambda _: "",
-        unverified: Unverified = Unverified.REFUSE,
-        memory: Memory | None = None,
-    ) -> None:
-        self.pipelines = pipelines
-        self.sessions = sessions
-        self.traces = traces
-        self.memory = memory
-        self._tiers = tiers
-        self._on_end = on_end
-        self._holds_anything = holds_anything
-        self._voice = voice
-        self._scope_of = scope_of
-        self._unverified = unverified
+    pipelines: Mapping[str, Pipeline]
+    sessions: Sessions
+    traces: Traces
+    tiers: Sequence[Tier]
+    on_end: OnEnd = lambda _record: None
+    holds_anything: HoldsAnything | None = None
+    voice: Voice = NO_VOICE
+    scope_of: Callable[[str], str] = lambda _: ""
+    unverified: Unverified = Unverified.REFUSE
+    memory: Memory | None = None
 
     async def admit(self, question: Question) -> Admitted:
         """Find the question's pipeline and session, before any work is done.
@@ -115,7 +103,7 @@ class Execution:
         explain = Explaining() if experiment and experiment.explain else SILENT
         keep_calls = experiment is not None and experiment.model_calls
         run = Run(trace_id, deadline, on_event, explain=explain)
-        with counting_calls(keep=keep_calls) as calls, scoped(self._scope_of(question.caller.tenant)):
+        with counting_calls(keep=keep_calls) as calls, scoped(self.scope_of(question.caller.tenant)):
             progress = Progress(admitted, run, calls)
             try:
                 query, outcome = await self._run(admitted, run)
@@ -169,7 +157,7 @@ class Execution:
             recall = self.memory.recall(question.memory, question.caller.tenant)
             query = replace(query, recall=recall)
         only_full = admitted.pipeline.stage_graph.needs_model or not question.is_planned
-        tiers = self._tiers[:1] if only_full else self._tiers
+        tiers = self.tiers[:1] if only_full else self.tiers
         for tier in tiers:
             try:
                 outcome = await self._run_when_admitted(tier, admitted, query, run)
@@ -188,7 +176,7 @@ class Execution:
             smallest_ms = tier.planner.least_ms(admission.in_flight, graph)
             least_ms = min(smallest_ms, LEAST_SHARE * run.deadline.remaining_ms())
         try:
-            async with admission.admitted(caller.tenant, caller.priority, run.deadline, least_ms):
+            async with admission.admit(caller.tenant, caller.priority, run.deadline, least_ms):
                 if admitted.question.is_planned:
                     run.planning = LivePlan(tier.planner, graph, admission)
                 else:
@@ -200,11 +188,11 @@ class Execution:
 
     async def _run_pipeline(self, admitted: Admitted, query: Query, run: Run) -> Outcome:
         sound = admitted.question.sound
-        words = query if sound is None else await self._voice.transcribe(query, sound, run)
+        words = query if sound is None else await self.voice.transcribe(query, sound, run)
         if isinstance(words, Outcome):
             return words
         outcome = await self._outcome(admitted.pipeline, words, run)
-        return await self._explain_empty_index(with_caution(outcome, self._unverified, run.explain), run)
+        return await self._explain_empty_index(with_caution(outcome, self.unverified, run.explain), run)
 
     async def _outcome(self, pipeline: Pipeline, query: Query, run: Run) -> Outcome:
         """Return the pipeline's outcome; if time is over, what it had; if its model is away, a refusal."""
@@ -229,19 +217,19 @@ class Execution:
             return refusal(Reason.TIMED_OUT, Route.RAG)
         if outcome.abstained:
             return outcome
-        if self._unverified is Unverified.REFUSE:
+        if self.unverified is Unverified.REFUSE:
             run.explain.signal("withheld", 1.0)
             return withheld(outcome, Reason.UNSUPPORTED)
         return replace(outcome, verification=Verification.UNVERIFIED)
 
     async def _explain_empty_index(self, outcome: Outcome, run: Run) -> Outcome:
         """If nothing was found because nothing is indexed, return a refusal that says so."""
-        if outcome.reason is not Reason.NO_EVIDENCE or self._holds_anything is None:
+        if outcome.reason is not Reason.NO_EVIDENCE or self.holds_anything is None:
             return outcome
         deadline = run.deadline.within(_LOOK_MS, REPLY_RESERVE_MS)
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                if await self._holds_anything(deadline):
+                if await self.holds_anything(deadline):
                     return outcome
         except (TimeoutError, LoreglassError):
             return outcome
@@ -282,7 +270,7 @@ class Execution:
         further = advice(outcome, query, run.looked_at)
         closest = in_words(outcome, query.question, SPOKEN_CHARS)
         caller = progress.admitted.question.caller
-        speech = await self._voice.address(f"{outcome.said} {closest} {further}", caller, run)
+        speech = await self.voice.address(f"{outcome.said} {closest} {further}", caller, run)
         return to_answer(progress, outcome, further, speech)
 
     def _end(self, progress: Progress) -> None:
@@ -293,4 +281,4 @@ class Execution:
         span.set_attribute("loreglass.pipeline", record.trace.pipeline)
         span.set_attribute("loreglass.route", record.route)
         span.set_attribute("loreglass.reason", record.reason)
-        self._on_end(record)
+        self.on_end(record)

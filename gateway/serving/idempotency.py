@@ -17,7 +17,7 @@ from typing import TypeVar
 import anyio
 import structlog
 from anyio.abc import TaskGroup
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from chassis.errors import (
     DeadlineExceeded,
@@ -29,7 +29,7 @@ from chassis.errors import (
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer, Reason, Verification
-from gateway.store import Store, delete_unreadable
+from gateway.store import Store, delete_unreadable, parse_stored
 
 _MOST_KEY_CHARS = 128
 _LOOK_EVERY_S = 0.1
@@ -51,14 +51,6 @@ class _Entry(BaseModel):
 
     request: str
     answer: Answer | None = None
-
-    @classmethod
-    def parse(cls, value: bytes) -> "_Entry | None":
-        """Return the entry; None if the value has another format."""
-        try:
-            return cls.model_validate_json(value)
-        except ValidationError:
-            return None
 
     @property
     def encoded(self) -> bytes:
@@ -109,7 +101,7 @@ class Idempotency:
             if current is None:
                 work_and_store = partial(self._work_and_store, key, tenant, claim, work)
                 return await self.to_completion(work_and_store, place), False
-            entry = _Entry.parse(current)
+            entry = parse_stored(_Entry, current)
             if entry is None:
                 await delete_unreadable(self.store, key, tenant, "idempotency")
             elif entry.request != request:

@@ -8,7 +8,7 @@ import json
 from asyncio import gather
 from base64 import b64decode
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta, timezone
 from hashlib import blake2b
 from secrets import token_bytes, token_urlsafe
@@ -34,12 +34,13 @@ SETTING = "LOREGLASS_GATEWAY_MEMORY_KEY"
 MOST = 200
 """Sightings in one memory. A further one replaces the oldest."""
 MOST_THUMBNAIL_BYTES = 20 * 2**10
+"""A sighting whose thumbnail would have more has none."""
 _AT_ONCE = 8
 """Requests that may add to one memory at once: its list keeps so many more keys, so that each request finds
 the old sightings that it must delete.
 """
-_SIDES = (160, 80)
-"""Sides of a thumbnail in pixels: the second is used if the first has too many bytes."""
+_SIDE = 160
+"""Longest side of a thumbnail in pixels."""
 _KEY_BYTES, _NONCE_BYTES = 32, 12
 _CHECK = "loreglass:memory-key-check"
 
@@ -72,6 +73,7 @@ async def check_key(redis: Redis, key: bytes) -> None:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class Memory:
     """Remembers what was seen. Methods raise `DependencyUnavailable` if the store does not answer.
 
@@ -79,16 +81,16 @@ class Memory:
     `clock`: seconds since 1970.
     """
 
-    def __init__(
-        self, store: Store, key: bytes, days: int, photos: PhotoDecoders, slots: Admission, clock: Clock
-    ) -> None:
-        self.days = days
-        self._store = store
-        self._key = key
-        self._ttl_s = days * 86_400.0
-        self._photos = photos
-        self._slots = slots
-        self._clock = clock
+    store: Store
+    key: bytes = field(repr=False)
+    days: int
+    photos: PhotoDecoders
+    slots: Admission
+    clock: Clock
+
+    @property
+    def _ttl_s(self) -> float:
+        return self.days * 86_400.0
 
     async def add(
         self,
@@ -101,30 +103,30 @@ class Memory:
     ) -> None:
         """Remember `sighting` now, with the photo's thumbnail; its id and time are replaced."""
         thumbnail, tenant = await self._thumbnail(photo, caller, due), caller.tenant
-        at = datetime.fromtimestamp(self._clock(), UTC)
+        at = datetime.fromtimestamp(self.clock(), UTC)
         listed = self._name("memory", tenant, memory.id)
         key = f"{listed}:{token_urlsafe(12)}"
         for old in (await self._keys(listed))[: -MOST + 1]:
-            await self._store.delete(old, tenant)
+            await self.store.delete(old, tenant)
         # The lists first: what is not in them could not be deleted.
         for name in (listed, self._name("session", tenant, session_id)):
             change = ListChange(MOST + _AT_ONCE, create=True)
-            await self._store.append(name, key.encode(), self._ttl_s, tenant, change)
-        value = _seal(self._key, _encode(replace(sighting, at=at, thumbnail=thumbnail)), key)
-        await self._store.put(key, value, self._ttl_s, tenant)
+            await self.store.append(name, key.encode(), self._ttl_s, tenant, change)
+        value = _seal(self.key, _encode(replace(sighting, at=at, thumbnail=thumbnail)), key)
+        await self.store.put(key, value, self._ttl_s, tenant)
 
     async def all(self, memory_id: str, tenant: str) -> tuple[Sighting, ...]:
         """Return all sightings, oldest first."""
         keys = (await self._keys(self._name("memory", tenant, memory_id)))[-MOST:]
-        values = await gather(*map(self._store.get, keys))
+        values = await gather(*map(self.store.get, keys))
         sightings = await anyio.to_thread.run_sync(self._decode_all, keys, values)
-        after = self._clock() - self._ttl_s
+        after = self.clock() - self._ttl_s
         return tuple(each for each in sightings if each.at.timestamp() > after)
 
     async def one(self, memory_id: str, tenant: str, sighting_id: str) -> Sighting:
         """Return one sighting. Raises `NotFound`."""
         key = f"{self._name('memory', tenant, memory_id)}:{sighting_id}"
-        value = await self._store.get(key)
+        value = await self.store.get(key)
         sighting = self._decode(key, value) if value else None
         if sighting is None:
             raise NotFound("The memory holds nothing with this id.")
@@ -138,7 +140,7 @@ class Memory:
             seen = await self.all(memory.id, tenant)
             return tuple(replace(each, at=each.at.astimezone(zone)) for each in seen)
 
-        return Recall(datetime.fromtimestamp(self._clock(), zone), sightings)
+        return Recall(datetime.fromtimestamp(self.clock(), zone), sightings)
 
     async def forget(self, memory_id: str, tenant: str, sighting_id: str | None = None) -> None:
         """Delete one sighting, or all of them. No error if there is none."""
@@ -146,30 +148,27 @@ class Memory:
         if sighting_id is None:
             await self._forget_list(listed, tenant)
         else:
-            await self._store.delete(f"{listed}:{sighting_id}", tenant)
+            await self.store.delete(f"{listed}:{sighting_id}", tenant)
 
     async def forget_session(self, session_id: str, tenant: str) -> None:
         """Delete what was remembered in a conversation."""
         await self._forget_list(self._name("session", tenant, session_id), tenant)
 
     async def _thumbnail(self, photo: Photo, caller: Caller, due: Deadline) -> bytes:
-        async with self._slots.admitted(caller.tenant, caller.priority, due):
-            for side in _SIDES:
-                small = await self._photos.clean(photo.jpeg, ImageLimits(), side, due)
-                if len(small.jpeg) <= MOST_THUMBNAIL_BYTES:
-                    return small.jpeg
-        return b""
+        async with self.slots.admit(caller.tenant, caller.priority, due):
+            small = await self.photos.clean(photo.jpeg, ImageLimits(), _SIDE, due)
+        return small.jpeg if len(small.jpeg) <= MOST_THUMBNAIL_BYTES else b""
 
     async def _forget_list(self, name: str, tenant: str) -> None:
         for key in await self._keys(name):
-            await self._store.delete(key, tenant)
-        await self._store.delete(name, tenant)
+            await self.store.delete(key, tenant)
+        await self.store.delete(name, tenant)
 
     async def _keys(self, name: str) -> Sequence[str]:
-        return [key.decode() for key in (await self._store.items(name))[1:]]
+        return [key.decode() for key in (await self.store.items(name))[1:]]
 
     def _name(self, *parts: str) -> str:
-        return blake2b("\0".join(parts).encode(), key=self._key, digest_size=24).hexdigest()
+        return blake2b("\0".join(parts).encode(), key=self.key, digest_size=24).hexdigest()
 
     def _decode_all(self, keys: Sequence[str], values: Sequence[bytes | None]) -> list[Sighting]:
         """Blocking: a full memory has 4 MB."""
@@ -177,7 +176,7 @@ class Memory:
         return [each for each in sightings if each is not None]
 
     def _decode(self, key: str, value: bytes) -> Sighting | None:
-        plain = _unseal(self._key, value, key)
+        plain = _unseal(self.key, value, key)
         try:
             return None if plain is None else _decode(key.rpartition(":")[2], plain)
         except (ValueError, TypeError, LookupError):  # of another version

@@ -198,7 +198,7 @@ class GatewayMetrics:
         for exceeded in Exceeded:
             self._series("loreglass_quota_exceeded_total", exceeded.value)
 
-    def question_ended(self, question: QuestionRecord) -> None:
+    def count_question(self, question: QuestionRecord) -> None:
         """Count and log a question that is over."""
         trace, route, example = question.trace, question.route, {"trace_id": question.trace.trace_id}
         self._start_pipeline(trace.pipeline)
@@ -222,25 +222,25 @@ class GatewayMetrics:
                 seconds.observe(stage.ms / 1000, example)
         _log(question)
 
-    def photo_decoded(self, seconds: float) -> None:
+    def count_photo(self, seconds: float) -> None:
         """Count a photo that was checked and cleaned, or refused."""
         self._series("loreglass_photo_decode_seconds").observe(seconds, exemplar())
 
-    def decoder_ended(self, what: str, reason: Ending) -> None:
+    def count_decoder_end(self, what: str, reason: Ending) -> None:
         """Count a decoder process that ended, by what it decoded."""
         self._series("loreglass_decoder_ended_total", what, reason.value).inc()
 
-    def quota_exceeded(self, exceeded: Exceeded) -> None:
+    def count_excess(self, exceeded: Exceeded) -> None:
         """Count a request that its tenant's quota refused; the log of the request names no tenant."""
         self._series("loreglass_quota_exceeded_total", exceeded.value).inc()
 
     def open_admission(self, tier: str, at_once: int, waiting: int) -> Admission:
         """Return a queue whose state is read at each scrape, and whose refusals are counted."""
 
-        def refused(priority: Priority, refusal: Refusal) -> None:
+        def count_refusal(priority: Priority, refusal: Refusal) -> None:
             self._series("loreglass_admission_refused_total", tier, priority.value, refusal.value).inc()
 
-        admission = Admission(at_once, waiting, on_refusal=refused)
+        admission = Admission(at_once, waiting, on_refusal=count_refusal)
         for name, read in {
             "waiting": lambda: admission.waiting,
             "in_flight": lambda: admission.in_flight,

@@ -13,7 +13,7 @@ from enum import StrEnum
 import structlog
 from limits.aio.storage import MemoryStorage, RedisStorage
 from redis.asyncio import Redis
-from redis.exceptions import RedisError
+from redis.exceptions import RedisError, ResponseError
 
 from chassis.errors import QuotaExceeded
 from chassis.resilience.deadlines import Clock
@@ -42,7 +42,7 @@ OnExceeded = Callable[[Exceeded], None]
 class Rates:
     """Counts requests in a sliding minute (`limits`, sliding window counter): in `redis`, or in this process.
 
-    Each gateway counts its part, one of `gateways`, while Redis is away or its count is not one of ours.
+    Each gateway counts its part, one of `gateways`, while Redis is away. A count that is not ours is deleted.
     """
 
     def __init__(
@@ -70,9 +70,14 @@ class Rates:
         if self._shared is None:
             return await _take(self._own, tenant, int(per_minute))
         if self._clock() >= self._away_until:
+            key = f"{tenant}/{Exceeded.RATE}"
             try:
-                return await _take(self._shared, f"{tenant}/{Exceeded.RATE}", int(per_minute))
-            except (RedisError, OSError, ValueError) as error:
+                try:
+                    return await _take(self._shared, key, int(per_minute))
+                except (ResponseError, ValueError) as error:  # of this tenant's count alone
+                    log.warning("stored_value_unreadable", what="rate", reason=type(error).__name__)
+                    await self._shared.clear_sliding_window(key, _WINDOW_S)
+            except (RedisError, OSError) as error:
                 self._away_until = self._clock() + _AWAY_FOR_S
                 log.warning("rates_not_shared", reason=type(error).__name__)
         return await _take(self._own, tenant, max(1, int(per_minute / self._gateways)))

@@ -7,7 +7,7 @@ import json
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
@@ -104,8 +104,8 @@ _TURN = TypeAdapter(Turn)
 
 
 def encode_turn(turn: Turn) -> bytes:
-    """Return the turn as UTF-8 JSON."""
-    return _TURN.dump_json(turn)
+    """Return the turn as UTF-8 JSON, with `?` for a lone surrogate and `NaN` for such a number."""
+    return json.dumps(asdict(turn), ensure_ascii=False).encode(errors="replace")
 
 
 def _encode_photo(photo: Photo) -> bytes:

@@ -140,7 +140,6 @@ class Keys:
         self._version = _version(path)
         self._quota = quota
         self._grants = _read(path, quota) if path else _Grants()
-        self.fault: str | None = None
 
     def quota(self, tenant: str) -> Quota:
         """Return the tenant's quota. Without a keys file there is no limit: there is one tenant only."""
@@ -202,7 +201,7 @@ class Keys:
         return Caller(grant.tenant, grant.priority, grant.operator)
 
     def _look_again(self, path: Path) -> None:
-        """Take up a change of the file; one that cannot be used leaves the keys as they are and a `fault`."""
+        """Take up a change of the file; one that cannot be used leaves the keys as they are."""
         now = self._clock()
         if now - self._looked_at < _LOOK_AGAIN_S:
             return
@@ -212,10 +211,9 @@ class Keys:
             return
         self._version = version
         try:
-            self._grants, self.fault = _read(path, self._quota), None
+            self._grants = _read(path, self._quota)
         except WrongSettings as error:
-            self.fault = str(error)
-            log.error("keys_file_unusable", fault=self.fault)
+            log.error("keys_file_unusable", fault=str(error))
         else:
             log.info("keys_file_read", keys=len(self._grants.keys))
 

@@ -4,11 +4,10 @@ import re
 
 import anyio
 import structlog
-from pydantic import ValidationError
 
 from chassis.errors import DependencyUnavailable, TraceNotFound
 from contracts.answer import Trace
-from gateway.store import Allowance, AllowanceOf, Entries, Store, delete_unreadable, unlimited
+from gateway.store import Allowance, AllowanceOf, Entries, Store, read_stored, unlimited
 
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _MOST_UNSHARED = 256
@@ -50,18 +49,10 @@ class Traces:
         key = _key(trace_id, tenant)
         trace = self._own.get(key)
         if trace is None and self._shared is not None and _TRACE_ID.fullmatch(trace_id):
-            trace = await self._find_shared(self._shared, key, tenant)
+            trace = await read_stored(self._shared, key, tenant, Trace, "trace")
         if trace is None:
             raise TraceNotFound("There is no trace with this id, or it is no longer kept.")
         return trace
-
-    async def _find_shared(self, shared: Store, key: str, tenant: str) -> Trace | None:
-        value = await shared.get(key)
-        try:
-            return None if value is None else Trace.model_validate_json(value)
-        except ValidationError:
-            await delete_unreadable(shared, key, tenant, "trace")
-            return None
 
     async def run(self) -> None:
         """Write new traces to the shared store, until cancelled."""

@@ -22,7 +22,7 @@ from gateway.serving.tiers import decoder_slots
 from gateway.settings import GatewaySettings
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
-from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, spoken
+from gateway.speech.spoken_answers import SignedSpeechUrls, SoundCache, SpokenText, speakable
 from gateway.state import Query, reason_of
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.store import MemoryStore
@@ -86,7 +86,7 @@ class Voice:
         """Return where `text`, which is final, can be heard for a while; None where nothing speaks."""
         if self.signed_urls is None:
             return None
-        plain = spoken(text, self.most_chars)
+        plain = speakable(text, self.most_chars)
         if not plain:
             return None
         async with run.optional(Stage.SPEECH), run.stage(Stage.SPEECH):

@@ -9,13 +9,12 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from chassis.errors import NotFound
-from chassis.resilience.single_flight import SingleFlight
 from gateway.speech.servers import AudioSink
 from gateway.state import Priority
-from gateway.store import Store
+from gateway.store import Store, parse_stored
 
 PATH = "/speech"
 _NAME_BYTES = 18
@@ -24,7 +23,8 @@ _PARTS = 3
 _MOST_SOUND_BYTES = 4 * 2**20
 """The largest sound that is cached: minutes of speech."""
 
-Say = Callable[[AudioSink], Awaitable[None]]
+Say = Callable[[AudioSink], Awaitable[object]]
+"""Makes a sound, and gives it to the sink piece by piece."""
 
 
 class SpokenText(BaseModel):
@@ -65,12 +65,10 @@ class SignedSpeechUrls:
         if not hmac.compare_digest(signature, self._signature(name, until)) or self._now() >= int(until, 16):
             raise _gone()
         value = await self._store.get(_key(name))
-        if value is None:
+        text = None if value is None else parse_stored(SpokenText, value)
+        if text is None:
             raise _gone()
-        try:
-            return SpokenText.model_validate_json(value)
-        except ValidationError as error:  # of another version
-            raise _gone() from error
+        return text
 
     def _signature(self, name: str, until: str) -> str:
         """Sign both, so that nobody can extend a URL's life."""
@@ -100,7 +98,6 @@ class SoundCache:
     def __init__(self, store: Store, ttl_s: float) -> None:
         self._store = store
         self._ttl_s = ttl_s
-        self._flights: dict[str, SingleFlight[CachedSound]] = {}
 
     async def get(self, name: str) -> CachedSound | None:
         """Return the sound if it is cached."""
@@ -110,56 +107,27 @@ class SoundCache:
         media_type, _, content = value.partition(b"\n")
         return CachedSound(media_type.decode(), content)
 
-    def with_cache(self, name: str, say: Say, tenant: str) -> Say:
-        """Return a `say` that also caches the sound once it is complete."""
+    async def make(self, name: str, say: Say, tenant: str, sink: AudioSink | None = None) -> CachedSound:
+        """Return the sound that `say` makes, cached from now on. Each piece goes to `sink` as it arrives."""
+        pieces: list[bytes] = []
+        kind = ""
 
-        async def say_and_cache(sink: AudioSink) -> None:
-            pieces: list[bytes] = []
-            size, kind = 0, ""
-
-            async def collect(media_type: str, piece: bytes) -> None:
-                nonlocal size, kind
-                size, kind = size + len(piece), media_type
-                if size <= _MOST_SOUND_BYTES:
-                    pieces.append(piece)
+        async def collect(media_type: str, piece: bytes) -> None:
+            nonlocal kind
+            kind = media_type
+            pieces.append(piece)
+            if sink is not None:
                 await sink(media_type, piece)
 
-            await say(collect)
-            if size <= _MOST_SOUND_BYTES:
-                value = b"\n".join((kind.encode(), b"".join(pieces)))
-                await self._store.put(name, value, self._ttl_s, tenant)
-
-        return say_and_cache
-
-    async def whole(self, name: str, say: Say, tenant: str) -> CachedSound:
-        """Return the complete sound. Concurrent callers share one `say`, and what it raises."""
-
-        async def make() -> CachedSound:
-            pieces: list[bytes] = []
-            kind = ""
-
-            async def collect(media_type: str, piece: bytes) -> None:
-                nonlocal kind
-                kind = media_type
-                pieces.append(piece)
-
-            await self.with_cache(name, say, tenant)(collect)
-            return CachedSound(kind, b"".join(pieces))
-
-        flight = self._flights.setdefault(name, SingleFlight(at_once=1, every_s=1.0))
-        try:
-            return await flight.get(make)
-        finally:
-            if self._flights.get(name) is flight:
-                del self._flights[name]
+        await say(collect)
+        content = b"".join(pieces)
+        if len(content) <= _MOST_SOUND_BYTES:
+            await self._store.put(name, b"\n".join((kind.encode(), content)), self._ttl_s, tenant)
+        return CachedSound(kind, content)
 
 
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,2000}(?:\s[^()\n]{0,300})?\)")
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s()<>\[\]]*[^\s()<>\[\].,;:!?]", re.IGNORECASE)
-_ROW = re.compile(r"^[ \t]*\|(.*)\|[ \t]*$", re.MULTILINE)
-_CODE_FENCE = re.compile(r"^[ \t]*```.*$", re.MULTILINE)
-_LINE_START = re.compile(r"^[ \t]*(?:#{1,6}\s+|>\s?|[-*+•]\s+)", re.MULTILINE)
-_RULE = re.compile(r"^[ \t]*(?:[-*_][ \t]*){3,}$|^(?=[ \t|:]*-)[ \t|:-]+$", re.MULTILINE)
 _EMPHASIS = re.compile(r"(\*{1,3}|__|~~|`+)(?=\S)(.{1,500}?)(?<=\S)\1")
 _FOOTNOTE = re.compile(r"\s?\[\^?\d{1,3}\]")
 _EMPTY_BRACKETS = re.compile(r"\(\s*\)|<\s*>|\[\s*\]")
@@ -171,12 +139,10 @@ _MOST_TIMES = 4
 """Marks and addresses are removed, so more text is read than is spoken, within this bound."""
 
 
-def spoken(text: str, most_chars: int) -> str:
-    """Return `text` without markup and addresses, cut at the end of a sentence if possible."""
-    plain = _CODE_FENCE.sub("", text[: _MOST_TIMES * most_chars])
-    plain = _ADDRESS.sub("", _LINK.sub(r"\1", plain))
-    plain = _LINE_START.sub("", _ROW.sub(r"\1", _RULE.sub("", plain)))
-    plain = _EMPHASIS.sub(r"\2", _FOOTNOTE.sub("", plain)).replace("|", ",")
+def speakable(text: str, most_chars: int) -> str:
+    """Return `text` without links, addresses and emphasis, cut at the end of a sentence if possible."""
+    plain = _ADDRESS.sub("", _LINK.sub(r"\1", text[: _MOST_TIMES * most_chars]))
+    plain = _EMPHASIS.sub(r"\2", _FOOTNOTE.sub("", plain))
     plain = _EMPTY_BRACKETS.sub("", plain)
     plain = _SPACE.sub(" ", _LINE_END.sub(r"\1. ", plain))
     return _cut(_BEFORE_STOP.sub(r"\1", plain).strip(" ,"), most_chars)

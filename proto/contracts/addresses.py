@@ -25,14 +25,14 @@ def host_of(address: str) -> str | None:
         return None
 
 
-def _checked(text: str) -> str:
+def _require_address(text: str) -> str:
     if not is_source_address(text):
         raise ValueError("must be an http://, https:// or file: address")
     return text
 
 
-SourceAddress = Annotated[str, Field(max_length=4_096), AfterValidator(_checked)]
+SourceAddress = Annotated[str, Field(max_length=4_096), AfterValidator(_require_address)]
 SourceAddressOrNone = Annotated[
-    str, Field(max_length=4_096), AfterValidator(lambda text: text and _checked(text))
+    str, Field(max_length=4_096), AfterValidator(lambda text: text and _require_address(text))
 ]
 """Empty: it has none."""

@@ -35,7 +35,6 @@ def container_command(preset: Preset, engine: str, weights: str, host: str, port
         "-p",
         f"{host}:{port}:{preset.port}",
         *(("-v", f"{weights}:{WEIGHTS}:ro") if preset.repository else ()),
-        *(("-v", f"{preset.name}:{preset.keeps}") if preset.keeps else ()),
         *(("--shm-size", "2g") if preset.name == VLLM_WHISPER.name else ()),
         *(word for name, value in preset.environment for word in ("-e", f"{name}={value}")),
         *(("--entrypoint", command[0]) if command else ()),

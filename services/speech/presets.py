@@ -22,8 +22,8 @@ class Preset:
     allow. `repository` and `file`: the weights to fetch; empty where the image holds them. `server_gb`: what
     it takes of a card beside `weights_gb`, in 10^9 bytes; both are 0 where it runs on processors. `seconds`:
     from a spoken question to its words, or from a sentence to its first sound. `metrics`: whether Prometheus
-    can ask it at /metrics. `exec_tmp`: it loads libraries from /tmp; `keeps`: where it stores what it
-    fetched. `licence`: of the server and the model; `limits`: what a user will run into.
+    can ask it at /metrics. `exec_tmp`: it loads libraries from /tmp. `licence`: of the server and the model;
+    `limits`: what a user will run into.
     """
 
     name: str
@@ -44,7 +44,6 @@ class Preset:
     server_gb: float = 0.0
     metrics: bool = False
     exec_tmp: bool = False
-    keeps: str = ""
     limits: tuple[str, ...] = ()
     sources: tuple[str, ...] = ()
 
@@ -259,53 +258,8 @@ KOKORO_CUDA = replace(
     ),
 )
 
-SPEACHES = Preset(
-    name="speaches",
-    image="ghcr.io/speaches-ai/speaches:0.9.0-rc.3-cpu",
-    port=8000,
-    user="1000:1000",
-    languages="English",
-    licence="MIT; models MIT and Apache-2.0",
-    seconds=3.0,
-    hears="Systran/faster-distil-whisper-small.en",
-    speaks="speaches-ai/Kokoro-82M-v1.0-ONNX",
-    voice="af_heart",
-    environment=(("ENABLE_UI", "false"), ("LOG_LEVEL", "info")),
-    exec_tmp=True,
-    keeps="/home/ubuntu/.cache/huggingface/hub",
-    limits=(
-        "It serves what its hub cache holds, with the models' cards, and fetches nothing by itself: "
-        "`POST /v1/models/NAME`, once for each. So it wants a volume and, for a while, the internet, which "
-        "our compose file and manifests do not give it.",
-        "Models are dropped after some idle minutes and loaded again with the next question.",
-        "API_KEY guards all but /health.",
-        _SILENCE,
-    ),
-    sources=(
-        "image, port, cache, settings and models: its docs (installation, usage) and src/speaches/config.py",
-        "3 s: 5 s for 6 s of speech on an old processor (a user's wiki, 2026-11); halved [g]",
-    ),
-)
-
-SPEACHES_CUDA = replace(
-    SPEACHES,
-    name="speaches-cuda",
-    image="ghcr.io/speaches-ai/speaches:0.9.0-rc.3-cuda-12.6.3",
-    languages="99, found by listening",
-    seconds=0.25,
-    hears="deepdml/faster-whisper-large-v3-turbo-ct2",
-    weights_gb=_TURBO_GB + _KOKORO_GB,
-    server_gb=1.5,
-    sources=(
-        "weights: both models' parameters in 16 and 32 bits; beside them 1.5 GB [g]",
-        "0.25 s: as whisper.cpp-cuda",
-        SPEACHES.sources[0],
-    ),
-)
-
 PRESETS: dict[str, Preset] = {
-    preset.name: preset
-    for preset in (WHISPER_CPP, WHISPER_CPP_CUDA, VLLM_WHISPER, KOKORO, KOKORO_CUDA, SPEACHES, SPEACHES_CUDA)
+    preset.name: preset for preset in (WHISPER_CPP, WHISPER_CPP_CUDA, VLLM_WHISPER, KOKORO, KOKORO_CUDA)
 }
 
 

@@ -22,7 +22,6 @@ from deploy.operator import Operator, operator_router
 from deploy.sample import SAMPLE
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
-from gateway.clients.services import Services
 from gateway.serving.background import side_by_side
 from gateway.settings import GatewaySettings
 from services.image_search.app import create_app as create_image_search
@@ -106,14 +105,10 @@ async def operated(
             RiskChoice.of(settings, folder),
         )
         further = [operator_router(operator), documents_router(indexing), lookup_router(indexing)]
-        app = create_gateway(settings, tell_start=_nobody_is_told, further=further)
+        app = create_gateway(settings, further=further)
         async with live(app) as client:
             yield Operated(client, app, indexing)
             indexing.stop()
-
-
-async def _nobody_is_told(settings: GatewaySettings, services: Services, pipeline: str) -> None:
-    """Most services are not there."""
 
 
 def events(text: str) -> Events:

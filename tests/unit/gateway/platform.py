@@ -17,8 +17,7 @@ from chassis.keys import ApiKey
 from chassis.resilience.deadlines import Clock
 from clients.keys import entry
 from contracts.answer import Answer
-from gateway.app import TellStart, create_app
-from gateway.clients.services import Services
+from gateway.app import create_app
 from gateway.llm.prompt import VlmOptions
 from gateway.reasoners import PaperModel, Reasoners
 from gateway.reasoning.lite.reasoner import LiteReasoner
@@ -101,10 +100,6 @@ class AwayModel:
         raise DependencyUnavailable
 
 
-async def tell_nothing(settings: GatewaySettings, services: Services, pipeline: str) -> None:
-    """For tests that count what services are asked."""
-
-
 @asynccontextmanager
 async def gateway_before(
     services: FakeServices,
@@ -112,7 +107,6 @@ async def gateway_before(
     down: Mapping[str, str] | None = None,
     fallback: bool = False,
     pocket: bool = False,
-    tell_start: TellStart = tell_nothing,
     wall_clock: Clock = time.time,
     **settings: Any,
 ) -> AsyncIterator[World]:
@@ -135,7 +129,7 @@ async def gateway_before(
         behind = LiteReasoner(read) if fallback else None
         return Reasoners(thinking, behind, PaperModel(AwayModel(), VlmOptions()))
 
-    app = create_app(chosen, partial(wire, open_reasoners=reasoners, wall_clock=wall_clock), tell_start)
+    app = create_app(chosen, partial(wire, open_reasoners=reasoners, wall_clock=wall_clock))
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with (
         running([behind, bound]),

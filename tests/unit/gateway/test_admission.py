@@ -44,7 +44,7 @@ class Door:
         """One question, from its arrival to its end."""
         deadline = Deadline.after_ms(within_s * 1000, self.clock)
         try:
-            async with self.admission.admitted(tenant, priority, deadline, needed_s * 1000):
+            async with self.admission.admit(tenant, priority, deadline, needed_s * 1000):
                 self.entered.append(name)
                 await anyio.sleep(work_s)
         except LoreglassError as error:

@@ -54,7 +54,7 @@ async def _serve(
     async def ask(stream: Stream, count: Counter[str], work_s: float) -> None:
         deadline = Deadline.after_ms(deadline_ms, clock)
         try:
-            async with admission.admitted(stream.tenant, stream.priority, deadline, _P90_MS):
+            async with admission.admit(stream.tenant, stream.priority, deadline, _P90_MS):
                 with anyio.move_on_after(deadline.remaining_s()) as time:
                     await anyio.sleep(work_s)
             count[LATE if time.cancelled_caught else GOOD] += 1

@@ -62,7 +62,7 @@ class Node:
 
     def _record(self, question: QuestionRecord) -> None:
         self.ended.append(question)
-        self._metrics.question_ended(question)
+        self._metrics.count_question(question)
 
     def scrape(self) -> Scrape:
         """Read the metrics."""

@@ -1,11 +1,17 @@
 """A question that is sent again under its Idempotency-Key is answered once."""
 
+from contextlib import ExitStack
+
 import anyio
 import httpx
 import pytest
 
+from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer
+from gateway.serving.background import background_group
+from gateway.serving.idempotency import Idempotency
+from gateway.store import MemoryStore
 from tests.unit.gateway.fakes import FakeServices, Mood
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.test_streaming import STREAM, events_of
@@ -115,6 +121,25 @@ async def test_gateways_that_share_redis_answer_a_key_once(services: FakeService
         assert first.content == second.content
         assert second.headers[headers.REPLAYED] == "true"
         assert not other.reasoner.queries
+
+
+async def test_stored_answer_with_unknown_words_is_unreadable() -> None:
+    store, answers = MemoryStore(), list[Answer]()
+    answer = Answer(
+        **{"answer": "Tea.", "abstained": False, "reason": "novelty", "confidence": 1, "route": "rag"},
+        **{"trace_id": "t", "session_id": "s"},
+    )
+
+    async def work() -> Answer:
+        answers.append(answer)
+        return answer
+
+    async with background_group() as group:
+        for _ in range(2):  # the stored answer is deleted, and the question is asked again
+            due = Deadline.after_ms(60_000)
+            once = Idempotency(store, group, 60.0).once(("acme", KEY), "digest", due, work, ExitStack())
+            assert await once == (answer, False)
+    assert len(answers) == 2
 
 
 async def test_without_redis_a_question_is_answered(

@@ -72,7 +72,7 @@ async def test_photo_keeps_the_size_that_ocr_reads() -> None:
 async def test_decoding_waits_no_longer_than_the_deadline() -> None:
     slots, soon = Admission(1, 1), Deadline.after_ms(20)
     with closing(PhotoDecoders(1)) as photos:
-        async with slots.admitted(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
+        async with slots.admit(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
             assert await photo_of(PHOTO, GatewaySettings(), photos, slots, soon, ANYBODY) is None
         due = Deadline.after_ms(60_000)
         photo = await photo_of(PHOTO, GatewaySettings(), photos, slots, due, ANYBODY)
@@ -89,7 +89,7 @@ async def test_photos_of_tenants_are_decoded_in_turns() -> None:
         await photo_of(PHOTO, GatewaySettings(), photos, slots, Deadline.after_ms(60_000), caller)
         decoded.append(tenant)
 
-    held = slots.admitted("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000))
+    held = slots.admit("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000))
     with closing(PhotoDecoders(1)) as photos:
         async with anyio.create_task_group() as group, held:
             for tenant in [*["noisy"] * 12, "quiet"]:

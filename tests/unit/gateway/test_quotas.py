@@ -96,15 +96,19 @@ async def test_the_minute_before_counts_for_as_much_as_is_left_of_it(redis_clien
 
 
 @pytest.mark.parametrize("garbage", ["none of ours", "list", "-1e300", "9" * 13])
-async def test_with_an_invalid_count_in_redis_each_gateway_counts_its_part(
+async def test_an_invalid_count_in_redis_is_deleted_and_affects_no_other_tenant(
     redis_client: Redis, garbage: str
 ) -> None:
-    rates = Rates(redis_client, gateways=2, namespace=(namespace := uuid.uuid4().hex))
-    await take(rates, 4)
+    namespace = uuid.uuid4().hex
+    one, other = (Rates(redis_client, gateways=2, namespace=namespace) for _ in range(2))
+    await take(one, 4)
     [key] = await redis_client.keys(f"{namespace}:*")
     await redis_client.delete(key)
     await (redis_client.rpush(key, "x") if garbage == "list" else redis_client.set(key, garbage))
-    assert [await take(rates, 4) > 0 for _ in range(3)] == [False, False, True]
+    assert await take(one, 4) == 0
+    for tenant in ("bolt", "acme"):  # both gateways count together
+        waits = [await rates.take(tenant, 4) > 0 for rates in (one, one, one, one, other)]
+        assert waits == [False, False, False, False, True]
 
 
 async def test_without_redis_each_gateway_counts_its_part() -> None:

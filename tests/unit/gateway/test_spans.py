@@ -114,13 +114,13 @@ async def test_only_a_request_that_waits_for_admission_has_a_span_for_it() -> No
     admission = Admission(1, 4)
 
     async def ask() -> None:
-        async with admission.admitted("public", Priority.INTERACTIVE, minute()):
+        async with admission.admit("public", Priority.INTERACTIVE, minute()):
             pass
 
     with recording() as trace:
         async with (
             anyio.create_task_group() as group,
-            admission.admitted("public", Priority.INTERACTIVE, minute()),
+            admission.admit("public", Priority.INTERACTIVE, minute()),
         ):
             group.start_soon(ask)
             await anyio.wait_all_tasks_blocked()

@@ -1,6 +1,8 @@
 """Sessions over the memory store and over a real Redis. What a store does by itself is in `test_store.py`."""
 
+import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ from gateway.serving.sessions import (
     new_session_id,
 )
 from gateway.serving.tenants import PUBLIC
-from gateway.state import Turn
+from gateway.state import Entity, Turn
 from gateway.store import ListChange
 from tests.unit.gateway.sessions.harness import TTL_S, Backend, photo, turn
 
@@ -57,6 +59,13 @@ async def test_turns_and_the_newest_photo_come_back_as_they_were(sessions: Sessi
     await sessions.append_turn(session_id, turns[0], photo())
     await sessions.append_turn(session_id, turns[1])
     assert await sessions.get(session_id) == Session(session_id, photo(), (*[turns[0]] * 3, turns[1]))
+
+
+async def test_a_turn_with_odd_text_and_numbers_is_readable(sessions: Sessions) -> None:
+    thing = replace(turn().entity or Entity("", 0), name="T\ud800m", probability=math.nan, cosine=math.inf)
+    session_id = await begin(sessions, replace(turn("Who\udfff?"), entity=thing))
+    [stored] = (await sessions.get(session_id)).turns
+    assert (stored.question, stored.entity and stored.entity.name) == ("Who??", "T?m")
 
 
 async def test_a_session_belongs_to_its_tenant(sessions: Sessions) -> None:
