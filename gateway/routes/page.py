@@ -15,6 +15,7 @@ from pathlib import Path
 from anyio import to_thread
 from fastapi import APIRouter, Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from chassis.errors import LoreglassError, NotFound
 from chassis.http.bodies import Router
@@ -119,7 +120,7 @@ def page_router() -> APIRouter:
             "voice": bool(gateway.settings.stt_url),
             "empty": await _is_empty(gateway),
             "deadline_ms": gateway.settings.answer_deadline_ms,
-            "operator": any(getattr(route, "path", "") == "/operator" for route in request.app.routes),
+            "operator": _is_served(request, "/operator"),
             "memory_days": gateway.execution.memory.days if gateway.execution.memory else None,
             "sees_photos": gateway.model().get("photos") != TEXT_ONLY,
         }
@@ -136,6 +137,12 @@ def page_router() -> APIRouter:
         return reply
 
     return router
+
+
+def _is_served(request: Request, path: str) -> bool:
+    """Return whether this deployment serves `path`."""
+    scope = {**request.scope, "path": path}
+    return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 
 
 async def _is_empty(gateway: Gateway) -> bool:
