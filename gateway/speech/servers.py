@@ -16,7 +16,14 @@ import structlog
 from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ValidationError
 
-from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, NotReady, Overloaded
+from chassis.errors import (
+    DeadlineExceeded,
+    DependencyUnavailable,
+    LoreglassError,
+    NotReady,
+    NotSupported,
+    Overloaded,
+)
 from chassis.http.calls import CONNECT_S
 from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
 from chassis.http.health import Note
@@ -74,8 +81,8 @@ class SpeechEndpoint:
         return f"{self.url.rstrip('/').removesuffix('/v1')}/v1{path}"
 
 
-class RequestRefused(DependencyUnavailable):
-    """The server works, and refuses this request."""
+class _RequestRefused(NotSupported):
+    """The server works, and refuses this request: no failure to the guard."""
 
 
 class SpeechServer:
@@ -93,23 +100,14 @@ class SpeechServer:
         for others.
         """
         deadline.require()
-
-        async def attempt() -> T | RequestRefused:
-            try:
-                return await work()
-            except RequestRefused as refusal:
-                return refusal
-
+        name = self.endpoint.name
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                result = await self._guard.call(attempt, deadline)
+                return await self._guard.call(work, deadline)
         except TimeoutError as error:
-            raise DeadlineExceeded(
-                f"The server behind {self.endpoint.name} did not answer in time."
-            ) from error
-        if isinstance(result, RequestRefused):
-            raise result
-        return result
+            raise DeadlineExceeded(f"The server behind {name} did not answer in time.") from error
+        except _RequestRefused as error:
+            raise DependencyUnavailable(f"The server behind {name} does not take this request.") from error
 
     @asynccontextmanager
     async def post(self, path: str, media_type: str, body: bytes) -> AsyncIterator[Response]:
@@ -160,7 +158,7 @@ class SpeechServer:
             return Overloaded(f"The server behind {name} is too busy.", retry_after_s=wait_s)
         if status in _OF_THE_REQUEST:
             log.error("speech.request_refused", server=name, status=status)
-            return RequestRefused(f"The server behind {name} does not take this request.")
+            return _RequestRefused()
         if status in (401, 403):
             log.error("speech.key_refused", server=name, status=status)
         if status == 404:

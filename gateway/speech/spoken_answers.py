@@ -128,7 +128,7 @@ class SoundCache:
 
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,2000}(?:\s[^()\n]{0,300})?\)")
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s()<>\[\]]*[^\s()<>\[\].,;:!?]", re.IGNORECASE)
-_EMPHASIS = re.compile(r"(\*{1,3}|__|~~|`+)(?=\S)(.{1,500}?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"([*`]{1,3}|__|~~)(?=\S)(.{1,500}?)(?<=\S)\1")
 _FOOTNOTE = re.compile(r"\s?\[\^?\d{1,3}\]")
 _EMPTY_BRACKETS = re.compile(r"\(\s*\)|<\s*>|\[\s*\]")
 _LINE_END = re.compile(r"([^\s.!?:;,…])[ \t]*\n+\s*")
