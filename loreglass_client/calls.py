@@ -6,8 +6,6 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TypeVar
 
 import httpx
@@ -176,16 +174,9 @@ class Call:
 
 
 def _retry_after_s(headers: httpx.Headers) -> float | None:
-    """Return `Retry-After` in seconds; a date counts by the server's own clock."""
+    """Return `Retry-After` if it is in seconds, as the gateway sends it."""
     value = headers.get("retry-after", "")
-    if value.isascii() and value.isdigit():
-        return float(value)
-    try:
-        at = parsedate_to_datetime(value)
-        now = parsedate_to_datetime(headers["date"]) if "date" in headers else datetime.now(UTC)
-        return max(0.0, (at - now).total_seconds())
-    except (TypeError, ValueError):  # no date, or one without its zone
-        return None
+    return float(value) if value.isascii() and value.isdigit() else None
 
 
 def _read(kind: type[Body], content: bytes) -> Body:

@@ -1,8 +1,8 @@
 """Finished traces: the newest of this gateway in memory and, with a shared store, those of all gateways."""
 
+import asyncio
 import re
 
-import anyio
 import structlog
 
 from chassis.errors import DependencyUnavailable, TraceNotFound
@@ -20,7 +20,7 @@ log = structlog.get_logger()
 class Traces:
     """Stores traces, each for its tenant only: `limit` in memory, and in `shared` for `TTL_S` seconds.
 
-    No question waits for the shared store: `run` writes there. If too many wait, the oldest are not shared.
+    No question waits for the shared store: `run` writes there. If too many wait, the newest are not shared.
     What is not written yet is lost with the process, as the traces in memory are.
     """
 
@@ -29,20 +29,14 @@ class Traces:
     ) -> None:
         self._own = Entries[Trace](Allowance(limit), allowance_of)
         self._shared = shared
-        self._unshared: dict[str, tuple[Trace, str]] = {}
-        self._added = anyio.Event()
+        self._unshared = asyncio.Queue[tuple[str, str, Trace]](_MOST_UNSHARED)
 
     def add(self, trace: Trace, tenant: str) -> None:
         """Store a trace; the oldest is evicted."""
         key = _key(trace.trace_id, tenant)
         self._own.put(key, trace, 0, tenant)
-        if self._shared is None:
-            return
-        self._unshared[key] = trace, tenant
-        if len(self._unshared) > _MOST_UNSHARED:
-            del self._unshared[next(iter(self._unshared))]
-            log.debug("trace_not_shared", reason="too many wait")
-        self._added.set()
+        if self._shared is not None and not self._unshared.full():
+            self._unshared.put_nowait((key, tenant, trace))
 
     async def get(self, trace_id: str, tenant: str) -> Trace:
         """Raises `TraceNotFound`, or `DependencyUnavailable` if the shared store does not answer."""
@@ -57,15 +51,11 @@ class Traces:
     async def run(self) -> None:
         """Write new traces to the shared store, until cancelled."""
         while self._shared is not None:
-            await self._added.wait()
-            self._added = anyio.Event()
-            while self._unshared:
-                key = next(iter(self._unshared))
-                trace, tenant = self._unshared.pop(key)
-                try:
-                    await self._shared.put(key, trace.model_dump_json().encode(), TTL_S, tenant)
-                except DependencyUnavailable as error:
-                    log.warning("trace_not_shared", reason=error.kind.value)
+            key, tenant, trace = await self._unshared.get()
+            try:
+                await self._shared.put(key, trace.model_dump_json().encode(), TTL_S, tenant)
+            except DependencyUnavailable as error:
+                log.warning("trace_not_shared", reason=error.kind.value)
 
 
 def _key(trace_id: str, tenant: str) -> str:

