@@ -245,8 +245,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     sentence = readable_excerpt(text, CLOSEST_CHARS, query)
     if not sentence:
         return None
-    passage = readable_excerpt(source.text, _PASSAGE_CHARS, sentence)
-    shown = passage if sentence in passage else sentence
+    excerpts = (readable_excerpt(each, _PASSAGE_CHARS, sentence) for each in (source.passage, source.text))
+    shown = next((each for each in excerpts if sentence in each), sentence)
     return cite(source, sentence).model_copy(update={"snippet": shown, "sentence": sentence})
 
 
