@@ -18,7 +18,7 @@ from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
 from gateway.routes import answer, chat, devices, memory, speech
 from gateway.routes.dependencies import caller_of
-from gateway.routes.openai_shape import wrong_addresses
+from gateway.routes.openai_shape import install_openai_errors, wrong_addresses
 from gateway.routes.page import page_router, reference_router
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings, Reasoning
@@ -61,6 +61,7 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[A
         callers=_callers(settings),
         check=_check_site(settings) if settings.keys is None or settings.local_without_key else None,
     )
+    install_openai_errors(app)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,

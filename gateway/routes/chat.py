@@ -37,9 +37,9 @@ from contracts.chat import (
 from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.routes.chat_intake import pipeline_of, read_chat, to_question
-from gateway.routes.dependencies import GatewayDep, caller_of
+from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.routes.intake import deadline_ms_of, media_type_of
-from gateway.routes.openai_shape import openai_error, openai_errors, openai_refusal
+from gateway.routes.openai_shape import openai_error, openai_refusal
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.question import Admitted, AnswerWithRemark, in_words
 
@@ -58,13 +58,11 @@ _NOTHING_FOUND = frozenset(
 
 @router.post("/chat/completions", response_model=ChatCompletion, openapi_extra={"requestBody": _BODY})
 @takes_json(_JSON_LIMITS)
-@openai_errors
 async def complete_chat(
-    request: Request, gateway: GatewayDep, exchange: RequestDeadline
+    request: Request, gateway: GatewayDep, caller: CallerDep, exchange: RequestDeadline
 ) -> ChatCompletion | Response:
     """Answer the last question of a conversation, in OpenAI's format."""
     received = Deadline.after_ms(0)
-    caller = await caller_of(request, gateway)
     if media_type_of(request) != "application/json":
         raise UnsupportedMediaType("Send application/json.")  # a page's form is no chat client
     chat = await read_body(request, read_chat)
@@ -112,28 +110,22 @@ async def complete_chat(
 
 
 @router.get("/chat/completions", response_model=StoredChats)
-@openai_errors
-async def list_chats(request: Request, gateway: GatewayDep) -> StoredChats:
+async def list_chats(_: CallerDep) -> StoredChats:
     """Return an empty list: chats are not stored. Apps call it to test address and key."""
-    await caller_of(request, gateway)
     return StoredChats()
 
 
 @router.get("/models", response_model=Models)
-@openai_errors
-async def list_models(request: Request, gateway: GatewayDep) -> Models:
+async def list_models(gateway: GatewayDep, _: CallerDep) -> Models:
     """List the pipelines as models, the default first."""
-    await caller_of(request, gateway)
     names = sorted(gateway.execution.pipelines, key=lambda name: (name != DEFAULT_PIPELINE, name))
     names += sorted(gateway.settings.model_aliases)
     return Models(data=[Model(id=name, created=int(gateway.started_at)) for name in names])
 
 
 @router.get("/models/{name}", response_model=Model)
-@openai_errors
-async def show_model(request: Request, name: str, gateway: GatewayDep) -> Model:
+async def show_model(name: str, gateway: GatewayDep, _: CallerDep) -> Model:
     """Return one pipeline as a model."""
-    await caller_of(request, gateway)
     if pipeline_of(name, gateway) not in gateway.execution.pipelines:
         raise PipelineNotFound("There is no pipeline of this name; GET /v1/models lists them.")
     return Model(id=name, created=int(gateway.started_at))

@@ -1,17 +1,13 @@
 """Errors in OpenAI's shape, and hints for clients with a wrong base address."""
 
-from collections.abc import Awaitable, Callable
-from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from starlette.responses import Response
 
 from chassis.errors import LoreglassError, NotFound, QuotaExceeded, problem_of
 from chassis.http.bodies import Router
 from chassis.http.problems import problem_response
-
-Handler = TypeVar("Handler", bound=Callable[..., Awaitable[Any]])
 
 wrong_addresses = Router(include_in_schema=False)
 """Matches after all other routes."""
@@ -20,17 +16,17 @@ _BOTH = ["GET", "POST"]
 _BASE = "The base address of this model ends in /v1 and in nothing after it"
 
 
-def openai_errors(handler: Handler) -> Handler:
-    """Decorate a route, which takes the request first: its errors are sent in OpenAI's shape."""
+def install_openai_errors(app: FastAPI) -> None:
+    """Send the errors of `/v1/…` in OpenAI's shape, too."""
 
-    @wraps(handler)
-    async def handle(request: Request, **arguments: Any) -> Any:
-        try:
-            return await handler(request, **arguments)
-        except LoreglassError as error:
-            return openai_refusal(error, request.state.trace_id)
+    async def handle(request: Request, error: Exception) -> Response:
+        assert isinstance(error, LoreglassError)
+        trace_id: str = request.state.trace_id
+        if request.url.path.startswith("/v1/"):
+            return openai_refusal(error, trace_id)
+        return problem_response(error, trace_id)
 
-    return cast(Handler, handle)
+    app.add_exception_handler(LoreglassError, handle)
 
 
 def openai_refusal(error: LoreglassError, trace_id: str) -> Response:

@@ -20,9 +20,9 @@ from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import inlined_schema, validated
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
-from gateway.routes.dependencies import GatewayDep, caller_of
+from gateway.routes.dependencies import CallerDep, GatewayDep
 from gateway.routes.intake import sound_of
-from gateway.routes.openai_shape import openai_errors, openai_refusal
+from gateway.routes.openai_shape import openai_refusal
 from gateway.routes.streaming import Sender
 from gateway.serving.background import side_by_side
 from gateway.serving.tenants import Caller
@@ -54,10 +54,10 @@ _FORM = {
     response_model=Transcription | VerboseTranscription,
     openapi_extra={"requestBody": {"required": True, "content": {"multipart/form-data": {"schema": _FORM}}}},
 )
-@openai_errors
-async def transcribe(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
+async def transcribe(
+    request: Request, gateway: GatewayDep, caller: CallerDep, exchange: RequestDeadline
+) -> Response:
     """Transcribe a recording, in OpenAI's format. The operator chooses the model."""
-    caller = await caller_of(request, gateway)
     transcriber = gateway.voice.require_transcriber()
     data, response_format = await _recording(request)
     sound = await sound_of(data, gateway, caller, exchange)
@@ -95,10 +95,10 @@ async def _recording(request: Request) -> tuple[bytes, str]:
         }
     },
 )
-@openai_errors
-async def say(request: Request, gateway: GatewayDep, exchange: RequestDeadline) -> Response:
+async def say(
+    request: Request, gateway: GatewayDep, caller: CallerDep, exchange: RequestDeadline
+) -> Response:
     """Speak a text, in OpenAI's format. The operator may have chosen model and voice."""
-    caller = await caller_of(request, gateway)
     gateway.voice.require_synthesizer()
     speech = await read_body(request, lambda body: validated(SpeechRequest, read_json(body)))
     if len(speech.input) > gateway.voice.most_chars:
