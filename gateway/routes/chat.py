@@ -3,13 +3,13 @@
 The client sends the whole conversation (`chat_intake`). What is cut or ignored is named in `degraded`.
 """
 
+import json
 import math
 import time
 from functools import partial
 from typing import Any
 
 from fastapi import Request
-from pydantic import BaseModel
 from starlette.responses import Response
 
 from chassis.errors import PipelineNotFound, UnsupportedMediaType
@@ -30,7 +30,6 @@ from contracts.chat import (
     FinishReason,
     Model,
     Models,
-    StoredChats,
     UrlCitation,
     Usage,
 )
@@ -102,17 +101,17 @@ async def complete_chat(
         return EventStream(
             produce,
             lambda error: openai_refusal(error, trace_id),
-            lambda error: _Failure(error=openai_error(error)),
+            lambda error: json.dumps({"error": openai_error(error)}),
             failure_event="",
         )
     answer = await gateway.execution.answer(admitted, trace_id, deadline, ignore_events)
     return _completion(chat, admitted, answer)
 
 
-@router.get("/chat/completions", response_model=StoredChats)
-async def list_chats(_: CallerDep) -> StoredChats:
+@router.get("/chat/completions")
+async def list_chats(_: CallerDep) -> dict[str, Any]:
     """Return an empty list: chats are not stored. Apps call it to test address and key."""
-    return StoredChats()
+    return {"object": "list", "data": [], "has_more": False}
 
 
 @router.get("/models", response_model=Models)
@@ -129,12 +128,6 @@ async def show_model(name: str, gateway: GatewayDep, _: CallerDep) -> Model:
     if pipeline_of(name, gateway) not in gateway.execution.pipelines:
         raise PipelineNotFound("There is no pipeline of this name; GET /v1/models lists them.")
     return Model(id=name, created=int(gateway.started_at))
-
-
-class _Failure(BaseModel):
-    """An error event, as OpenAI's clients read it."""
-
-    error: dict[str, Any]
 
 
 def _delta(event: RunEvent) -> dict[str, Any]:

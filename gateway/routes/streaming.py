@@ -39,7 +39,7 @@ class EventStream(Response):
         self,
         produce: Callable[[Emit], Awaitable[None]],
         refusal: Callable[[LoreglassError], Response],
-        failure: Callable[[LoreglassError], BaseModel],
+        failure: Callable[[LoreglassError], BaseModel | str],
         failure_event: str = "error",
     ) -> None:
         super().__init__(headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})

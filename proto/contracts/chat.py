@@ -262,13 +262,3 @@ class Models(Message):
 
     object: Literal["list"] = "list"
     data: list[Model]
-
-
-class StoredChats(Message):
-    """Chats that were stored: none ever are."""
-
-    object: Literal["list"] = "list"
-    data: list[ChatCompletion] = Field(default=[], max_length=0)
-    first_id: None = None
-    last_id: None = None
-    has_more: Literal[False] = False
