@@ -75,7 +75,7 @@ def surface(described: dict[str, Any], path: str) -> tuple[Any, dict[str, Any]]:
     reply = shape(route["responses"]["200"]["content"]["application/json"]["schema"], schemas, WORDS)
     forms = route["requestBody"]["content"]
     content = forms.get("application/json") or next(iter(forms.values()))
-    request = shape(content["schema"], schemas, {*WORDS, *LIMITS} - {"title"} | {"title"})
+    request = shape(content["schema"], schemas, WORDS | LIMITS)
     return reply, request["properties"]
 
 

@@ -19,7 +19,7 @@ from clients.keys import entry
 from contracts.answer import Answer
 from gateway.app import create_app
 from gateway.llm.prompt import VlmOptions
-from gateway.reasoners import PaperModel, Reasoners
+from gateway.reasoners import OpenReasoners, PaperModel, Reasoners
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read
 from gateway.serving.guards import Guards
@@ -108,12 +108,13 @@ async def gateway_before(
     fallback: bool = False,
     pocket: bool = False,
     wall_clock: Clock = time.time,
+    reasoners: OpenReasoners | None = None,
     **settings: Any,
 ) -> AsyncIterator[World]:
     """A gateway in front of `services`; those in `down` are looked for where the mapping says.
 
     `fallback`: the scripted reasoner passes for a model, with the lite reasoner as its fallback; the model of
-    the published pipelines is away. `pocket`: the lite reasoner alone.
+    the published pipelines is away. `pocket`: the lite reasoner alone. `reasoners`: opens others instead.
 
     Questions that name no deadline have a minute, so that none is late because the machine is loaded.
     """
@@ -123,13 +124,13 @@ async def gateway_before(
         **{"answer_deadline_ms": 60_000, **service_settings(behind.url, down), **settings}
     )
 
-    def reasoners(_: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
+    def scripted(_: GatewaySettings, http: httpx.AsyncClient, guards: Guards, read: Read) -> Reasoners:
         if pocket:
             return Reasoners(LiteReasoner(read))
         behind = LiteReasoner(read) if fallback else None
         return Reasoners(thinking, behind, PaperModel(AwayModel(), VlmOptions()))
 
-    app = create_app(chosen, partial(wire, open_reasoners=reasoners, wall_clock=wall_clock))
+    app = create_app(chosen, partial(wire, open_reasoners=reasoners or scripted, wall_clock=wall_clock))
     bound = BoundApp(app, listen("127.0.0.1", 0))
     async with (
         running([behind, bound]),
