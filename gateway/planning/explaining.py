@@ -49,7 +49,7 @@ class Explaining:
             self._draft = None if text is None else _sendable(text, TEXT_CHARS)
         self.signal("draft_confidence", confidence)
 
-    def proposed(self, text: str | None) -> None:
+    def propose(self, text: str | None) -> None:
         """The answer in hand at the end, whether it is given or withheld."""
         if self.asked_for:
             self._proposed = None if text is None else _sendable(text, TEXT_CHARS)
@@ -59,7 +59,7 @@ class Explaining:
         if self.asked_for:
             self._evidence = [_evidence_seen(item) for item in items[:MAX_EVIDENCE]]
 
-    def found(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
+    def add_results(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
         """Add the results of a search, best first."""
         if self.asked_for:
             room = MAX_FOUND - len(self._results)

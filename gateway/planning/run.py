@@ -172,7 +172,7 @@ class Run:
         try:
             yield
         except LoreglassError as error:
-            self.failed(stage, error)
+            self.note_failure(stage, error)
 
     @asynccontextmanager
     async def required(self, stage: Stage, size: Work = ONE) -> AsyncIterator[Deadline]:
@@ -181,7 +181,7 @@ class Run:
             async with self.stage(stage, size) as deadline:
                 yield deadline
         except MODEL_UNAVAILABLE as error:
-            self.failed(stage, error)
+            self.note_failure(stage, error)
             raise
 
     async def with_fallback(
@@ -204,7 +204,7 @@ class Run:
                 async with self.stage(stage, size, self.planning.fallback_ms(stage)) as deadline:
                     return await model(deadline)
             except MODEL_UNAVAILABLE as error:
-                self.failed(stage, error)
+                self.note_failure(stage, error)
         else:
             await self.skip(stage)
         async with self.stage(FALLBACK_STAGE[stage]) as deadline:
@@ -262,7 +262,7 @@ class Run:
             prefetch.start(group)
         return prefetch
 
-    def failed(self, stage: Stage, error: LoreglassError) -> None:
+    def note_failure(self, stage: Stage, error: LoreglassError) -> None:
         """Note that the answer does without this stage."""
         self.failures[stage] = error.kind
         self._degraded[stage.value] = None

@@ -33,7 +33,7 @@ async def answer_from(
     by_fallback = answer_by(fallback) if fallback is not None else None
     reply = await run.with_fallback(Stage.ANSWER, answer_by(reasoner), by_fallback, size)
     if reply.says_something:
-        run.explain.proposed(reply.answer)
+        run.explain.propose(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)
     return reply
 
@@ -69,7 +69,7 @@ async def read_instead(
         reply = await reader.answer(query, draft, context, run.plan.generation, deadline)
     if reply is None or not reply.says_something or (reply.confidence or 0.0) < thresholds.answer_confidence:
         return None
-    run.explain.proposed(reply.answer)
+    run.explain.propose(reply.answer)
     run.explain.signal("answer_confidence", reply.confidence)
     return reply
 

@@ -145,7 +145,7 @@ def direct_answer(
     draft: Draft, photo_text: PhotoText, domain: Domain | None, explain: Explaining = SILENT
 ) -> Outcome:
     """Return the draft as the answer; it quotes the photo itself. The draft must have an answer."""
-    explain.proposed(draft.answer)
+    explain.propose(draft.answer)
     source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence or 0.0)
     citations = tuple(cite(source, quote) for quote in draft.quotes if quote in source.text)
     return Outcome(
@@ -306,7 +306,7 @@ def answered(
     Signal: `answer_confidence`, which nothing is held against here.
     """
     explain.evidence(context.evidence)
-    explain.proposed(reply.answer)
+    explain.propose(reply.answer)
     if reply.says_something and not is_refusal(reply.answer):
         explain.signal("answer_confidence", reply.confidence)
         return _answer_of(reply, context, domain, tuple(checked_citations(reply, context.evidence)))

@@ -30,7 +30,10 @@ MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 
 _ENDLESS_WORD = re.compile(r"(\S{200})\S+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
+_LINE_END = re.compile(r"\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])")
+_ROW = re.compile(r"[^:;]{1,80}: [^:;]*; [^:;]{1,80}: ")
+"""How a row of a table begins: "Code: E10; Meaning: No water. Open the tap."."""
 
 
 def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
@@ -65,7 +68,7 @@ async def find_pages(
     passages: tuple[Evidence, ...] = ()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, Work(len(planned))) as deadline:
         passages = await search_pages(services, planned, run.plan.text_hits, deadline, photo)
-    run.explain.found(Stage.TEXT_SEARCH, passages)
+    run.explain.add_results(Stage.TEXT_SEARCH, passages)
     return passages
 
 
@@ -76,7 +79,7 @@ async def search_web(services: Services, queries: Sequence[str], run: Run) -> tu
         passages = await services.search_web(queries[:MAX_QUERIES], run.plan.text_hits, deadline)
         pages = tuple(replace(chunk, kind=CitationKind.WEB) for chunk in chunks_of(passages))
     run.explain.note(Stage.WEB_SEARCH, queries)
-    run.explain.found(Stage.WEB_SEARCH, pages)
+    run.explain.add_results(Stage.WEB_SEARCH, pages)
     return pages
 
 
@@ -149,8 +152,13 @@ def prompt_tokens(evidence: Sequence[Evidence], most_chars: int) -> int:
 
 
 def chunk_text(text: str) -> list[str]:
-    """Windows of whole sentences, `CHUNK_WORDS` at most unless one sentence is longer, overlapping."""
-    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    """Windows of whole sentences and rows, `CHUNK_WORDS` at most unless one is longer, overlapping."""
+    sentences = [
+        part
+        for line in _LINE_END.split(text)
+        for part in ([line] if _ROW.match(line) else _SENTENCE_END.split(line))
+        if part.strip()
+    ]
     chunks: list[list[str]] = []
     for sentence in sentences:
         if chunks and _words(chunks[-1]) + _words([sentence]) <= CHUNK_WORDS:

@@ -178,7 +178,7 @@ class QaDragonPipeline:
             entities = await self.services.search_photos(
                 pictures, self.retrieval.image_hits, deadline, [crop.place for crop in crops]
             )
-        run.explain.found(Stage.IMAGE_SEARCH, entities)
+        run.explain.add_results(Stage.IMAGE_SEARCH, entities)
         return entities
 
     async def _read_up(
@@ -243,7 +243,7 @@ class QaDragonPipeline:
         if context.route is Route.VERIFY and draft.answer:
             run.spare(Stage.ANSWER)
             explain.evidence(context.evidence)
-            explain.proposed(draft.answer)
+            explain.propose(draft.answer)
             explain.signal("answer_confidence", draft.confidence)
             tokens = draft.token_probabilities
             reply = Reply(draft.answer, draft.confidence, token_probabilities=tokens)
