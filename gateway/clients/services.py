@@ -105,15 +105,15 @@ class Services:
 
     async def read_text(self, jpeg: bytes, deadline: Deadline) -> PhotoText:
         """Return the photo's text lines in reading order, boxes as fractions of the photo."""
-        return photo_text(await self._form("ocr", "/v1/ocr", [_file("image", jpeg)], {}, OcrReply, deadline))
+        return photo_text(await self._send("ocr", "/v1/ocr", {}, OcrReply, deadline, files=_photo(jpeg)))
 
     async def classify(
         self, question: str, recognized: str, deadline: Deadline, jpeg: bytes | None = None
     ) -> DomainGuess:
         """Return the question's domain."""
         fields: dict[str, str | list[str]] = {"question": question, "recognized_text": recognized}
-        photo = [_file("image", jpeg)] if jpeg and self.photo_to.domain_router else []
-        reply = await self._form("domain_router", "/v1/classify", photo, fields, ClassifyReply, deadline, 1)
+        photo = _photo(jpeg if self.photo_to.domain_router else None)
+        reply = await self._send("domain_router", "/v1/classify", fields, ClassifyReply, deadline, 1, photo)
         best = reply.data[0]
         return DomainGuess(best.label, best.probs[best.index])
 
@@ -125,10 +125,10 @@ class Services:
         Empty if no photos are indexed, which is an installation's choice and not an error. `places`: of the
         first pictures, if these are crops.
         """
-        files, fields = [_file("images", jpeg) for jpeg in jpegs], {"k": str(count)}
-        path, items = "/v1/image-search", len(jpegs)
+        files = [part for jpeg in jpegs for part in _photo(jpeg, "images")]
+        path, body, items = "/v1/image-search", {"k": str(count)}, len(jpegs)
         try:
-            reply = await self._form("image_search", path, files, fields, ImageSearchReply, deadline, items)
+            reply = await self._send("image_search", path, body, ImageSearchReply, deadline, items, files)
         except CollectionNotFound:
             return ()
         return entities(reply, places)
@@ -155,7 +155,7 @@ class Services:
         body = ImageTextSearchRequest(texts=[text[:_TEXT_CHARS] for text in texts], k=count)
         path, items = "/v1/image-search/text", len(texts)
         try:
-            reply = await self._json("image_search", path, body, ImageSearchReply, deadline, items)
+            reply = await self._send("image_search", path, body, ImageSearchReply, deadline, items)
         except CollectionNotFound:
             return ()
         return entities(reply)
@@ -165,8 +165,7 @@ class Services:
     ) -> tuple[Crop, ...]:
         """Return rectified regions worth a closer look, best first."""
         fields: dict[str, str | list[str]] = {"labels": list(labels), "max_regions": str(max_regions)}
-        photo = [_file("image", jpeg)]
-        return crops(await self._form("cropper", "/v1/crop", photo, fields, CropReply, deadline, 1))
+        return crops(await self._send("cropper", "/v1/crop", fields, CropReply, deadline, 1, _photo(jpeg)))
 
     async def search_pages(
         self,
@@ -201,7 +200,8 @@ class Services:
         jpeg: bytes | None = None,
     ) -> tuple[Passage, ...]:
         try:
-            reply = await self._json("text_search", path, body, TextSearchReply, deadline, items, jpeg)
+            photo = _photo(jpeg)
+            reply = await self._send("text_search", path, body, TextSearchReply, deadline, items, photo)
         except CollectionNotFound:
             return ()
         return _passages(reply)
@@ -211,7 +211,7 @@ class Services:
         if self.web_search is None:
             return ()
         body = TextSearchRequest(queries=list(queries), k=count)
-        return _passages(await self._json("web_search", "/v1/text-search", body, TextSearchReply, deadline))
+        return _passages(await self._send("web_search", "/v1/text-search", body, TextSearchReply, deadline))
 
     async def rerank(
         self,
@@ -228,8 +228,8 @@ class Services:
         """
         body = RerankRequest(query=query, documents=list(texts), entity=entity, fine_top_n=fine)
         sees = jpeg and (self.photo_to.reranker or await self.takes("reranker", "image", deadline))
-        photo = jpeg if sees else None
-        reply = await self._json("reranker", "/v1/rerank", body, RerankReply, deadline, len(texts), photo)
+        photo = _photo(jpeg if sees else None)
+        reply = await self._send("reranker", "/v1/rerank", body, RerankReply, deadline, len(texts), photo)
         scores = {result.index: result.relevance_score for result in reply.results}
         return tuple(scores.get(index, 0.0) for index in range(len(texts)))
 
@@ -253,7 +253,7 @@ class Services:
             token_mean=white_box.token_mean,
             model_judgement=white_box.model_judgement,
         )
-        return await self._json("verifier", "/v1/verify", body, VerifyReply, deadline)
+        return await self._send("verifier", "/v1/verify", body, VerifyReply, deadline)
 
     async def read(
         self,
@@ -268,7 +268,7 @@ class Services:
         the contract's limits.
         """
         body = read_request(question, passages, subject)
-        reply = await self._json("reader", "/v1/read", body, ReadReply, deadline, len(body.passages))
+        reply = await self._send("reader", "/v1/read", body, ReadReply, deadline, len(body.passages))
         return readings(reply, body.passages)
 
     async def published(self, name: str, deadline: Deadline) -> dict[str, int]:
@@ -294,42 +294,31 @@ class Services:
         client: ServiceClient = getattr(self, name)
         return await client.get("/info", Info, deadline)
 
-    async def _json(
+    async def _send(
         self,
         name: str,
         path: str,
-        body: Request,
+        body: Request | Fields,
         reply: type[Value],
         deadline: Deadline,
         items: int = 0,
-        jpeg: bytes | None = None,
+        files: Sequence[FilePart] = (),
     ) -> Value:
-        """Send a request as JSON; with a photo as a form that holds both. `items`: see `_form`."""
-        if jpeg is not None:
-            fields: dict[str, str | list[str]] = {"request": body.model_dump_json(exclude_none=True)}
-            return await self._form(name, path, [_file("image", jpeg)], fields, reply, deadline, items)
+        """Send a request to the service `name`: as JSON, or as a form if it has files or is one.
+
+        `items`: how many a GPU works on, 0 for none.
+        """
         client: ServiceClient = getattr(self, name)
         weight_ms = self.weigh(name, items) if items else 0.0
-        return await client.send_json("POST", path, body, reply, deadline, weight_ms=weight_ms)
-
-    async def _form(
-        self,
-        name: str,
-        path: str,
-        files: Sequence[FilePart],
-        fields: Fields,
-        reply: type[Value],
-        deadline: Deadline,
-        items: int = 0,
-    ) -> Value:
-        """Send a form to the service `name`. `items`: how many a GPU works on, 0 for none."""
-        client: ServiceClient = getattr(self, name)
-        weight_ms = self.weigh(name, items) if items else 0.0
-        return await client.send_multipart(path, files, fields, reply, deadline, weight_ms=weight_ms)
+        if isinstance(body, Request):
+            if not files:
+                return await client.send_json("POST", path, body, reply, deadline, weight_ms=weight_ms)
+            body = {"request": body.model_dump_json(exclude_none=True)}
+        return await client.send_multipart(path, files, body, reply, deadline, weight_ms=weight_ms)
 
 
-def _file(field: str, jpeg: bytes) -> FilePart:
-    return (field, ("photo.jpg", jpeg, "image/jpeg"))
+def _photo(jpeg: bytes | None, field: str = "image") -> list[FilePart]:
+    return [] if jpeg is None else [(field, ("photo.jpg", jpeg, "image/jpeg"))]
 
 
 def _passages(reply: TextSearchReply) -> tuple[Passage, ...]:
