@@ -79,7 +79,7 @@ async def to_question(
         ignored_fields.append("photo")  # an older one would be another thing
     elif photos:
         data = await anyio.to_thread.run_sync(_photo_bytes, photos[-1])
-        photo = await photo_of(data, settings, gateway.photos, gateway.photo_slots, deadline, caller)
+        photo = await photo_of(data, gateway, caller, deadline)
     conversation = Session("", None if is_new else photo, history)
     sound = await _sound(last, gateway, caller, deadline)
     return Question(

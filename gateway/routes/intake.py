@@ -17,13 +17,12 @@ from chassis.errors import (
 )
 from chassis.http.bodies import read_body
 from chassis.http.forms import read_form
-from chassis.images import ImageLimits, PhotoDecoders
+from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from chassis.validation import validated
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
-from gateway.serving.admission import Admission
 from gateway.serving.question import Question
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings
@@ -83,9 +82,7 @@ async def to_question(
     deadline_ms = deadline_ms_of(fields.deadline_ms, settings)
     due = Deadline(received.at + deadline_ms / 1000, received.clock)
     sound = await sound_of(files.audio, gateway, caller, due) if files.audio is not None else None
-    photo = None
-    if files.image is not None:
-        photo = await photo_of(files.image, settings, gateway.photos, gateway.photo_slots, due, caller)
+    photo = await photo_of(files.image, gateway, caller, due) if files.image is not None else None
     return Question(
         text,
         photo,
@@ -190,14 +187,7 @@ def deadline_ms_of(requested: int | None, settings: GatewaySettings) -> int:
     return deadline_ms
 
 
-async def photo_of(
-    data: bytes,
-    settings: GatewaySettings,
-    photos: PhotoDecoders,
-    slots: Admission,
-    deadline: Deadline,
-    caller: Caller,
-) -> Photo | None:
+async def photo_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Deadline) -> Photo | None:
     """Decode a photo in one of a few processes; tenants take turns.
 
     Returns None if the deadline passed first: the answer then reports the timeout. Raises `Overloaded`, or
@@ -205,8 +195,9 @@ async def photo_of(
     """
     with span("photo"):
         try:
-            async with slots.admit(caller.tenant, caller.priority, deadline):
-                clean = await photos.clean(data, ImageLimits(), settings.photo_max_side, deadline)
+            async with gateway.photo_slots.admit(caller.tenant, caller.priority, deadline):
+                side = gateway.settings.photo_max_side
+                clean = await gateway.photos.clean(data, ImageLimits(), side, deadline)
         except DeadlineExceeded:
             return None
     return Photo(clean.jpeg, clean.width, clean.height, clean.digest)

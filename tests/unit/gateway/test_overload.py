@@ -2,6 +2,7 @@
 
 import io
 from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import anyio
@@ -59,12 +60,19 @@ async def test_question_without_time_is_timed_out_and_not_overloaded(services: F
     assert answer.reason is Reason.TIMED_OUT
 
 
+async def decode(
+    photo: bytes, decoders: PhotoDecoders, slots: Admission, caller: Caller, due: Deadline
+) -> Any:
+    gateway: Any = SimpleNamespace(settings=GatewaySettings(), photos=decoders, photo_slots=slots)
+    return await photo_of(photo, gateway, caller, due)
+
+
 async def test_photo_keeps_the_size_that_ocr_reads() -> None:
     slots, sent = Admission(1, 1), io.BytesIO()
     Image.new("RGB", (4000, 3000), "grey").save(sent, "JPEG")
     with closing(PhotoDecoders(1)) as photos:
         due = Deadline.after_ms(60_000)
-        photo = await photo_of(sent.getvalue(), GatewaySettings(), photos, slots, due, ANYBODY)
+        photo = await decode(sent.getvalue(), photos, slots, ANYBODY, due)
     assert photo is not None
     assert max(photo.width, photo.height) == OcrSettings().max_side
 
@@ -73,9 +81,9 @@ async def test_decoding_waits_no_longer_than_the_deadline() -> None:
     slots, soon = Admission(1, 1), Deadline.after_ms(20)
     with closing(PhotoDecoders(1)) as photos:
         async with slots.admit(PUBLIC, Priority.INTERACTIVE, Deadline.after_ms(60_000)):
-            assert await photo_of(PHOTO, GatewaySettings(), photos, slots, soon, ANYBODY) is None
+            assert await decode(PHOTO, photos, slots, ANYBODY, soon) is None
         due = Deadline.after_ms(60_000)
-        photo = await photo_of(PHOTO, GatewaySettings(), photos, slots, due, ANYBODY)
+        photo = await decode(PHOTO, photos, slots, ANYBODY, due)
     assert photo is not None
     assert photo.width == 320
     assert slots.in_flight == slots.waiting == 0
@@ -84,15 +92,15 @@ async def test_decoding_waits_no_longer_than_the_deadline() -> None:
 async def test_photos_of_tenants_are_decoded_in_turns() -> None:
     slots, decoded = Admission(1, 60), list[str]()
 
-    async def decode(tenant: str) -> None:
+    async def ask(tenant: str) -> None:
         caller = Caller(tenant, Priority.INTERACTIVE)
-        await photo_of(PHOTO, GatewaySettings(), photos, slots, Deadline.after_ms(60_000), caller)
+        await decode(PHOTO, photos, slots, caller, Deadline.after_ms(60_000))
         decoded.append(tenant)
 
     held = slots.admit("noisy", Priority.INTERACTIVE, Deadline.after_ms(60_000))
     with closing(PhotoDecoders(1)) as photos:
         async with anyio.create_task_group() as group, held:
             for tenant in [*["noisy"] * 12, "quiet"]:
-                group.start_soon(decode, tenant)
+                group.start_soon(ask, tenant)
                 await anyio.wait_all_tasks_blocked()
     assert decoded.index("quiet") <= 2
