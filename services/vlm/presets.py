@@ -21,8 +21,8 @@ class Preset:
     What its speed follows from: `decode_weights_gb`, read for each token written; `prefill_gflop`, computed
     for each token read, in fp8 where `fp8` is set; `vision_tflop`, computed for a photo, always in bf16.
 
-    `flags` are vLLM's own and hold for the version in `image` only. The README has each preset's limits and the
-    sources of its figures.
+    `flags` are vLLM's own and hold for the version in `image` only. The README has each preset's limits and
+    the sources of its figures.
     """
 
     name: str

@@ -20,6 +20,7 @@ _RERANK_OVERRIDES = (
     '"is_original_qwen3_reranker": true}'
 )
 
+
 def _retriever(name: str, model: str, flags: tuple[str, ...]) -> Preset:
     return replace(
         QWEN25,

@@ -68,7 +68,9 @@ class RemoteImageEncoder:
     def forward_texts(self, texts: Sequence[str]) -> list[Floats]:
         """One unit vector a text, in the photos' space where the model has one for both. Raises as above."""
         # Without -1, which stands for the model's own length, vLLM refuses a longer text.
-        more: Body = {"modality": "text"} if self._shape is RemoteShape.INFINITY else {"truncate_prompt_tokens": -1}
+        more: Body = (
+            {"modality": "text"} if self._shape is RemoteShape.INFINITY else {"truncate_prompt_tokens": -1}
+        )
         return self._send([({"input": part, **more}, len(part)) for part in self._parts(texts)])
 
     def _parts(self, inputs: Sequence[str]) -> list[list[str]]:

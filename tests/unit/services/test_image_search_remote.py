@@ -144,12 +144,14 @@ async def test_service_starts_before_its_server(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shape", SHAPES)
 async def test_text_finds_pictures_if_enabled(shape: RemoteShape, tmp_path: Path) -> None:
     texts = ["a green door", "red", "something blue", "a red door", "blue", "green"]
-    async with served(EmbeddingServer().app()) as url:
-        async with live(create_app(settings(url, shape, tmp_path, texts=True))) as client:
-            await fill(client, {paint: painted(paint) for paint in PAINTS})
-            replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
-            together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
-            info = (await client.get("/info")).json()
+    async with (
+        served(EmbeddingServer().app()) as url,
+        live(create_app(settings(url, shape, tmp_path, texts=True))) as client,
+    ):
+        await fill(client, {paint: painted(paint) for paint in PAINTS})
+        replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
+        together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
+        info = (await client.get("/info")).json()
     found = [ImageSearchReply.model_validate_json(reply.content).hits[0].entity for reply in replies]
     assert found == ["green", "red", "blue", "red", "blue", "green"]
     hits = ImageSearchReply.model_validate_json(together.content).hits
