@@ -131,7 +131,7 @@ def _forms(shown: str) -> tuple[str, str, str]:
 
 
 @memoize(16384, _WORD_CHARS)
-def _folded(shown: str) -> str:
+def _fold(shown: str) -> str:
     """A word without its clitic, folded; stemming it would cost far more."""
     return fold(_CLITIC.sub("", shown))
 
@@ -139,7 +139,7 @@ def _folded(shown: str) -> str:
 @memoize(2048)
 def words(text: str) -> tuple[str, ...]:
     """Folded words in order, possessives cut."""
-    return tuple(map(_folded, _WORD.findall(text)))
+    return tuple(map(_fold, _WORD.findall(text)))
 
 
 @memoize(2048)

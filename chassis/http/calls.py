@@ -147,7 +147,7 @@ class ServiceClient:
         deadline.require()
         with span(f"{method} {self._name}", kind=SpanKind.CLIENT) as call:
             if call.is_recording():
-                call.set_attributes(self._described(method))
+                call.set_attributes(self._span_attributes(method))
             request_headers = self._headers(deadline, media_type)
             try:
                 async with (
@@ -183,7 +183,7 @@ class ServiceClient:
             fields[headers.CACHE_SCOPE] = scope
         return fields
 
-    def _described(self, method: str) -> dict[str, Attribute]:
+    def _span_attributes(self, method: str) -> dict[str, Attribute]:
         """Return the span's attributes. No path: it may name a collection or a session."""
         where = server_attributes(self._base_url)
         return {"http.request.method": method, "peer.service": self._name, **where}

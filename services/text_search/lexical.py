@@ -92,7 +92,7 @@ def _words(text: str) -> Iterator[str]:
     end = -1
     for match in _PART.finditer(folded):
         if folded[end : match.start()] not in _JOINERS or end < 0:
-            yield from _joined(compound)
+            yield from _join(compound)
             compound = []
         part = _normal(match.group())
         if _UNSPACED.search(part):
@@ -101,10 +101,10 @@ def _words(text: str) -> Iterator[str]:
             yield part
             compound.append(part)
         end = match.end()
-    yield from _joined(compound)
+    yield from _join(compound)
 
 
-def _joined(parts: list[str]) -> Iterator[str]:
+def _join(parts: list[str]) -> Iterator[str]:
     if 1 < len(parts) <= _MOST_JOINED:
         yield "".join(parts)
 

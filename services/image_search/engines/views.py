@@ -44,11 +44,11 @@ def framed_views(photo: RGB, frame: Frame, ends_above: float = ENDS_ABOVE) -> li
     """
     height, width = photo.shape[:2]
     if frame.fit is Fit.SQUASH:
-        return [_resized(photo, frame.height, frame.width, frame)]
+        return [_resize(photo, frame.height, frame.width, frame)]
     if frame.height * width >= frame.width * height:
-        fitted = _resized(photo, frame.height, frame.height * width // height, frame)
+        fitted = _resize(photo, frame.height, frame.height * width // height, frame)
     else:
-        fitted = _resized(photo, frame.width * height // width, frame.width, frame)
+        fitted = _resize(photo, frame.width * height // width, frame.width, frame)
     return _windows(fitted, frame.height, frame.width, ends_above)
 
 
@@ -58,7 +58,7 @@ def square_views(photo: RGB, max_side: int) -> list[RGB]:
     squares = _windows(photo, side, side, ENDS_ABOVE)
     if side <= max_side:
         return squares
-    return [_resized(square, max_side, max_side, Frame(max_side, max_side)) for square in squares]
+    return [_resize(square, max_side, max_side, Frame(max_side, max_side)) for square in squares]
 
 
 def centres_first(views: Sequence[Sequence[RGB]]) -> list[tuple[int, RGB]]:
@@ -77,6 +77,6 @@ def _windows(picture: RGB, height: int, width: int, ends_above: float) -> list[R
     return [picture[top : top + height, left : left + width] for top, left in corners]
 
 
-def _resized(photo: RGB, height: int, width: int, frame: Frame) -> RGB:
+def _resize(photo: RGB, height: int, width: int, frame: Frame) -> RGB:
     resampling = Image.Resampling.BICUBIC if frame.bicubic else Image.Resampling.BILINEAR
     return np.asarray(Image.fromarray(photo).resize((width, height), resampling))

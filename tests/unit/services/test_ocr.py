@@ -15,7 +15,7 @@ from contracts.headers import CACHE_SCOPE
 from contracts.ocr import OcrReply
 from services.ocr.app import create_app
 from services.ocr.engine import Page
-from services.ocr.engines.builtin import BuiltinOcr, brightened
+from services.ocr.engines.builtin import BuiltinOcr, brighten
 from services.ocr.engines.subnormal import without_subnormals
 from services.ocr.routes import PhotoReader, RecentlyUsed
 from services.ocr.settings import OcrSettings
@@ -70,7 +70,7 @@ def test_small_print_in_a_part_of_a_large_photo_is_read_whole(engine: BuiltinOcr
 
 
 def test_a_bright_photo_is_left_as_it_is() -> None:
-    assert brightened(BOOK) is BOOK
+    assert brighten(BOOK) is BOOK
 
 
 def test_a_photo_without_text_has_no_lines(engine: BuiltinOcr) -> None:
