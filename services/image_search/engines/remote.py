@@ -83,7 +83,9 @@ class RemoteImageEncoder:
             return self._embed(*requests[0])
         with ThreadPoolExecutor(min(len(requests), AT_ONCE), "remote-images") as threads:
             # Each copy of the context brings the caller's deadline into the thread.
-            replies = [threads.submit(copy_context().run, self._embed, *request) for request in requests]
+            replies = [
+                threads.submit(copy_context().run, self._embed, body, count) for body, count in requests
+            ]
             return [vector for reply in replies for vector in reply.result()]
 
     def _embed(self, body: Body, count: int) -> list[Floats]:
