@@ -24,10 +24,9 @@ from chassis.errors import (
     NotSupported,
     Overloaded,
 )
-from chassis.http.calls import CONNECT_S
+from chassis.http.calls import CONNECT_S, form
 from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
 from chassis.http.health import Note
-from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
 from chassis.resilience.retries import seconds_of
