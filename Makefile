@@ -4,7 +4,7 @@
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
 # make test-real-models  the platform beside the same model alone, on a real llama.cpp (GGUF="a.gguf b.gguf" FILE=squad.json)
 # make test-llama  a tiny model that sees photos, on a real llama.cpp
-# make bench  overhead, overload, faults, profile: writes docs/benchmarks (BENCH="--only overhead peers")
+# make bench  overhead, overload, profile: writes docs/benchmarks (BENCH="--only overhead peers")
 # make bench-gpu  each production engine at real size, on a GPU
 # make load    simulated users against two platforms: reports in var/load (LOAD="--shape ramp")
 # make attack  generated and hostile requests against a platform of its own, and a table (ATTACK="--only generated --seed 3")

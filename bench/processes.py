@@ -1,7 +1,6 @@
 """The processes that are measured: started against given settings, watched through /proc."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from bench.settings import ROOT, environment
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 PYTHON = (sys.executable, "-m")
+NODE = (*PYTHON, "bench.node", "--port={port}")
 _START_S = 300.0
 _STOP_S = 15.0
 
@@ -71,7 +71,6 @@ def serving(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
-        process.send_signal(signal.SIGCONT)
         process.terminate()
     try:
         process.wait(_STOP_S)

@@ -44,8 +44,8 @@ def _lite() -> Iterator[str]:
 
 @contextmanager
 def _node() -> Iterator[str]:
-    with deployment() as deployed:
-        yield deployed.gateway.url
+    with deployment() as gateway:
+        yield gateway.url
 
 
 PLATFORMS = {

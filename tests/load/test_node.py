@@ -1,7 +1,7 @@
 """The node against its real callers, as services and as a model."""
 
 import io
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -15,7 +15,6 @@ from starlette.routing import Mount
 
 from bench.node import says, vlm_server
 from bench.node.app import MODEL, NodeApp
-from bench.node.launch import Node
 from bench.node.pace import SERVICES, VLM, Pace, Time
 from bench.node.scene import QUESTIONS
 from chassis.errors import DeadlineExceeded
@@ -117,42 +116,6 @@ async def test_work_takes_time_and_waits_for_a_worker() -> None:
             await services.read_text(PHOTO, _deadline(200))
         while node.counts()["ocr"]["busy"]:  # the client closed its connection, which ends the work
             await services.ready("ocr", _deadline())
-
-
-@pytest.fixture(scope="module")
-def apart() -> Iterator[Node]:
-    """Two processes: one for the reranker, one for the rest."""
-    with Node(apart=("reranker",)) as node:
-        yield node
-
-
-def _status(node: Node, deadline_s: float = 10.0) -> int:
-    body = {"query": "When?", "documents": ["In 1931."]}
-    return httpx.post(f"{node.urls['reranker']}/v1/rerank", json=body, timeout=deadline_s).status_code
-
-
-def test_a_killed_service_comes_back_on_the_same_port(apart: Node) -> None:
-    assert _status(apart) == 200
-    before = apart.pid("reranker")
-    apart.kill("reranker")
-    with pytest.raises(httpx.ConnectError):
-        _status(apart)
-    assert "reranker" not in apart.received()
-    apart.restart("reranker")
-    assert apart.pid("reranker") != before
-    assert _status(apart) == 200
-    assert apart.received().keys() == {*SERVICES, VLM}
-
-
-def test_a_stopped_service_accepts_and_answers_once_it_is_resumed(apart: Node) -> None:
-    apart.stop("reranker")
-    try:
-        with pytest.raises(httpx.ReadTimeout):
-            _status(apart, 0.3)
-        assert "reranker" not in apart.received()
-    finally:
-        apart.resume("reranker")
-    assert _status(apart) == 200
 
 
 class Sign(BaseModel):
