@@ -16,11 +16,8 @@ from chassis.picture_cache import PictureCache
 from corpus.articles import Pictures, article_pages, article_pictures
 from corpus.cluster.command import (
     Address,
-    Embed,
-    EmbedOption,
     Engine,
     EngineOption,
-    Gpus,
     Ingest,
     PartRecords,
     Streams,
@@ -77,8 +74,6 @@ def images(
     address: Address = "",
     part_records: PartRecords = 1000,
     streams: Streams = 2,
-    embed: EmbedOption = Embed.SERVICE,
-    gpus: Gpus = 0.0,
 ) -> None:
     """Index photos of known things.
 
@@ -113,8 +108,6 @@ def pages(
     address: Address = "",
     part_records: PartRecords = 1000,
     streams: Streams = 2,
-    embed: EmbedOption = Embed.SERVICE,
-    gpus: Gpus = 0.0,
 ) -> None:
     """Index web pages and documents.
 

@@ -21,20 +21,11 @@ class Engine(StrEnum):
     RAY = "ray"
 
 
-class Embed(StrEnum):
-    """The process that computes vectors: the search service, or actors that run its code."""
-
-    SERVICE = "service"
-    ACTORS = "actors"
-
-
 _option = partial(typer.Option, rich_help_panel="With --engine ray")
 EngineOption = Annotated[Engine, typer.Option(help="ray: on many processes or machines.")]
 Address = Annotated[str, _option(help="Address of a Ray cluster. Default: start Ray on this machine.")]
 PartRecords = Annotated[int, _option(help="Records in a part. A finished part is not indexed again.", min=1)]
 Streams = Annotated[int, _option(help="Number of actors that write.", min=1, max=1024)]
-EmbedOption = Annotated[Embed, _option(help="actors: each runs the search service, before the same Qdrant.")]
-Gpus = Annotated[float, _option(help="GPUs of each actor that writes. Fractions are allowed.", min=0)]
 
 
 def on_ray(context: typer.Context, alias: str) -> Ingest:
@@ -46,15 +37,6 @@ def on_ray(context: typer.Context, alias: str) -> Ingest:
     except ImportError as error:
         raise NotConfigured(f"{error.name} is not installed here: pip install 'loreglass[ray]'.") from error
 
-    given, embedders = context.params, context.obj or {}
-    embeds = given["embed"] == Embed.ACTORS
-    if embeds and alias not in embedders:
-        raise NotConfigured("The search services are not installed here, so actors cannot run them.")
-    cluster = ClusterOptions(
-        address=given["address"],
-        part_records=given["part_records"],
-        streams=given["streams"],
-        gpus=given["gpus"],
-        embedder=embedders[alias] if embeds else None,
-    )
+    given = context.params
+    cluster = ClusterOptions(given["address"], given["part_records"], given["streams"])
     return partial(ingest, alias, cluster=cluster)

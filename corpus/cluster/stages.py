@@ -3,7 +3,7 @@
 import pickle
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -33,8 +33,6 @@ MOST_PARTS = 4_000
 Content = Span | tuple[Any, ...]
 """Lines of a JSONL file of pages, or files (`FolderFile`), or photos (`PhotoRecord | Rejected`)."""
 Row = dict[str, Any]
-Embedder = Callable[[], AbstractAsyncContextManager[str]]
-"""Opens a search service in this process and gives its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def _batched(values: Sequence[Any], size: int) -> list[Content]:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The version that is filled. `url`: the service that holds it, unless `embedder` opens one."""
+    """The version that is filled, and the service that holds it."""
 
     alias: str
     url: str
@@ -100,11 +98,10 @@ class Target:
     digest: str
     replace: bool
     patience: Patience
-    embedder: Embedder | None = None
 
-    def client(self, http: Any, url: str = "") -> ServiceClient:
+    def client(self, http: Any) -> ServiceClient:
         """Return a client of the service."""
-        return ServiceClient(http, Index(self.alias).service, url or self.url, token=self.token)
+        return ServiceClient(http, Index(self.alias).service, self.url, token=self.token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +155,13 @@ class Claims:
 
 
 class Writer:
-    """Asks the service which points it lacks and sends these; the service, or its own, embeds them."""
+    """Asks the service which points it lacks, and sends these."""
 
     def __init__(self, target: Target, claims: Any) -> None:
         self._target, self._claims = target, claims
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._version: Version | None = None
-
-    def close(self) -> None:
-        """Close what it opened. The process of an actor ends without."""
-        self._stack.close()
 
     def __call__(self, batch: Any) -> dict[str, list[bytes]]:
         """Write a pyarrow table of `prepare`'s rows; one row with a list of results, or a failure."""
@@ -182,10 +175,9 @@ class Writer:
         return {"done": [pickle.dumps(done)]}
 
     def _open(self) -> Version:
-        target, enter = self._target, self._stack.enter_context
-        http = enter(self._portal.wrap_async_context_manager(http_client()))
-        url = enter(self._portal.wrap_async_context_manager(target.embedder())) if target.embedder else ""
-        self._service = target.client(http, url)
+        target = self._target
+        http = self._stack.enter_context(self._portal.wrap_async_context_manager(http_client()))
+        self._service = target.client(http)
         version = Version(self._service, target.alias, target.patience)
         self._portal.call(lambda: version.open(target.digest, replace=target.replace))
         return version
