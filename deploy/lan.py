@@ -9,7 +9,7 @@ from pathlib import Path
 from chassis.http.serving import listen
 from chassis.http.tls import TlsListener, server_context
 from chassis.startup import WrongSettings
-from deploy.certificate import OwnCertificate, keep_renewed
+from deploy.certificate import OwnCertificate
 from deploy.invitations import Invitations
 from deploy.settings import PocketSettings
 from gateway.settings import GatewaySettings
@@ -54,10 +54,6 @@ class Lan:
         return gateway.model_copy(
             update={"keys": self.keys_file, "local_without_key": own_keys, "hosts": hosts}
         )
-
-    async def keep_renewed(self) -> None:
-        """Renew the certificate of the running server until cancelled."""
-        await keep_renewed(self.certificate, self.tls.context)
 
     def described(self) -> str:
         """Return what to do with a phone."""

@@ -95,7 +95,7 @@ class ModelServer:
         if not self.abilities.sees_photos:
             sees = f"{self.model} {TEXT_ONLY_NOTE}."
             del able["photos"]
-        can = f"{told_abilities(able)} {self._context()}"
+        can = f"{abilities_sentence(able)} {self._context()}"
         return "\n".join(filter(None, (speeds, sees, can, advice or waits)))
 
     def _context(self) -> str:
@@ -109,8 +109,8 @@ class ModelServer:
         return f"Its context is {self.abilities.context:,} tokens{enough}."
 
 
-def told_abilities(described: Mapping[str, str]) -> str:
-    """What a probe found, as a sentence."""
+def abilities_sentence(described: Mapping[str, str]) -> str:
+    """Return what a probe found, as a sentence."""
     text = "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in described.items())
     return f"{text[:1].upper()}{text[1:]}."
 

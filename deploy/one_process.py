@@ -4,7 +4,7 @@ import ctypes
 import secrets
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from gateway.app import create_app as create_gateway
 from gateway.llm.capabilities import Abilities
 from gateway.planning.stages import enough_ms
 from gateway.reasoners import open_reasoners
-from gateway.serving.background import background_task, side_by_side
+from gateway.serving.background import side_by_side
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import wire
 from services.image_search.thumbnails import Thumbnails
@@ -97,7 +97,7 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
     token = access.write_secret()
     ports = [port for name in _WRITTEN_TO if (port := urlsplit(urls[name]).port)]
-    async with side_by_side() as group, _renewing(lan):
+    async with side_by_side() as group:
         operator = _operator(settings, services, group, token, risk)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
         further = [
@@ -163,12 +163,6 @@ def _open_lan(settings: PocketSettings, gateway: GatewaySettings) -> "Lan":
     from deploy.lan import Lan  # its libraries take 22 MB, which most do not need
 
     return Lan.open(settings, gateway.keys)
-
-
-def _renewing(lan: "Lan | None") -> AbstractAsyncContextManager[None]:
-    if lan is None:
-        return nullcontext()
-    return background_task(lan.keep_renewed)
 
 
 def _invitations(lan: "Lan | None") -> APIRouter:

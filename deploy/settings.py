@@ -44,8 +44,3 @@ def one_thread_each() -> None:
     """
     for library in ("OMP", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
-
-
-def told_by_environment() -> dict[str, str]:
-    """Every `LOREGLASS_*` variable: what a measurement on this machine depends on, besides the code."""
-    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("LOREGLASS_")}
