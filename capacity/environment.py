@@ -32,7 +32,7 @@ def plan_of(proposal: Proposal) -> PlacementPlan:
         share = ServiceShare(card, proposal.memory_mib(name), ms.fixed_ms, ms.item_ms)
         # The model of a preset is on the card, its service is not.
         shares[name] = ServiceShare(None) if card is None or file.services[name].preset else share
-    return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm_sequences)
+    return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm.sequences)
 
 
 def environment(proposal: Proposal) -> dict[str, Variables]:
@@ -50,11 +50,11 @@ def _gateway(proposal: Proposal) -> Values:
     return {
         "reasoning": "vlm",
         "vlm_model": file.vlm.preset,
-        "vlm_sequences": proposal.vlm_sequences,
+        "vlm_sequences": proposal.vlm.sequences,
         "vlm_context": proposal.vlm.context,
         "vlm_photo_tokens": file.vlm.chosen.prompt_photo_tokens,
         "vlm_speed": to_json(asdict(vlm_speed(file.node, file.vlm.chosen))).decode(),
-        "max_in_flight": proposal.vlm_sequences,
+        "max_in_flight": proposal.vlm.sequences,
         "answer_deadline_ms": proposal.deadline_ms,
         "latencies": file.latencies,
         "placement": plan_of(proposal).to_json(),
@@ -65,15 +65,13 @@ def _gateway(proposal: Proposal) -> Values:
 
 def _vlm(proposal: Proposal) -> Values:
     vlm = proposal.vlm
-    sizes: Values = {
+    return {
         "preset": proposal.file.vlm.preset,
         "memory_share": vlm.share,
         "max_model_len": vlm.context,
         "max_num_seqs": vlm.sequences,
+        "gpu": proposal.layout.vlm,
     }
-    if len(proposal.layout.vlm) == 1:  # each of several gets its own where it is started
-        sizes["gpu"] = proposal.layout.vlm[0]
-    return sizes
 
 
 def _service(proposal: Proposal, name: str) -> Values:

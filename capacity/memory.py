@@ -25,18 +25,16 @@ def share_for(gb: float, node: Node) -> float:
 
 
 def service_share(file: PlacementFile, name: str) -> float:
-    """Return the share of a card for one replica; 0 on the CPU."""
+    """Return the share of a card that a service gets; 0 on the CPU."""
     service = file.placed[name]
-    if not service.on_card:
-        return 0.0
-    return service.share if service.share is not None else share_for(service.own_gb, file.node)
+    return share_for(service.own_gb, file.node) if service.on_card else 0.0
 
 
 def service_gb(file: PlacementFile, name: str) -> float:
-    """Return the memory of all replicas with their CUDA contexts; 0 on the CPU."""
-    service = file.placed[name]
-    own = service_share(file, name) * file.node.memory_gb + file.node.context_gb
-    return own * service.replicas if service.on_card else 0.0
+    """Return the memory of a service with its CUDA context; 0 on the CPU."""
+    node = file.node
+    on_card = file.placed[name].on_card
+    return service_share(file, name) * node.memory_gb + node.context_gb if on_card else 0.0
 
 
 def least_context(preset: Preset) -> int:
@@ -56,8 +54,8 @@ def vlm_sizes(file: PlacementFile, left_gb: float) -> VlmSizes:
     Each sequence gets the usual context if there is room, at least half of it (vLLM preempts a sequence that
     grows longer); one sequence always gets the whole context.
     """
-    node, preset, share = file.node, file.vlm.chosen, file.vlm.share
-    most = math.floor(round(left_gb / node.memory_gb * 1000, 6)) / 1000 if share is None else share
+    node, preset = file.node, file.vlm.chosen
+    most = math.floor(round(left_gb / node.memory_gb * 1000, 6)) / 1000
     free = most * node.memory_gb - preset.resident_gb
     least = least_context(preset)
     lengths = range(preset.context, least, -_STEP)
@@ -66,5 +64,4 @@ def vlm_sizes(file: PlacementFile, left_gb: float) -> VlmSizes:
     room = int(free / preset.sequence_gb(usual / 2) + 1e-9)
     sequences = max(1, min(room, preset.most_sequences, file.vlm.sequences or preset.sequences))
     wanted = max(sequences * preset.sequence_gb(usual), preset.sequence_gb(context))
-    share = min(most, share_for(preset.resident_gb + wanted, node)) if share is None else share
-    return VlmSizes(share, context, sequences)
+    return VlmSizes(min(most, share_for(preset.resident_gb + wanted, node)), context, sequences)

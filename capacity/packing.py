@@ -16,11 +16,11 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`services`: card of each small model, None on the CPU. `vlm`: the card of each replica."""
+    """`services`: card of each small model, None on the CPU. `vlm`: the model server's card."""
 
     cards: int
     services: Mapping[str, int | None]
-    vlm: tuple[int, ...]
+    vlm: int
 
     def on(self, card: int) -> list[str]:
         """Return the small models of a card."""
@@ -32,38 +32,30 @@ class DoesNotFit(WrongSettings):
 
 
 def pack(file: PlacementFile, cards: int) -> Layout:
-    """Place everything: small models first on the cards without a model server. Raises `DoesNotFit`."""
+    """Place everything: the model server, then small models, on the cards without it if there are any.
+
+    The model server gets the least that it needs here; later it gets what the others leave.
+    Raises `DoesNotFit`.
+    """
     left = [file.node.usable_gb] * cards
     placed: dict[str, int | None] = {}
     pinned = {name: each.gpu for name, each in file.placed.items() if isinstance(each.gpu, int)}
     for name, card in pinned.items():
         placed[name] = _take(left, service_gb(file, name), [card])
-    vlm = _place_vlm(file, left)
-    order = [*(card for card in range(cards) if card not in vlm), *reversed(vlm)]
+    least = share_for(least_gb(file.vlm.chosen), file.node) * file.node.memory_gb + file.node.context_gb
+    vlm = _take(left, least, [file.vlm.gpu] if isinstance(file.vlm.gpu, int) else range(cards))
+    order = [*(card for card in range(cards) if card != vlm), vlm]
     waiting = [name for name, each in file.placed.items() if each.on_card and name not in pinned]
     for name in sorted(waiting, key=lambda name: -service_gb(file, name)):
         placed[name] = _take(left, service_gb(file, name), order)
     missing = -min(left)
     if missing > _ROUNDING:
         raise DoesNotFit(
-            f"GPU {left.index(min(left))} has {file.node.usable_gb:.1f} GB without its headroom, "
-            f"{missing:.1f} GB too little"
+            f"{file.vlm.preset} and the services do not fit: GPU {left.index(min(left))} has"
+            f" {file.node.usable_gb:.1f} GB without its headroom, {missing:.1f} GB too little."
+            " Try another --preset or more --cards."
         )
     return Layout(cards, {name: placed.get(name) for name in file.placed}, vlm)
-
-
-def _place_vlm(file: PlacementFile, left: list[float]) -> tuple[int, ...]:
-    """Give each replica a card and the least that it needs; later it gets what the others leave."""
-    node, vlm = file.node, file.vlm
-    if vlm.replicas > len(left):
-        raise DoesNotFit("vlm.replicas is more than there are cards")
-    share = share_for(least_gb(vlm.chosen), node) if vlm.share is None else vlm.share
-    cards: list[int] = []
-    for _ in range(vlm.replicas):
-        where = [vlm.gpu] if isinstance(vlm.gpu, int) else range(len(left))
-        free = [card for card in where if card not in cards]
-        cards.append(_take(left, share * node.memory_gb + node.context_gb, free))
-    return tuple(cards)
 
 
 def _take(left: list[float], gb: float, order: Sequence[int]) -> int:

@@ -17,9 +17,8 @@ def show(proposal: Proposal, console: Console) -> None:
     console.print(_table(proposal))
     on_cpu = [name for name, card in proposal.layout.services.items() if card is None]
     console.print(f"  CPU: {', '.join(on_cpu) or 'none'}")
-    replicas = f" (each of {file.vlm.replicas})" if file.vlm.replicas > 1 else ""
     console.print(
-        f"  vLLM{replicas}: --gpu-memory-utilization {vlm.share:g} --max-model-len {vlm.context} "
+        f"  vLLM: --gpu-memory-utilization {vlm.share:g} --max-model-len {vlm.context} "
         f"--max-num-seqs {vlm.sequences}"
     )
     for role, each in file.voice.items():
@@ -27,7 +26,7 @@ def show(proposal: Proposal, console: Console) -> None:
         share = f" --gpu-memory-utilization {service_share(file, role):g}" if vllm else ""
         console.print(f"  {role}: {each.preset}{share}")
     console.print(
-        f"  gateway: {proposal.vlm_sequences} questions at once; small models: "
+        f"  gateway: {vlm.sequences} questions at once; small models: "
         f"{file.node.burst_ms:g} GPU ms at once on a card"
     )
 

@@ -153,11 +153,6 @@ def test_vllm_is_started_with_the_planned_sizes(
     assert "CUDA_VISIBLE_DEVICES=0" in line
 
 
-def test_replicas_of_the_model_server_get_their_card_where_they_are_started(tmp_path: Path) -> None:
-    file = read(changed(tmp_path, {"node.cards": 2, "vlm.replicas": 2}))
-    assert "LOREGLASS_VLM_GPU" not in environment(propose(file, 2, 10_000))["vlm"]
-
-
 def test_retrievers_that_see_photos_fit_on_the_card_and_get_servers_of_their_own(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -186,7 +181,7 @@ def test_deadlines_that_a_gateway_refuses_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"services.reranker.share": -1}, {"vlm.preset": "x"}, {"node.memory_gb": 8}, {"vlm.share": 0.1}],
+    [{"services.reranker.batch": -1}, {"vlm.preset": "x"}, {"node.memory_gb": 8}],
 )
 def test_a_refused_file_writes_nothing(tmp_path: Path, changes: dict[str, object]) -> None:
     file = changed(tmp_path, changes)
