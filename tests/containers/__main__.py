@@ -18,15 +18,13 @@ from types import FrameType
 
 from bench.ports import free_ports
 from deploy.inventory import APPS
-from tests.containers.base_image import TAG, CannotMake, make, present
 from tests.containers.deployment import Containers
-from tests.containers.engine import PodmanFailed, cleanup_error, inspect, podman, succeeds
+from tests.containers.engine import PodmanFailed, cleanup_error, inspect
 from tests.containers.isolation import faults
 from tests.containers.needs import configuration, unavailable
 from tests.containers.project import ROOT, Project
 
 BASE = "docker.io/library/python:3.11-slim-bookworm"
-PULL_S = 120
 JOURNEYS_S = 900
 CRASHING = "reranker"
 
@@ -51,7 +49,7 @@ def main() -> int:
     """0: all is well; 1: something failed, or nothing can be checked here."""
     parser = argparse.ArgumentParser(prog="python -m tests.containers", description=__doc__)
     parser.add_argument("--no-build", action="store_true", help="take the images that are there")
-    parser.add_argument("--base", default="", help=f"build on this image instead of {BASE}")
+    parser.add_argument("--base", default=BASE, help="build on this image (%(default)s)")
     arguments = parser.parse_args()
     if reason := unavailable():
         sys.stdout.write(f"The containers cannot be checked: {reason}\n")
@@ -65,7 +63,7 @@ def main() -> int:
             if not arguments.no_build:
                 _build(arguments.base, progress)
             _run(Path(folder), progress)
-        except (CheckFailed, PodmanFailed, CannotMake, subprocess.TimeoutExpired) as error:
+        except (CheckFailed, PodmanFailed, subprocess.TimeoutExpired) as error:
             progress.say(f"FAILED: {error}")
             return 1
         except KeyboardInterrupt:
@@ -85,8 +83,8 @@ def _configure(folder: Path) -> None:
 
 def _build(base: str, progress: Progress) -> None:
     names = [*(app.host for app in APPS), "corpus"]
-    environment = {**os.environ, "ENGINE": "podman", "BASE": base or _base(progress)}
-    progress.say(f"building {len(names)} images on {environment['BASE']}")
+    environment = {**os.environ, "ENGINE": "podman", "BASE": base}
+    progress.say(f"building {len(names)} images on {base}")
     for number, name in enumerate(names, 1):
         command = [ROOT / "deploy/images/build.sh", name]
         built = subprocess.run(
@@ -95,20 +93,6 @@ def _build(base: str, progress: Progress) -> None:
         if built.returncode != 0:
             raise CheckFailed(f"{name} was not built:\n{built.stdout[-4000:].decode(errors='replace')}")
         progress.say(f"built {number} of {len(names)}: {name}")
-
-
-def _base(progress: Progress) -> str:
-    """The public image, or one that is made here where no registry can be reached."""
-    progress.say(f"looking for {BASE}")
-    try:
-        if succeeds("image", "exists", BASE) or podman("pull", "--quiet", BASE, timeout_s=PULL_S):
-            return BASE
-    except (PodmanFailed, subprocess.TimeoutExpired):
-        progress.say("no registry can be reached")
-    if not present():
-        progress.say("making the base from Debian's archive, a minute or two")
-        make()
-    return TAG
 
 
 def _run(folder: Path, progress: Progress) -> None:
