@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,7 @@ from corpus.versions import Patience, Version
 PART_BYTES = 256 * 2**20
 """A part of a JSONL file has at most so many bytes and one line more."""
 MOST_PARTS = 4_000
-"""A version remembers the names of at most 8,192 parts. Larger sources get larger parts."""
+"""A version remembers the names of at most 8,192 parts."""
 
 Content = Span | tuple[Any, ...]
 """Lines of a JSONL file of pages, or files (`FolderFile`), or photos (`PhotoRecord | Rejected`)."""
@@ -45,7 +45,7 @@ class Part:
 
 
 def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> tuple[list[Part], str]:
-    """Return the parts, of `size` records or more, and the digest that the default engine makes.
+    """Return the parts, of `size` records at most, and the digest that the default engine makes.
 
     Raises `ManifestError`.
     """
@@ -60,11 +60,12 @@ def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> 
         photos = list(read_photos(source, name))
         named = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
         contents = _batched(photos, size)
-    several = -(-len(contents) // MOST_PARTS) or 1
-    joined = [_joined(contents[start : start + several]) for start in range(0, len(contents), several)]
-    label = f"part-{{}}-of-{len(joined)}-by-{size}".format
-    counts = [each.records if isinstance(each, Span) else len(each) for each in joined]
-    return [Part(label(n), *each) for n, each in enumerate(zip(joined, counts, strict=True))], named
+    if len(contents) > MOST_PARTS:
+        least = -(-len(contents) // MOST_PARTS) * size
+        raise ManifestError(f"{source} has {len(contents):,} parts. Use --part-records {least} or more.")
+    label = f"part-{{}}-of-{len(contents)}-by-{size}".format
+    counts = [each.records if isinstance(each, Span) else len(each) for each in contents]
+    return [Part(label(n), *each) for n, each in enumerate(zip(contents, counts, strict=True))], named
 
 
 def read(
@@ -74,13 +75,6 @@ def read(
     if isinstance(content, Span):
         return read_pages(source, content, name)
     return map(page_of_file, content) if alias == PAGES else iter(content)
-
-
-def _joined(contents: Sequence[Content]) -> Content:
-    whole = [each for each in contents if isinstance(each, Span)]
-    if whole:
-        return Span(whole[0].start, whole[-1].end, whole[0].line, sum(each.records for each in whole))
-    return tuple(chain.from_iterable(each for each in contents if isinstance(each, tuple)))
 
 
 def _batched(values: Sequence[Any], size: int) -> list[Content]:

@@ -20,7 +20,7 @@ from corpus.cluster.ingest import ClusterOptions, require_points
 from corpus.cluster.stages import Claims, Part, Result, Row, Target, cut, prepare, read, row_of
 from corpus.ingest import IMAGES, PAGES, IngestOptions
 from corpus.items import prepare_page
-from corpus.jsonl import Rejected, json_lines, spans
+from corpus.jsonl import ManifestError, Rejected, json_lines, spans
 from corpus.manifests import manifest_digest
 from corpus.page_records import read_pages
 from corpus.photo_records import read_photos
@@ -63,16 +63,17 @@ def pages(folder: Path, count: int) -> Path:
     return source
 
 
-@pytest.mark.parametrize(("most", "sizes"), [(4_000, [10, 10, 5]), (2, [20, 5])])
-def test_parts_hold_every_record_and_become_larger_where_there_would_be_too_many(
-    most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_parts_hold_every_record_and_are_not_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages, "MOST_PARTS", most)
     source = pages(tmp_path, 25)
     found, digest = cut(PAGES, source, 10)
-    assert [part.records for part in found] == sizes
+    assert [part.records for part in found] == [10, 10, 5]
     assert digest == manifest_digest(source)
     assert [each for part in found for each in read(PAGES, source, part.content)] == list(read_pages(source))
+    monkeypatch.setattr(stages, "MOST_PARTS", 2)
+    with pytest.raises(ManifestError, match="--part-records 20 or more"):
+        cut(PAGES, source, 10)
 
 
 def test_folders_are_cut_too(tmp_path: Path) -> None:
