@@ -89,13 +89,10 @@ def _short(path: Path) -> Path:
 
 
 def loreglass_command() -> str:
-    """Return how to call `loreglass` from this folder: by name, by its path, or as a module."""
+    """Return how to call `loreglass` from this folder: by name, or by its path."""
     if shutil.which("loreglass"):
         return "loreglass"
-    script, here = Path(sys.executable).with_name("loreglass"), Path.cwd()
-    if not script.is_file():
-        return f"{sys.executable} -m loreglass"
-    return str(script.relative_to(here) if script.is_relative_to(here) else script)
+    return str(_short(Path(sys.executable).with_name("loreglass")))
 
 
 def _index(running: Platform, photos: Path, console: Console) -> None:
