@@ -45,7 +45,7 @@ def environment(name: str) -> Path:
     return ENVIRONMENTS / f"{name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
 
 
-def installed(name: str) -> bool:
+def is_installed(name: str) -> bool:
     """Whether it has been installed to the end."""
     return (environment(name) / "complete").exists()
 
@@ -53,7 +53,7 @@ def installed(name: str) -> bool:
 def install(name: str) -> Path:
     """Its environment, made the first time. Exits with what to do."""
     folder = environment(name)
-    if installed(name):
+    if is_installed(name):
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     requirements = APPS / f"{name}.txt"

@@ -43,7 +43,7 @@ _QUALITIES = (88, 90, 92)
 _STAGES = ("ocr", "image_search", "cropper", "crop_search")
 _QUESTION = "What is this?"
 
-Asked = tuple[str, Path]
+PhotoOfKind = tuple[str, Path]
 """Which kind of photo, and its file."""
 
 
@@ -132,7 +132,7 @@ def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: in
             raise RuntimeError("The photos could not be indexed.")
     runs = defaultdict[str, list[Mapping[str, float]]](list)
     for kind, file in to_ask:
-        for jpeg in _encoded(file):
+        for jpeg in _encode(file):
             runs[kind].append(_ask(client, f"{urls['gateway']}/answer", jpeg, pid))
     everything = [run for kind in runs.values() for run in kind]
     middle = percentile([run["wall"] for run in everything], 0.5)
@@ -150,10 +150,10 @@ def _photos(folder: Path, urls: Mapping[str, str], client: httpx.Client, pid: in
     return [Table(headers, tuple(rows), finding)]
 
 
-def to_index_and_ask(folder: Path) -> tuple[list[Path], list[Asked]]:
+def to_index_and_ask(folder: Path) -> tuple[list[Path], list[PhotoOfKind]]:
     """Return the photos to index, one a place, and those to ask about; a name is a place and digits."""
     indexed: list[Path] = []
-    to_ask: list[Asked] = []
+    to_ask: list[PhotoOfKind] = []
     for _, files in groupby(sorted(folder.glob("*.jpg")), _place):
         first, *others = files
         if others:
@@ -168,7 +168,7 @@ def _place(file: Path) -> str:
     return file.stem.rstrip("_0123456789")
 
 
-def _encoded(file: Path) -> Iterator[bytes]:
+def _encode(file: Path) -> Iterator[bytes]:
     """Yield the photo, upright or lying as it is, as large as fits."""
     with Image.open(file) as photo:
         size = SIZE if photo.width >= photo.height else SIZE[::-1]

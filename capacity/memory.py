@@ -26,14 +26,14 @@ def share_for(gb: float, node: Node) -> float:
 
 def service_share(file: PlacementFile, name: str) -> float:
     """Return the share of a card that a service gets; 0 on the CPU."""
-    service = file.placed[name]
+    service = file.processes[name]
     return share_for(service.own_gb, file.node) if service.on_card else 0.0
 
 
 def service_gb(file: PlacementFile, name: str) -> float:
     """Return the memory of a service with its CUDA context; 0 on the CPU."""
     node = file.node
-    on_card = file.placed[name].on_card
+    on_card = file.processes[name].on_card
     return service_share(file, name) * node.memory_gb + node.context_gb if on_card else 0.0
 
 

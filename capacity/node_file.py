@@ -179,7 +179,7 @@ class PlacementFile(_Entry):
     voice: dict[str, Voice] = {}
 
     @property
-    def placed(self) -> Mapping[str, Service]:
+    def processes(self) -> Mapping[str, Service]:
         """Every process but the model server."""
         return {**self.services, **{role: each.as_service for role, each in self.voice.items()}}
 
@@ -214,7 +214,7 @@ class PlacementFile(_Entry):
 
     def require_cards(self, cards: int) -> None:
         """Raise `WrongSettings` if an entry names a card that is not among the first `cards`."""
-        entries = {"vlm": self.vlm.gpu} | {name: each.gpu for name, each in self.placed.items()}
+        entries = {"vlm": self.vlm.gpu} | {name: each.gpu for name, each in self.processes.items()}
         for name, gpu in entries.items():
             if isinstance(gpu, int) and gpu >= cards:
                 raise WrongSettings(f"The gpu of {name} is {gpu}; the last card is {cards - 1}.")

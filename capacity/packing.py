@@ -38,16 +38,16 @@ def pack(file: PlacementFile, cards: int) -> Layout:
     Raises `DoesNotFit`.
     """
     left = [file.node.usable_gb] * cards
-    placed: dict[str, int | None] = {}
-    pinned = {name: each.gpu for name, each in file.placed.items() if isinstance(each.gpu, int)}
+    cards_of: dict[str, int | None] = {}
+    pinned = {name: each.gpu for name, each in file.processes.items() if isinstance(each.gpu, int)}
     for name, card in pinned.items():
-        placed[name] = _take(left, service_gb(file, name), [card])
+        cards_of[name] = _take(left, service_gb(file, name), [card])
     least = share_for(least_gb(file.vlm.chosen), file.node) * file.node.memory_gb + file.node.context_gb
     vlm = _take(left, least, [file.vlm.gpu] if isinstance(file.vlm.gpu, int) else range(cards))
     order = [*(card for card in range(cards) if card != vlm), vlm]
-    waiting = [name for name, each in file.placed.items() if each.on_card and name not in pinned]
+    waiting = [name for name, each in file.processes.items() if each.on_card and name not in pinned]
     for name in sorted(waiting, key=lambda name: -service_gb(file, name)):
-        placed[name] = _take(left, service_gb(file, name), order)
+        cards_of[name] = _take(left, service_gb(file, name), order)
     missing = -min(left)
     if missing > _ROUNDING:
         raise DoesNotFit(
@@ -55,7 +55,7 @@ def pack(file: PlacementFile, cards: int) -> Layout:
             f" {file.node.usable_gb:.1f} GB without its headroom, {missing:.1f} GB too little."
             " Try another --preset or more --cards."
         )
-    return Layout(cards, {name: placed.get(name) for name in file.placed}, vlm)
+    return Layout(cards, {name: cards_of.get(name) for name in file.processes}, vlm)
 
 
 def _take(left: list[float], gb: float, order: Sequence[int]) -> int:

@@ -91,7 +91,7 @@ def images(
     be indexed is named with the reason.
     """
     url = corpus_settings(image_search_url=image_search_url).image_search_url
-    ingest = _chosen(engine, ingest_photos, context, IMAGES)
+    ingest = _ingestion(engine, ingest_photos, context, IMAGES)
     raise typer.Exit(index(ingest, "images", manifest, url, IngestOptions(replace, name, sync)))
 
 
@@ -118,12 +118,12 @@ def pages(
     be indexed is named with the reason.
     """
     settings = corpus_settings(text_search_url=text_search_url, ocr_url=ocr_url)
-    ingest = _chosen(engine, ingest_pages, context, PAGES)
+    ingest = _ingestion(engine, ingest_pages, context, PAGES)
     options = IngestOptions(replace, name, sync, ocr_url=settings.ocr_url)
     raise typer.Exit(index(ingest, "pages", source, settings.text_search_url, options))
 
 
-def _chosen(engine: Engine, local: Ingest, context: typer.Context, alias: str) -> Ingest:
+def _ingestion(engine: Engine, local: Ingest, context: typer.Context, alias: str) -> Ingest:
     if engine is Engine.LOCAL:
         return local
     try:

@@ -265,7 +265,7 @@ class Version:
         """
         if not self._exists:
             return False
-        check(await self._built())
+        check(await self._wait_until_built())
         if self._published:
             await point(self._service, self._alias + PREVIOUS, self._published, self._patience)
         await point(self._service, self._alias, self.name, self._patience)
@@ -281,7 +281,7 @@ class Version:
         if self._exists:
             await self._drop(self.name)
 
-    async def _built(self) -> Built:
+    async def _wait_until_built(self) -> Built:
         path, body = f"/v1/collections/{self.name}/build", BuildIndex()
         until = self._patience.clock() + BUILT_WITHIN_S
         while not (built := await self._send(path, body, Built, LONG_CALL_MS)).ready:

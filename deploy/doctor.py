@@ -191,5 +191,5 @@ def main(model_url: str | None = None, model_name: str = "") -> bool:
         except CannotStart as error:
             console.print(plain(f"→ {error}"))
             return False
-        console.print(plain(model.described(from_environment(GatewaySettings))))
+        console.print(plain(model.description(from_environment(GatewaySettings))))
     return is_well

@@ -55,7 +55,7 @@ class Lan:
             update={"keys": self.keys_file, "local_without_key": own_keys, "hosts": hosts}
         )
 
-    def described(self) -> str:
+    def description(self) -> str:
         """Return what to do with a phone."""
         invitation = self.invitations.invite()
         return (

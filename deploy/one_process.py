@@ -86,8 +86,8 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         model = await find_model(
             settings.model, settings.model_name, settings.model_key.get_secret_value(), tell=_say
         )
-        gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
-        _say(model.described(gateway_settings))
+        gateway_settings, abilities = with_model(model, gateway_settings, settings), model.abilities
+        _say(model.description(gateway_settings))
     access = _access()
     lan = _open_lan(settings, gateway_settings) if settings.lan else None
     if lan is not None:
@@ -179,7 +179,7 @@ def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:
     return settings.model_copy(update={"experiments": True})
 
 
-def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSettings) -> GatewaySettings:
+def with_model(model: ModelServer, gateway: GatewaySettings, settings: PocketSettings) -> GatewaySettings:
     """The gateway's settings with the model behind them; what the operator has set stays."""
     update = {
         "reasoning": Reasoning.VLM,
@@ -257,7 +257,7 @@ def greeting(running: Platform, host: str, keys: Path | None) -> str:
     """Return what the terminal shows once the platform is up. `host`, `keys`: of the gateway's settings."""
     lines = [f"Loreglass answers at {running.gateway_url} (Ctrl-C stops it)"]
     if running.lan is not None:
-        lines.append(running.lan.described())
+        lines.append(running.lan.description())
     elif not is_loopback(host) and keys is None:
         lines.append(_OPEN_TO_ALL.format(host))
     return "\n".join(lines)

@@ -177,12 +177,12 @@ def _data_router(operator: Operator) -> APIRouter:
     @router.get("/photos")
     async def photos(page: Annotated[Slice, Query()]) -> Listing:
         """Things whose photos are indexed."""
-        return await _listed(operator.photos, page, operator.thumbnails)
+        return await _page_of(operator.photos, page, operator.thumbnails)
 
     @router.get("/pages")
     async def pages(page: Annotated[Slice, Query()]) -> Listing:
         """Pages that are indexed."""
-        return await _listed(operator.pages, page)
+        return await _page_of(operator.pages, page)
 
     @router.get("/uploads")
     async def uploads() -> UploadsState:
@@ -256,7 +256,7 @@ async def _waiting(operator: Operator, names: Sequence[str]) -> list[Waiting]:
     return files
 
 
-async def _listed(contents: Contents, page: Slice, pictures: Thumbnails | None = None) -> Listing:
+async def _page_of(contents: Contents, page: Slice, pictures: Thumbnails | None = None) -> Listing:
     whole = await contents.listing()
     looked_for = page.q.casefold()
     matches = [each for each in whole.entries if looked_for in each.name.casefold()]

@@ -186,7 +186,7 @@ class Wearer(FastHttpUser):
         ) as response:
             status, content = _read(response)
             ms = (time.perf_counter() - began) * 1000
-            answer, reply, trouble = _checked(status, response.headers or {}, content, expected)
+            answer, reply, trouble = _check_reply(status, response.headers or {}, content, expected)
             name = request_name(reply, ms, options.wearers_deadline_ms + _TRANSPORT_MS, trouble, recovered)
             sizes = {"response_time": ms, "response_length": len(content)}
             response.request_meta |= {"request_type": kind, "name": name, **sizes}
@@ -197,7 +197,7 @@ class Wearer(FastHttpUser):
         return answer
 
 
-def _checked(
+def _check_reply(
     status: int, headers: Mapping[str, Any], content: bytes, expected: Expected
 ) -> tuple[Answer | None, Reply, str]:
     """Return the answer, the reply as it is counted, and how it breaks the contract."""

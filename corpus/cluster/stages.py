@@ -55,11 +55,11 @@ def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> 
         named = manifest_digest(source, read_pictures(source))
     elif alias == PAGES:
         files = page_files(source, name or name_of(source))
-        contents, named = _batched(files, size), manifest_digest(source)
+        contents, named = _batches(files, size), manifest_digest(source)
     else:
         photos = list(read_photos(source, name))
         named = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
-        contents = _batched(photos, size)
+        contents = _batches(photos, size)
     if len(contents) > MOST_PARTS:
         least = -(-len(contents) // MOST_PARTS) * size
         raise ManifestError(f"{source} has {len(contents):,} parts. Use --part-records {least} or more.")
@@ -77,7 +77,7 @@ def read(
     return map(page_of_file, content) if alias == PAGES else iter(content)
 
 
-def _batched(values: Sequence[Any], size: int) -> list[Content]:
+def _batches(values: Sequence[Any], size: int) -> list[Content]:
     left = iter(values)
     return list(iter(lambda: tuple(islice(left, size)), ()))
 
@@ -196,7 +196,7 @@ class Writer:
             outcomes[where] = outcome, reason
 
         pipeline = Pipeline[Any](self._version, send, lambda _: None, record)
-        await pipeline.run(batching.batches(iter(await self._claimed(items))))
+        await pipeline.run(batching.batches(iter(await self._without_repeated(items))))
         return [
             Result(
                 row["part"],
@@ -209,7 +209,7 @@ class Writer:
             for row, item in zip(rows, items, strict=True)
         ]
 
-    async def _claimed(self, items: Sequence[Any]) -> list[Any]:
+    async def _without_repeated(self, items: Sequence[Any]) -> list[Any]:
         """The items, without those whose key another record holds."""
         places: dict[str, str] = {}
         for each in items:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.demo import NOT_KNOWN, RIGHT, WRONG, failed, judged, summary
+from deploy.demo import NOT_KNOWN, RIGHT, WRONG, failure_of, judge, summary
 from deploy.photographs import PAGES, Question, write_photographs
 from loreglass_client import LoreglassError
 from loreglass_client.errors import DeadlineExceeded, Internal, Overloaded, Unreachable
@@ -64,7 +64,7 @@ def test_the_demo_shows_its_table_and_ends_with_zero(tmp_path: Path) -> None:
 def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
     answer: Answer, question: Question, mark: str
 ) -> None:
-    assert judged(PHOTO, question, answer).mark == mark
+    assert judge(PHOTO, question, answer).mark == mark
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
 def test_a_slow_request_is_not_answered_and_any_other_error_is_a_failure(
     error: LoreglassError, mark: str
 ) -> None:
-    assert failed(PHOTO, KNOWN, error).mark == mark
+    assert failure_of(PHOTO, KNOWN, error).mark == mark
 
 
 def test_the_summary_counts_the_answers_and_names_each_failure() -> None:
     rows = [
-        judged(PHOTO, KNOWN, reply("Ada Lovelace.")),
-        failed(Path("q2.jpg"), KNOWN, DeadlineExceeded()),
-        failed(Path("q3.jpg"), KNOWN, Internal("A fault.")),
+        judge(PHOTO, KNOWN, reply("Ada Lovelace.")),
+        failure_of(Path("q2.jpg"), KNOWN, DeadlineExceeded()),
+        failure_of(Path("q3.jpg"), KNOWN, Internal("A fault.")),
     ]
     assert list(summary(rows)) == [
         "3 questions: 1 correct (✓), 1 not answered (?), 1 wrong or failed (✗).",

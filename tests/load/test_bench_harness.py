@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from bench import __main__ as command
 from bench.arrivals import Outcome, closed_loop, open_loop
 from bench.figures import Table, percentile
-from bench.peers import HAYSTACK, OPEA, ask, installed, peer
+from bench.peers import HAYSTACK, OPEA, ask, is_installed, peer
 from bench.ports import free_ports
 from bench.processes import NODE, serving
 from bench.replies import Reply, fate_of, reply_of
@@ -137,7 +137,7 @@ def _calls(services_url: str) -> dict[str, int]:
 def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(
     name: str, environment: str, services_url: str
 ) -> None:
-    if not installed(environment):
+    if not is_installed(environment):
         pytest.skip(f'{name} is not installed: make bench BENCH="--only peers" does that')
     with peer(name, services_url) as subject:
         for kind in ("upload", "follow-up"):
