@@ -33,12 +33,9 @@ def plan(
     write: Annotated[
         Path | None, typer.Option(metavar="FOLDER", file_okay=False, help="write the environment files")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="are the files beside FILE up to date?")] = False,
     voice: Annotated[bool, typer.Option("--voice", help="with the file's servers of speech")] = False,
 ) -> None:
     """Check that FILE fits on its cards, and show the plan or write it as environment files."""
-    if check and write is not None:
-        sys.exit("--check compares the files beside FILE and writes none: give it or --write.")
     console = Console(highlight=False)
     given = {"--cards": cards, "--preset": preset, "--sequences": sequences}
     if deadline_ms != DEFAULT_DEADLINE_MS:
@@ -46,10 +43,8 @@ def plan(
     options = [f"{name} {value}" for name, value in given.items() if value is not None]
     try:
         placement = read(file, cards=cards, preset=preset, sequences=sequences, voice=voice)
-        proposal = propose(placement, placement.node.cards, deadline_ms)
+        proposal = propose(placement, deadline_ms)
         contents = environment.files(proposal, file.name, [*options, *(["--voice"] if voice else [])])
-        if check:
-            sys.exit(_check(file.parent, contents, console))
         view.show(proposal, console)
         if write is not None:
             environment.write(write, contents)
@@ -58,13 +53,3 @@ def plan(
         sys.exit(str(error))
     except OSError as error:
         sys.exit(f"{error.filename} cannot be written: {error.strerror}.")
-
-
-def _check(folder: Path, contents: dict[Path, str], console: Console) -> int:
-    """Print which files differ from the plan; return the exit status."""
-    if stale := environment.stale(folder, contents):
-        names = ", ".join(str(path) for path in stale)
-        console.print(f"These files differ from the plan: {escape(names)}. Write them again with --write.")
-        return 1
-    console.print(f"{len(contents)} files are up to date.")
-    return 0

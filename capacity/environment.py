@@ -134,12 +134,3 @@ def write(folder: Path, contents: Mapping[Path, str]) -> None:
     for path, content in contents.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content, "utf-8")
-
-
-def stale(folder: Path, contents: Mapping[Path, str]) -> list[Path]:
-    """Return the files that are missing or differ."""
-    return [
-        path
-        for path, content in contents.items()
-        if not (folder / path).is_file() or (folder / path).read_bytes() != content.encode()
-    ]

@@ -212,12 +212,13 @@ class PlacementFile(_Entry):
             raise ValueError(f"services.{name}.{fault}")
         return self
 
-    def require_cards(self, cards: int) -> None:
-        """Raise `WrongSettings` if an entry names a card that is not among the first `cards`."""
+    @model_validator(mode="after")
+    def _check_cards(self) -> Self:
         entries = {"vlm": self.vlm.gpu} | {name: each.gpu for name, each in self.processes.items()}
         for name, gpu in entries.items():
-            if isinstance(gpu, int) and gpu >= cards:
-                raise WrongSettings(f"The gpu of {name} is {gpu}; the last card is {cards - 1}.")
+            if isinstance(gpu, int) and gpu >= self.node.cards:
+                raise ValueError(f"the gpu of {name} is {gpu}; the last card is {self.node.cards - 1}")
+        return self
 
 
 def read(

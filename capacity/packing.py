@@ -18,7 +18,6 @@ _ROUNDING = 1e-9
 class Layout:
     """`services`: card of each small model, None on the CPU. `vlm`: the model server's card."""
 
-    cards: int
     services: Mapping[str, int | None]
     vlm: int
 
@@ -31,12 +30,13 @@ class DoesNotFit(WrongSettings):
     """The cards are too few or too small."""
 
 
-def pack(file: PlacementFile, cards: int) -> Layout:
+def pack(file: PlacementFile) -> Layout:
     """Place everything: the model server, then small models, on the cards without it if there are any.
 
     The model server gets the least that it needs here; later it gets what the others leave.
     Raises `DoesNotFit`.
     """
+    cards = file.node.cards
     left = [file.node.usable_gb] * cards
     cards_of: dict[str, int | None] = {}
     pinned = {name: each.gpu for name, each in file.processes.items() if isinstance(each.gpu, int)}
@@ -55,7 +55,7 @@ def pack(file: PlacementFile, cards: int) -> Layout:
             f" {file.node.usable_gb:.1f} GB without its headroom, {missing:.1f} GB too little."
             " Try another --preset or more --cards."
         )
-    return Layout(cards, {name: cards_of.get(name) for name in file.processes}, vlm)
+    return Layout({name: cards_of.get(name) for name in file.processes}, vlm)
 
 
 def _take(left: list[float], gb: float, order: Sequence[int]) -> int:

@@ -29,10 +29,9 @@ class Proposal:
         return int(service_share(self.file, service) * self.file.node.memory_gb * 1e9 / 2**20)
 
 
-def propose(file: PlacementFile, cards: int, deadline_ms: int) -> Proposal:
-    """Place everything and size the model server. Raises `WrongSettings`, `DoesNotFit`."""
-    file.require_cards(cards)
-    layout = pack(file, cards)
+def propose(file: PlacementFile, deadline_ms: int) -> Proposal:
+    """Place everything and size the model server. Raises `DoesNotFit`."""
+    layout = pack(file)
     others_gb = sum(service_gb(file, name) for name in layout.on(layout.vlm))
     left_gb = file.node.usable_gb - file.node.context_gb - others_gb
     return Proposal(file, deadline_ms, layout, vlm_sizes(file, left_gb))

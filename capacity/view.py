@@ -11,7 +11,8 @@ from capacity.proposal import Proposal
 
 def show(proposal: Proposal, console: Console) -> None:
     """Print it."""
-    file, vlm, cards = proposal.file, proposal.vlm, proposal.layout.cards
+    file, vlm = proposal.file, proposal.vlm
+    cards = file.node.cards
     where = f"{cards} card{'s' if cards > 1 else ''} of {file.node.memory_gb:g} GB"
     console.print(f"[bold]{escape(file.node.name)}[/bold]: {escape(file.vlm.preset)} on {where}")
     console.print(_table(proposal))
@@ -37,7 +38,7 @@ def _table(proposal: Proposal) -> Table:
     table.add_column("process")
     table.add_column("GB", justify="right")
     table.add_column("share", justify="right")
-    for card in range(proposal.layout.cards):
+    for card in range(proposal.file.node.cards):
         parts = proposal.parts(card)
         for name, gb in parts.items():
             share = f"{gb / proposal.file.node.memory_gb:.1%}"

@@ -23,7 +23,7 @@ FP8 = "llama-3.2-11b-vision-fp8"
 
 def proposal(folder: Path, changes: dict[str, Any] | None = None, voice: bool = False) -> Proposal:
     file = read(changed(folder, changes or {}), voice=voice)
-    return propose(file, file.node.cards, 10_000)
+    return propose(file, 10_000)
 
 
 def test_llama_is_as_fast_as_in_the_published_budget() -> None:
@@ -84,7 +84,7 @@ def test_pinned_processes_stay_on_their_cards(tmp_path: Path) -> None:
     found = proposal(tmp_path, {"node.cards": 2, "services.reranker.gpu": 0, "vlm.gpu": 1})
     assert found.layout.services["reranker"] == 0
     assert found.layout.vlm == 1
-    with pytest.raises(WrongSettings, match=r"The gpu of reranker is 1; the last card is 0\."):
+    with pytest.raises(WrongSettings, match=r"the gpu of reranker is 1; the last card is 0\."):
         proposal(tmp_path, {"services.reranker.gpu": 1})
 
 
@@ -113,14 +113,14 @@ def test_no_card_is_overfilled_and_the_model_server_can_start(
     assume(all(size + 2.5 <= memory for size in sizes))
     file = PlacementFile.model_validate(shipped)
     try:
-        layout = pack(file, cards)
+        layout = pack(file)
     except DoesNotFit:
         return
     for card in range(cards):
         own = least_gb(file.vlm.chosen) + file.node.context_gb if card == layout.vlm else 0.0
         assert own + sum(service_gb(file, name) for name in layout.on(card)) <= file.node.usable_gb + 1e-6
     assert all((layout.services[name] is None) == (name not in on_cards) for name in file.services)
-    vlm = propose(file, cards, 10_000).vlm
+    vlm = propose(file, 10_000).vlm
     assert vlm.share * memory >= least_gb(file.vlm.chosen) - 1e-6
 
 
