@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
-from capacity import environment, view
+from capacity import environment
 from capacity.node_file import DEFAULT_FILE, read
-from capacity.proposal import propose
+from capacity.proposal import Proposal, propose, service_share
 from chassis.startup import CannotStart
 from services.vlm.presets import PRESETS
 
@@ -45,7 +47,7 @@ def plan(
         placement = read(file, cards=cards, preset=preset, sequences=sequences, voice=voice)
         proposal = propose(placement, deadline_ms)
         contents = environment.files(proposal, file.name, [*options, *(["--voice"] if voice else [])])
-        view.show(proposal, console)
+        _show(proposal, console)
         if write is not None:
             environment.write(write, contents)
             console.print(f"Written to {escape(str(write))}: {len(contents)} files")
@@ -53,3 +55,40 @@ def plan(
         sys.exit(str(error))
     except OSError as error:
         sys.exit(f"{error.filename} cannot be written: {error.strerror}.")
+
+
+def _show(proposal: Proposal, console: Console) -> None:
+    """Print a table of each card's memory, and the options of the model server."""
+    file, vlm = proposal.file, proposal.vlm
+    cards = file.node.cards
+    where = f"{cards} card{'s' if cards > 1 else ''} of {file.node.memory_gb:g} GB"
+    console.print(f"[bold]{escape(file.node.name)}[/bold]: {escape(file.vlm.preset)} on {where}")
+    console.print(_table(proposal))
+    on_cpu = [name for name, card in proposal.layout.services.items() if card is None]
+    console.print(f"  CPU: {', '.join(on_cpu) or 'none'}")
+    console.print(
+        f"  vLLM: --gpu-memory-utilization {vlm.share:g} --max-model-len {vlm.context} "
+        f"--max-num-seqs {vlm.sequences}"
+    )
+    for role, each in file.voice.items():
+        vllm = each.chosen.command[:1] == ("vllm",)
+        share = f" --gpu-memory-utilization {service_share(file, role):g}" if vllm else ""
+        console.print(f"  {role}: {each.preset}{share}")
+    console.print(
+        f"  gateway: {vlm.sequences} questions at once; small models: "
+        f"{file.node.burst_ms:g} GPU ms at once on a card"
+    )
+
+
+def _table(proposal: Proposal) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("GPU", justify="right")
+    table.add_column("process")
+    table.add_column("GB", justify="right")
+    table.add_column("share", justify="right")
+    for card in range(proposal.file.node.cards):
+        parts = proposal.parts(card)
+        for name, gb in parts.items():
+            share = f"{gb / proposal.file.node.memory_gb:.1%}"
+            table.add_row(str(card), name, f"{gb:.1f}", share, end_section=name == list(parts)[-1])
+    return table

@@ -10,10 +10,8 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from capacity.memory import service_share
 from capacity.node_file import ON_CPU, WITHOUT_MODEL
-from capacity.packing import VLM
-from capacity.proposal import Proposal
+from capacity.proposal import VLM, Proposal, service_share
 from capacity.speed import vlm_speed
 from gateway.planning.latencies import load_latencies
 from gateway.planning.placement import PlacementPlan, ServiceShare

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from capacity.memory import least_context, least_gb, service_gb
 from capacity.node_file import SERVICES, PlacementFile, read
-from capacity.packing import DoesNotFit, pack
-from capacity.proposal import Proposal, propose
+from capacity.proposal import DoesNotFit, Proposal, least_context, least_gb, pack, propose, service_gb
 from capacity.speed import vlm_speed
 from chassis.startup import WrongSettings
 from gateway.clients.services import Services
