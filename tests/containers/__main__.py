@@ -1,9 +1,9 @@
 """The images and docker-compose.yml, really run: `make containers-check`.
 
-Builds the images, brings the pocket profile up with podman-compose under a name and port of its own, looks at
-what the containers may do, runs the journeys against the published port (an index made by the tool `corpus`,
-everything removed and made anew over the same volumes, services killed), lets one crash, and takes everything
-down again, whatever happened. The images stay, as the next build's cache.
+Builds the images, brings the pocket profile up with podman-compose under a name and port of its own, runs the
+journeys against the published port (an index made by the tool `corpus`, everything removed and made anew over
+the same volumes, services killed), lets one crash, and takes everything down again, whatever happened. The
+images stay, as the next build's cache.
 """
 
 import argparse
@@ -20,7 +20,6 @@ from bench.ports import free_ports
 from deploy.inventory import APPS
 from tests.containers.deployment import Containers
 from tests.containers.engine import PodmanFailed, cleanup_error, inspect
-from tests.containers.isolation import faults
 from tests.containers.needs import configuration, unavailable
 from tests.containers.project import ROOT, Project
 
@@ -103,22 +102,12 @@ def _run(folder: Path, progress: Progress) -> None:
         progress.say(f"up: project {project.name}, gateway at {published}")
         containers.start()
         progress.say("up and healthy")
-        _isolated(containers, progress)
         _journeys(project, progress)
         containers.start()
         _crash(containers, progress)
         _clean_stop(project, progress)
     finally:
         _take_down(project, progress)
-
-
-def _isolated(containers: Containers, progress: Progress) -> None:
-    if found := faults(containers):
-        raise CheckFailed("\n  ".join(["not as isolated as they should be:", *found]))
-    progress.say(
-        "only the gateway is published; all run as 10001 without capabilities on a read-only root;"
-        " no model service has a way out, nor takes a write from the gateway"
-    )
 
 
 def _journeys(project: Project, progress: Progress) -> None:
