@@ -1,6 +1,5 @@
 """The node against its real callers, as services and as a model."""
 
-import io
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -21,11 +20,9 @@ from chassis.errors import DeadlineExceeded
 from chassis.http.calls import ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, CitationKind, Reason, Route
-from contracts.domain_router import Domain
 from gateway.app import create_app
 from gateway.clients.services import PhotoRecipients, Services
 from gateway.settings import GatewaySettings
-from gateway.state import ToRead
 from tests.live import live, served
 from tests.unit.chassis.pictures import encoded
 
@@ -62,33 +59,6 @@ async def _services(pace: Pace | None = None) -> AsyncIterator[tuple[Services, N
 def _settings(url: str) -> GatewaySettings:
     urls: dict[str, Any] = {f"{name}_url": url for name in (*SERVICES, VLM)}
     return GatewaySettings(**urls, reasoning="vlm", vlm_model=MODEL, latencies="l40s")
-
-
-async def test_every_service_answers_the_gateways_own_client() -> None:
-    async with _services() as (services, node):
-        text = await services.read_text(PHOTO, _deadline())
-        assert text.plain.startswith("Marrow Quay Bridge")
-        seen = await services.classify("Where is it?", text.plain, _deadline(), PHOTO)
-        assert seen.domain is Domain.LOCAL
-        crops = [crop.jpeg for crop in await services.crop(PHOTO, ["bridge"], 4, _deadline())]
-        assert Image.open(io.BytesIO(crops[0])).format == "JPEG"
-        whole = await services.search_photos([PHOTO], 5, _deadline())
-        close = await services.search_photos(crops, 5, _deadline())
-        assert whole[0].name == close[0].name == "Marrow Quay Bridge"
-        assert whole[0].probability < close[0].probability
-        texts = [page.text for page in await services.search_pages(["bridge", "designer"], 10, _deadline())]
-        assert len(set(texts)) == 10
-        for photo in (None, PHOTO):
-            scores = await services.rerank("When?", ["Nothing.", *texts], None, 5, _deadline(), photo)
-            assert scores[1] > scores[0] > 0
-        checked = await services.verify("When?", "In 1931.", texts[:2], "Marrow Quay Bridge", _deadline())
-        assert checked.supported
-        to_read = [ToRead("Nothing."), ToRead(texts[0], kind=CitationKind.PAGE)]
-        (found,) = await services.read("When?", to_read, "Marrow Quay Bridge", _deadline())
-        assert (found.passage, "1931" in found.spoken) == (1, True)
-        for name in Services.names():
-            assert (await services.ready(name, _deadline())).status == "ok"
-        assert all(node.counts()[name]["received"] for name in SERVICES)
 
 
 @pytest.mark.parametrize("route", list(Route))
