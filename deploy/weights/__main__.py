@@ -109,8 +109,11 @@ def vlm(preset: str) -> Weights:
 
 
 def speech(preset: str) -> Weights:
-    """The weights of a server that transcribes speech."""
-    entry = SPEECH_PRESETS[preset]
+    """Return the weights of a server that transcribes speech. Raises `CannotFetch` if a preset has none."""
+    voices = {each.name: each for each in SPEECH_PRESETS.values() if each.repository}
+    if preset not in voices:
+        raise CannotFetch(f"There is no voice {preset} with weights to fetch. Use {' or '.join(voices)}.")
+    entry = voices[preset]
     return Weights(entry.repository, (HEARS,), entry.weights_gb, files=(entry.file,))
 
 
@@ -245,8 +248,7 @@ def _parser(settings: WeightsSettings, preset: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--dir", type=Path, default=settings.dir, help="where they go (%(default)s)")
     parser.add_argument("--preset", choices=PRESETS, default=preset, help="the VLM's (%(default)s)")
-    voices = [each.name for each in SPEECH_PRESETS.values() if each.repository]
-    parser.add_argument("--voice", type=_choice_of(voices), default=settings.voice, help=", ".join(voices))
+    parser.add_argument("--voice", default=settings.voice, help="a preset of services/speech that hears")
     apps = sorted({app for weights in SERVICES for app in weights.used_by} | {"vlm", HEARS})
     parser.add_argument(
         "--only",
@@ -260,17 +262,6 @@ def _parser(settings: WeightsSettings, preset: str) -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="only say what there is to fetch")
     parser.add_argument("--wait", action="store_true", help="only wait until another run has fetched them")
     return parser
-
-
-def _choice_of(names: Sequence[str]) -> Callable[[str], str]:
-    """Check also what the environment says: argparse does not compare a default with its choices."""
-
-    def check(name: str) -> str:
-        if name and name not in names:
-            raise argparse.ArgumentTypeError(f"no preset with weights to fetch; use {' or '.join(names)}")
-        return name
-
-    return check
 
 
 def _fetch_all(
