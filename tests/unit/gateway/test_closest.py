@@ -76,8 +76,19 @@ def test_sentence_that_the_refused_reply_quotes_is_the_closest() -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", [Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HEARD, Reason.NOTHING_INDEXED]
+    ("question", "shares_two"),
+    [("How tall is the dome of this cathedral?", True), ("How tall is this?", False)],
 )
+def test_question_without_its_photo_needs_a_passage_that_shares_two_words(
+    question: str, shares_two: bool
+) -> None:
+    reply = Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
+    context = Context(Route.RAG, evidence=(page(CATHEDRAL),))
+    closest = conclude(question, reply, None, context, None, {}, load_thresholds()).closest
+    assert (closest is not None) is shares_two
+
+
+@pytest.mark.parametrize("reason", [Reason.LANGUAGE, Reason.NOT_HEARD, Reason.NOTHING_INDEXED])
 def test_refusal_of_the_question_itself_has_no_closest_passage(reason: Reason) -> None:
     closest = closest_of("How tall?", (page(CATHEDRAL),))
     assert refusal(reason, Route.RAG, closest=closest).closest is None
