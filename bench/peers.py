@@ -17,8 +17,9 @@ from bench.figures import Table, number
 from bench.generator import Body
 from bench.overhead import KINDS, QUESTION, Cells, Subject, compare, gateway, table
 from bench.photo import multipart, photo
-from bench.processes import NODE, ROOT, serving
+from bench.processes import NODE, serving
 from bench.report import About
+from bench.settings import ROOT
 
 APPS = ROOT / "bench" / "peer_apps"
 ENVIRONMENTS = ROOT / "build" / "peers"

@@ -13,20 +13,13 @@ from pathlib import Path
 import httpx
 
 from bench.ports import free_ports
+from bench.settings import ROOT, environment
 
-ROOT = Path(__file__).resolve().parents[1]
 _TICKS = os.sysconf("SC_CLK_TCK")
 PYTHON = (sys.executable, "-m")
 NODE = (*PYTHON, "bench.node", "--port={port}")
 _START_S = 300.0
 _STOP_S = 15.0
-
-
-def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment without the platform's own settings, and `variables`."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("LOREGLASS_")}
-    path = f"{ROOT}:{ROOT / 'proto'}"
-    return {**others, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **variables}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ again: each state of them has a folder of its own.
 
 import hashlib
 import json
-import os
 import shutil
 import sys
 from pathlib import Path
@@ -21,7 +20,7 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import started_platform
-from deploy.settings import PocketSettings
+from deploy.settings import PocketSettings, loreglass_variables
 from evaluation.commands.report import show_run, write_report
 from evaluation.commands.run import opened_dataset, stops_politely
 from evaluation.data.model import Dataset
@@ -91,8 +90,7 @@ def main(
 
 def state_of_platform() -> str:
     """Return a digest of all that the platform's answers depend on: its files, and the environment."""
-    settings = {name: value for name, value in sorted(os.environ.items()) if name.startswith("LOREGLASS_")}
-    digest = hashlib.sha256(json.dumps(settings).encode())
+    digest = hashlib.sha256(json.dumps(loreglass_variables()).encode())
     for part in _MEASURED:
         for path in sorted((_ROOT / part).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:

@@ -44,3 +44,8 @@ def one_thread_each() -> None:
     """
     for library in ("OMP", "OPENBLAS"):
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+
+def loreglass_variables() -> dict[str, str]:
+    """Return every `LOREGLASS_*` variable of the environment."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith("LOREGLASS_")}

@@ -16,8 +16,8 @@ import typer
 
 from bench.deployment import deployment
 from bench.load.objectives import Shape
-from bench.processes import ROOT, environment
 from bench.profile import index_sample, one_process
+from bench.settings import ROOT, environment
 
 OUT = ROOT / "var" / "load"
 _USERS = 4
