@@ -27,7 +27,7 @@ pytestmark = pytest.mark.anyio
 SLOW = VlmSpeed(vision_ms=2_000, prefill_ms_per_1k=500, decode_ms_per_token=30)
 
 
-def told(parts: Sequence[Part]) -> str:
+def report_text(parts: Sequence[Part]) -> str:
     console = Console(file=io.StringIO(), width=200)
     report(parts, console)
     return console.file.getvalue()  # type: ignore[attr-defined]
@@ -122,7 +122,7 @@ BLIND = Info(service="gateway", version="1", engine="m", model={"name": "m", "ph
     ],
 )
 def test_each_problem_is_reported_with_the_next_step(parts: list[Part], lines: list[str]) -> None:
-    text = told(parts)
+    text = report_text(parts)
     assert all(line in text for line in lines)
 
 
