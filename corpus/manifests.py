@@ -8,6 +8,7 @@ from pathlib import Path
 from corpus.folders import FolderFile, files_in
 from corpus.formats.suffixes import PAGE_FORMATS
 from corpus.jsonl import ManifestError, open_manifest, spans
+from corpus.jsonl import Rejected as Rejected  # one of the records that a source gives
 from corpus.sources import SourceName, source_name
 
 _COUNTED = 2**40
