@@ -29,7 +29,7 @@ from language.sentences import sentences
 from language.words import content_stems
 
 REFUSALS: dict[Reason, str] = {
-    Reason.MODEL_UNSURE: "I don't know. What I found is not clear enough to say.",
+    Reason.MODEL_UNSURE: "I don't know for sure.",
     Reason.UNSUPPORTED: "I don't know. I could not confirm the answer I had in mind.",
     Reason.NO_EVIDENCE: "I don't know. The index has nothing about this.",
     Reason.TIMED_OUT: "I don't know. I ran out of time.",
@@ -245,8 +245,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     sentence = readable_excerpt(text, CLOSEST_CHARS, query)
     if not sentence:
         return None
-    passage = readable_excerpt(source.text, _PASSAGE_CHARS, sentence)
-    shown = passage if sentence in passage else sentence
+    excerpts = (readable_excerpt(each, _PASSAGE_CHARS, sentence) for each in (source.passage, source.text))
+    shown = next((each for each in excerpts if sentence in each), sentence)
     return cite(source, sentence).model_copy(update={"snippet": shown, "sentence": sentence})
 
 

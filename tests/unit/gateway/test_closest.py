@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 from contracts.answer import Citation, CitationKind, Reason, Route, Verification
+from gateway.clients.services import Passage
 from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.state import Context, Evidence, Quote, Reply, Unverified
 from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
+from gateway.steps.evidence import page_evidence
 from gateway.thresholds import load_thresholds
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.device_bytes import phone
@@ -54,6 +56,14 @@ def test_long_sentence_is_cut_after_a_word() -> None:
     closest = closest_of("How tall?", (page("tall houses and towers " * 50),))
     assert closest is not None
     assert set(closest.sentence.split()) == {"tall", "houses", "and", "towers"}
+
+
+def test_closest_chunk_is_shown_with_the_rest_of_its_passage() -> None:
+    chunks = tuple(page_evidence(Passage(CATHEDRAL, "St Paul's Cathedral", "", None)))
+    assert all(len(chunk.text) < len(CATHEDRAL) for chunk in chunks)
+    closest = closest_of("How tall is the dome?", chunks)
+    assert closest is not None
+    assert closest.snippet == CATHEDRAL
 
 
 def test_passage_of_a_long_page_is_cut_around_the_closest_sentence() -> None:
@@ -141,7 +151,7 @@ def test_without_evidence_there_is_no_closest_passage() -> None:
 async def test_chat_quotes_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World) -> None:
     messages = [{"role": "user", "content": "Who printed The Salt Road?"}]
     text = await complete(world, {"model": "loreglass", "messages": messages})
-    assert text.startswith("I don't know. ")
+    assert text.startswith("I don't know for sure. ")
     assert IN_WORDS in text
     messages += [{"role": "assistant", "content": text}, {"role": "user", "content": "And who sold it?"}]
     await complete(world, {"model": "loreglass", "messages": messages})
