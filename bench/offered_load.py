@@ -1,4 +1,4 @@
-"""What is left of the platform when more is asked of it than it can do."""
+"""Benchmark: answers a second beyond the platform's capacity."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the gateway costs beside a bare proxy."""
+"""Benchmark: the gateway's time and CPU beside a bare proxy's."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -40,7 +40,7 @@ GOAL_MS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured: `bodies` by kind, sent to `url`."""
+    """A server to measure: `bodies` by kind, sent to `url`."""
 
     name: str
     server: Running

@@ -40,18 +40,18 @@ ABOUT = About(
 
 
 def environment(name: str) -> Path:
-    """Where the peer of `peer_apps/<name>.txt` is installed; another list is another folder."""
+    """Return the folder for the packages of `peer_apps/<name>.txt`; another list has another folder."""
     requirements = (APPS / f"{name}.txt").read_bytes()
     return ENVIRONMENTS / f"{name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
 
 
 def is_installed(name: str) -> bool:
-    """Whether it has been installed to the end."""
+    """Return whether it has been installed to the end."""
     return (environment(name) / "complete").exists()
 
 
 def install(name: str) -> Path:
-    """Its environment, made the first time. Exits with what to do."""
+    """Return its environment, made the first time. Exits with what to do if that fails."""
     folder = environment(name)
     if is_installed(name):
         return folder

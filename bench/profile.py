@@ -89,7 +89,7 @@ def one_process(
 
 
 def index_sample(urls: Mapping[str, str]) -> None:
-    """Its catalogue and its pages."""
+    """Index the sample's catalogue and pages."""
     quiet = Console(quiet=True)
     for ingest, what, file, service in (
         (ingest_photos, "images", "images.jsonl", "image_search"),

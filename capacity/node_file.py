@@ -83,7 +83,7 @@ class Node(_Entry):
 
     @property
     def usable_gb(self) -> float:
-        """Memory of a card without its headroom."""
+        """Return the memory of a card without its headroom."""
         return self.memory_gb - self.headroom_gb
 
 
@@ -103,12 +103,12 @@ class Service(_Entry):
 
     @property
     def on_card(self) -> bool:
-        """Whether the service uses a card."""
+        """Return whether the service uses a card."""
         return self.gpu != CPU
 
     @property
     def own_gb(self) -> float:
-        """Weights and workspace."""
+        """Return weights and workspace."""
         return RETRIEVERS[self.preset].memory_gb if self.preset else self.weights_gb + self.workspace_gb
 
     @model_validator(mode="after")
@@ -140,7 +140,7 @@ class Vlm(_Entry):
 
     @property
     def chosen(self) -> Preset:
-        """The preset of that name."""
+        """Return the preset of that name."""
         return PRESETS[self.preset]
 
 
@@ -160,7 +160,7 @@ class Voice(_Entry):
 
     @property
     def chosen(self) -> SpeechPreset:
-        """The preset of that name."""
+        """Return the preset of that name."""
         return SPEECH_PRESETS[self.preset]
 
     @property
@@ -180,7 +180,7 @@ class PlacementFile(_Entry):
 
     @property
     def processes(self) -> Mapping[str, Service]:
-        """Every process but the model server."""
+        """Return every process but the model server."""
         return {**self.services, **{role: each.as_service for role, each in self.voice.items()}}
 
     @field_validator("voice")

@@ -93,7 +93,7 @@ def file_in(folder: Path, path: Path) -> FolderFile:
 
 
 def thing_in(photo: PurePosixPath) -> str:
-    """What a photo's name says that it shows, empty where it says nothing. `photo` is relative to its folder.
+    """Return the thing that a photo's name states; empty if none. `photo` is relative to its folder.
 
     A number after a hyphen or an underscore, or in brackets, tells photos of one thing apart:
     `eiffel_tower-2.png` and `Eiffel Tower (3).jpg` show the Eiffel Tower, `apollo-11.jpg` shows Apollo 11: a

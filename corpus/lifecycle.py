@@ -104,7 +104,7 @@ def _url(index: Index, settings: CorpusSettings) -> str:
 def _call(
     index: Index, settings: CorpusSettings, work: Callable[[ServiceClient], Awaitable[Result]]
 ) -> Result:
-    """What `work` with the index's service comes to."""
+    """Return the result of `work` with the index's service."""
 
     async def run() -> Result:
         url = _url(index, settings)

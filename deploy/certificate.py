@@ -61,12 +61,12 @@ class OwnCertificate:
 
     @property
     def file(self) -> Path:
-        """The certificate."""
+        """Return the certificate's file."""
         return self.folder / "certificate.pem"
 
     @property
     def key_file(self) -> Path:
-        """Its private key, of mode 0600."""
+        """Return the private key's file, of mode 0600."""
         return self.folder / "key.pem"
 
     def renew(self) -> bool:

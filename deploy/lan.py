@@ -19,7 +19,7 @@ _EVERYWHERE = "0.0.0.0"
 
 @dataclass(frozen=True, slots=True)
 class Lan:
-    """What the local network sees of the platform."""
+    """The platform's HTTPS for the local network."""
 
     tls: TlsListener
     certificate: OwnCertificate

@@ -62,7 +62,7 @@ Tell = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """Where a model answers, how fast, and what it can do."""
+    """A model on a server: its address, speed and abilities."""
 
     url: str
     model: str
@@ -80,7 +80,7 @@ class ModelServer:
         return Planner(plan, estimates).expected_ms(plan, without, 1, STAGE_GRAPH)
 
     def description(self, gateway: GatewaySettings) -> str:
-        """Its speed, what it can do, and, where it is slower than callers wait, what to do about that."""
+        """Return its speed and abilities and, if it is slower than callers wait, what to do."""
         speed, question_ms = self.speed, self.question_ms(gateway.latencies)
         writes = 1000 / max(speed.decode_ms_per_token, 0.1)
         after = " after a photo" if self.abilities.sees_photos else ""
@@ -257,7 +257,7 @@ def _unique_words(count: int) -> str:
 
 
 def _photo() -> bytes:
-    """As large as photos are that questions come with, and of nothing."""
+    """Return a photo of noise, as large as those of questions."""
     buffer = io.BytesIO()
     Image.effect_noise((_PHOTO_SIDE, _PHOTO_SIDE * 3 // 4), 60).convert("RGB").save(buffer, "JPEG")
     return buffer.getvalue()

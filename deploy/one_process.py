@@ -64,7 +64,7 @@ _M_ARENA_MAX = -8  # malloc.h
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Where a running platform is reached."""
+    """The addresses of a running platform."""
 
     gateway_url: str
     service_urls: dict[str, str]
@@ -172,7 +172,7 @@ def _invitations(lan: "Lan | None") -> APIRouter:
 
 
 def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:
-    """Those of the environment; if it does not say so, experiments are on where only this machine can ask."""
+    """Return the environment's settings. By default only callers on this machine may experiment."""
     settings = from_environment(GatewaySettings)
     if "experiments" in settings.model_fields_set or lan or not is_loopback(host):
         return settings

@@ -25,7 +25,7 @@ class ContractBroken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is known before: the conversation, if it goes on, and the words that only other photos bear."""
+    """The session, if the conversation goes on, and words that are on other photos only."""
 
     session_id: str | None = None
     strangers: frozenset[str] = frozenset()

@@ -34,7 +34,7 @@ _TRANSPORT_MS = 1_000
 _STREAMED, _FORGOTTEN = 0.25, 0.3
 """Shares of the answers that are followed, and of the conversations that are deleted at their end."""
 _PRIORITIES = {"interactive": 14, "standard": 4, "background": 2}
-"""What users ask for, of twenty."""
+"""Priorities of twenty requests."""
 _ANY_STATUS = frozenset(range(100, 600))
 """For locust's client a status from 400 is an exception, and the problem in its body is not read."""
 _GOOD = (Fate.FULL, Fate.DEGRADED, Fate.REFUSED, Fate.TURNED_AWAY)

@@ -23,7 +23,7 @@ _RISE, _PEAK, _FALL, _BACK = 0.15, 0.35, 0.6, 0.65
 
 
 class Shape(StrEnum):
-    """As many users all the time, or up to several times as many, and back."""
+    """A constant number of users, or a rise to several times as many and back."""
 
     WEARERS = "wearers"
     RAMP = "ramp"
