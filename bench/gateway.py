@@ -47,7 +47,7 @@ class InstantReasoner(LiteReasoner):
 
 
 def instant(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
-    """See `gateway.wiring.OpenReasoners`."""
+    """Open the instant reasoner (`gateway.wiring.OpenReasoners`)."""
     return Reasoners(InstantReasoner(read))
 
 
@@ -67,7 +67,7 @@ class Semaphore:
 
 
 def main() -> None:
-    """See the module."""
+    """Serve the gateway."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--instant-reasoner", action="store_true")
     parser.add_argument("--semaphore", type=int, default=0)
