@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -10,7 +10,6 @@ from typing import Any, Generic, TypeVar
 import anyio
 import structlog
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
 
 from chassis.http.client import ExchangeError, Response
 from gateway.llm.call import VlmCall
@@ -35,21 +34,18 @@ log = structlog.get_logger()
 Object = TypeVar("Object", bound=BaseModel)
 
 _MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one of white space may be 128 long
-_MAX_REPORTED = 4_096  # fields of a longer reply are not reported early
 _MAX_ENDS = 64  # so many closing braces are tried as the object's end; then the stream ends the reply
 
 
 @dataclass(slots=True)
 class Assembly(Generic[Value]):
-    """A reply in the making. `schema`, `ends_with`, `hear`: see `Prompt`.
+    """A reply in the making. `schema`, `ends_with`: see `Prompt`.
 
-    `is_complete`: what was asked for is there, whatever the model adds. `under_grammar`: see `Completion`.
+    `is_complete`: what was asked for is there, whatever the model adds.
     """
 
     schema: type[Value]
     ends_with: str = ""
-    hear: Callable[[Value], None] | None = None
-    under_grammar: bool = False
     is_complete: bool = False
     finish_reason: str | None = None
     usage: Usage | None = None
@@ -59,7 +55,6 @@ class Assembly(Generic[Value]):
     _tail: str = ""
     _refusal: bool = False
     _thoughts: bool = False
-    _reported: Mapping[str, Any] = field(default_factory=dict)
     _ends_tried: int = 0
 
     @property
@@ -127,28 +122,11 @@ class Assembly(Generic[Value]):
                 self.is_complete = self.ends_with in end
                 self._tail = end[-len(self.ends_with) :]
             return
-        if self.hear is not None and self._length <= _MAX_REPORTED:
-            self._report(self.hear, added)
         if "}" not in added or self._ends_tried >= _MAX_ENDS:
             return
         self._ends_tried += 1
         fields = read_object(self.text)
         self.is_complete = fields is not None and fields.complete
-
-    def _report(self, hear: Callable[[Value], None], added: str) -> None:
-        """Pass the fields so far to `hear` each time that they change. Reads JSON or whole lines."""
-        text = self.text
-        so_far: Mapping[str, Any] = {}
-        if text.startswith("{"):
-            with suppress(ValueError):
-                so_far = from_json(text, allow_partial=True)
-        elif "\n" in added:
-            lines = read_lines(text[: text.rfind("\n") + 1], self._class, ended=False)
-            so_far = lines.value if lines else {}
-        if so_far and so_far != self._reported:
-            self._reported = so_far
-            with suppress(ValidationError):
-                hear(self._class.model_validate(so_far))
 
     def completion(self) -> Completion[Value]:
         """Return the parsed reply. Raises `VlmReplyUnusable`, `VlmDeclined` if safeguards replied instead."""
@@ -166,7 +144,6 @@ class Assembly(Generic[Value]):
         return replace(
             reply,
             value=value,
-            under_grammar=self.under_grammar,
             spans=fields.spans,
             whole=fields.complete,
         )

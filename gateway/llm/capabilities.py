@@ -36,7 +36,6 @@ class Abilities:
     `system`: a message of the role system; without it the system text begins the user's message.
     `sees_photos`: false only if the model is known to take text alone.
 
-    A probe finds the rest. `masked`: log probabilities are of the tokens that the schema allows, not of all.
     `context`: in tokens, 0 if unknown. A model that thinks gets `thinking_tokens` more for each reply.
     """
 
@@ -45,7 +44,6 @@ class Abilities:
     usage: bool = True
     seed: bool = True
     system: bool = True
-    masked: bool = False
     sees_photos: bool = True
     context: int = 0
     thinking: Thinking = Thinking.NONE
@@ -60,13 +58,12 @@ class Abilities:
     @property
     def described(self) -> dict[str, str]:
         """In words, for operators."""
-        of_tokens = "of the tokens that the schema allows" if self.masked else "of all tokens"
         more = f": replies get {self.thinking_tokens} more tokens for it" if self.thinking_tokens else ""
         return {
             "photos": "seen" if self.sees_photos else TEXT_ONLY,
             "schema": _SCHEMAS[self.form],
             "system_message": "taken" if self.system else "refused, sent in the user's message",
-            "token_probabilities": of_tokens if self.logprobs else "not told",
+            "token_probabilities": "told" if self.logprobs else "not told",
             "thinking": f"{self.thinking.value}{more}",
             "context_tokens": str(self.context) if self.context else "not told",
         }
@@ -153,11 +150,6 @@ class ServerFeatures:
     def probed(self) -> bool:
         """Return whether a probe found the current features, and the server was not away since."""
         return self._probed_at is not None
-
-    @property
-    def masks_probabilities(self) -> bool:
-        """Return whether log probabilities are, or before a probe may be, only of what a schema allows."""
-        return self.current.masked if self.probed else self.current.form.has_grammar
 
     @property
     def probe_due(self) -> bool:

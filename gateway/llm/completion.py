@@ -94,9 +94,8 @@ class Completion(Generic[Value]):
 
     `tokens`: None if the prompt did not ask for them or the server reports no log probabilities; `usage`
     likewise. `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object or
-    the closing tag. `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not
-    among all. `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end
-    is there.
+    the closing tag. `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own
+    end is there.
     """
 
     value: Value
@@ -104,7 +103,6 @@ class Completion(Generic[Value]):
     tokens: tuple[Token, ...] | None
     finish_reason: str
     usage: Usage | None = None
-    under_grammar: bool = False
     spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     whole: bool = True
 

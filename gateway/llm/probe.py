@@ -23,7 +23,6 @@ from gateway.llm.asking import system_text
 from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking
 from gateway.llm.client import VlmClient
-from gateway.llm.completion import Completion
 from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, final_refusal
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import SchemaForm, read_object
@@ -60,7 +59,7 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
     """
     try:
         details = await client.account.details(deadline)
-        if details.sees_photos is False:
+        if await client.account.sees_photos(deadline) is False:
             abilities = replace(abilities, sees_photos=False)
         trial = await _trial(client, abilities, deadline)
         form = _form_of(trial.taken.form, trial.reply.text)
@@ -68,7 +67,6 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
             trial.taken,
             form=form,
             logprobs=trial.taken.logprobs and (trial.reply.tokens is not None or not trial.reply.text),
-            masked=form.has_grammar and _is_masked(trial.reply),
             context=details.context,
         )
     except RequestRefused as refusal:
@@ -143,12 +141,6 @@ def _form_of(form: SchemaForm, text: str) -> SchemaForm:
     if read is None or (form.has_grammar and read.value.get("kind") not in set(_Kind)):
         return SchemaForm.WORDS
     return form
-
-
-def _is_masked(reply: Completion[str]) -> bool:
-    """Return whether the forced word is reported as probable; the model would have written another."""
-    probabilities = [token.probability for token in reply.tokens or ()]
-    return bool(probabilities) and sum(probabilities) / len(probabilities) > 0.5
 
 
 def _photo() -> ImagePart:

@@ -158,12 +158,6 @@ def whole(completion: Completion[Form]) -> Form:
     return value.model_copy(update={last: field.get_default(call_default_factory=True)})
 
 
-def declined_draft(query: Query) -> Draft:
-    """Return the draft of a model that declined: nothing is known, everything is looked up."""
-    draft = Draft.of_question()
-    return replace(draft, tools=frozenset(Tool)) if query.photo is not None else draft
-
-
 def no_answer(context: Context) -> Reply:
     """An honest "I don't know": for want of evidence, or of an answer in it."""
     reason = Reason.MODEL_UNSURE if context.evidence else Reason.NO_EVIDENCE

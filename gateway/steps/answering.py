@@ -54,7 +54,7 @@ async def answer_unchecked(
     size = Work(extra_prompt_tokens=tokens, max_output_tokens=generation.answer_tokens)
     async with run.required(Stage.ANSWER, size) as deadline:
         reply = await answer(generation, deadline)
-    return answered(query.question, reply, context, None, run.failures, run.explain)
+    return answered(query.question, reply, context, run.failures, run.explain)
 
 
 async def read_instead(

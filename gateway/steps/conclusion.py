@@ -133,7 +133,7 @@ def with_caution(outcome: Outcome, unverified: Unverified, explain: Explaining =
     if outcome.abstained or outcome.verification is not Verification.UNVERIFIED:
         return outcome
     if unverified is Unverified.SAY:
-        return replace(outcome, remark=f"{outcome.remark} {CAUTION}".strip())
+        return replace(outcome, remark=CAUTION)
     explain.signal("withheld", 1.0)
     return withheld(outcome, Reason.UNAVAILABLE)
 
@@ -209,7 +209,6 @@ def _answer_of(
         context.entity,
         citations,
         verification=verdict.verification if verdict else Verification.NONE,
-        remark=reply.remark,
     )
 
 
@@ -285,7 +284,6 @@ def answered(
     question: str,
     reply: Reply,
     context: Context,
-    domain: Domain | None,
     failures: Mapping[Stage, ErrorKind],
     explain: Explaining = SILENT,
 ) -> Outcome:
@@ -298,9 +296,9 @@ def answered(
     explain.proposed(reply.answer)
     if reply.says_something and not is_refusal(reply.answer):
         explain.signal("answer_confidence", reply.confidence)
-        return _answer_of(reply, context, domain, tuple(checked_citations(reply, context.evidence)))
+        return _answer_of(reply, context, None, tuple(checked_citations(reply, context.evidence)))
     reason = _why_unknown(reply, context, failures)
     if context.route is Route.DIRECT and reason is Reason.NO_EVIDENCE:
         reason = Reason.MODEL_UNSURE  # nothing was searched
     closest = closest_of(question, context.evidence, reply.quotes)
-    return refusal(reason, context.route, domain, context.entity, closest=closest)
+    return refusal(reason, context.route, None, context.entity, closest=closest)

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError, model_validator
 
 from chassis.calibration import LogisticCurve
 from chassis.startup import WrongSettings
@@ -80,47 +80,22 @@ def _own_words(draft: Draft) -> str:
     return answer
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Rows(_Frozen):
-    """One file of drafts that the curve was fitted on. `systems`: pipelines, versions."""
-
-    file: str
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    drafts: int
-    right: int
-    conversations: int
-    systems: list[str]
-    judges: list[str]
-
-
-class HeldOut(_Frozen):
-    """Of conversations that the curve had not seen, in shares. Of the drafts' own confidence: `own_…`.
-
-    `aurc`: area under risk and coverage; `calibration_error`: expected, in ten bins.
-    """
-
-    aurc: float
-    own_aurc: float
-    calibration_error: float
-    own_calibration_error: float
-
-
-class RouterArtefact(_Frozen):
+class RouterArtefact(BaseModel):
     """`coefficients` by feature; of `constant` ones nothing could be learnt, and they weigh nothing.
 
-    `format` rises when a feature is measured in another way, or the file changes its shape.
+    `format` rises when a feature is measured in another way, or the file changes its shape. For readers only:
+    the files that it was fitted on, and how it does on conversations that it had not seen.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal[1]
     date: str
     intercept: FiniteFloat
     coefficients: dict[str, FiniteFloat]
     constant: list[str]
-    fitted_on: list[Rows]
-    held_out: HeldOut
+    fitted_on: list[dict[str, Any]]
+    held_out: dict[str, float]
 
     @model_validator(mode="after")
     def _same_features(self) -> Self:

@@ -104,9 +104,7 @@ EMPTY = "has no models. Load one first .Ollama: ollama pull NAME"
     [
         (SEVERAL, "", "has several models: small, large. Name one: --model-name"),
         ({"data": [{"id": "small"}]}, "large", "has no model large. It has: small"),
-        ({"data": [{"id": "e", "type": "embeddings"}]}, "", "has no model that chats: e"),
-        ({"data": [{"id": "e", "capabilities": ["embedding"]}]}, "", "has no model that chats: e"),
-        ({"data": [{"id": "e", "capabilities": {"completion_chat": False}}]}, "", "no model that chats: e"),
+        ({"data": [{"id": "text-embedding-e"}]}, "", "has no model that chats: text-embedding-e"),
         ({"data": []}, "", EMPTY),
         ("hello", "", "no OpenAI-compatible API there. Its address usually ends in /v1"),
     ],

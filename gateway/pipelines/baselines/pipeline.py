@@ -50,7 +50,7 @@ class ClosedBookPipeline:
         """Answer, and give the answer as it is."""
         async with run.required(self.stage) as deadline:
             reply = await self.answer_alone(query, deadline)
-        return answered(query.question, reply, Context(Route.DIRECT), None, run.failures, run.explain)
+        return answered(query.question, reply, Context(Route.DIRECT), run.failures, run.explain)
 
 
 IMAGE_SHARE = 1 / 3

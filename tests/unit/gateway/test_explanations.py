@@ -20,10 +20,10 @@ from gateway.steps.routing import FEATURES
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, pages, text_hit
+from tests.unit.gateway.papers import dragon
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft
-from tests.unit.gateway.stepwise import dragon
 
 pytestmark = pytest.mark.anyio
 

@@ -16,7 +16,6 @@ from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
-from gateway.pipelines.baselines.model import VlmBaselines
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
@@ -71,10 +70,6 @@ async def nothing_printed() -> PhotoText:
     return PhotoText()
 
 
-def unheard(label: str) -> None:
-    """Of a test that does not ask what was sought."""
-
-
 @dataclass
 class Bench:
     """A client at a scripted server, its calls as metrics see them, and every reasoner that uses it."""
@@ -89,7 +84,6 @@ class Bench:
         self.stepwise = StepwiseVlmReasoner(self.client, self.options)
         self.three_step = ThreeStepVlmReasoner(self.client, self.options)
         self.wiki_prf = WikiPrfVlmReasoner(self.client, self.options)
-        self.baselines = VlmBaselines(self.client, self.options)
 
     def shown(self) -> str:
         """The last request's text."""

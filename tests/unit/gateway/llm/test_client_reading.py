@@ -8,13 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
-from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking, without
 from gateway.llm.completion import Completion, Token, align
 from gateway.llm.reply_forms import SchemaForm, read_object
-from gateway.llm.wire import BrokenStream, ChoiceWire, ChunkWire, MessageWire, events, read_chunk, read_error
+from gateway.llm.wire import BrokenStream, events, read_chunk, read_error
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALAR = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | TEXT
@@ -223,34 +221,3 @@ def test_an_event_of_another_kind_is_an_error(event: str) -> None:
 )
 def test_error_bodies_of_all_shapes_are_read(body: bytes, message: str) -> None:
     assert read_error(body).message == message
-
-
-class Parts(BaseModel):
-    """A reply of three fields."""
-
-    why: str
-    parts: list[str] = []
-    sure: bool = False
-
-
-def reports(text: str) -> list[tuple[str, Parts]]:
-    """What is told of a reply that comes letter by letter, and the text by then."""
-    reported: list[tuple[str, Parts]] = []
-    assembly = Assembly(Parts, hear=lambda so_far: reported.append((assembly.text, so_far)))
-    for letter in text:
-        assembly.add(ChunkWire(choices=[ChoiceWire(delta=MessageWire(content=letter))]))
-    return reported
-
-
-def test_a_field_is_reported_as_soon_as_it_is_complete() -> None:
-    first, *_, last = reports('{"why": "a, \\"b\\": {[", "parts": ["x, y", "z"], "sure": true}')
-    assert first == ('{"why": "a, \\"b\\": {["', Parts(why='a, "b": {['))
-    assert last[1] == Parts(why='a, "b": {[', parts=["x, y", "z"], sure=True)
-    lines = [so_far for _, so_far in reports("why: a: b\nsure: yes\nparts:\n- x, y\n- z\n")]
-    assert lines[0] == Parts(why="a: b", sure=True)
-    assert lines[-1] == Parts(why="a: b", parts=["x, y", "z"], sure=True)
-
-
-@pytest.mark.parametrize("text", ["{'why': 'a', 'sure': 1}", 'Sure: {"why": "b", "sure": 1}', "[1, 2]"])
-def test_nothing_is_reported_of_other_text(text: str) -> None:
-    assert reports(text) == []

@@ -32,12 +32,12 @@ class Stop(Exception):
 @pytest.mark.parametrize(
     ("traits", "abilities"),
     [
-        (ServerTraits(), Abilities(masked=True)),
+        (ServerTraits(), Abilities()),
         (
             LLAMA_ON_VLLM_0_10_2,
             Abilities(form=SchemaForm.WORDS, system=False, context=8192),
         ),
-        (ServerTraits(photos=0), Abilities(masked=True, sees_photos=False)),
+        (ServerTraits(photos=0), Abilities(sees_photos=False)),
         (
             ServerTraits(json_schema=False, json_object=False),
             Abilities(form=SchemaForm.WORDS),
@@ -46,7 +46,7 @@ class Stop(Exception):
         (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False)),
         (
             ServerTraits(seed=False, usage=False),
-            Abilities(seed=False, usage=False, masked=True),
+            Abilities(seed=False, usage=False),
         ),
     ],
 )

@@ -22,7 +22,6 @@ from bench.node import (
 from chassis.errors import DependencyUnavailable
 from chassis.http.calls import http_client
 from chassis.resilience.breaker import Breaker, BreakerState
-from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
 from gateway.llm.call import VlmEndpoint
@@ -31,7 +30,6 @@ from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, Prompt, TextPart
 from gateway.llm.request import request_body, to_model_call
-from gateway.llm.server import read_models
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import PHOTO, deadline
 
@@ -144,67 +142,22 @@ def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
     assert {part.type for message in call.messages for part in message.content} == {"text"}
 
 
-LISTED = [
-    ({"architecture": {"input_modalities": ["text", "image"]}}, True),
-    ({"architecture": {"input_modalities": ["text"]}}, False),
-    ({"input_modalities": ["text", "image"]}, True),
-    ({"capabilities": ["completion", "vision"]}, True),
-    ({"capabilities": ["completion", "multimodal"]}, True),
-    ({"capabilities": ["completion"]}, False),
-    ({"capabilities": {"completion_chat": True, "vision": False}}, False),
-    ({"modalities": {"vision": True, "audio": False}}, True),
-    ({"type": "vlm"}, True),
-    ({"type": "llm"}, False),
-    ({"type": "chat", "capabilities": None, "architecture": "llama"}, None),
-    ({}, None),
-]
-
-
-@pytest.mark.parametrize(("facts", "sees"), LISTED)
-def test_model_list_says_which_models_see_photos(facts: Mapping[str, Any], sees: bool | None) -> None:
-    [model] = read_models(json.dumps({"data": [{"id": "m", **facts}]}).encode())
-    assert model.sees_photos is sees
-
-
-def test_llama_cpp_reports_capabilities_beside_its_list() -> None:
-    body = {"models": [{"name": "m", "capabilities": ["completion"]}], "data": [{"id": "m"}, {"id": "n"}]}
-    assert [each.sees_photos for each in read_models(json.dumps(body).encode())] == [False, None]
-
-
 @pytest.mark.parametrize(
-    ("facts", "chats"),
+    ("path", "facts", "sees"),
     [
-        ({"type": "embeddings"}, False),
-        ({"capabilities": ["embedding"]}, False),
-        ({"capabilities": ["completion"]}, True),
-        ({"capabilities": {"completion_chat": False}}, False),
-        ({}, None),
+        ("/api/show", {"capabilities": ["completion", "tools"]}, False),
+        ("/api/show", {"capabilities": ["completion", "vision"]}, True),
+        ("/api/v0/models/m%2F1", {"id": "m/1", "type": "llm"}, False),
+        ("/api/v0/models/m%2F1", {"id": "m/1", "type": "vlm"}, True),
+        ("/api/v0/models/m%2F1", {"type": "chat", "capabilities": None}, None),
     ],
 )
-def test_model_list_says_which_models_chat(facts: Mapping[str, Any], chats: bool | None) -> None:
-    [model] = read_models(json.dumps({"data": [{"id": "text-embedding", **facts}]}).encode())
-    assert model.chats is chats
-
-
-NATIVE = {
-    "/props": {"modalities": {"vision": False}},
-    "/api/show": {"capabilities": ["completion", "tools"]},
-    "/api/v0/models/m": {"id": "m", "type": "llm"},
-}
-
-
-@pytest.mark.parametrize("path", NATIVE)
-async def test_native_api_is_used_if_the_model_list_is_silent(path: str) -> None:
-    paths: list[str] = []
-
+async def test_ollama_and_lm_studio_say_whether_a_model_sees_photos(
+    path: str, facts: dict[str, Any], sees: bool | None
+) -> None:
     async def handle(url: str, _: Mapping[str, str]) -> Scripted:
-        paths.append(url.removeprefix("http://vlm"))
-        if paths[-1] == "/v1/models":
-            return Scripted(json.dumps({"data": [{"id": "m"}]}).encode())
-        if paths[-1] == path:
-            return Scripted(json.dumps(NATIVE[path]).encode())
-        return Scripted(b"<html>" if path == "/api/show" else b'{"error": "Unexpected endpoint"}')
+        own = url == f"http://vlm{path}"
+        return Scripted(json.dumps(facts).encode() if own else b"<html>")
 
-    client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m"))
-    assert (await client.account.details(Deadline.after_ms(60_000))).sees_photos is False
-    assert paths[-1] == path
+    client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m/1"))
+    assert await client.account.sees_photos(deadline()) is sees
