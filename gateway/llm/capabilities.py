@@ -63,9 +63,9 @@ class Abilities:
             "photos": "seen" if self.sees_photos else TEXT_ONLY,
             "schema": _SCHEMAS[self.form],
             "system_message": "taken" if self.system else "refused, sent in the user's message",
-            "token_probabilities": "told" if self.logprobs else "not told",
+            "token_probabilities": "reported" if self.logprobs else "not reported",
             "thinking": f"{self.thinking.value}{more}",
-            "context_tokens": str(self.context) if self.context else "not told",
+            "context_tokens": str(self.context) if self.context else "not reported",
         }
 
 
