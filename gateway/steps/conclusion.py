@@ -83,7 +83,7 @@ class Outcome:
     closest: Citation | None = None
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The answer with its remark."""
         return f"{self.answer} {self.remark}".strip()
 
@@ -112,7 +112,7 @@ def out_of_time(question: str, context: Context) -> Outcome:
     return refusal(Reason.TIMED_OUT, context.route, None, context.entity, closest=closest)
 
 
-def withheld(outcome: Outcome, reason: Reason) -> Outcome:
+def refuse(outcome: Outcome, reason: Reason) -> Outcome:
     """Return the refusal in place of an answer that was not checked. Its first source comes closest."""
     closest = None
     if outcome.citations:
@@ -138,14 +138,14 @@ def with_caution(outcome: Outcome, unverified: Unverified, explain: Explaining =
     if unverified is Unverified.SAY:
         return replace(outcome, remark=CAUTION)
     explain.signal("withheld", 1.0)
-    return withheld(outcome, Reason.UNAVAILABLE)
+    return refuse(outcome, Reason.UNAVAILABLE)
 
 
 def direct_answer(
     draft: Draft, photo_text: PhotoText, domain: Domain | None, explain: Explaining = SILENT
 ) -> Outcome:
     """Return the draft as the answer; it quotes the photo itself. The draft must have an answer."""
-    explain.proposed(draft.answer)
+    explain.set_answer(draft.answer)
     source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence or 0.0)
     citations = tuple(cite(source, quote) for quote in draft.quotes if quote in source.text)
     return Outcome(
@@ -304,7 +304,7 @@ def answered(
     Signal: `answer_confidence`, which nothing is held against here.
     """
     explain.evidence(context.evidence)
-    explain.proposed(reply.answer)
+    explain.set_answer(reply.answer)
     if reply.says_something and not is_refusal(reply.answer):
         explain.signal("answer_confidence", reply.confidence)
         return _answer_of(reply, context, None, tuple(checked_citations(reply, context.evidence)))

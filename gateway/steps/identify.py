@@ -45,7 +45,7 @@ async def search_pictures(
     size, entities = Work(len(crops)), tuple[Entity, ...]()
     async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, size) as deadline:
         entities = await services.search_photos(pictures, count, deadline, places)
-    run.explain.found(Stage.CROP_SEARCH, entities)
+    run.explain.add_results(Stage.CROP_SEARCH, entities)
     return entities
 
 

@@ -176,6 +176,6 @@ class CragMmPipeline:
         hits, pages = run.plan.share_of_hits(self.pages), tuple[Evidence, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
             pages = await search_snippets(self.services, search, hits, deadline)
-        run.explain.found(Stage.TEXT_SEARCH, pages)
+        run.explain.add_results(Stage.TEXT_SEARCH, pages)
         budget = run.plan.share_of_evidence(WEB_CONTEXT_TOKENS * CHARS_A_TOKEN)
         return replace(results, pages=pages).within(results.image_chars, budget)

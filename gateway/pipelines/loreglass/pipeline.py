@@ -27,7 +27,7 @@ from gateway.state import (
     reason_of,
 )
 from gateway.steps import evidence, photo
-from gateway.steps.answering import DraftByServices, answer_from, draft_without_look, read_instead
+from gateway.steps.answering import DraftByServices, answer_from, draft_from_question, read_instead
 from gateway.steps.conclusion import Outcome, conclude, direct_answer, refusal
 from gateway.steps.identify import identify, named_by, search_crops
 from gateway.steps.memory import recollect
@@ -142,7 +142,7 @@ class LoreglassPipeline:
 
         by_fallback = draft_by(self.fallback) if self.fallback else None
         if not self.reasoner.drafts(query):
-            return await draft_without_look(self.reasoner, by_fallback, query, run)
+            return await draft_from_question(self.reasoner, by_fallback, query, run)
         run.spare(Stage.QUERY_REWRITE)
         domain = None  # its advice (3.1.2) is given if it is known by now
         if "domain-advice" not in self.missing:

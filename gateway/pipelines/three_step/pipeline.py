@@ -132,7 +132,7 @@ class ThreeStepPipeline:
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, size) as deadline:
             groups = await search_groups(self.services, queries, chunks, deadline)
         best = largest(groups)
-        run.explain.found(Stage.TEXT_SEARCH, best.results)
+        run.explain.add_results(Stage.TEXT_SEARCH, best.results)
         sizes = (f"{len(group.results)} results: {group.query}" for group in groups)
         run.explain.note(Stage.TEXT_SEARCH, (*sizes, f"kept: {best.query}"))
         return best

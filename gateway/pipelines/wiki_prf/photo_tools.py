@@ -49,7 +49,7 @@ async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
             passages = await services.read_pages(addresses, _MOST_PASSAGES, deadline)
             pages = evidence.chunks_of(passages)
-        run.explain.found(Stage.TEXT_SEARCH, pages)
+        run.explain.add_results(Stage.TEXT_SEARCH, pages)
     return pages
 
 
@@ -66,7 +66,7 @@ async def caption_articles(
     hits, passages = min(articles, run.plan.text_hits), tuple[Evidence, ...]()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
         passages = await evidence.search_pages(services, (description,), hits, deadline)
-    run.explain.found(Stage.TEXT_SEARCH, passages)
+    run.explain.add_results(Stage.TEXT_SEARCH, passages)
     return passages
 
 
@@ -76,7 +76,7 @@ async def find_pictures(services: Services, description: str, run: Run, articles
     if await services.takes("image_search", "text", run.deadline):
         async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
             entities = await services.search_photos_by_text((description,), articles, deadline)
-        run.explain.found(Stage.CROP_SEARCH, entities)
+        run.explain.add_results(Stage.CROP_SEARCH, entities)
     return entities
 
 
