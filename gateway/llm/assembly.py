@@ -1,6 +1,5 @@
 """Receive a reply, streamed or whole, and put it together until there is nothing left to wait for."""
 
-import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
@@ -13,21 +12,12 @@ from pydantic import BaseModel, ValidationError
 
 from chassis.http.client import ExchangeError, Response
 from gateway.llm.call import VlmCall
-from gateway.llm.completion import Alternative, Completion, Token
+from gateway.llm.completion import Completion
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable, failure
 from gateway.llm.prompt import Value
 from gateway.llm.reply_forms import ReplyFields, read_lines, read_object
 from gateway.llm.server import bounded
-from gateway.llm.wire import (
-    AlternativeWire,
-    BrokenStream,
-    ChunkWire,
-    ErrorWire,
-    TokenWire,
-    Usage,
-    events,
-    read_chunk,
-)
+from gateway.llm.wire import BrokenStream, ChunkWire, ErrorWire, Token, Usage, events, read_chunk
 
 log = structlog.get_logger()
 
@@ -83,7 +73,7 @@ class Assembly(Generic[Value]):
         for choice in chunk.choices[:1]:
             message = choice.delta or choice.message
             if choice.logprobs is not None:
-                self._tokens += [_token(token) for token in choice.logprobs.content or ()]
+                self._tokens += choice.logprobs.content or ()
             if message is not None and message.refusal:
                 self._refusal = True
             self._thoughts = self._thoughts or (message is not None and message.thinks)
@@ -166,28 +156,6 @@ def read_reply(text: str, schema: type[Object], *, ended: bool = True) -> tuple[
             with suppress(ValidationError):
                 return schema.model_validate(fields.value), fields
     return None
-
-
-def _token(wire: TokenWire) -> Token:
-    return Token(
-        text=wire.token,
-        probability=_probability(wire.logprob),
-        data=_bytes(wire),
-        alternatives=tuple(
-            Alternative(other.token, _probability(other.logprob)) for other in wire.top_logprobs or ()
-        ),
-    )
-
-
-def _bytes(wire: AlternativeWire) -> bytes:
-    """The token's own bytes where the server tells them: the text of part of a character is no character."""
-    if wire.bytes is None or any(not 0 <= byte <= 255 for byte in wire.bytes):
-        return wire.token.encode("utf-8", "replace")
-    return bytes(wire.bytes)
-
-
-def _probability(logprob: float) -> float:
-    return min(1.0, math.exp(min(0.0, logprob)))
 
 
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on

@@ -12,7 +12,7 @@ from gateway.llm.assembly import Assembly
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.prompt import Prompt, TextPart, Value
-from gateway.llm.wire import ChoiceWire, ChunkWire, LogprobsWire, MessageWire, TokenWire
+from gateway.llm.wire import ChoiceWire, ChunkWire, LogprobsWire, MessageWire, Token
 
 
 class Cut(str):
@@ -56,7 +56,7 @@ class ScriptedModel:
         if isinstance(reply, Exception):
             raise reply
         text = reply if isinstance(reply, str) else json.dumps(reply)
-        token = TokenWire(token=text, logprob=math.log(self.probability))
+        token = Token(token=text, logprob=math.log(self.probability))
         choice = ChoiceWire(
             delta=MessageWire(content=text),
             logprobs=LogprobsWire(content=[token]),
