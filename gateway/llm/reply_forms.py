@@ -112,20 +112,8 @@ def _past_space(text: str, at: int) -> int:
 
 
 _NOT_SENT = {
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "pattern",
-    "format",
-    "title",
-    "default",
+    *("minLength", "maxLength", "minItems", "maxItems"),
+    *("minimum", "maximum", "title", "default"),
 }
 
 

@@ -21,17 +21,8 @@ ReadPhoto = Callable[[], Awaitable[PhotoText]]
 """Waits for the OCR that already runs; awaiting it twice is free."""
 
 
-class Read(Protocol):
-    """The reader service; see `Services.read`."""
-
-    async def __call__(
-        self,
-        question: str,
-        passages: Sequence[ToRead],
-        subject: str | None,
-        deadline: Deadline,
-    ) -> Sequence[Reading]:
-        """Return the best answer in the passages, if any. Raises what calls to services raise."""
+Read = Callable[[str, Sequence[ToRead], str | None, Deadline], Awaitable[Sequence[Reading]]]
+"""The reader service: returns the best answer to a question in the passages, if any; see `Services.read`."""
 
 
 class Answering(Protocol):

@@ -14,13 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-import anyio
-
-from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
+from gateway.pipelines.three_step.model import ThreeStepVlmReasoner, some_of
 from gateway.planning.latencies import Work
 from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
@@ -173,23 +170,13 @@ async def search_groups(
     services: Services, queries: Sequence[str], chunks: int, deadline: Deadline
 ) -> tuple[Group, ...]:
     """Return a group for each query that could be searched, all at once. Raises if none of them could."""
-    groups: dict[str, Group] = {}
-    failures: list[LoreglassError] = []
 
-    async def search(query: str) -> None:
-        try:
-            passages = await services.search_pages((query,), chunks, deadline, depth=chunks)
-        except LoreglassError as error:
-            failures.append(error)
-            return
-        groups[query] = Group(query, tuple(map(evidence.passage_evidence, passages)))
+    async def search(query: str) -> Group:
+        passages = await services.search_pages((query,), chunks, deadline, depth=chunks)
+        return Group(query, tuple(map(evidence.passage_evidence, passages)))
 
-    async with anyio.create_task_group() as tasks:
-        for query in queries:
-            tasks.start_soon(search, query)
-    if failures and not groups:
-        raise failures[0]
-    return tuple(groups[query] for query in queries if query in groups)
+    groups = await some_of({query: partial(search, query) for query in queries})
+    return tuple(groups.values())
 
 
 def largest(groups: Sequence[Group]) -> Group:

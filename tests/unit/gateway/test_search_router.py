@@ -175,7 +175,7 @@ def test_every_draft_has_a_branch_and_more_confidence_never_costs_it_one(
     order = [Route.RAG, Route.VERIFY, Route.DIRECT]
     assert order.index(route) <= order.index(surer)
     assert route is Route.RAG or (answer is not None and answer.strip())
-    assert all(0 <= value <= 1 for value in router_features(made).by_name().values())
+    assert all(0 <= value <= 1 for value in router_features(made))
 
 
 TEXT = frozenset({Tool.TEXT_SEARCH})
