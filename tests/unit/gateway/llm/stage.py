@@ -11,6 +11,7 @@ from PIL import Image
 from bench.node import RunningServer, Script, ServerTraits, vlm_server
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
+from chassis.resilience.guard import Guard
 from contracts.answer import CitationKind, Route
 from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
@@ -92,10 +93,14 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    script: Script, traits: ServerTraits | None = None, options: VlmOptions = OPTIONS, **endpoint: Any
+    script: Script,
+    traits: ServerTraits | None = None,
+    options: VlmOptions = OPTIONS,
+    guard: Guard | None = None,
+    **endpoint: Any,
 ) -> AsyncIterator[Bench]:
     """A running server, and what uses it over HTTP. `endpoint`: changes to `VlmEndpoint`."""
     async with vlm_server(script, traits) as server, http_client() as http:
         calls: list[VlmCall] = []
         settings = VlmEndpoint(**({"base_url": server.url, "model": server.model} | endpoint))
-        yield Bench(server, VlmClient(http, settings, calls.append), options, calls)
+        yield Bench(server, VlmClient(http, settings, calls.append, guard), options, calls)
