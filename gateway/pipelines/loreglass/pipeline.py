@@ -29,7 +29,7 @@ from gateway.state import (
 from gateway.steps import evidence, photo
 from gateway.steps.answering import DraftByServices, answer_from, draft_from_question, read_instead
 from gateway.steps.conclusion import Outcome, conclude, direct_answer, refusal
-from gateway.steps.identify import identify, named_by, search_crops
+from gateway.steps.identify import find_crops, identify, named_by, search_pictures
 from gateway.steps.memory import recollect
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
@@ -233,9 +233,11 @@ class LoreglassPipeline:
         if not seeks:
             prefetched.candidates.cancel()
         whole, crops = await prefetched.candidates.result(), tuple[Entity, ...]()
-        if seeks and query.photo is not None and "crops" not in self.missing:
-            label, limits = draft.object_label, self.retrieval
-            crops = await search_crops(self.services, query.photo, label, whole, run, self.thresholds, limits)
+        is_decisive = any(each.probability >= self.thresholds.decisive for each in whole)
+        if seeks and query.photo is not None and "crops" not in self.missing and not is_decisive:
+            labels = [draft.object_label] if draft.object_label else []
+            regions = await find_crops(self.services, query.photo, labels, run)
+            crops = await search_pictures(self.services, regions, self.retrieval.image_hits, run)
         photo_text = await prefetched.photo_text.result()
         select, candidates = self.reasoner.select_entity, (*whole, *crops)
         return await identify(select, query, draft, candidates, photo_text, run, self.thresholds)
