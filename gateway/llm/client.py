@@ -110,7 +110,7 @@ class VlmClient:
         actual, wanted = abilities.context, self._endpoint.context
         if 0 < actual < wanted:
             advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
-            log.error("vlm.context_too_small", has=actual, told=wanted, advice=advice)
+            log.error("vlm.context_too_small", has=actual, needs=wanted, advice=advice)
 
     async def trial(self, prompt: Prompt[Any], abilities: Abilities, deadline: Deadline) -> Trial:
         """Return the reply as text, perhaps empty, without guard and metrics; nothing is learned from it.

@@ -64,7 +64,7 @@ async def test_a_too_small_context_window_is_logged(fitted_to: int, logged: list
     async with bench(replies(UNKNOWN), LLAMA_ON_VLLM_0_10_2, context=fitted_to) as it:
         with capture_logs() as logs:
             await probe(it.client, deadline())
-    windows = [(each["has"], each["told"]) for each in logs if each["event"] == "vlm.context_too_small"]
+    windows = [(each["has"], each["needs"]) for each in logs if each["event"] == "vlm.context_too_small"]
     assert windows == logged
 
 
