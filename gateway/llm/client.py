@@ -32,7 +32,6 @@ from gateway.llm.failures import (
     unreachable,
 )
 from gateway.llm.prompt import Prompt, Value
-from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.request import request_body, to_model_call
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
 from gateway.llm.wire import BrokenStream
@@ -105,8 +104,8 @@ class VlmClient:
         if not self._features.set_from_probe(abilities):
             return
         log.info("vlm.abilities", probed=True, **abilities.described)
-        if not abilities.form.has_grammar:
-            log.warning("vlm.schema_not_held", form=abilities.form.value)
+        if not abilities.schema:
+            log.warning("vlm.schema_not_held")
         actual, wanted = abilities.context, self._endpoint.context
         if 0 < actual < wanted:
             advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
@@ -206,11 +205,11 @@ class VlmClient:
             return assembly.completion()
         except VlmReplyUnusable as error:
             is_whole = bool(assembly.text) and assembly.finish_reason != "length"
-            schema_sent = abilities.form.has_grammar and not prompt.is_text
+            schema_sent = abilities.schema and not prompt.is_text
             if isinstance(error, VlmDeclined) or not (is_whole and schema_sent):
                 raise
-        log.warning("vlm.schema_not_held", form=SchemaForm.WORDS.value)  # the server ignored it
-        self._learn(replace(self.abilities, form=SchemaForm.WORDS))
+        log.warning("vlm.schema_not_held")  # the server ignored it
+        self._learn(replace(self.abilities, schema=False))
         return await self._reply(prompt, call, deadline)
 
     def _learn(self, worked: Abilities, *, of_form: bool = True) -> None:

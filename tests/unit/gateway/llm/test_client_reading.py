@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking, without
 from gateway.llm.completion import Completion, align
-from gateway.llm.reply_forms import SchemaForm, read_object
+from gateway.llm.reply_forms import read_object
 from gateway.llm.wire import BrokenStream, Token, events, read_chunk, read_error
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -130,7 +130,7 @@ NAMED = {
     "logprobs are not supported": Abilities(logprobs=False),
     "body.stream_options extra fields not permitted": Abilities(usage=False),
     "Unsupported parameter: 'seed'": Abilities(seed=False),
-    "guided_json is not available": Abilities(form=SchemaForm.WORDS),
+    "guided_json is not available": Abilities(schema=False),
     "Prompting with images is incompatible with system messages. Prompting …": Abilities(system=False),
     "System role not supported": Abilities(system=False),
 }
@@ -147,7 +147,7 @@ def test_a_complaint_says_what_to_leave_out(complaint: str, less: Abilities) -> 
 
 
 def test_an_unnamed_complaint_is_about_the_schema_until_one_has_worked() -> None:
-    assert without(EVERYTHING, "Bad Request", confirmed=False) == Abilities(form=SchemaForm.WORDS)
+    assert without(EVERYTHING, "Bad Request", confirmed=False) == Abilities(schema=False)
     assert without(EVERYTHING, "Bad Request", confirmed=True) is None
 
 

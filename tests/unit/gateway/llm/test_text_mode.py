@@ -14,7 +14,6 @@ from gateway.llm.completion import Completion
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reading import answer_of, reply_of_text
-from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire, Token
 from tests.unit.gateway.llm.stage import Bench, bench, page
 
@@ -57,9 +56,9 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
 
 def test_text_replies_do_not_change_the_schema_form() -> None:
     memory = ServerFeatures()
-    assert not memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
+    assert not memory.update_from_reply(replace(EVERYTHING, schema=False), of_form=False)
     assert not memory.confirmed
-    assert memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS, seed=False), of_form=False)
+    assert memory.update_from_reply(replace(EVERYTHING, schema=False, seed=False), of_form=False)
     assert memory.current == replace(EVERYTHING, seed=False)
     assert not memory.update_from_reply(memory.current)
     assert memory.confirmed

@@ -78,7 +78,7 @@ async def test_a_probe_finds_a_text_only_model(status: int, complaint: str) -> N
     async with bench(blind(status, complaint)) as it:
         abilities = await probe(it.client, deadline())
     assert not abilities.sees_photos
-    assert abilities.form.has_grammar
+    assert abilities.schema
     assert it.client.described["photos"] == TEXT_ONLY == "reads text; does not see photos"
     assert [len(request.images) for request in it.server.requests][-1] == 0
 
