@@ -53,7 +53,7 @@ BUILDING_S = 5.0
 BUILT_WITHIN_S = 48 * 3600.0
 """docs/scale.md reckons with hours."""
 
-_PASSING = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
+_TEMPORARY = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
 _PAUSES_S = (0.25, 0.5, 1.0, 2.0)
 
 
@@ -71,7 +71,7 @@ class Patience:
             try:
                 return await attempt()
             except LoreglassError as error:
-                if error.kind not in _PASSING:
+                if error.kind not in _TEMPORARY:
                     raise
                 await self.pause(max(pause_s, min(error.retry_after_s or 0.0, 10.0)))
         return await attempt()

@@ -49,8 +49,6 @@ _WORDS = (
     "garden glass grass hand hat hill horse house island key lake lamp leaf letter map milk moon paper park "
     "rain ring river road rock roof room rose salt sand sea ship shoe snow stone street sun table tree wall"
 )
-_MOST_COMPLETED = 8
-"""So many models are asked one by one whether they chat."""
 _MOST_REASON = 200
 _CHARS_A_TOKEN = 4
 _PHOTO_SIDE = 1_024
@@ -132,7 +130,7 @@ async def find_model(
     model = await _choose(VlmClient(http, VlmEndpoint(url, name, key)), url, name)
     tell(f"Measuring {model.id} at {url}: up to six short calls; the first one may have to load it ...")
     client = VlmClient(http, VlmEndpoint(url, model.id, key))
-    speed, taken = await _measure(client, model)
+    speed, taken = await _measure(client, model.id)
     try:
         abilities = await probe(client, Deadline.after_ms(_ANSWERS_WITHIN_MS), taken)
     except LoreglassError as error:
@@ -147,13 +145,8 @@ async def _choose(client: VlmClient, url: str, name: str) -> ServedModel:
         if match is None:
             listed = ", ".join(each.id for each in served)
             raise CannotStart(f"The server at {url} has no model {name}. It has: {listed}.")
-        return await client.account.with_native_facts(match, Deadline.after_ms(_LISTS_WITHIN_MS))
-    if len(served) <= _MOST_COMPLETED:
-        served = [
-            await client.account.with_native_facts(each, Deadline.after_ms(_LISTS_WITHIN_MS))
-            for each in served
-        ]
-    chatting = [each for each in served if each.chats is not False]
+        return match
+    chatting = [each for each in served if each.chats]
     if len(chatting) == 1:
         return chatting[0]
     listed = ", ".join(each.id for each in chatting or served)
@@ -188,7 +181,7 @@ async def _list_models(client: VlmClient, url: str) -> list[ServedModel]:
     return served
 
 
-async def _measure(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Abilities]:
+async def _measure(client: VlmClient, model: str) -> tuple[VlmSpeed, Abilities]:
     """The model's speed, and the abilities that the calls were made with. The first call only loads it.
 
     Calls follow one another, for servers with one slot. Every text is unique, so that no cache of an earlier
@@ -196,7 +189,7 @@ async def _measure(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Abi
     time to the first token after a photo (after a short text where photos are not seen): what a call costs
     whatever is asked belongs to it.
     """
-    taken = EVERYTHING if model.sees_photos is not False else replace(EVERYTHING, sees_photos=False)
+    taken = EVERYTHING
 
     async def call(words: int, writes: int = 1, *parts: ImagePart) -> Trial:
         nonlocal taken
@@ -220,9 +213,9 @@ async def _measure(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Abi
             except (RequestRefused, ServerFailed, ContextTooLong, DeadlineExceeded):  # text works
                 taken = replace(taken, sees_photos=False)
     except RequestRefused as refusal:
-        raise CannotStart(_refusal(model.id, refusal)) from refusal
+        raise CannotStart(_refusal(model, refusal)) from refusal
     except LoreglassError as error:
-        raise CannotStart(f"{model.id} does not answer a short question: {error.detail}") from error
+        raise CannotStart(f"{model} does not answer a short question: {error.detail}") from error
     return _speed(short, long, photo if taken.sees_photos else short, words - _SHORT), taken
 
 

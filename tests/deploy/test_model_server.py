@@ -104,9 +104,7 @@ EMPTY = "has no models. Load one first .Ollama: ollama pull NAME"
     [
         (SEVERAL, "", "has several models: small, large. Name one: --model-name"),
         ({"data": [{"id": "small"}]}, "large", "has no model large. It has: small"),
-        ({"data": [{"id": "e", "type": "embeddings"}]}, "", "has no model that chats: e"),
-        ({"data": [{"id": "e", "capabilities": ["embedding"]}]}, "", "has no model that chats: e"),
-        ({"data": [{"id": "e", "capabilities": {"completion_chat": False}}]}, "", "no model that chats: e"),
+        ({"data": [{"id": "text-embedding-e"}]}, "", "has no model that chats: text-embedding-e"),
         ({"data": []}, "", EMPTY),
         ("hello", "", "no OpenAI-compatible API there. Its address usually ends in /v1"),
     ],
@@ -179,8 +177,8 @@ def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() 
 @pytest.mark.parametrize(
     ("traits", "told"),
     [
-        (ServerTraits(), "schema: held; system message: taken; token probabilities: of the tokens"),
-        (ServerTraits(logprobs=False), "token probabilities: not told; thinking: none"),
+        (ServerTraits(), "schema: held; system message: taken; token probabilities: reported"),
+        (ServerTraits(logprobs=False), "token probabilities: not reported; thinking: none"),
         (ServerTraits(json_schema=False), "schema: not held, replies are asked for in labelled lines"),
         (LLAMA_ON_VLLM_0_10_2, "refused, sent in the user's message"),
         (LLAMA_ON_VLLM_0_10_2, "Photos: seen; schema: "),
