@@ -59,7 +59,11 @@ async def caption_articles(
     """Captioning: articles of the things whose pictures a description finds (3.3); of those whose texts it
     finds, where image search takes no texts or finds no picture.
     """
-    things = await find_pictures(services, description, run, articles)
+    things: tuple[Entity, ...] = ()
+    if await services.takes("image_search", "text", run.deadline):
+        async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
+            things = await services.search_photos_by_text((description,), articles, deadline)
+        run.explain.add_results(Stage.CROP_SEARCH, things)
     if things:
         run.explain.note(Stage.CROP_SEARCH, (f"{PhotoTool.CAPTION}: {thing.name}" for thing in things))
         return await article(services, things, run)
@@ -68,16 +72,6 @@ async def caption_articles(
         passages = await evidence.search_pages(services, (description,), hits, deadline)
     run.explain.add_results(Stage.TEXT_SEARCH, passages)
     return passages
-
-
-async def find_pictures(services: Services, description: str, run: Run, articles: int) -> tuple[Entity, ...]:
-    """Things that look as the description says; none where image search takes no texts."""
-    entities: tuple[Entity, ...] = ()
-    if await services.takes("image_search", "text", run.deadline):
-        async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
-            entities = await services.search_photos_by_text((description,), articles, deadline)
-        run.explain.add_results(Stage.CROP_SEARCH, entities)
-    return entities
 
 
 async def ground(
