@@ -85,17 +85,15 @@ def train_between(
         state = _processes()
         mine = predict(held_out[state.process_index :: state.num_processes])
         everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
-        if on_main():
-            predictions = {each.sample: each for part in everybody for each in part}
-            run.write_predictions(when, [predictions[each.sample.id] for each in held_out])
+        predictions = {each.sample: each for part in everybody for each in part}
+        run.write_predictions(when, [predictions[each.sample.id] for each in held_out])
 
     show_in(run, trainer)
     without_input_gradients(trainer.model)
     if held_out and not run.has_predictions(BEFORE):
         write(BEFORE)
     checkpoint = last_checkpoint(run)
-    if checkpoint:
-        run.go_on_after(int(checkpoint.name.rpartition("-")[2]))
+    run.go_on_after(int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0)
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if on_main():
         trainer.model.save_pretrained(str(run.path / ADAPTER))

@@ -53,8 +53,9 @@ def test_frozen_vision_tower_gets_no_gradient(
     assert not any(seen)
 
 
+@pytest.mark.parametrize("last", [2, 8], ids=["before the first checkpoint", "after it"])
 def test_an_interrupted_run_ends_like_an_uninterrupted_one(
-    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    weights: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     data = three_tasks(tmp_path / "data", 4, held_out=1)
     config = sft_config(
@@ -74,13 +75,13 @@ def test_an_interrupted_run_ends_like_an_uninterrupted_one(
     assert done.exit_code == 0, done.output
     log = RunFolder.log
 
-    def until_the_eighth(self: RunFolder, step: int, numbers: Mapping[str, float]) -> None:
+    def until_the_last(self: RunFolder, step: int, numbers: Mapping[str, float]) -> None:
         log(self, step, numbers)
-        if step == 8:
+        if step == last:
             raise SystemExit("the power failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "log", until_the_eighth)
+        patch.setattr(RunFolder, "log", until_the_last)
         with pytest.raises(SystemExit):
             trained(config, tmp_path / "broken")
     assert not (tmp_path / "broken" / ADAPTER).exists()

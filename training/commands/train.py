@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
@@ -45,18 +46,9 @@ def opened(out: Path | None, config: Settings) -> RunFolder:
 
     if out is None:
         raise WrongConfig("Say where the run is kept: --out RUN.")
-    run = RunFolder(out, say=_say if on_main() else _silent)
-    if on_main():
-        run.begin(dump_config(config))
+    run = RunFolder(out, say=partial(typer.echo, err=True), writes=on_main())
+    run.begin(dump_config(config))
     return run
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
-
-
-def _silent(line: str) -> None:
-    """Another process prints it."""
 
 
 def sft(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:

@@ -27,7 +27,7 @@ from training.grpo.writing import OwnWriter, Writer
 from training.models import load, with_lora
 from training.runs import Prediction, Rollout, RunFolder
 from training.samples import Part, Task, read_folders
-from training.trainers import arguments, on_main, train_between
+from training.trainers import arguments, train_between
 
 SERVED = "served-adapter"
 """A run's folder with the LoRA of the current step, for the vLLM server."""
@@ -90,11 +90,10 @@ class Rollouts:
         questions = [self._train[place] for place in trainer.places]
         trajectories = self._rolled_out(trainer, questions, self._config.group, self._config.temperature)
         earned = [self._rewards(*each) for each in zip(trajectories, questions, strict=True)]
-        if on_main():
-            step = trainer.state.global_step
-            self._run.add_rollouts(
-                [_rollout(step, *each) for each in zip(trajectories, questions, earned, strict=True)]
-            )
+        step = trainer.state.global_step
+        self._run.add_rollouts(
+            [_rollout(step, *each) for each in zip(trajectories, questions, earned, strict=True)]
+        )
         return {
             "prompt_ids": [list(each.prompt) for each in trajectories],
             "completion_ids": [each.ids for each in trajectories],
