@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.calibration.ceiling import Guarantee, losses, through
+from evaluation.calibration.ceiling import loosest_below, losses, through
 from evaluation.calibration.proposals import Evidence, Source, pipeline_of, questions_of
 from evaluation.calibration.replay import (
     REPLAYED,
@@ -76,7 +76,6 @@ class Promise(Change):
     judge: str
     aim: str
     ceiling: float | None
-    confidence: float | None
     runs: list[Source]
     version: int
     thresholds: dict[str, float]
@@ -100,16 +99,16 @@ class Base:
 
 
 def calibrated(
-    evidence: Evidence, guarantee: Guarantee | None, base: Base, test: Evidence | None = None
+    evidence: Evidence, ceiling: float | None, base: Base, test: Evidence | None = None
 ) -> Promise:
-    """Return the thresholds of the best truthfulness, or the loosest that a guarantee allows, and what they
-    promise. `test`: other questions to hold the promise against.
+    """Return the thresholds of the best truthfulness, or the loosest below a `ceiling` on the share answered
+    wrongly, and what they promise. `test`: other questions to hold the promise against.
 
     Raises `CalibrationError`, also where the test can say nothing of it.
     """
     signals = evidence.signals
     present = _present(evidence, base)
-    choose = chooser(guarantee, present)
+    choose = chooser(ceiling, present)
     chosen = choose(signals)
     values = {**base.values, **evidence.thresholds, **chosen.named()}
     changed = {name: (before, values[name]) for name, before in base.values.items() if before != values[name]}
@@ -119,9 +118,8 @@ def calibrated(
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         pipeline=pipeline_of(evidence.runs[0]),
         judge=evidence.judge,
-        aim=_aim(guarantee),
-        ceiling=guarantee.ceiling if guarantee else None,
-        confidence=guarantee.confidence if guarantee else None,
+        aim=_aim(ceiling),
+        ceiling=ceiling,
         runs=evidence.sources,
         version=base.version + 1,
         thresholds=values,
@@ -133,17 +131,19 @@ def calibrated(
         return promise
     _require_comparable(evidence, test)
     change = _change(test.signals, present, chosen)
-    wrong = wrong_by_conversation(test.signals, chosen) if guarantee else None
-    is_kept, sentence = kept(promise.ceiling, expected or promise.after, change["after"], wrong)
+    wrong = wrong_by_conversation(test.signals, chosen) if ceiling else None
+    is_kept, sentence = kept(ceiling, expected or promise.after, change["after"], wrong)
     check = Check(**change, runs=test.sources, kept=is_kept, sentence=sentence)
     return promise.model_copy(update={"check": check})
 
 
-def chooser(guarantee: Guarantee | None, present: Cutoffs) -> Choose:
+def chooser(ceiling: float | None, present: Cutoffs) -> Choose:
     """How thresholds are chosen on some questions. Raises, when called, `CalibrationError`."""
 
     def choose(signals: Signals) -> Cutoffs:
-        return guarantee.choose(signals, through(present)) if guarantee else best_cutoffs(signals, present)
+        if ceiling is None:
+            return best_cutoffs(signals, present)
+        return loosest_below(ceiling, signals, through(present))
 
     return choose
 
@@ -156,13 +156,11 @@ def _present(evidence: Evidence, base: Base) -> Cutoffs:
     return present.with_values({name: getattr(evidence.signals.in_force, name) for name in ROUTER})
 
 
-def _aim(guarantee: Guarantee | None) -> str:
-    if guarantee is None:
+def _aim(ceiling: float | None) -> str:
+    if ceiling is None:
         return "The best truthfulness."
-    wrong = f"At most {100 * guarantee.ceiling:g} % wrong among all questions, conversations counting alike"
-    if guarantee.confidence is None:
-        return f"{wrong}, on average over calibrations (conformal risk control)."
-    return f"{wrong}, in {100 * guarantee.confidence:g} % of all calibrations (Learn then Test)."
+    wrong = f"At most {100 * ceiling:g} % wrong among all questions, conversations counting alike"
+    return f"{wrong}, on average over calibrations (conformal risk control)."
 
 
 def _require_comparable(evidence: Evidence, test: Evidence) -> None:
@@ -220,7 +218,7 @@ def _interval(signals: Signals, values: Floats | Bools) -> Interval:
 
 
 def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, float]:
-    """Return what a guarantee bounds: the share answered wrongly, every conversation counting alike, and the
+    """Return what a ceiling bounds: the share answered wrongly, every conversation counting alike, and the
     lower end of its 95 % interval.
     """
     lost = losses(signals, cutoffs)
@@ -255,7 +253,7 @@ def kept(
 
     A ceiling is kept if no more was wrong, broken if the whole interval lies above it. Truthfulness is kept
     if it is not below the interval that was expected, and broken if its own interval lies below that.
-    `wrong`: the share that a guarantee bounds and the lower end of its interval.
+    `wrong`: the share that a ceiling bounds and the lower end of its interval.
     """
     if ceiling is None:
         low, high = expected.truthfulness_range.low, found.truthfulness_range.high

@@ -3,8 +3,7 @@
 Follows CRAG-MM's protocol (Wang et al. 2025, section 3.3): the first 75 tokens count, "I don't know" is
 missing, anything else is correct or a hallucination. One rule for each type of answer:
 
-- number: a number of the right value, within rounding; in another unit of the same dimension, within 1 %. -
-date: every part of the true date is given. - span: a gold span stands in the answer as whole words, by
+- number: a number of the right value; in another unit of the same dimension, within 1 %. - date: every part of the true date is given. - span: a gold span stands in the answer as whole words, by
 SQuAD's normalisation. - name, text: an accepted spelling stands in the answer and is not denied. - set:
 every member is named, in any order. - boolean: the answer opens with yes or no, or repeats or denies the
 question. - unanswerable: only a refusal is right.
@@ -21,7 +20,7 @@ from itertools import pairwise
 from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.benchmarks import benchmark_score
 from evaluation.judging.quantities import NUMBER_WORDS, Quantity, dates, plain_text, quantities, singular
-from evaluation.judging.text import is_refusal, says, truncate
+from evaluation.judging.text import is_refusal, says
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 
 _MOST_READ = 800
@@ -37,13 +36,6 @@ class RuleJudge:
     async def judge(self, case: Case) -> Judgement:
         """Return the verdict."""
         return judge_by_rules(case)
-
-
-def judge(
-    answer: str, truth: Truth, question: str = "", gold: str = "", *, abstained: bool = False
-) -> Judgement:
-    """Return the verdict on `answer`. `gold` is the truth as a sentence; repeating it is right."""
-    return judge_by_rules(Case("", question, gold, truncate(answer), truth, abstained))
 
 
 def judge_by_rules(case: Case) -> Judgement:
@@ -83,7 +75,7 @@ def _check_number_truth(answer: str, truth: Truth, question: str) -> str:
     if isinstance(truth.value, bool) or not isinstance(truth.value, int | float):
         return _check_name(answer, truth, question)
     like = quantities(f"1 {plain_text(truth.unit or '')}")[0]
-    return _check_number(answer, Quantity(float(truth.value), 1.0, like.unit, like.noun), question)
+    return _check_number(answer, Quantity(float(truth.value), like.unit, like.noun), question)
 
 
 def _check_number(answer: str, true: Quantity, question: str) -> str:

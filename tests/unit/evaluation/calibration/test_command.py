@@ -65,13 +65,13 @@ def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_pa
     assert check["after"]["questions"] == 50
 
 
-def test_a_ceiling_with_a_confidence_is_promised_and_named(tmp_path: Path) -> None:
+def test_a_ceiling_is_promised_and_named(tmp_path: Path) -> None:
     dev, out = made(tmp_path / "dev", seed=3, count=110), tmp_path / "thresholds.toml"
-    result = asked(dev, "--out", out, "--ceiling", 0.1, "--confidence", 0.9)
+    result = asked(dev, "--out", out, "--ceiling", 0.1)
     assert result.exit_code == 0, result.output
     promise = json.loads(promise_file(out).read_text("utf-8"))
     assert promise["after"]["hallucination"] <= 0.1
-    assert "(Learn then Test)." in out.read_text("utf-8").replace("\n# ", " ")
+    assert "(conformal risk control)." in out.read_text("utf-8").replace("\n# ", " ")
 
 
 def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
     ("options", "told"),
     [
         (["--ceiling", "0.001"], "at least 999 conversations"),
-        (["--confidence", "0.9"], "needs a --ceiling"),
+        (["--ceiling", "1.5"], "between 0 and 1"),
         (["--judge", "human"], "withheld"),
     ],
 )
