@@ -26,7 +26,7 @@ def report(
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
-    require("matplotlib", "jinja2", "pandas", "scipy")
+    require("jinja2", "pandas", "scipy")
     with stops_politely():
         cut = open_cut(tokenizer)
         written = write_report(runs, out, judge=judge, protocol=protocol, baseline=baseline, cut=cut)

@@ -31,14 +31,13 @@ class PartScores:
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """Figures of one run. `parts`: those that were asked, the whole last; `number`: its place, from 1.
+    """Figures of one run. `parts`: those that were asked, the whole last.
 
     `folder` is the run's, for whoever wants to look further. `failed`: requests without an answer, by kind;
     `judge_failures`: verdicts that the judge did not give, by why. `spans`: where the golds are stretches of
     a text.
     """
 
-    number: int
     name: str
     folder: str
     header: RunHeader
@@ -51,11 +50,6 @@ class SystemReport:
     stages: tuple[StageTimes, ...]
     curve: Curve
     spans: SpanReport | None = None
-
-    @property
-    def whole(self) -> PartScores:
-        """All parts together."""
-        return self.parts[-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +139,6 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
     studied = next((name for name in runs if name != choices.baseline), next(iter(runs)))
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
     first = next(iter(runs.values()))
-    systems = tuple(_system(number, name, run, choices) for number, (name, run) in enumerate(runs.items(), 1))
     return Report(
         dataset=first.header.dataset,
         made_at=choices.made_at,
@@ -158,7 +151,7 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
         sessions=_sessions(first.scored),
         rejected=_rejected(runs),
         remarks=(*comparison.remarks, *_remarks(runs)),
-        systems=systems,
+        systems=tuple(_system(name, run, choices) for name, run in runs.items()),
         stages=tuple(
             each.stage for each in stage_times(each.record for run in runs.values() for each in run.scored)
         ),
@@ -170,11 +163,10 @@ def analysed(comparison: Comparison, choices: Choices) -> Report:
     )
 
 
-def _system(number: int, name: str, run: JudgedRun, choices: Choices) -> SystemReport:
+def _system(name: str, run: JudgedRun, choices: Choices) -> SystemReport:
     protocol = choices.protocol
     answers = in_hand(run.scored, run.withheld, lambda each: each.verdict(protocol))
     return SystemReport(
-        number=number,
         name=name,
         folder=str(run.folder),
         header=run.header,

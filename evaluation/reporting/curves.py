@@ -127,13 +127,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SpanReport:
-    """Questions with marked answers. `curve`: a step for every confidence that an answer in hand has, surest
-    first; `steps`: a few of them. `unmeasured`: answers in hand without a confidence, which are in no step.
-    """
+    """Questions with marked answers. `unmeasured`: answers in hand without a confidence, which are in no step."""
 
     scores: SpanScores
     steps: tuple[Step, ...]
-    curve: tuple[Step, ...]
     unmeasured: int = 0
 
 
@@ -145,24 +142,17 @@ def span_report(run: JudgedRun) -> SpanReport | None:
     scores = span_scores(scored)
     answers = in_hand(scored, run.withheld, lambda each: each.judgement.verdict)
     measured = answers.dropna(subset="confidence")
-    answerable, right = measured["answerable"].astype(bool), measured["verdict"] != Verdict.INCORRECT
-    counts = pd.DataFrame(
-        {"right": answerable & right, "wrong": answerable & ~right, "answered": ~answerable}, dtype=int
-    )
-    sums = counts.groupby(measured["confidence"]).sum().sort_index(ascending=False).cumsum()
-    curve = tuple(
-        Step(float(each.Index), _outcomes(each.right, each.wrong, each.answered, scores.outcomes))
-        for each in sums.itertuples()
-    )
-    nothing = Step(math.inf, _outcomes(0, 0, 0, scores.outcomes))
     steps = (
-        Step(least, [nothing, *(step for step in curve if step.confidence >= least)][-1].outcomes)
-        for least in STEPS
+        Step(least, _outcomes(measured[measured["confidence"] >= least], scores.outcomes)) for least in STEPS
     )
-    return SpanReport(scores, tuple(steps), curve, len(answers) - len(measured))
+    return SpanReport(scores, tuple(steps), len(answers) - len(measured))
 
 
-def _outcomes(right: int, wrong: int, answered: int, asked: Outcomes) -> Outcomes:
+def _outcomes(given: pd.DataFrame, asked: Outcomes) -> Outcomes:
+    """Return the outcomes if these answers were given, of the questions that were `asked`."""
+    answerable = given["answerable"].astype(bool)
+    wrong = int((answerable & (given["verdict"] == Verdict.INCORRECT)).sum())
+    right, answered = int(answerable.sum()) - wrong, int((~answerable).sum())
     has, no = asked.answerable or math.nan, asked.unanswerable or math.nan
     unknown = (asked.answerable - right - wrong) / has
     return Outcomes(asked.answerable, asked.unanswerable, right / has, wrong / has, unknown, answered / no)

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from pydantic import TypeAdapter
 
 from evaluation.reporting.analysis import Report
-from evaluation.reporting.figures import drawn
+from evaluation.reporting.curves import Curve
 from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
     READINGS,
@@ -73,9 +73,11 @@ def _escaped(value: Any) -> Any:
 def _values(report: Report) -> dict[str, Any]:
     parts = [part.part for part in report.systems[0].parts]
     shown_parts = parts[:1] if len(parts) == 2 else parts
+    most = max(point.hallucination for system in report.systems for point in (*system.curve.points, system.curve))
     return {
         "report": report,
-        "figures": {section: [Markup(each.svg) for each in made] for section, made in drawn(report).items()},
+        "most_wrong": most or 1.0,
+        "line": _line,
         "parts": shown_parts,
         "part_names": {"single": "Single questions", "multi": "Conversations", "all": "All questions"},
         "columns": {part: _columns(report, part) for part in shown_parts},
@@ -86,6 +88,13 @@ def _values(report: Report) -> dict[str, Any]:
         "span": _span,
         "plural": plural,
     }
+
+
+def _line(curve: Curve, most_wrong: float) -> Markup:
+    """Return the points of a polyline in a square of 100 by 100: answered wrongly over answered."""
+    points = (*curve.points[:: len(curve.points) // 250 + 1], *curve.points[-1:])
+    places = (f"{100 * each.coverage:.2f},{100 - 100 * each.hallucination / most_wrong:.2f}" for each in points)
+    return Markup(" ".join(places))
 
 
 def _columns(report: Report, part: str) -> list[str]:

@@ -13,7 +13,7 @@ from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.reporting.comparison import JudgedRun, ReportError, compared
 from evaluation.reporting.curves import confidence_of, curve, in_hand
-from evaluation.reporting.failures import MOST, MOST_OF_A_CELL, Lesson, gold_in_evidence, instructive
+from evaluation.reporting.failures import MOST, Lesson, gold_in_evidence, instructive
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, settle
 from loreglass_client.models import Explanation
@@ -185,14 +185,12 @@ def with_records(turns: Sequence[Settled], **changes: object) -> list[Settled]:
 SYSTEMS = {"mine": settled("mine"), "yours": settled("yours", 0.6)}
 
 
-def test_failures_are_spread_over_cells() -> None:
-    found = instructive("mine", SYSTEMS)
-    assert len(found) == MOST
-    order = [list(Lesson).index(failure.lesson) for failure in found]
+def test_no_kind_of_failure_takes_all_places() -> None:
+    failures = instructive("mine", SYSTEMS)
+    assert len({failure.record.interaction_id for failure in failures}) == len(failures) == MOST
+    order = [list(Lesson).index(failure.lesson) for failure in failures]
     assert order == sorted(order)
-    cells = Counter((failure.record.domain, failure.record.query_category) for failure in found)
-    assert max(cells.values()) <= MOST_OF_A_CELL
-    assert len({failure.record.interaction_id for failure in found}) == MOST
+    assert Counter(order).most_common(1)[0][1] <= MOST / 2
 
 
 def test_the_surest_hallucination_comes_first() -> None:
