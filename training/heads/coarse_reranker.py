@@ -1,7 +1,6 @@
 """The coarse reranker's head: a projection of BLIP-2's query tokens for (question, photo).
 
-It learns to match the texts that answer; BLIP-2 itself is frozen. A logistic curve turns similarities into
-probabilities, so that their calibration can be measured.
+It learns to match the texts that answer; BLIP-2 itself is frozen.
 """
 
 from collections.abc import Sequence
@@ -18,8 +17,7 @@ from chassis.models.witness import witness
 from evaluation.data.progress import bar
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
-from training.heads.calibration import calibrated
-from training.heads.contrastive import ContrastiveLearner, Encoded, projected, recall, similarities
+from training.heads.contrastive import ContrastiveLearner, Encoded, projected, recall
 from training.heads.epochs import fit
 from training.heads.parts import Parts, pixels, read_parts
 from training.heads.settings import CoarseRerankerConfig
@@ -55,12 +53,10 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     with torch.no_grad():
         after = recall(projected(encoded.states[held_out], *learner.head), encoded, held_out)
         reached = _cosines(encoded, learner, parts.validation)
-        unseen = _cosines(encoded, learner, parts.held_out)
-    threshold = float(np.quantile(reached[reached[:, 1] == 1, 0], 1 - config.reached_by))
+    threshold = float(np.quantile(reached, 1 - config.reached_by))
     weight, bias = (each.detach().cpu().numpy() for each in learner.head)
     head = CoarseHead(weight, bias, min(_MOST_THRESHOLD, max(0.0, threshold)), config.model, witness(qformer))
     head.save(run.path / CHECKPOINT)
-    probability = _logistic(reached, unseen[:, 0])
     run.finish(
         {
             "kind": "coarse-reranker",
@@ -69,7 +65,6 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
             "chosen": chosen,
             "threshold": head.threshold,
             "held_out": {"photo_alone": asdict(before), "head": asdict(after)},
-            **calibrated({"similarity, by a logistic curve": (unseen[:, 1], probability)}),
         }
     )
     run.say(f"held out, by the photo alone: {before}")
@@ -100,20 +95,7 @@ def _encoded(
 
 
 def _cosines(encoded: Encoded, learner: ContrastiveLearner, places: Sequence[int]) -> Any:
-    """Return (pairs, 2): the similarity of each question and each of its texts, and 1 if the text answers."""
-    rows = []
-    for n in places:
-        texts = [encoded.positives[n], *encoded.negatives[n]]
-        scores = similarities(projected(encoded.states[[n]], *learner.head), encoded.texts[texts])[0]
-        rows += [(float(each), float(m == 0)) for m, each in enumerate(scores)]
-    return np.array(rows, np.float64)
-
-
-def _logistic(pairs: Any, similarity: Any) -> Any:
-    """Return P(answers) of similarities, by a curve fitted on `pairs`, or their share if all are equal."""
-    from sklearn.linear_model import LogisticRegression
-
-    if len(set(pairs[:, 1])) < 2:
-        return np.full(len(similarity), pairs[:, 1].mean())
-    curve = LogisticRegression(C=100.0).fit(pairs[:, :1], pairs[:, 1])
-    return curve.predict_proba(similarity[:, None])[:, 1]
+    """Return (places,): the similarity of each question and the text that answers it."""
+    vectors = projected(encoded.states[list(places)], *learner.head)
+    texts = encoded.texts[[encoded.positives[n] for n in places]]
+    return (vectors @ texts[:, :, None]).amax(dim=(1, 2)).double().cpu().numpy()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.metrics import classification_report, confusion_matrix, f1_score
+from sklearn.metrics import f1_score
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
@@ -24,7 +24,7 @@ from services.domain_router.measures import (
     log_loss,
     softmax,
 )
-from training.heads.calibration import classified
+from training.heads.calibration import calibrated
 from training.heads.encoders import Encoder
 from training.heads.epochs import SCORE, TIE, fit
 from training.heads.parts import Parts, read_parts
@@ -76,6 +76,10 @@ def _calibrated(
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
     measures = measure(raw / temperature, true)
     probabilities = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
+    likeliest = {
+        name: (np.asarray(rows.argmax(axis=1) == true, np.float64), rows.max(axis=1))
+        for name, rows in probabilities.items()
+    }
     run.finish(
         {
             "kind": config.head,
@@ -84,7 +88,7 @@ def _calibrated(
             "chosen": chosen,
             "temperature": temperature,
             "held_out": measures,
-            **classified(true, probabilities),
+            "calibration": calibrated(likeliest),
         }
     )
     run.say(
@@ -95,20 +99,14 @@ def _calibrated(
 
 
 def measure(logits: Matrix, labels: Labels) -> dict[str, Any]:
-    """Return the figures of (n, classes) logits, already divided by the temperature. `confusion`: true, then
-    predicted; `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
+    """Return the figures of (n, classes) logits, already divided by the temperature. `macro_f1`: the mean over
+    the classes that occur; `log_loss` in nats.
     """
-    predicted, classes = logits.argmax(axis=1), range(len(_LABELS))
-    report = classification_report(
-        labels, predicted, labels=classes, target_names=_LABELS, output_dict=True, zero_division=0
-    )
     return {
         "examples": len(labels),
-        "accuracy": float((predicted == labels).mean()),
+        "accuracy": float((logits.argmax(axis=1) == labels).mean()),
         "macro_f1": _macro_f1(logits, labels),
         "log_loss": log_loss(logits, labels),
-        "classes": {label: report[label] for label in _LABELS},
-        "confusion": confusion_matrix(labels, predicted, labels=classes).tolist(),
     }
 
 
