@@ -76,7 +76,6 @@ class Summary(Row):
     samples: dict[str, int] = {}
     questions: int | None = None
     held_out: int | dict[str, Any] = 0
-    faults: tuple[Text, ...] = ()
     rewards: dict[str, float] = {}
 
 
@@ -94,7 +93,6 @@ class Rollout(Row):
     knowledge: Text | None = None
     answer: Text = ""
     rewards: dict[str, float]
-    forced: bool = False
     failed: tuple[str, ...] = ()
     own_tokens: int = 0
     tokens: int = 0

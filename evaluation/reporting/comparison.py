@@ -103,17 +103,11 @@ def _same_questions(runs: Sequence[JudgedRun]) -> None:
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:
-    """Fit to be shown, and no two alike: runs of one name are told apart by number."""
-    wanted = [short(run.header.name, 80) or "unnamed" for run in runs]
-    taken: set[str] = set()
-    for place, name in enumerate(wanted):
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name} ({number})"
-        taken.add(free)
-        wanted[place] = free
-    return wanted
+    """Fit to be shown, and no two alike: where two are, all are numbered."""
+    names = [short(run.header.name, 80) or "unnamed" for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
 def _by_session(scored: Iterable[Scored]) -> dict[Session, set[str]]:

@@ -73,7 +73,8 @@ def _escaped(value: Any) -> Any:
 def _values(report: Report) -> dict[str, Any]:
     parts = [part.part for part in report.systems[0].parts]
     shown_parts = parts[:1] if len(parts) == 2 else parts
-    most = max(point.hallucination for system in report.systems for point in (*system.curve.points, system.curve))
+    curves = [system.curve for system in report.systems]
+    most = max(point.hallucination for each in curves for point in (*each.points, each))
     return {
         "report": report,
         "most_wrong": most or 1.0,
@@ -93,8 +94,8 @@ def _values(report: Report) -> dict[str, Any]:
 def _line(curve: Curve, most_wrong: float) -> Markup:
     """Return the points of a polyline in a square of 100 by 100: answered wrongly over answered."""
     points = (*curve.points[:: len(curve.points) // 250 + 1], *curve.points[-1:])
-    places = (f"{100 * each.coverage:.2f},{100 - 100 * each.hallucination / most_wrong:.2f}" for each in points)
-    return Markup(" ".join(places))
+    places = ((100 * each.coverage, 100 - 100 * each.hallucination / most_wrong) for each in points)
+    return Markup(" ".join(f"{across:.2f},{down:.2f}" for across, down in places))
 
 
 def _columns(report: Report, part: str) -> list[str]:

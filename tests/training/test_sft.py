@@ -140,17 +140,6 @@ def test_broken_rows_are_named_and_the_rest_is_learnt(weights: Path, tmp_path: P
     assert "interaction 2" in " ".join(row.where for row in mixture.left_out)
 
 
-def test_all_refusals_are_reported(weights: Path, tmp_path: Path) -> None:
-    samples = [
-        conversation(tmp_path, number, Task.ANSWER, "I don't know.", source=Label.REFUSAL)
-        for number in range(4)
-    ]
-    write_samples(tmp_path, Task.ANSWER, samples)
-    config = sft_config(tmp_path, weights, tasks=["answer"])
-    faults = read_mixture(config, Chats(load(config.model).processor)).faults
-    assert any("All 4 answers to learn are refusals" in fault for fault in faults)
-
-
 def test_held_out_samples_are_not_trained_on(weights: Path, tmp_path: Path) -> None:
     data = three_tasks(tmp_path / "data", 6, held_out=2)
     config = sft_config(data, weights, held_out=3)

@@ -99,8 +99,9 @@ def _calibrated(
 
 
 def measure(logits: Matrix, labels: Labels) -> dict[str, Any]:
-    """Return the figures of (n, classes) logits, already divided by the temperature. `macro_f1`: the mean over
-    the classes that occur; `log_loss` in nats.
+    """Return the figures of (n, classes) logits, already divided by the temperature.
+
+    `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
     """
     return {
         "examples": len(labels),

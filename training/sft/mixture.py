@@ -34,19 +34,6 @@ class Mixture:
     held_out: tuple[Located, ...]
     left_out: tuple[RejectedRow, ...]
 
-    @property
-    def faults(self) -> list[str]:
-        """Return what is wrong with the whole set."""
-        answers = [each.sample for each in self.train if each.sample.task is Task.ANSWER]
-        faults = []
-        if answers and all(sample.source is Label.REFUSAL for sample in answers):
-            faults.append(
-                f"All {len(answers)} answers to learn are refusals: the model would learn to refuse."
-            )
-        if not self.held_out:
-            faults.append("Nothing is held out: nobody will know what was learnt.")
-        return faults
-
 
 def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
     """Read all samples of the config's folders and tasks.

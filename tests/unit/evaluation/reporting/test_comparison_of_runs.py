@@ -79,7 +79,7 @@ def test_runs_of_one_name_are_told_apart() -> None:
     comparison = compared(
         [judged("same"), judged("same"), replace(judged("same"), folder=Path("runs/third"))]
     )
-    assert list(comparison.runs) == ["same", "same (2)", "same (3)"]
+    assert list(comparison.runs) == ["same (1)", "same (2)", "same (3)"]
 
 
 def test_another_selection_of_the_dataset_is_said() -> None:
