@@ -30,7 +30,8 @@ def show(promise: Promise, console: Console) -> None:
     console.print(_figures(promise))
     for where, change in (("where chosen", promise), ("in the check", check)):
         if change:
-            line = f"truthfulness {where}: {change.gain.low:+.3f} to {change.gain.high:+.3f} against before (95 %)"
+            low, high = change.gain.low, change.gain.high
+            line = f"truthfulness {where}: {low:+.3f} to {high:+.3f} against before (95 %)"
             console.print(f"{line}; the replay of {change.uncertain} questions is not exact", highlight=False)
     if check:
         console.print(check.sentence, markup=False, highlight=False)

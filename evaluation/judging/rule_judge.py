@@ -3,10 +3,13 @@
 Follows CRAG-MM's protocol (Wang et al. 2025, section 3.3): the first 75 tokens count, "I don't know" is
 missing, anything else is correct or a hallucination. One rule for each type of answer:
 
-- number: a number of the right value; in another unit of the same dimension, within 1 %. - date: every part of the true date is given. - span: a gold span stands in the answer as whole words, by
-SQuAD's normalisation. - name, text: an accepted spelling stands in the answer and is not denied. - set:
-every member is named, in any order. - boolean: the answer opens with yes or no, or repeats or denies the
-question. - unanswerable: only a refusal is right.
+- number: a number of the right value; in another unit of the same dimension, within 1 %
+- date: every part of the true date is given
+- span: a gold span stands in the answer as whole words, by SQuAD's normalisation
+- name, text: an accepted spelling stands in the answer and is not denied
+- set: every member is named, in any order
+- boolean: the answer opens with yes or no, or repeats or denies the question
+- unanswerable: only a refusal is right
 
 For questions of InfoSeek, E-VQA and OK-VQA their released scorers decide; half a point is right.
 

@@ -127,7 +127,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SpanReport:
-    """Questions with marked answers. `unmeasured`: answers in hand without a confidence, which are in no step."""
+    """Questions with marked answers. `unmeasured`: answers in hand without a confidence, in no step."""
 
     scores: SpanScores
     steps: tuple[Step, ...]

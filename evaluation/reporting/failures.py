@@ -27,8 +27,8 @@ class Lesson(StrEnum):
 
 RULE = (
     "Failures of {system}: first hallucinations, the most confident first; then refusals of questions that "
-    "have an answer, with the gold answer in the evidence; then failures where another system was right; then "
-    "any other. At most ten of a kind and twenty in all; ties by id."
+    "have an answer, with the gold answer in the evidence; then failures where another system was right; "
+    "then any other. At most ten of a kind and twenty in all; ties by id."
 )
 
 
