@@ -1,9 +1,9 @@
 """The loosest thresholds under a ceiling on wrong answers.
 
 Conformal risk control (Angelopoulos et al., ICLR 2024, theorem 1) bounds the mean risk over all calibrations.
-It assumes that conversations are exchangeable: those to come are like those that were calibrated with. The loss
-of a conversation is the share of its questions that is answered wrongly; what is bounded is the mean over
-conversations, which is not the share of all questions where long ones are worse.
+It assumes that conversations to come are like those that were calibrated with. The loss of a conversation is
+the share of its questions that is answered wrongly; what is bounded is the mean over conversations, which is
+not the share of all questions where long ones are worse.
 """
 
 import math

@@ -1,7 +1,6 @@
 """`loreglass eval judge`, `agreement` and `gold`."""
 
 import sys
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,7 +14,6 @@ from rich.console import Console
 from rich.markup import escape
 
 from evaluation.commands.run import require, stops_politely
-from evaluation.data.model import Rejected
 from evaluation.judging.bem import BemJudge, open_bem
 from evaluation.judging.model_judge import ModelJudge, undisputed, version_of
 from evaluation.judging.people import read_labels
@@ -51,7 +49,6 @@ BaseUrl = Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL
 ModelName = Annotated[
     str, typer.Option("--model", help="its name there; else LOREGLASS_JUDGE_MODEL; of bem: a folder with it")
 ]
-_MOST_REJECTED = 10
 _MOST_SHOWN = 300
 
 
@@ -124,22 +121,12 @@ def _import_labels(runs: list[Run], labels: Path | None) -> None:
         raise typer.BadParameter("labels are of one run's answers", param_hint="RUN")
     run = runs[0]
     records = {record.interaction_id: record for record in run.records}
-    judgements, rejected = read_labels(labels, records.keys())
+    judgements = read_labels(labels, records.keys())
     with VerdictCache(verdict_file(run.folder, HUMAN), fresh=True) as cache:
         for name, judgement in judgements.items():
             case = case_of(records[name])
             cache.put(key_of(case, HUMAN), case, judgement)
     _tell(run, HUMAN, judgements)
-    _tell_rejected(rejected)
-
-
-def _tell_rejected(rows: list[Rejected]) -> None:
-    """Print how many rows cannot be used, by kind, and the first ones."""
-    console = Console(stderr=True)
-    for kind, count in sorted(Counter(row.kind for row in rows).items()):
-        console.print(f"{kind}: {count}", markup=False, highlight=False)
-    for row in rows[:_MOST_REJECTED]:
-        console.print(f"  {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell(run: Run, judge: str, judgements: dict[str, Judgement]) -> None:

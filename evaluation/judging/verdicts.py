@@ -118,11 +118,6 @@ def verdict_file(run: Path, judge: str) -> Path:
     return run / FOLDER / f"{plain}.jsonl"
 
 
-def read_verdicts(path: Path) -> dict[str, Judgement]:
-    """The last judgement on each interaction; none where there is no such file."""
-    return {line.interaction_id: line.judgement for line in _lines(path)}
-
-
 def verdicts_on(path: Path, keys: Mapping[str, str]) -> dict[str, Judgement]:
     """The judgements in the file that are of just these questions, answers and rules: `keys` by interaction
     id. An answer that was cut otherwise, asked for again, or judged by other rules is not judged yet.
