@@ -20,16 +20,13 @@ def report(
         str, typer.Option(help="whose verdicts: rules, bem, human, or model:NAME", metavar="JUDGE")
     ] = "rules",
     protocol: Annotated[Protocol, typer.Option(help="which published rules")] = Protocol.KDD_CUP_2025,
-    baseline: Annotated[
-        str | None, typer.Option(help="the run that the others are compared with: its folder or name")
-    ] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
     require("jinja2", "pandas", "scipy")
     with stops_politely():
         cut = open_cut(tokenizer)
-        written = write_report(runs, out, judge=judge, protocol=protocol, baseline=baseline, cut=cut)
+        written = write_report(runs, out, judge=judge, protocol=protocol, cut=cut)
     typer.echo(f"report: {written}")
 
 
@@ -40,25 +37,22 @@ def write_report(
     judge: str,
     protocol: Protocol,
     cut: Cut,
-    baseline: str | None = None,
     made_at: float | None = None,
 ) -> Path:
     """Writes everything below `out` and returns the HTML page. `made_at`: Unix seconds, now unless told.
 
-    `baseline`: a run's folder as in `runs`, or its name. Raises `ReportError`.
+    Raises `ReportError`.
     """
     from evaluation.reporting.analysis import Choices, analysed
     from evaluation.reporting.comparison import compared, judged_run
     from evaluation.reporting.page import write_files
 
     comparison = compared([judged_run(folder, judge, cut) for folder in runs])
-    by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}
     choices = Choices(
         protocol=protocol,
         judge=judge,
         cut=cut.name,
         made_at=time.time() if made_at is None else made_at,
-        baseline=baseline and by_folder.get(Path(baseline).resolve(), baseline),
     )
     return write_files(analysed(comparison, choices), out)
 

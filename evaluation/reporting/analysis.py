@@ -8,10 +8,10 @@ from itertools import combinations
 from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.reporting.comparison import Comparison, JudgedRun, ReportError
+from evaluation.reporting.comparison import Comparison, JudgedRun
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
 from evaluation.reporting.failures import RULE, Failure, instructive
-from evaluation.reporting.formatting import READINGS, NoPhoto, plural, small_photo
+from evaluation.reporting.formatting import READINGS, NoPhoto, small_photo
 from evaluation.reporting.tables import Sliced, StageTimes, sliced, stage_times
 from evaluation.scoring.intervals import Estimate, Paired, estimate, holm, paired
 from evaluation.scoring.measures import measure
@@ -99,7 +99,6 @@ class Report:
     judge: str
     protocol: str
     cut: str
-    baseline: str | None
     asked: int
     questions: int
     sessions: int
@@ -115,37 +114,30 @@ class Report:
 
 
 WHOLE = "all"
-_ENOUGH_SESSIONS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How to score. `baseline`: a system that the others are compared with; `made_at`: Unix seconds."""
+    """How to score. `made_at`: Unix seconds."""
 
     protocol: Protocol
     judge: str
     cut: str
     made_at: float
-    baseline: str | None = None
 
 
 def analysed(comparison: Comparison, choices: Choices) -> Report:
-    """Failures are shown of the first run that is not the baseline. Raises `ReportError` where no run has the
-    baseline's name.
-    """
+    """Failures are shown of the first run."""
     runs = comparison.runs
-    if choices.baseline is not None and choices.baseline not in runs:
-        raise ReportError(f"No run is called {choices.baseline}; there are: {', '.join(runs)}.")
-    studied = next((name for name in runs if name != choices.baseline), next(iter(runs)))
+    studied = next(iter(runs))
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
-    first = next(iter(runs.values()))
+    first = runs[studied]
     return Report(
         dataset=first.header.dataset,
         made_at=choices.made_at,
         judge=choices.judge,
         protocol=choices.protocol.value,
         cut=choices.cut,
-        baseline=choices.baseline,
         asked=comparison.asked,
         questions=len(first.scored),
         sessions=_sessions(first.scored),
@@ -219,17 +211,14 @@ def _sessions(scored: Sequence[Scored]) -> int:
 
 
 def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
-    """Every system with every other in the order of the runs; those with the baseline first."""
+    """Every system with every other in the order of the runs."""
     truthfulness = measure("truthfulness", choices.protocol)
-    names = [
-        (one, other) if one != choices.baseline else (other, one) for one, other in combinations(runs, 2)
-    ]
+    names = list(combinations(runs, 2))
     comparisons = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
     corrected = holm([each.p_value for each in comparisons])
-    pairs = [
+    return tuple(
         Pair(one, other, each, p) for (one, other), each, p in zip(names, comparisons, corrected, strict=True)
-    ]
-    return tuple(sorted(pairs, key=lambda pair: pair.other != choices.baseline))
+    )
 
 
 def _rejected(runs: Mapping[str, JudgedRun]) -> dict[str, int]:
@@ -258,14 +247,6 @@ def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
             f"No explanations came with the answers of {', '.join(quiet)}: their refusal curves know only "
             "the answers that were given, with the confidence these came with."
         )
-    few = _sessions(next(iter(runs.values())).scored)
-    if few < _ENOUGH_SESSIONS:
-        remarks.append(
-            f"There are only {plural(few, 'conversation')}: intervals of so few are narrower than "
-            "they should be."
-        )
-    if any(_judge_failures(run) for run in runs.values()):
-        remarks.append("Verdicts that the judge did not give count as incorrect, as the benchmark has it.")
     return remarks
 
 
