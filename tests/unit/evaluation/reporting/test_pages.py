@@ -90,7 +90,6 @@ def hostile(record: TurnRecord) -> TurnRecord:
         }
     )
     cited = [each.model_copy(update={"snippet": "<script>", "title": HOSTILE}) for each in answer.citations]
-    steps = [step.model_copy(update={"stage": HOSTILE, "state": HOSTILE}) for step in record.trace.stages]
     return record.model_copy(
         update={
             "question": HOSTILE,
@@ -104,7 +103,7 @@ def hostile(record: TurnRecord) -> TurnRecord:
                     "timings_ms": {**answer.timings_ms, HOSTILE: 3.0},
                 }
             ),
-            "trace": record.trace.model_copy(update={"stages": steps, "refused_by": HOSTILE}),
+            "trace": record.trace.model_copy(update={"refused_by": HOSTILE}),
         }
     )
 
