@@ -41,7 +41,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         warmup_steps=config.warmup,
         optim=config.optimiser,
         per_device_train_batch_size=config.device_batch_size,
-        gradient_accumulation_steps=accumulated(config),
+        gradient_accumulation_steps=backward_passes(config),
         gradient_checkpointing=model.gradient_checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False},
         seed=config.seed,
@@ -58,7 +58,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
     )
 
 
-def accumulated(config: RunSettings) -> int:
+def backward_passes(config: RunSettings) -> int:
     """Return the backward passes a step. Raises `WrongConfig` if this is not a whole number."""
     processes = int(_processes().num_processes)
     passes, left = divmod(config.batch_size, config.device_batch_size * processes)

@@ -98,7 +98,7 @@ class Base:
         return {name: value for table in self.tables.values() for name, value in table.items()}
 
 
-def calibrated(
+def choose_thresholds(
     evidence: Evidence, ceiling: float | None, base: Base, test: Evidence | None = None
 ) -> Promise:
     """Return the thresholds of the best truthfulness, or the loosest below a `ceiling` on the share answered
@@ -112,7 +112,7 @@ def calibrated(
     chosen = choose(signals)
     values = {**base.values, **evidence.thresholds, **chosen.named()}
     changed = {name: (before, values[name]) for name, before in base.values.items() if before != values[name]}
-    expected = cross_validated(signals, choose)
+    expected = cross_validate(signals, choose)
     promise = Promise(
         **_change(signals, present, chosen),
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -132,7 +132,7 @@ def calibrated(
     _require_comparable(evidence, test)
     change = _change(test.signals, present, chosen)
     wrong = wrong_by_conversation(test.signals, chosen) if ceiling else None
-    is_kept, sentence = kept(ceiling, expected or promise.after, change["after"], wrong)
+    is_kept, sentence = compare_with_promise(ceiling, expected or promise.after, change["after"], wrong)
     check = Check(**change, runs=test.sources, kept=is_kept, sentence=sentence)
     return promise.model_copy(update={"check": check})
 
@@ -225,7 +225,7 @@ def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, fl
     return float(lost.mean()), mean_interval(lost, np.ones_like(lost)).low
 
 
-def cross_validated(signals: Signals, choose: Choose) -> Given | None:
+def cross_validate(signals: Signals, choose: Choose) -> Given | None:
     """Return the figures of every conversation under thresholds chosen on the others.
 
     Whole conversations are drawn into a fold at random. None if there are too few to leave some out.
@@ -246,7 +246,7 @@ def cross_validated(signals: Signals, choose: Choose) -> Given | None:
     return _figures(signals, points)
 
 
-def kept(
+def compare_with_promise(
     ceiling: float | None, expected: Given, found: Given, wrong: tuple[float, float] | None = None
 ) -> tuple[bool | None, str]:
     """Whether other questions kept the promise, and in what words; None where they are too few to say.

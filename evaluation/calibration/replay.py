@@ -192,7 +192,7 @@ def _points(records: Sequence[TurnRecord], judgements: Mapping[str, Judgement]) 
     return np.array([np.nan if one is None else one.verdict.points for one in verdicts], np.float64)
 
 
-def joined(parts: Sequence[Signals]) -> Signals:
+def join(parts: Sequence[Signals]) -> Signals:
     """Several as one; conversations of different parts are different conversations."""
     first = parts[0]
     offsets = np.cumsum([0, *(int(part.session.max(initial=-1)) + 1 for part in parts)])

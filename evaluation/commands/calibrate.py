@@ -46,7 +46,7 @@ def calibrate(
     token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): then no answer is refused.
     """
     require("scipy")
-    from evaluation.calibration.promise import calibrated
+    from evaluation.calibration.promise import choose_thresholds
     from evaluation.calibration.replay import CalibrationError
     from evaluation.calibration.report import read_base
 
@@ -61,7 +61,7 @@ def calibrate(
         opened = partial(open_judge, judge, base_url, model)
         evidence, test = anyio.run(_collect, runs, check, opened, open_cut(tokenizer), concurrency)
         before = read_base(base)
-        promise = calibrated(evidence, ceiling, before, test)
+        promise = choose_thresholds(evidence, ceiling, before, test)
         _write(promise, before, out, evidence.signals, test.signals if test else None)
 
 

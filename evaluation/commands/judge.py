@@ -35,7 +35,7 @@ from evaluation.judging.verdicts import (
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run, load_run
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import case_of, judged
+from evaluation.scoring.scored import case_of, score_records
 from evaluation.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def agreement_of(
         ours, theirs = (
             {
                 each.record.interaction_id: replace(each.judgement, verdict=each.verdict(protocol))
-                for each in judged(list(records.values()), run, judge, cut)[0]
+                for each in score_records(list(records.values()), run, judge, cut)[0]
             }
             for judge in between
         )

@@ -43,18 +43,18 @@ def write_report(
 
     Raises `ReportError`.
     """
-    from evaluation.reporting.analysis import Choices, analysed
-    from evaluation.reporting.comparison import compared, judged_run
+    from evaluation.reporting.analysis import Choices, build_report
+    from evaluation.reporting.comparison import compare, load_judged_run
     from evaluation.reporting.page import write_files
 
-    comparison = compared([judged_run(folder, judge, cut) for folder in runs])
+    comparison = compare([load_judged_run(folder, judge, cut) for folder in runs])
     choices = Choices(
         protocol=protocol,
         judge=judge,
         cut=cut.name,
         made_at=time.time() if made_at is None else made_at,
     )
-    return write_files(analysed(comparison, choices), out)
+    return write_files(build_report(comparison, choices), out)
 
 
 def squad(
@@ -72,11 +72,11 @@ def squad(
 
 def show_run(folder: Path, console: Console) -> None:
     """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
-    from evaluation.reporting.comparison import ReportError, judged_run
+    from evaluation.reporting.comparison import ReportError, load_judged_run
     from evaluation.reporting.curves import show, span_report
     from evaluation.runs.tally import print_spans
 
-    run = judged_run(folder, RuleJudge.name, APPROXIMATE)
+    run = load_judged_run(folder, RuleJudge.name, APPROXIMATE)
     report = span_report(run)
     if report is None:
         raise ReportError(f"{folder} is no run on questions of SQuAD's kind: see `loreglass eval report`.")

@@ -129,7 +129,7 @@ def _part(*names: str) -> Part | None:
     return next((p for p, name in spelled if f"{p}-turn" in name or f"{p}_turn" in name), None)
 
 
-def fetched(images: Sequence[Image], photos: Photos) -> Callable[[Image], Path]:
+def fetch_photos(images: Sequence[Image], photos: Photos) -> Callable[[Image], Path]:
     """Fetch the photos, and return what finds one of them; it raises `BadRow`. Raises `OSError`."""
     embedded: dict[Image, Path | BadRow] = {}
     by_table: defaultdict[Table, dict[int, Image]] = defaultdict(dict)

@@ -49,7 +49,7 @@ def fetch_split(repository: str, revision: str | None, split: str | None) -> tup
     return wanted, folder, files
 
 
-def chosen_split(splits: Sequence[str], split: str | None, where: str) -> str:
+def choose_split(splits: Sequence[str], split: str | None, where: str) -> str:
     """`split` where it exists; with none named the only one, or `validation`. Raises `DatasetError`."""
     if not splits:
         raise DatasetError(f"{where} holds no Parquet files; CRAG-MM's datasets do.")

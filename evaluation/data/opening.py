@@ -13,7 +13,7 @@ from chassis.picture_cache import PictureCache
 from evaluation.data import hub
 from evaluation.data.candidates import Candidate, Candidates, Photo, sample, with_photos
 from evaluation.data.checks import photo_inside
-from evaluation.data.crag_mm import fetched, read_tables
+from evaluation.data.crag_mm import fetch_photos, read_tables
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part
 from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain
@@ -159,7 +159,7 @@ def _with_photos_inside(folder: Path, rows: Candidates[str], choice: _Choice) ->
 def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
     rows = read_tables(folder, name, files)
     chosen = choice.among(rows)
-    return _with_photos(name, rows, chosen, fetched([each.photo for each in chosen], photos))
+    return _with_photos(name, rows, chosen, fetch_photos([each.photo for each in chosen], photos))
 
 
 def _with_photos(

@@ -14,7 +14,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from evaluation.data.model import AnswerType, Scorer, Truth
-from evaluation.judging.text import normalised
+from evaluation.judging.text import normalise
 
 _MOST_READ = 20_000
 """Characters of an answer."""
@@ -28,7 +28,7 @@ def benchmark_score(answer: str, truth: Truth) -> float:
 
 def _infoseek(answer: str, truth: Truth) -> float:
     if truth.range is None:
-        return float(normalised(answer) in map(normalised, truth.accepted))
+        return float(normalise(answer) in map(normalise, truth.accepted))
     numbers = _numbers(answer)
     if len(numbers) == 1:
         return float(truth.range[0] <= numbers[0] <= truth.range[1])

@@ -126,7 +126,7 @@ class Choices:
     made_at: float
 
 
-def analysed(comparison: Comparison, choices: Choices) -> Report:
+def build_report(comparison: Comparison, choices: Choices) -> Report:
     """Failures are shown of the first run."""
     runs = comparison.runs
     studied = next(iter(runs))

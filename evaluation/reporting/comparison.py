@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.calibration.proposals import PROPOSED, saying
+from evaluation.calibration.proposals import PROPOSED, as_given
 from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut
@@ -12,7 +12,7 @@ from evaluation.judging.verdicts import HUMAN, verdict_file
 from evaluation.record import RunHeader
 from evaluation.reporting.formatting import plural, short
 from evaluation.runs.store import Run, load_run
-from evaluation.scoring.scored import Scored, judged, scored_with, stored_verdicts
+from evaluation.scoring.scored import Scored, score_records, stored_verdicts, with_judgements
 
 Session = tuple[Part, str]
 
@@ -45,7 +45,7 @@ class Comparison:
     remarks: tuple[str, ...]
 
 
-def compared(runs: Sequence[JudgedRun]) -> Comparison:
+def compare(runs: Sequence[JudgedRun]) -> Comparison:
     """Raises `ReportError` where the runs are of different questions, or have no whole session in common."""
     if not runs:
         raise ReportError("There is no run to report on.")
@@ -127,10 +127,10 @@ def _only(run: JudgedRun, sessions: set[Session]) -> JudgedRun:
     return replace(run, scored=scored, withheld=withheld)
 
 
-def judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
+def load_judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
     """The run in that folder, judged. Raises `RunError`, `NotJudged`, `ReportError`."""
     run = load_run(folder)
-    scored, unjudged = judged(run.records, folder, judge, cut)
+    scored, unjudged = score_records(run.records, folder, judge, cut)
     if not run.records:
         raise ReportError(
             f"{folder} holds a run that has asked nothing yet: go on with `loreglass eval run`."
@@ -168,8 +168,8 @@ def _withheld(run: Run, judge: str, cut: Cut) -> tuple[Scored, ...]:
     `loreglass eval calibrate`.
     """
     refused = [record for record in run.records if record.answer and record.answer.abstained]
-    proposed = saying(refused, PROPOSED)
+    proposed = as_given(refused, PROPOSED)
     if judge == RuleJudge.name:
-        return tuple(judged(proposed, run.folder, judge, cut)[0])
+        return tuple(score_records(proposed, run.folder, judge, cut)[0])
     verdicts = stored_verdicts(proposed, verdict_file(run.folder, f"{judge}:{PROPOSED}"), judge, cut)
-    return tuple(scored_with(proposed, verdicts, cut))
+    return tuple(with_judgements(proposed, verdicts, cut))

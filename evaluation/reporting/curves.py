@@ -17,7 +17,7 @@ from evaluation.judging.verdicts import Verdict
 from evaluation.reporting.comparison import JudgedRun
 from evaluation.runs.tally import outcome_cells, outcome_table
 from evaluation.scoring.scored import Scored
-from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
+from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 from loreglass_client.models import Explanation
 
 STEPS = tuple(step / 10 for step in range(10))
@@ -136,7 +136,7 @@ class SpanReport:
 
 def span_report(run: JudgedRun) -> SpanReport | None:
     """None where the run's questions are of another kind."""
-    scored = marked(run.scored)
+    scored = marked_questions(run.scored)
     if not scored:
         return None
     scores = span_scores(scored)

@@ -49,7 +49,7 @@ OF_CONVERSATIONS = ("session_truthfulness", "early_stopped")
 """Means over conversations; the others are over questions."""
 
 
-def written(value: float, unit: Unit) -> str:
+def format_figure(value: float, unit: Unit) -> str:
     """`34.5 %`, `+0.123`, `1.24 s`, `340 ms`; a dash for what is not there."""
     if math.isnan(value):
         return "–"
@@ -95,7 +95,7 @@ _SPACES = re.compile(r"\s+")
 _MARKS_IN_A_ROW = 8
 
 
-def shown(text: str, limit: int = LONG) -> str:
+def clean(text: str, limit: int = LONG) -> str:
     """One paragraph of what is visible in `text`, cut at `limit` characters; a cut says how long it was."""
     spaced = _SPACES.sub(" ", text[: 4 * limit]).strip()
     visible = "".join(_tamed(spaced))
@@ -106,7 +106,7 @@ def shown(text: str, limit: int = LONG) -> str:
 
 def short(text: str, limit: int = SHORT) -> str:
     """The same for names and cells, with nothing but an ellipsis where it is cut."""
-    visible = shown(text[: 2 * limit], 2 * limit)
+    visible = clean(text[: 2 * limit], 2 * limit)
     return visible if len(visible) <= limit else f"{visible[: limit - 1].rstrip()}…"
 
 

@@ -20,12 +20,12 @@ from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
     READINGS,
     Unit,
+    clean,
+    format_figure,
     plural,
     short,
-    shown,
     signed,
     span,
-    written,
 )
 from evaluation.scoring.intervals import Estimate
 
@@ -54,8 +54,8 @@ def html(report: Report) -> str:
     environment.filters |= {
         "short": short,
         "when": _when,
-        "ms": lambda value: written(value, Unit.MILLISECONDS),
-        "share": lambda value: written(value, Unit.SHARE),
+        "ms": lambda value: format_figure(value, Unit.MILLISECONDS),
+        "share": lambda value: format_figure(value, Unit.SHARE),
         "signed": signed,
         "p": _p,
         "whole": lambda value: f"{value:.0f}" if value == value else "–",
@@ -67,7 +67,7 @@ def html(report: Report) -> str:
 
 
 def _escaped(value: Any) -> Any:
-    return value if isinstance(value, Markup) else shown(str(value))
+    return value if isinstance(value, Markup) else clean(str(value))
 
 
 def _values(report: Report) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _columns(report: Report, part: str) -> list[str]:
 
 
 def _value(estimates: Mapping[str, Estimate], measure: str) -> str:
-    return written(estimates[measure].value, READINGS[measure].unit) if measure in estimates else "–"
+    return format_figure(estimates[measure].value, READINGS[measure].unit) if measure in estimates else "–"
 
 
 def _span(estimates: Mapping[str, Estimate], measure: str) -> str:

@@ -47,7 +47,7 @@ class Gateway:
 
 
 @asynccontextmanager
-async def reached(url: str, key: str = "") -> AsyncIterator[Gateway]:
+async def connect(url: str, key: str = "") -> AsyncIterator[Gateway]:
     """The gateway at that URL, with connections that are closed afterwards. Raises `RunStopped`."""
     async with AsyncExitStack() as stack:
         try:  # how long a question is asked for is `Questioner`'s to say

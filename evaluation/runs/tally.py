@@ -22,8 +22,8 @@ from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_
 from evaluation.runs.store import Run
 from evaluation.scoring.measures import measure, scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, judged
-from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
+from evaluation.scoring.scored import Scored, case_of, score_records
+from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 
 
 def print_made(made: Made, console: Console) -> None:
@@ -31,8 +31,8 @@ def print_made(made: Made, console: Console) -> None:
     or failed; and what this attempt added.
     """
     run = made.run
-    scored, _ = judged(run.records, run.folder, RuleJudge.name)
-    if spans := marked(scored):
+    scored, _ = score_records(run.records, run.folder, RuleJudge.name)
+    if spans := marked_questions(scored):
         print_spans(run.header.name, span_scores(spans), console)
     else:
         console.print(_table(run.header.name, scored))
@@ -158,7 +158,7 @@ def _number(value: float) -> str:
 
 
 @contextmanager
-def watched(turns: int, label: str = "") -> Iterator[OnRecord]:
+def watch(turns: int, label: str = "") -> Iterator[OnRecord]:
     """Show how many turns are right, missing, wrong and failed; what was answered before counts as done."""
     counts = Counter[str]()
     with tqdm(total=turns, unit="question", desc=label or None, file=sys.stderr, dynamic_ncols=True) as bar:
@@ -190,7 +190,7 @@ async def ask_several(
         system = System.named(name)
         asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
         task = Task(dataset, folder / name, asked, name, choice)
-        with watched(task.turns, name) as on_record:
+        with watch(task.turns, name) as on_record:
             made = await make_run(task, gateway, on_record=on_record)
         if made.stopped:
             raise made.stopped

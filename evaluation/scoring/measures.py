@@ -57,7 +57,7 @@ class Measure:
 
     def sampled(self, scored: Sequence[Scored]) -> Sampled:
         """The figure by conversations."""
-        valued = known(self.values(scored))
+        valued = without_unknown(self.values(scored))
         if self.splits is not None:
             return _harmonic(valued, {unit_of(each) for each in scored if self.splits(each)})
         if self.quantile is not None:
@@ -68,7 +68,7 @@ class Measure:
         return Sampled((sums, counts), ratio, len(valued))
 
 
-def known(valued: Valued) -> Valued:
+def without_unknown(valued: Valued) -> Valued:
     """Without the turns that have no value."""
     return {unit: value for unit, value in valued.items() if not math.isnan(value)}
 

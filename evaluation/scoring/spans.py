@@ -53,7 +53,7 @@ class SpanScores:
     held: float
 
 
-def marked(scored: Iterable[Scored]) -> list[Scored]:
+def marked_questions(scored: Iterable[Scored]) -> list[Scored]:
     """The questions of a dataset whose golds are stretches, if this is one; else none."""
     questions = [each for each in scored if each.record.truth and each.record.truth.answer_type in _MARKED]
     spans = any(each.record.truth.answer_type is AnswerType.SPAN for each in questions if each.record.truth)

@@ -22,7 +22,7 @@ from training.grpo import rollout
 from training.grpo.rollout import Question, Roller, ServicesDown, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import open_platform
-from training.grpo.writing import Ask, Continuation, ended
+from training.grpo.writing import Ask, Continuation, cut_at_end
 from training.models import load
 
 
@@ -56,7 +56,7 @@ class Scripted:
 
     def _line(self, ask: Ask) -> Continuation:
         ids = [*self._chats.ids(self._lines[ask.ends_with]), self._chats.tokenizer.eos_token_id]
-        kept = ended(ids, ask, self._chats.tokenizer)
+        kept = cut_at_end(ids, ask, self._chats.tokenizer)
         return Continuation(kept, [0.75] * len(kept) if ask.frozen else None)
 
 

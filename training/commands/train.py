@@ -40,7 +40,7 @@ def on_all_cards(cards: int) -> None:
         os.execv(sys.executable, [sys.executable, *launcher, "-m", "loreglass", *sys.argv[1:]])
 
 
-def opened(out: Path | None, config: Settings) -> RunFolder:
+def open_run(out: Path | None, config: Settings) -> RunFolder:
     """Open the run's folder; the first process takes it. Raises `WrongConfig` and `RunRefused`."""
     from training.trainers import on_main
 
@@ -63,7 +63,7 @@ def sft(config: Config, data: Data = None, out: Out = None, given: Set = None) -
         settings = load_config(config, SftConfig, given, data)
         require()
         on_all_cards(settings.cards)
-        run = opened(out, settings)
+        run = open_run(out, settings)
 
         from training.sft.finetuning import finetune
 
@@ -86,7 +86,7 @@ def grpo(config: Config, data: Data = None, out: Out = None, given: Set = None) 
         require()
         gateway = from_environment(GatewaySettings)
         on_all_cards(settings.cards)
-        run = opened(out, settings)
+        run = open_run(out, settings)
 
         from training.grpo.tuning import tune
 
@@ -106,7 +106,7 @@ def head(config: Config, data: Data = None, out: Out = None, given: Set = None) 
         settings = load_config(config, AnyHead, given, data).root
         of_drafts = settings.head == "search-router"
         require("accelerate", "sklearn", *(() if of_drafts else ("torch", "transformers")))
-        run = opened(out, settings)
+        run = open_run(out, settings)
         if isinstance(settings, DomainRouterConfig):
             from training.heads.domain_router import train_domain_router
 

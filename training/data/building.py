@@ -20,7 +20,7 @@ from training.data.turns import (
     BrokenTurn,
     RunTurn,
     open_source,
-    rejected,
+    rejected_row,
     require_calls,
 )
 from training.samples import (
@@ -148,7 +148,7 @@ async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, data_set: DataSet) ->
     except NothingToLearn as error:
         data_set.unused[task][str(error)] += 1
     except BrokenTurn as error:
-        data_set.rejected.append(rejected(turn.run, turn.record, str(error)))
+        data_set.rejected.append(rejected_row(turn.run, turn.record, str(error)))
     except NoJudgement:
         data_set.unjudged += 1
     return []

@@ -33,7 +33,7 @@ def aurc(right: Matrix, probability: Matrix) -> float:
     return float(risks(right, probability).mean())
 
 
-def calibrated(named: Mapping[str, tuple[Matrix, Matrix]]) -> dict[str, dict[str, float]]:
+def figures_of(named: Mapping[str, tuple[Matrix, Matrix]]) -> dict[str, dict[str, float]]:
     """Figures by name, of whether it was right (n,) and of the probability that was said (n,)."""
     return {
         name: {"aurc": round(aurc(*each), 4), "calibration_error": round(calibration_error(*each), 4)}

@@ -17,7 +17,7 @@ from chassis.models.witness import witness
 from evaluation.data.progress import bar
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
-from training.heads.contrastive import ContrastiveLearner, Encoded, projected, recall
+from training.heads.contrastive import ContrastiveLearner, Encoded, project, recall
 from training.heads.epochs import fit
 from training.heads.parts import Parts, pixels, read_parts
 from training.heads.settings import CoarseRerankerConfig
@@ -51,7 +51,7 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     alone = [qformer.photo_vectors([pixels(photos[place], MAX_SIDE)])[0] for place in held_out]
     before = recall(torch.from_numpy(np.stack(alone)).to(encoded.states.device), encoded, held_out)
     with torch.no_grad():
-        after = recall(projected(encoded.states[held_out], *learner.head), encoded, held_out)
+        after = recall(project(encoded.states[held_out], *learner.head), encoded, held_out)
         reached = _cosines(encoded, learner, parts.validation)
     threshold = float(np.quantile(reached, 1 - config.reached_by))
     weight, bias = (each.detach().cpu().numpy() for each in learner.head)
@@ -96,6 +96,6 @@ def _encoded(
 
 def _cosines(encoded: Encoded, learner: ContrastiveLearner, places: Sequence[int]) -> Any:
     """Return (places,): the similarity of each question and the text that answers it."""
-    vectors = projected(encoded.states[list(places)], *learner.head)
+    vectors = project(encoded.states[list(places)], *learner.head)
     texts = encoded.texts[[encoded.positives[n] for n in places]]
     return (vectors @ texts[:, :, None]).amax(dim=(1, 2)).double().cpu().numpy()

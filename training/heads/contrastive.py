@@ -64,7 +64,7 @@ class ContrastiveLearner:
         """See `Learner`."""
         # Each text once: one that answers two questions is no negative of either.
         pool = self._encoded.pool(places)
-        questions = projected(self._encoded.states[list(places)], *self.head)
+        questions = project(self._encoded.states[list(places)], *self.head)
         scores = similarities(questions, self._encoded.texts[pool])
         answers = torch.tensor([pool.index(self._encoded.positives[n]) for n in places])
         return cross_entropy(scores / self._config.temperature, answers.to(scores.device))
@@ -73,11 +73,11 @@ class ContrastiveLearner:
         """See `Learner`."""
         places = list(self._validation)
         with torch.no_grad():
-            mrr = recall(projected(self._encoded.states[places], *self.head), self._encoded, places).mrr
+            mrr = recall(project(self._encoded.states[places], *self.head), self._encoded, places).mrr
         return {SCORE: mrr, TIE: 0.0, "validation/mrr": mrr}
 
 
-def projected(states: Any, weight: Any, bias: Any) -> Any:
+def project(states: Any, weight: Any, bias: Any) -> Any:
     """Return unit vectors (samples, N_q, d)."""
     return normalize(states @ weight.T + bias, dim=-1)
 

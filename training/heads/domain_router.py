@@ -24,7 +24,7 @@ from services.domain_router.measures import (
     log_loss,
     softmax,
 )
-from training.heads.calibration import calibrated
+from training.heads.calibration import figures_of
 from training.heads.encoders import Encoder
 from training.heads.epochs import SCORE, TIE, fit
 from training.heads.parts import Parts, read_parts
@@ -88,7 +88,7 @@ def _calibrated(
             "chosen": chosen,
             "temperature": temperature,
             "held_out": measures,
-            "calibration": calibrated(likeliest),
+            "calibration": figures_of(likeliest),
         }
     )
     run.say(

@@ -14,7 +14,7 @@ import numpy as np
 from chassis.calibration import LogisticCurve
 from gateway.steps.routing import FALLING, FEATURES, HeldOut, RouterArtefact, Rows
 from training.config import WrongConfig
-from training.heads.calibration import aurc, calibrated, calibration_error
+from training.heads.calibration import aurc, calibration_error, figures_of
 from training.heads.fitting import Matrix, Problem, fit, held_out
 from training.heads.settings import SearchRouterConfig
 from training.runs import RunFolder
@@ -66,7 +66,7 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
         weights = ", ".join(f"{name} {weight}" for name, weight in artefact.coefficients.items())
         run.say(f"intercept {artefact.intercept}, {weights}")
         run.say(f"the same in all drafts, so of no weight: {', '.join(artefact.constant) or 'none'}")
-    figures = calibrated({name: (drafts.right, said) for name, said in columns.items()})
+    figures = figures_of({name: (drafts.right, said) for name, said in columns.items()})
     for name, each in figures.items():
         run.say(f"{name}: AURC {each['aurc']:.3f}, calibration error {each['calibration_error']:.3f}")
     run.finish(

@@ -40,7 +40,7 @@ def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
 
     Raises `UnreadableData`, and `WrongConfig` if nothing is left to learn.
     """
-    to_learn, held_out, left_out = selected(config)
+    to_learn, held_out, left_out = select_samples(config)
     random.Random(config.seed).shuffle(to_learn)
     train = _fitting(bar(to_learn, "measuring samples"), chats, config, left_out)
     mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
@@ -55,7 +55,7 @@ def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
     return mixture
 
 
-def selected(config: SftConfig) -> tuple[list[Located], list[Located], list[RejectedRow]]:
+def select_samples(config: SftConfig) -> tuple[list[Located], list[Located], list[RejectedRow]]:
     """Return samples to learn, held-out ones, and invalid rows. Raises `UnreadableData`."""
     located, rejected = list[Located](), list[RejectedRow]()
     for task in config.tasks:

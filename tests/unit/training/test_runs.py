@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from training.commands.train import opened
+from training.commands.train import open_run
 from training.config import Settings
 from training.runs import AFTER, Rollout, RunFolder
 from training.samples import RejectedRow
@@ -15,7 +15,7 @@ def test_of_several_processes_only_the_main_one_writes(
 ) -> None:
     def opened_by(main: bool) -> RunFolder:
         monkeypatch.setattr("training.trainers.on_main", lambda: main)
-        return opened(tmp_path / "run", Settings())
+        return open_run(tmp_path / "run", Settings())
 
     def write_everything(run: RunFolder) -> None:
         run.log(1, {"loss": 1.0})

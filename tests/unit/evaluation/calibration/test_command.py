@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from evaluation.calibration.promise import Given, kept
+from evaluation.calibration.promise import Given, compare_with_promise
 from evaluation.calibration.replay import OF_JUDGE
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.scoring.intervals import Interval
@@ -132,6 +132,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness=0.8 - wrong,
         truthfulness_range=Interval(low=0.7, high=0.9),
     )
-    is_kept, sentence = kept(0.02, found, found)
+    is_kept, sentence = compare_with_promise(0.02, found, found)
     assert is_kept is expected
     assert "at most 2 %" in sentence

@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 from evaluation.calibration.ceiling import loosest_below, losses, through
-from evaluation.calibration.promise import chooser, cross_validated, kept, under, wrong_by_conversation
-from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, replay
+from evaluation.calibration.promise import (
+    chooser,
+    compare_with_promise,
+    cross_validate,
+    under,
+    wrong_by_conversation,
+)
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, join, replay
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 DRAWS = 150
@@ -97,7 +103,7 @@ def test_cross_validation_expects_nothing_from_noise() -> None:
         signals = noise(seed)
         choose = chooser(None, USUAL)
         flattered.append(under(signals, choose(signals)).truthfulness)
-        found = cross_validated(signals, choose)
+        found = cross_validate(signals, choose)
         assert found is not None
         expected.append(found.truthfulness)
     assert np.mean(flattered) > 0.0
@@ -112,7 +118,7 @@ def test_folds_never_share_conversations() -> None:
         trained.append({int(session) for session in some.session})
         return USUAL
 
-    assert cross_validated(signals, choose) is not None
+    assert cross_validate(signals, choose) is not None
     everyone = {int(session) for session in signals.session}
     held = [everyone - some for some in trained]
     assert set().union(*held) == everyone
@@ -121,12 +127,12 @@ def test_folds_never_share_conversations() -> None:
 
 def test_too_few_conversations_have_no_estimate() -> None:
     signals = noise(4)
-    assert cross_validated(signals.where(np.arange(3)), chooser(None, USUAL)) is None
+    assert cross_validate(signals.where(np.arange(3)), chooser(None, USUAL)) is None
 
     def refuse(_: Signals) -> Cutoffs:
         raise CalibrationError("too few")
 
-    assert cross_validated(signals, refuse) is None
+    assert cross_validate(signals, refuse) is None
 
 
 def test_a_ceiling_counts_conversations() -> None:
@@ -147,14 +153,14 @@ def test_a_ceiling_counts_conversations() -> None:
     assert low == 0.0
     assert among_all == pytest.approx(losses(signals, OPEN).mean())
     assert among_all == pytest.approx(0.8 / 4)
-    is_kept, sentence = kept(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
+    is_kept, sentence = compare_with_promise(0.3, under(signals, OPEN), under(signals, OPEN), (0.2, 0.0))
     assert is_kept is True
     assert "every conversation counts alike" in sentence
 
 
 def test_joined_runs_keep_their_conversations_apart() -> None:
     one, other = noise(6), noise(7)
-    both = joined([one, other])
+    both = join([one, other])
     assert (len(both), both.sessions) == (120, one.sessions + other.sessions)
     separately = [under(each, USUAL).truthfulness for each in (one, other)]
     assert under(both, USUAL).truthfulness == pytest.approx(np.mean(separately))

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.calibration.replay import Cutoffs, Signals, basis_of, joined, replay
+from evaluation.calibration.replay import Cutoffs, Signals, basis_of, join, replay
 from evaluation.calibration.search import best_cutoffs
 from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
 
@@ -78,7 +78,7 @@ def test_a_basis_is_told_and_two_are_told_apart() -> None:
     free = replace(signals, token_grammar=np.where(np.isnan(signals.token_grammar), np.nan, 0.0))
     assert basis_of(signals) == "under a grammar"
     assert basis_of(free) == "over the whole vocabulary"
-    assert "not alike" in basis_of(joined([signals, free]))
+    assert "not alike" in basis_of(join([signals, free]))
     assert basis_of(replace(signals, token_grammar=np.full(40, np.nan))) == ""
 
 

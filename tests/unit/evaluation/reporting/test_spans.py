@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from evaluation.cli import app
 from evaluation.commands.report import write_report
 from evaluation.judging.text import APPROXIMATE
-from evaluation.reporting.comparison import judged_run
+from evaluation.reporting.comparison import load_judged_run
 from evaluation.reporting.curves import STEPS, span_report
 from evaluation.scoring.protocols import Protocol
 from tests.unit.evaluation.generated_runs import GOLD, OTHER, Question, questions, write_run
@@ -38,7 +38,7 @@ def test_a_step_is_what_giving_all_of_its_confidence_would_say(
     asked = [*asked, Question(0.5)]
     folder = tmp_path_factory.mktemp("run") / "run"
     write_run(folder, asked)
-    report = span_report(judged_run(folder, "rules", APPROXIMATE))
+    report = span_report(load_judged_run(folder, "rules", APPROXIMATE))
     assert report
     has = [each for each in asked if each.answerable]
     no = [each for each in asked if not each.answerable]
