@@ -48,14 +48,11 @@ class Given(_Stored):
 
 
 class Change(_Stored):
-    """Some questions before and after. `gain`: the interval of the difference in truthfulness. `uncertain`:
-    of how many questions the replay is not exact.
-    """
+    """Some questions before and after. `gain`: the interval of the difference in truthfulness."""
 
     before: Given
     after: Given
     gain: Interval
-    uncertain: int
 
 
 class Check(Change):
@@ -209,7 +206,6 @@ def _change(signals: Signals, before: Cutoffs, after: Cutoffs) -> dict[str, Any]
         "before": _figures(signals, was.points),
         "after": _figures(signals, now.points),
         "gain": _interval(signals, now.points - was.points),
-        "uncertain": int(np.count_nonzero(~now.exact)),
     }
 
 

@@ -10,7 +10,7 @@ record; a test holds the two against each other). It is exact for `answer_confid
 - Time is not replayed: a question that ran out of it has no answer under any thresholds.
 - Where the lite reasoner answered in a model's place, the model's refused answer is not replayed.
 
-`Replayed.exact` says of which questions the first two hold no doubt. `verify_from`, `same_thing`,
+`verify_from`, `same_thing`,
 `decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for those make a run
 each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
@@ -215,23 +215,18 @@ def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, F
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One entry a question: whether an answer is given, its points, and whether that is certain."""
+    """One entry a question: whether an answer is given, and its points."""
 
     given: Bools
     points: Floats
-    exact: Bools
 
 
 def replay(signals: Signals, cutoffs: Cutoffs) -> Replayed:
     """What would have been said. A refusal, and an answer that amounts to one, has 0 points."""
     direct = _router_says_direct(signals, cutoffs) | signals.went_direct  # nothing else is known of those
     whole_way = _stands(signals, cutoffs) & ~signals.went_direct
-    given = direct | whole_way
     points = np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0))
-    doubted = signals.went_direct & ~_router_says_direct(signals, cutoffs)
-    return Replayed(
-        given, np.nan_to_num(points, nan=0.0), ~doubted & ~_after_a_change(signals, given, direct)
-    )
+    return Replayed(direct | whole_way, np.nan_to_num(points, nan=0.0))
 
 
 def _stands(signals: Signals, cutoffs: Cutoffs) -> Bools:
@@ -272,14 +267,3 @@ def _bent(score: Floats, threshold: float) -> Floats:
 def _router_says_direct(signals: Signals, cutoffs: Cutoffs) -> Bools:
     """A draft that has an answer has a `p_direct`."""
     return (signals.draft_confidence >= cutoffs.direct_confidence) & (signals.p_direct >= cutoffs.direct_from)
-
-
-def _after_a_change(signals: Signals, given: Bools, direct: Bools) -> Bools:
-    """Turns with an earlier turn in their conversation that is said, or come by, otherwise than it was."""
-    changed = (given != signals.given) | (direct != signals.went_direct)
-    if not np.any(changed):
-        return np.zeros(len(signals), bool)
-    first = np.full(int(signals.session.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, signals.session[changed], signals.turn[changed])
-    later: Bools = signals.turn > first[signals.session]
-    return later

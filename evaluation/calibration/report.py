@@ -32,7 +32,7 @@ def show(promise: Promise, console: Console) -> None:
         if change:
             low, high = change.gain.low, change.gain.high
             line = f"truthfulness {where}: {low:+.3f} to {high:+.3f} against before (95 %)"
-            console.print(f"{line}; the replay of {change.uncertain} questions is not exact", highlight=False)
+            console.print(line, highlight=False)
     if check:
         console.print(check.sentence, markup=False, highlight=False)
 
