@@ -96,16 +96,15 @@ MEASURED = (
 class Signals:
     """One row a question; NaN where nothing was measured, which then refuses nothing.
 
-    `session`: a number a conversation, `turn`: the place in it. `proposed`, `draft`: the points of the
-    answer in hand at the end and of the provisional one (1, 0.5, 0, -1); NaN where there is none. From
-    `draft_confidence` to `judge_token_mean`: the gateway's signals. `citable`: the answer's sources stand, or
-    need not. `went_direct`: the draft was given, so that nothing is known of the whole way. `given`: what
-    really happened. `in_force`: the thresholds of the run.
+    `session`: a number a conversation. `proposed`, `draft`: the points of the answer in hand at the end and of
+    the provisional one (1, 0.5, 0, -1); NaN where there is none. From `draft_confidence` to
+    `judge_token_mean`: the gateway's signals. `citable`: the answer's sources stand, or need not.
+    `went_direct`: the draft was given, so that nothing is known of the whole way. `in_force`: the thresholds of
+    the run.
     """
 
     in_force: Cutoffs
     session: Ints
-    turn: Ints
     proposed: Floats
     draft: Floats
     draft_confidence: Floats
@@ -121,7 +120,6 @@ class Signals:
     judge_token_mean: Floats
     citable: Bools
     went_direct: Bools
-    given: Bools
 
     def __len__(self) -> int:
         return len(self.session)
@@ -159,12 +157,10 @@ def signals_of(
     return Signals(
         in_force=in_force,
         session=np.array([numbers[r.part, r.session_id] for r in records], np.int64),
-        turn=np.array([record.turn for record in records], np.int64),
         proposed=np.where(direct, np.nan, _points(records, proposed)),
         draft=_points(records, drafts),
         citable=(measured("citable") > 0.0) & ~(measured("withheld") > 0.0),
         went_direct=direct,
-        given=np.array([bool(r.answer and not r.answer.abstained) for r in records], bool),
         **{name: measured(name) for name in MEASURED},
     )
 
