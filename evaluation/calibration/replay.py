@@ -96,11 +96,11 @@ MEASURED = (
 class Signals:
     """One row a question; NaN where nothing was measured, which then refuses nothing.
 
-    `session`: a number a conversation. `proposed`, `draft`: the points of the answer in hand at the end and of
-    the provisional one (1, 0.5, 0, -1); NaN where there is none. From `draft_confidence` to
+    `session`: a number a conversation. `proposed`, `draft`: the points of the answer in hand at the end and
+    of the provisional one (1, 0.5, 0, -1); NaN where there is none. From `draft_confidence` to
     `judge_token_mean`: the gateway's signals. `citable`: the answer's sources stand, or need not.
-    `went_direct`: the draft was given, so that nothing is known of the whole way. `in_force`: the thresholds of
-    the run.
+    `went_direct`: the draft was given, so that nothing is known of the whole way. `in_force`: the thresholds
+    of the run.
     """
 
     in_force: Cutoffs
