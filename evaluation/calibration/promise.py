@@ -38,7 +38,6 @@ class Given(_Stored):
     questions: int
     sessions: int
     accuracy: float
-    accuracy_range: Interval
     acceptable: float
     missing: float
     hallucination: float
@@ -180,7 +179,7 @@ def _require_comparable(evidence: Evidence, test: Evidence) -> None:
 
 def under(signals: Signals, cutoffs: Cutoffs) -> Given:
     """Return the figures of a replay."""
-    return _figures(signals, replay(signals, cutoffs).points)
+    return _figures(signals, replay(signals, cutoffs))
 
 
 def _figures(signals: Signals, points: Floats) -> Given:
@@ -189,7 +188,6 @@ def _figures(signals: Signals, points: Floats) -> Given:
         questions=len(points),
         sessions=signals.sessions,
         accuracy=right,
-        accuracy_range=_interval(signals, points == 1.0),
         acceptable=acceptable,
         missing=missing,
         hallucination=wrong,
@@ -203,9 +201,9 @@ def _change(signals: Signals, before: Cutoffs, after: Cutoffs) -> dict[str, Any]
     """Return the fields of a `Change` between two settings on the same questions."""
     was, now = replay(signals, before), replay(signals, after)
     return {
-        "before": _figures(signals, was.points),
-        "after": _figures(signals, now.points),
-        "gain": _interval(signals, now.points - was.points),
+        "before": _figures(signals, was),
+        "after": _figures(signals, now),
+        "gain": _interval(signals, now - was),
     }
 
 
@@ -238,7 +236,7 @@ def cross_validate(signals: Signals, choose: Choose) -> Given | None:
             cutoffs = choose(signals.where(~inside))
         except CalibrationError:
             return None
-        points[inside] = replay(signals.where(inside), cutoffs).points
+        points[inside] = replay(signals.where(inside), cutoffs)
     return _figures(signals, points)
 
 

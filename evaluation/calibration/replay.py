@@ -209,20 +209,11 @@ def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, F
     return sums.astype(np.float64), counts.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """One entry a question: whether an answer is given, and its points."""
-
-    given: Bools
-    points: Floats
-
-
-def replay(signals: Signals, cutoffs: Cutoffs) -> Replayed:
-    """What would have been said. A refusal, and an answer that amounts to one, has 0 points."""
+def replay(signals: Signals, cutoffs: Cutoffs) -> Floats:
+    """Return each question's points for what would have been said; 0 for what is or amounts to a refusal."""
     direct = _router_says_direct(signals, cutoffs) | signals.went_direct  # nothing else is known of those
     whole_way = _stands(signals, cutoffs) & ~signals.went_direct
-    points = np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0))
-    return Replayed(direct | whole_way, np.nan_to_num(points, nan=0.0))
+    return np.nan_to_num(np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0)), nan=0.0)
 
 
 def _stands(signals: Signals, cutoffs: Cutoffs) -> Bools:

@@ -71,7 +71,7 @@ def _one_by_one(signals: Signals, start: Cutoffs, present: Cutoffs, names: Seque
 
 def _cost(signals: Signals, cutoffs: Cutoffs, present: Cutoffs) -> float:
     """Points lost. A wrong answer adds less than half a point, the distance less than a wrong answer."""
-    points = replay(signals, cutoffs).points
+    points = replay(signals, cutoffs)
     wrong = np.count_nonzero(points < 0.0)
     ties = wrong + 0.9 * cutoffs.distance(present) / _MOST_DISTANCE
     return float(-points.sum() + 0.4 * ties / (len(points) + 1))

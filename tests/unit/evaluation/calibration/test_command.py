@@ -123,7 +123,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         questions=100,
         sessions=100,
         accuracy=0.8,
-        accuracy_range=Interval(low=0.7, high=0.9),
         acceptable=0.0,
         missing=0.2 - wrong,
         hallucination=wrong,

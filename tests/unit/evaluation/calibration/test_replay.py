@@ -14,8 +14,7 @@ def test_a_draft_that_was_given_at_once_is_given_again() -> None:
     signals = generated(np.random.default_rng(1), 60, in_force=USUAL)
     signals = replace(signals, went_direct=np.arange(60) < 10, draft=np.ones(60))
     stricter = replay(signals, replace(USUAL, direct_from=1.0))
-    assert list(stricter.points[:10]) == [1.0] * 10
-    assert stricter.given[:10].all()
+    assert list(stricter[:10]) == [1.0] * 10
 
 
 def test_a_draft_is_given_at_once_from_both_thresholds_of_the_router_on() -> None:
@@ -29,4 +28,4 @@ def test_a_draft_is_given_at_once_from_both_thresholds_of_the_router_on() -> Non
         p_direct=np.array([0.5, 0.9, 0.49, np.nan]),
     )
     replayed = replay(signals, replace(OPEN, direct_confidence=0.8, direct_from=0.5))
-    assert list(replayed.points) == [1.0, -1.0, -1.0, -1.0]
+    assert list(replayed) == [1.0, -1.0, -1.0, -1.0]

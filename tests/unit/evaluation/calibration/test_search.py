@@ -14,7 +14,7 @@ from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
 
 
 def truthfulness(signals: Signals, cutoffs: Cutoffs) -> float:
-    return float(replay(signals, cutoffs).points.mean())
+    return float(replay(signals, cutoffs).mean())
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -70,7 +70,7 @@ def test_planted_token_thresholds_are_found() -> None:
     found = best_cutoffs(signals, replace(USUAL, supported=0.0))
     assert found.token_min == pytest.approx(0.55, abs=0.05)
     assert found.token_mean == pytest.approx(0.8, abs=0.05)
-    assert not np.any(replay(signals, found).points < 0.0)
+    assert not np.any(replay(signals, found) < 0.0)
 
 
 def test_a_basis_is_told_and_two_are_told_apart() -> None:
@@ -98,4 +98,4 @@ def test_extremes_give_all_or_nothing(points: float) -> None:
     drafts = np.full(50, np.nan)
     signals = replace(signals, proposed=np.full(50, points), draft=drafts, p_direct=drafts)
     found = replay(signals, best_cutoffs(signals, USUAL))
-    assert found.points.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
+    assert found.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
