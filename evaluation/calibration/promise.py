@@ -177,12 +177,8 @@ def _require_comparable(evidence: Evidence, test: Evidence) -> None:
         )
 
 
-def under(signals: Signals, cutoffs: Cutoffs) -> Given:
-    """Return the figures of a replay."""
-    return _figures(signals, replay(signals, cutoffs))
-
-
-def _figures(signals: Signals, points: Floats) -> Given:
+def figures_of(signals: Signals, points: Floats) -> Given:
+    """Return the figures of each question's points."""
     right, acceptable, missing, wrong = (float((points == value).mean()) for value in (1.0, 0.5, 0.0, -1.0))
     return Given(
         questions=len(points),
@@ -201,8 +197,8 @@ def _change(signals: Signals, before: Cutoffs, after: Cutoffs) -> dict[str, Any]
     """Return the fields of a `Change` between two settings on the same questions."""
     was, now = replay(signals, before), replay(signals, after)
     return {
-        "before": _figures(signals, was),
-        "after": _figures(signals, now),
+        "before": figures_of(signals, was),
+        "after": figures_of(signals, now),
         "gain": _interval(signals, now - was),
     }
 
@@ -237,7 +233,7 @@ def cross_validate(signals: Signals, choose: Choose) -> Given | None:
         except CalibrationError:
             return None
         points[inside] = replay(signals.where(inside), cutoffs)
-    return _figures(signals, points)
+    return figures_of(signals, points)
 
 
 def compare_with_promise(

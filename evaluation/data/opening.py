@@ -130,7 +130,7 @@ def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> 
         return _with_photos_inside(path.parent, read_plain(path), choice)
     if path.suffix.lower() != ".parquet":
         raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
-    chosen = hub.chosen_split([split_of(str(path))], split, str(path))
+    chosen = hub.choose_split([split_of(str(path))], split, str(path))
     return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photos)
 
 
@@ -146,7 +146,7 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
             f"{folder} holds nothing to ask: looked for {TRUTH} (a folder like samples), for {PLAIN} with"
             " photo and question (a folder of your own), and for Parquet files (CRAG-MM)."
         )
-    chosen = hub.chosen_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
+    chosen = hub.choose_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
     of_split = [file for file in files if split_of(str(file)) == chosen]
     return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
 

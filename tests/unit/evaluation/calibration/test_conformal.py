@@ -10,10 +10,11 @@ import pytest
 
 from evaluation.calibration.ceiling import loosest_below, losses, through
 from evaluation.calibration.promise import (
+    Given,
     chooser,
     compare_with_promise,
     cross_validate,
-    under,
+    figures_of,
     wrong_by_conversation,
 )
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, join, replay
@@ -87,6 +88,10 @@ def test_along_a_path_ever_less_is_given() -> None:
         now = replay(fresh, cutoffs) != 0.0
         assert not np.any(now & ~given_before)
         given_before = now
+
+
+def under(signals: Signals, cutoffs: Cutoffs) -> Given:
+    return figures_of(signals, replay(signals, cutoffs))
 
 
 def noise(seed: int) -> Signals:
