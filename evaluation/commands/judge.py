@@ -1,6 +1,5 @@
 """`loreglass eval judge`, `agreement` and `gold`."""
 
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -11,11 +10,10 @@ import anyio
 import anyio.to_thread
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from evaluation.commands.run import require, stops_politely
 from evaluation.judging.bem import BemJudge, open_bem
-from evaluation.judging.model_judge import ModelJudge, undisputed, version_of
+from evaluation.judging.model_judge import ModelJudge, undisputed
 from evaluation.judging.people import read_labels
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut, one_line, open_cut
@@ -32,7 +30,6 @@ from evaluation.judging.verdicts import (
     key_of,
     verdict_file,
 )
-from evaluation.record import TurnRecord
 from evaluation.runs.store import Run, load_run
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import case_of, score_records
@@ -168,11 +165,12 @@ def agreement_of(
     typer.echo(_line("all answers", whole))
     typer.echo(_line("those that a judge decides", left))
     typer.echo(f"rows: {between[0]}; columns: {between[1]}\n{whole.confusion.to_string()}")
-    console = Console()
     for name in whole.disagreements[:examples]:
-        console.print(_shown(records[name]), highlight=False)
-        for judge, said in zip(between, (ours[name], theirs[name]), strict=True):
-            console.print(f"  {escape(judge)}: {said.verdict.value}, {_text(said.why)}", highlight=False)
+        record, verdicts = records[name], zip(between, (ours[name], theirs[name]), strict=True)
+        lines = [record.question, f"gold: {record.gold}"]
+        lines.append(f"answer: {record.answer.answer if record.answer else ''}")
+        lines += [f"{judge}: {each.verdict.value}, {each.why}" for judge, each in verdicts]
+        typer.echo("\n  ".join(one_line(line)[:_MOST_SHOWN] for line in lines))
 
 
 def _line(label: str, agreement: "Agreement") -> str:
@@ -186,16 +184,6 @@ def _line(label: str, agreement: "Agreement") -> str:
     parts += [f"{agreement.failed} left out, a judgement failed"] if agreement.failed else []
     parts += [f"{agreement.unshared} judged by one alone"] if agreement.unshared else []
     return ", ".join(parts)
-
-
-def _shown(record: TurnRecord) -> str:
-    said = record.answer.answer if record.answer else ""
-    return f"[bold]{_text(record.question)}[/bold]\n  gold: {_text(record.gold)}\n  said: {_text(said)}"
-
-
-def _text(text: str) -> str:
-    plain = one_line(text)
-    return escape(plain if len(plain) <= _MOST_SHOWN else plain[:_MOST_SHOWN] + "…")
 
 
 def gold(
@@ -225,14 +213,10 @@ def gold(
     by_kind = equal.groupby(kinds, sort=False).agg(answers="size", equal=lambda kind: 100 * kind.mean())
     for each in (table, by_kind):
         typer.echo(each.to_string(float_format="%.1f", na_rep="–"))
-    if not len(agreement.verdicts):
-        sys.exit(1)
 
 
 async def _on_gold(
     judge: Choice, cases: list[Case], base_url: str, model: str
 ) -> tuple[str, dict[str, Judgement]]:
-    async with open_judge(judge, base_url, model) as asked:
-        judgements = {case.interaction_id: await asked.judge(case) for case in cases}
-        version = version_of(asked.name)
-        return asked.name + (f", prompt {version}" if version else ""), judgements
+    async with open_judge(judge, base_url, model) as opened:
+        return opened.name, await judge_all(cases, opened)
