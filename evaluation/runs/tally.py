@@ -2,7 +2,6 @@
 
 import math
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,14 +14,14 @@ from rich.table import Table
 from tqdm import tqdm
 
 from evaluation.data.model import Dataset, Part, Scorer
-from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
+from evaluation.judging.rule_judge import RuleJudge
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
 from evaluation.runs.store import Run
 from evaluation.scoring.measures import measure, scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, score_records
+from evaluation.scoring.scored import Scored, score_records
 from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 
 
@@ -123,14 +122,7 @@ def print_spans(name: str, scores: SpanScores, console: Console) -> None:
 
 
 def _titled(title: str) -> Table:
-    return Table(
-        title=escape(title),
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+    return Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
 
 
 def outcome_table(title: str, first: str) -> Table:
@@ -159,14 +151,10 @@ def _number(value: float) -> str:
 
 @contextmanager
 def watch(turns: int, label: str = "") -> Iterator[OnRecord]:
-    """Show how many turns are right, missing, wrong and failed; what was answered before counts as done."""
-    counts = Counter[str]()
+    """Show how many turns are done; what was answered before counts as done."""
     with tqdm(total=turns, unit="question", desc=label or None, file=sys.stderr, dynamic_ncols=True) as bar:
 
-        async def on_record(record: TurnRecord) -> None:
-            verdict = judge_by_rules(case_of(record)).verdict.value
-            counts["failed" if record.error else verdict] += 1
-            bar.set_postfix(counts, refresh=False)
+        async def on_record(_: TurnRecord) -> None:
             bar.update()
 
         yield on_record
