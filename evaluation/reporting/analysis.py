@@ -11,7 +11,7 @@ from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
 from evaluation.reporting.failures import RULE, Failure, instructive
-from evaluation.reporting.formatting import READINGS, NoPhoto, small_photo
+from evaluation.reporting.formatting import READINGS, small_photo
 from evaluation.reporting.tables import Sliced, StageTimes, sliced, stage_times
 from evaluation.scoring.intervals import Estimate, Paired, estimate, holm, paired
 from evaluation.scoring.measures import measure
@@ -79,12 +79,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ShownFailure:
-    """A failure with the replies of all systems, its own first. `photo`: a small JPEG, or why none."""
+    """A failure with the replies of all systems, its own first. `photo`: a small JPEG."""
 
     failure: Failure
     replies: tuple[Reply, ...]
     photo: bytes | None
-    no_photo: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,8 +262,5 @@ def _shown(
         for turn in settled[name]
         if turn.scored.record.interaction_id == wanted
     ]
-    try:
-        photo, why_not = small_photo(runs[studied].folder, failure.record.photo), ""
-    except NoPhoto as missing:
-        photo, why_not = None, str(missing)
-    return ShownFailure(failure, tuple(replies), photo, why_not)
+    photo = small_photo(runs[studied].folder, failure.record.photo)
+    return ShownFailure(failure, tuple(replies), photo)

