@@ -65,17 +65,9 @@ def compare(runs: Sequence[JudgedRun]) -> Comparison:
         )
     remarks = [remark for run in runs for remark in run.remarks]
     if len(common) < len(asked):
-        most = max(map(len, by_run.values()))
-        short_of = ", ".join(name for name, sessions in by_run.items() if len(sessions) < most)
         remarks.append(
             f"The runs overlap only in part: {len(common):,} of {plural(len(asked), 'conversation')} were "
-            "asked to their end in all of them, and only those are compared"
-            + (f" (fewest asked: {short_of})." if short_of else ".")
-        )
-    if len({run.header.fingerprint for run in runs}) > 1:
-        remarks.append(
-            "The runs were made on different selections of the dataset, or on versions of it that differ "
-            "elsewhere; the questions that are compared have the same words and gold answers in all."
+            "asked to their end in all of them, and only those are compared."
         )
     cut = {name: _only(run, common) for name, run in named.items()}
     return Comparison(cut, sum(map(len, asked.values())), tuple(remarks))

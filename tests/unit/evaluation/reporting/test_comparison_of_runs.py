@@ -80,11 +80,6 @@ def test_runs_of_one_name_are_told_apart() -> None:
     assert list(comparison.runs) == ["same (1)", "same (2)", "same (3)"]
 
 
-def test_another_selection_of_the_dataset_is_said() -> None:
-    comparison = compare([judged("one"), judged("other", fingerprint="f2")])
-    assert "different selections of the dataset" in comparison.remarks[-1]
-
-
 PROTOCOL = Protocol.CRAG_MM_2026
 RIGHT, WRONG = Verdict.CORRECT, Verdict.INCORRECT
 
