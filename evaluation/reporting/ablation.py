@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from evaluation.data.model import Part
@@ -25,20 +25,16 @@ class Systems:
     scored: Mapping[str, Sequence[Scored]]
     judge: str
     dataset: str
-    _figures: dict[tuple[object, ...], Figure] = field(default_factory=dict)
 
     def of(self, system: str, part: Part | None = None) -> list[Scored]:
         """The answers to one part, or to all."""
         return [each for each in self.scored.get(system, ()) if part is None or each.record.part is part]
 
     def figure(self, system: str, part: Part | None, column: Column, protocol: Protocol) -> Figure:
-        """Return a column's value for a system; it is computed once for all tables."""
-        key = (system, part, column.measure, tuple(column.where.items()), column.scale, protocol)
-        if key not in self._figures:
-            figure = estimate(self.of(system, part), column.of(protocol))
-            value, low, high = (column.scale * each for each in (figure.value, figure.low, figure.high))
-            self._figures[key] = _figure(value, low, high, figure.turns)
-        return self._figures[key]
+        """Return a column's value for a system."""
+        figure = estimate(self.of(system, part), column.of(protocol))
+        value, low, high = (column.scale * each for each in (figure.value, figure.low, figure.high))
+        return _figure(value, low, high, figure.turns)
 
 
 def _figure(value: float, low: float, high: float, turns: int, **more: float) -> Figure:
