@@ -118,11 +118,10 @@ async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> Non
 
 
 async def _make(task: Task, gateway_url: str | None) -> None:
-    from evaluation.runs.tally import print_made, watch
+    from evaluation.runs.tally import print_made
 
     async with connect(*gateway_of(gateway_url)) as gateway:
-        with watch(task.turns) as on_record:
-            made = await make_run(task, gateway, on_record=on_record)
+        made = await make_run(task, gateway)
     print_made(made, Console())
     if made.stopped:
         raise made.stopped

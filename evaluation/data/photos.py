@@ -10,6 +10,7 @@ from chassis.errors import LoreglassError
 from chassis.images import ImageLimits, upright_rgb
 from chassis.picture_cache import NotAPicture, PictureCache
 from evaluation.data.checks import BadRow
+from evaluation.data.progress import counter
 
 
 class Photos:
@@ -38,10 +39,8 @@ class Photos:
 
     def linked(self, urls: Iterable[str]) -> Mapping[str, Path | str]:
         """Every URL's photo, or a sentence on why there is none. Raises `OSError`."""
-        from tqdm import tqdm
-
         wanted = set(urls)
-        with tqdm(desc="photos", total=len(wanted), leave=False, disable=None) as bar:
+        with counter("photos", len(wanted)) as bar:
             return self._cache.fetch(wanted, bar.update)
 
 

@@ -18,7 +18,7 @@ from typing import Protocol, TextIO
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evaluation.data.model import EvaluationError, Truth
-from evaluation.data.progress import in_parallel
+from evaluation.data.progress import counter, in_parallel
 
 
 class Verdict(StrEnum):
@@ -193,8 +193,6 @@ async def judge_all(
     Equal cases are asked once. Raises `JudgeDown` when the first judgements all failed: an endpoint that is
     not there is not asked two thousand times.
     """
-    from tqdm import tqdm
-
     cache = cache if cache is not None else VerdictCache()
     judgements: dict[str, Judgement] = {}
     new: list[Judgement] = []
@@ -215,7 +213,7 @@ async def judge_all(
             judgements[case.interaction_id] = judgement
             bar.update()
 
-    with tqdm(total=len(cases), unit="answer", leave=False, disable=None) as bar:
+    with counter("answers", len(cases)) as bar:
         await in_parallel(groups.items(), ask, concurrency)
     return {case.interaction_id: judgements[case.interaction_id] for case in cases}
 

@@ -1,9 +1,7 @@
 """Progress and summary of a run, by the rule judge."""
 
 import math
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +9,11 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from tqdm import tqdm
 
 from evaluation.data.model import Dataset, Part, Scorer
 from evaluation.judging.rule_judge import RuleJudge
-from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
-from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
+from evaluation.runs.running import Gateway, Made, System, Task, make_run
 from evaluation.runs.store import Run
 from evaluation.scoring.measures import measure, scores_of
 from evaluation.scoring.protocols import Protocol
@@ -149,17 +145,6 @@ def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.0f}"
 
 
-@contextmanager
-def watch(turns: int, label: str = "") -> Iterator[OnRecord]:
-    """Show how many turns are done; what was answered before counts as done."""
-    with tqdm(total=turns, unit="question", desc=label or None, file=sys.stderr, dynamic_ncols=True) as bar:
-
-        async def on_record(_: TurnRecord) -> None:
-            bar.update()
-
-        yield on_record
-
-
 async def ask_several(
     dataset: Dataset,
     folder: Path,
@@ -178,8 +163,7 @@ async def ask_several(
         system = System.named(name)
         asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
         task = Task(dataset, folder / name, asked, name, choice)
-        with watch(task.turns, name) as on_record:
-            made = await make_run(task, gateway, on_record=on_record)
+        made = await make_run(task, gateway)
         if made.stopped:
             raise made.stopped
         runs.append(made.run)
