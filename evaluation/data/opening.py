@@ -11,12 +11,13 @@ from pathlib import Path
 from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from evaluation.data import hub
-from evaluation.data.candidates import Candidate, Candidates, Photo, sample, with_photos
+from evaluation.data.candidates import Candidate, Candidates, Photo, sample
 from evaluation.data.checks import photo_inside
 from evaluation.data.crag_mm import fetch_photos, read_tables
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part
 from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain
+from evaluation.data.progress import bar
 from evaluation.data.squad import EVERYTHING, PREFIX, SQUAD, SquadChoice, read_squad
 from evaluation.data.tables import UnreadableFile, split_of, table_files
 from evaluation.data.vqa import READERS, photos_by_name, read_vqa
@@ -168,8 +169,12 @@ def _with_photos(
     chosen: Sequence[Candidate[Photo]],
     find: Callable[[Photo], Path],
 ) -> Dataset:
-    conversations, rejected = with_photos(chosen, find)
-    return Dataset(name, fingerprint(conversations), tuple(conversations), (*rows.rejected, *rejected))
+    """Return the conversations in their order; `find` raises `BadRow` for rows without a photo."""
+    conversations = list[Conversation]()
+    for each in bar(chosen, "photos"):
+        with rows.rejecting(*each.places):
+            conversations.append(Conversation(each.session_id, each.part, find(each.photo), each.turns))
+    return Dataset(name, fingerprint(conversations), tuple(conversations), tuple(rows.rejected))
 
 
 def _nothing(dataset: Dataset, part: Part | None) -> str:
