@@ -1,10 +1,8 @@
 """Open any data set: a folder like `samples`, one of your own, CRAG-MM's files or hub id, files of others."""
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
@@ -79,16 +77,6 @@ def open_dataset(
     return dataset
 
 
-def fingerprint(conversations: Iterable[Conversation]) -> str:
-    """SHA-256 (hex) of what is asked: ids, questions, golds and photos' names, wherever the photos lie."""
-    digest = hashlib.sha256()
-    for each in conversations:
-        turns = [[turn.interaction_id, turn.question, turn.gold] for turn in each.turns]
-        photo = each.photo.name if each.photo else ""
-        digest.update(json.dumps([each.session_id, photo, turns]).encode() + b"\n")
-    return digest.hexdigest()
-
-
 def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     kind, _, file = source.partition(":")
     if choice.squad != EVERYTHING and kind != SQUAD:
@@ -97,7 +85,9 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
         path = Path(file).expanduser()
         if split or choice.part is Part.MULTI:
             raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
-        return _of_squad(path, choice) if kind == SQUAD else _of_vqa(kind, path, choice)
+        if kind == SQUAD:
+            return read_squad(path, choice.squad, choice.limit, choice.seed)
+        return _of_vqa(kind, path, choice)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -112,11 +102,6 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
     chosen, folder, files = hub.fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
-
-
-def _of_squad(path: Path, choice: _Choice) -> Dataset:
-    dataset = read_squad(path, choice.squad, choice.limit, choice.seed)
-    return replace(dataset, fingerprint=fingerprint(dataset.conversations))
 
 
 def _of_vqa(kind: str, path: Path, choice: _Choice) -> Dataset:
@@ -174,7 +159,7 @@ def _with_photos(
     for each in bar(chosen, "photos"):
         with rows.rejecting(*each.places):
             conversations.append(Conversation(each.session_id, each.part, find(each.photo), each.turns))
-    return Dataset(name, fingerprint(conversations), tuple(conversations), tuple(rows.rejected))
+    return Dataset(name, tuple(conversations), tuple(rows.rejected))
 
 
 def _nothing(dataset: Dataset, part: Part | None) -> str:
