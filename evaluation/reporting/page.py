@@ -74,7 +74,9 @@ def _values(report: Report) -> dict[str, Any]:
     parts = [part.part for part in report.systems[0].parts]
     shown_parts = parts[:1] if len(parts) == 2 else parts
     curves = [system.curve for system in report.systems]
-    most = max(point.hallucination for each in curves for point in (*each.points, each))
+    most = max(
+        share for each in curves for share in (each.hallucination, *(p.hallucination for p in each.points))
+    )
     return {
         "report": report,
         "most_wrong": most or 1.0,

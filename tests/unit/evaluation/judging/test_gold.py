@@ -78,7 +78,7 @@ UPSET = "They eat it gladly because it settles upset stomachs."
         ("what car is this?", "This is an Orlo 5 Estate.", ["an orlo 5 estate, I think"], ["an Orlo 7"]),
         ("who wrote this?", "It was written by Gabriela de la Torre in 1967.", [], ["Gabriela Torres"]),
         (
-            "what colours?",
+            "what colours does it come in?",
             "It comes in red, dark blue and green.",
             ["green, red, dark blue"],
             ["green and red"],
