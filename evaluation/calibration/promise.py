@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.calibration.ceiling import loosest_below, losses, through
 from evaluation.calibration.proposals import Evidence, Source, pipeline_of, questions_of
 from evaluation.calibration.replay import (
     REPLAYED,
@@ -21,7 +20,7 @@ from evaluation.calibration.replay import (
     by_conversation,
     replay,
 )
-from evaluation.calibration.search import best_cutoffs
+from evaluation.calibration.search import best_cutoffs, loosest_below, losses, through
 from evaluation.scoring.intervals import Interval, mean_interval
 
 FOLDS = 5

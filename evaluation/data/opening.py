@@ -11,9 +11,8 @@ from chassis.picture_cache import PictureCache
 from evaluation.data import hub
 from evaluation.data.candidates import Candidate, Candidates, Photo, sample
 from evaluation.data.checks import photo_inside
-from evaluation.data.crag_mm import fetch_photos, read_tables
+from evaluation.data.crag_mm import Photos, fetch_photos, read_tables
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part
-from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain
 from evaluation.data.progress import bar
 from evaluation.data.squad import EVERYTHING, PREFIX, SQUAD, SquadChoice, read_squad

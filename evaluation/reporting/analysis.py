@@ -61,11 +61,6 @@ class Pair:
     paired: Paired
     corrected: float
 
-    @property
-    def stars(self) -> str:
-        """By the corrected p."""
-        return "".join("*" for limit in (0.05, 0.01, 0.001) if self.corrected < limit)
-
 
 @dataclass(frozen=True, slots=True)
 class Reply:
@@ -140,7 +135,7 @@ def build_report(comparison: Comparison, choices: Choices) -> Report:
         asked=comparison.asked,
         questions=len(first.scored),
         sessions=_sessions(first.scored),
-        rejected=_rejected(runs),
+        rejected=first.header.rejected,
         remarks=(*comparison.remarks, *_remarks(runs)),
         systems=tuple(_system(name, run, choices) for name, run in runs.items()),
         stages=tuple(
@@ -218,14 +213,6 @@ def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
     return tuple(
         Pair(one, other, each, p) for (one, other), each, p in zip(names, comparisons, corrected, strict=True)
     )
-
-
-def _rejected(runs: Mapping[str, JudgedRun]) -> dict[str, int]:
-    """Rows that cannot be asked are the dataset's: runs agree, or the largest count stands."""
-    most: Counter[str] = Counter()
-    for run in runs.values():
-        most |= Counter(run.header.rejected)
-    return dict(sorted(most.items()))
 
 
 def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:

@@ -4,6 +4,7 @@ By default only the linear head learns, on features that are computed once, in f
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,12 @@ from sklearn.metrics import f1_score
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.models.qformer import DEFAULT_MODEL, QFormer
+from chassis.models.qformer import DEFAULT_MODEL, QFormer, Question
 from chassis.models.witness import witness
 from contracts.domain_router import Domain
+from evaluation.data.progress import bar
+from services.domain_router.engine import IMAGE_SIDE
+from services.domain_router.engines.blip2 import pooled
 from services.domain_router.engines.domain_head import DomainHead
 from services.domain_router.measures import (
     Labels,
@@ -25,9 +29,8 @@ from services.domain_router.measures import (
     softmax,
 )
 from training.heads.calibration import figures_of
-from training.heads.encoders import Encoder
 from training.heads.epochs import SCORE, TIE, fit
-from training.heads.parts import Parts, read_parts
+from training.heads.parts import Parts, pixels, read_parts
 from training.heads.settings import DomainRouterConfig, Recipe
 from training.runs import RunFolder
 from training.samples import DomainSample, Task
@@ -61,7 +64,7 @@ def _calibrated(
     config: DomainRouterConfig,
     run: RunFolder,
     parts: Parts[Any],
-    encoder: Encoder,
+    encoder: "Encoder",
     labels: Labels,
     head: Folded,
     chosen: dict[str, float],
@@ -127,7 +130,7 @@ class _Learner:
     """Learns a linear map of features with mean 0 and variance 1, so that one rate fits all."""
 
     def __init__(
-        self, encoder: Encoder, labels: Labels, parts: Parts[Any], config: DomainRouterConfig
+        self, encoder: "Encoder", labels: Labels, parts: Parts[Any], config: DomainRouterConfig
     ) -> None:
         self._encoder, self._labels, self._recipe = encoder, labels, config.recipe
         self._validation = parts.validation
@@ -174,13 +177,13 @@ class _Learner:
         return ((features - self._mean) / self._spread) @ self._weight.T + self._bias
 
 
-def _logits(encoder: Encoder, head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
+def _logits(encoder: "Encoder", head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
     """Return logits (len(places), classes) as the checkpoint computes them."""
     features = _encoded(encoder, places, recipe).cpu().numpy().astype(np.float64)
     return np.asarray(features @ head[0].T.astype(np.float64) + head[1])
 
 
-def _encoded(encoder: Encoder, places: Sequence[int], recipe: Recipe) -> Any:
+def _encoded(encoder: "Encoder", places: Sequence[int], recipe: Recipe) -> Any:
     encoder.learn(False)
     with torch.no_grad():
         starts = range(0, len(places), recipe.batch_size)
@@ -189,3 +192,55 @@ def _encoded(encoder: Encoder, places: Sequence[int], recipe: Recipe) -> Any:
 
 def _number(sample: DomainSample) -> int:
     return _LABELS.index(sample.domain)
+
+
+Asked = tuple[str, Path | None]
+"""A question and the path of its photo."""
+
+
+def questions(pairs: Sequence[Asked]) -> list[Question]:
+    """Decode the photos. Raises `WrongConfig`."""
+    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in pairs]
+
+
+class Encoder:
+    """Computes pooled features of examples, by their places.
+
+    `tuned`: the Q-Former learns, with its query tokens and its word embeddings; the vision tower does not.
+    Else each example goes through the base model once. `parameters`: what learns besides the head, by name in
+    the model; may be empty.
+    """
+
+    def __init__(self, qformer: QFormer, pairs: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
+        self._qformer, self._asked = qformer, pairs
+        self._learning: list[Any] = []
+        self.parameters: dict[str, Any] = {}
+        self._features: Any = None
+        if tuned:
+            self._let_learn(qformer.model)
+        else:
+            encoded = [
+                pooled(states)
+                for start in bar(range(0, len(pairs), batch_size), "reading questions and photos")
+                for states in qformer.encode_questions(questions(pairs[start : start + batch_size]))
+            ]
+            self._features = torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
+
+    def _let_learn(self, model: Any) -> None:
+        model.requires_grad_(False)
+        self._learning = [model.qformer, model.embeddings]
+        for part in (*self._learning, model.query_tokens):
+            part.requires_grad_(True)
+        self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
+
+    def features(self, places: Sequence[int]) -> Any:
+        """Return float32 features (len(places), hidden), with gradients if the Q-Former learns."""
+        if self._features is not None:
+            return self._features[list(places)]
+        pairs = questions([self._asked[place] for place in places])
+        return self._qformer.question_states(self._qformer.prepare(pairs)).mean(dim=1)
+
+    def learn(self, on: bool) -> None:
+        """Switch dropout in the parts that learn."""
+        for part in self._learning:
+            part.train(on)

@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evaluation.calibration.ceiling import loosest_below, losses, through
 from evaluation.calibration.promise import (
     Given,
     chooser,
@@ -18,6 +17,7 @@ from evaluation.calibration.promise import (
     wrong_by_conversation,
 )
 from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, join, replay
+from evaluation.calibration.search import loosest_below, losses, through
 from tests.unit.evaluation.calibration.generated_signals import OPEN, USUAL, generated
 
 DRAWS = 150

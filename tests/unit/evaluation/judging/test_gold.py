@@ -27,7 +27,7 @@ async def told(judge: ScriptedJudge) -> Result:
 
 
 def test_no_gold_case_is_an_example() -> None:
-    shown = {text for each in prompt.EXAMPLES for text in (each.question, each.truth, each.answer)}
+    shown = {text for each in prompt.EXAMPLES for text in (each["question"], each["truth"], each["answer"])}
     assert not shown & {
         text for each in CASES for text in (each.case.question, each.case.gold, each.case.answer)
     }
