@@ -219,7 +219,7 @@ class Evidence:
     `place`: of a page's passage among the results of its search; 0 is the best.
 
     `section`: where it begins in its page, such as "page 2 › Opening hours"; `sections`: lines of its text
-    that begin other ones.
+    that begin other ones. `passage`: the whole text that `text` is a chunk of, where there is more of it.
     """
 
     text: str
@@ -232,6 +232,7 @@ class Evidence:
     section: str = ""
     sections: tuple[str, ...] = ()
     place: int = 0
+    passage: str = ""
 
     @property
     def is_page(self) -> bool:

@@ -6,7 +6,6 @@ reranker and the verifier share one model in a process.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from threading import Lock
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from tokenizers import Encoding
 
 from chassis.models.onnx_encoder import OnnxEncoder
+from chassis.models.sharing import load_once
 from chassis.models.windows import Window
 
 WEIGHTS = Path(__file__).with_name("weights") / "cross_encoder"
@@ -84,7 +84,7 @@ class CrossEncoder:
         return [readings[window.ids] for window in windows]
 
 
-@cache
+@load_once
 def shared_cross_encoder() -> CrossEncoder:
     """Return the model that all engines of a process share."""
     return CrossEncoder(WEIGHTS)

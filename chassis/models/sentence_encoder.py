@@ -1,13 +1,13 @@
 """The sentence encoder that came with the platform: all-MiniLM-L6-v2 (its model card), as ONNX on the CPU."""
 
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chassis.models.onnx_encoder import OnnxEncoder
+from chassis.models.sharing import load_once
 
 WEIGHTS = Path(__file__).with_name("weights") / "sentence_encoder"
 
@@ -33,7 +33,7 @@ class SentenceEncoder:
     passages = queries
 
 
-@cache
+@load_once
 def shared_sentence_encoder() -> SentenceEncoder:
     """Return the encoder that all engines of a process share."""
     return SentenceEncoder()

@@ -26,6 +26,7 @@ from gateway.state import (
 from gateway.thresholds import Thresholds
 from language.identification import foreign_language_of
 from language.sentences import sentences
+from language.words import content_stems
 
 REFUSALS: dict[Reason, str] = {
     Reason.MODEL_UNSURE: "I don't know. What I found is not clear enough to say.",
@@ -43,8 +44,10 @@ REFUSALS: dict[Reason, str] = {
 
 _OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAILABLE})
 """Reasons that hold whatever was found."""
-_WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HEARD, Reason.NOTHING_INDEXED})
+_WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NOT_HEARD, Reason.NOTHING_INDEXED})
 """Refusals of the question itself, or with nothing to search: no passage comes close."""
+_TELLING = 2
+"""Words of a question without its photo that a passage must share to come close: "this church", "charter"."""
 CLOSEST_CHARS = 300
 """Characters, at most, of the sentences that come closest."""
 _PASSAGE_CHARS = 1_500
@@ -173,6 +176,8 @@ def conclude(
 
     def refused(reason: Reason, by: str | None = None) -> Outcome:
         closest = closest_of(question, context.evidence, reply.quotes)
+        if reason is Reason.NEEDS_PHOTO and closest and not _is_telling(question, closest):
+            closest = None
         return refusal(reason, route, domain, entity, by, closest)
 
     if not reply.says_something:
@@ -240,8 +245,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     sentence = readable_excerpt(text, CLOSEST_CHARS, query)
     if not sentence:
         return None
-    passage = readable_excerpt(source.text, _PASSAGE_CHARS, sentence)
-    shown = passage if sentence in passage else sentence
+    excerpts = (readable_excerpt(each, _PASSAGE_CHARS, sentence) for each in (source.passage, source.text))
+    shown = next((each for each in excerpts if sentence in each), sentence)
     return cite(source, sentence).model_copy(update={"snippet": shown, "sentence": sentence})
 
 
@@ -251,6 +256,12 @@ def _around(quote: str, text: str) -> str:
     end = start + len(quote)
     holding = [each for each in sentences(text) if each.start < end and start < each.end]
     return text[holding[0].start : holding[-1].end] if holding else quote
+
+
+def _is_telling(question: str, closest: Citation) -> bool:
+    """Return whether the passage shares enough words with a question whose photo is missing."""
+    shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
+    return len(shared) >= _TELLING
 
 
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:

@@ -94,7 +94,7 @@ def page_evidence(passage: Passage) -> Iterator[Evidence]:
     whole = passage_evidence(passage)
     for text in chunk_text(whole.text):
         start = whole.text.find(text.partition("\n")[0])
-        yield replace(whole, text=text, section=whole.section_at(start))
+        yield replace(whole, text=text, section=whole.section_at(start), passage=whole.text)
 
 
 def passage_evidence(passage: Passage) -> Evidence:

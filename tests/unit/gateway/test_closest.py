@@ -6,9 +6,11 @@ from dataclasses import replace
 import pytest
 
 from contracts.answer import Citation, CitationKind, Reason, Route, Verification
+from gateway.clients.services import Passage
 from gateway.serving.question import SPOKEN_CHARS, in_words
 from gateway.state import Context, Evidence, Quote, Reply, Unverified
 from gateway.steps.conclusion import CLOSEST_CHARS, Outcome, closest_of, conclude, refusal, with_caution
+from gateway.steps.evidence import page_evidence
 from gateway.thresholds import load_thresholds
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.device_bytes import phone
@@ -56,6 +58,14 @@ def test_long_sentence_is_cut_after_a_word() -> None:
     assert set(closest.sentence.split()) == {"tall", "houses", "and", "towers"}
 
 
+def test_closest_chunk_is_shown_with_the_rest_of_its_passage() -> None:
+    chunks = tuple(page_evidence(Passage(CATHEDRAL, "St Paul's Cathedral", "", None)))
+    assert all(len(chunk.text) < len(CATHEDRAL) for chunk in chunks)
+    closest = closest_of("How tall is the dome?", chunks)
+    assert closest is not None
+    assert closest.snippet == CATHEDRAL
+
+
 def test_passage_of_a_long_page_is_cut_around_the_closest_sentence() -> None:
     long = "Nothing is said here about it. " * 500
     closest = closest_of("How tall is the dome?", (page(f"{long}Its dome is 111 m tall. {long}"),))
@@ -76,8 +86,19 @@ def test_sentence_that_the_refused_reply_quotes_is_the_closest() -> None:
 
 
 @pytest.mark.parametrize(
-    "reason", [Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.NOT_HEARD, Reason.NOTHING_INDEXED]
+    ("question", "shares_two"),
+    [("How tall is the dome of this cathedral?", True), ("How tall is this?", False)],
 )
+def test_question_without_its_photo_needs_a_passage_that_shares_two_words(
+    question: str, shares_two: bool
+) -> None:
+    reply = Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
+    context = Context(Route.RAG, evidence=(page(CATHEDRAL),))
+    closest = conclude(question, reply, None, context, None, {}, load_thresholds()).closest
+    assert (closest is not None) is shares_two
+
+
+@pytest.mark.parametrize("reason", [Reason.LANGUAGE, Reason.NOT_HEARD, Reason.NOTHING_INDEXED])
 def test_refusal_of_the_question_itself_has_no_closest_passage(reason: Reason) -> None:
     closest = closest_of("How tall?", (page(CATHEDRAL),))
     assert refusal(reason, Route.RAG, closest=closest).closest is None
