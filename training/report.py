@@ -55,8 +55,8 @@ def write_report(runs: Sequence[RunReport], judge: str, path: Path) -> None:
 async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     """Report on a finished run. Raises `UnreadableData` if it is not, and what `verdict` raises."""
     summary, rollouts, left_out = run.summary(), run.rollouts(), run.left_out()
-    before, unjudged_before = await _judged(run, BEFORE, verdict)
-    after, unjudged_after = await _judged(run, AFTER, verdict)
+    before, unjudged_before = await _judge(run, BEFORE, verdict)
+    after, unjudged_after = await _judge(run, AFTER, verdict)
     unjudged = unjudged_before + unjudged_after
     by_task = _by_task(before, after)
     warnings = (
@@ -73,7 +73,7 @@ async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     return RunReport(name, warnings, tuple(lines), unjudged)
 
 
-async def _judged(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Judged], int]:
+async def _judge(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Judged], int]:
     """The predictions, answers with their verdicts; and the number of answers without one."""
     predictions = run.predictions(when) if run.has_predictions(when) else []
     judged: list[Judged | None] = [None if each.task in ANSWERS else Judged(each) for each in predictions]

@@ -121,20 +121,20 @@ class RunFolder:
         """Return the folder of the trainer's checkpoints."""
         return self.path / "checkpoints"
 
-    def begin(self, config: str) -> bool:
-        """Take the folder for a run with these settings, as YAML. Return whether it continues an earlier one.
+    def begin(self, config: str) -> None:
+        """Take the folder for a run with these settings, as YAML, or go on with the run that has them.
 
         Raises `RunRefused` if the folder holds another run.
         """
         if not self.writes:
-            return False
+            return
         file = self.path / CONFIG
         if file.exists():
             if file.read_text("utf-8") != config:
                 raise RunRefused(
                     f"{self.path} holds a run with other settings: compare {file}, or choose another folder."
                 )
-            return True
+            return
         if self.path.exists() and any(self.path.iterdir()):
             raise RunRefused(f"{self.path} is not empty and holds no run: choose another folder.")
         try:
@@ -142,7 +142,6 @@ class RunFolder:
         except OSError as error:
             raise RunRefused(f"{self.path} cannot be made: {error.strerror}.") from error
         self._write(CONFIG, config)
-        return False
 
     def config(self) -> dict[str, Any]:
         """Return the settings. Raises `UnreadableData` if the folder holds no run."""

@@ -96,7 +96,7 @@ def ablate(
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
         asking = Asking(concurrency, deadline_ms, without=("planner",) if no_cuts else ())
-        stored = _stored(run or [], wanted, opened)
+        stored = _load_stored(run or [], wanted, opened)
         asked = anyio.run(_ask, opened, out, wanted, asking, gateways, chosen, frozenset(stored))
         runs = {**{each.header.name: each for each in asked}, **stored}
         if diagnostics:
@@ -142,7 +142,7 @@ async def _ask(
     return runs
 
 
-def _stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
+def _load_stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
     """By the systems' names. Raises `RunError` for a run of other questions, or that no table wants."""
     from evaluation.reporting.paper_tables import paper_tables
 

@@ -92,7 +92,7 @@ async def _judge_all(
     async with open_judge(choice, base_url, model) as judge:
         files = [verdict_file(run.folder, judge.name) for run in runs]
         for run in runs:
-            judgements = await _judged(run, judge, cut, files, concurrency)
+            judgements = await _judge_run(run, judge, cut, files, concurrency)
             _tell(run, judge.name, judgements)
             failures = [judgement.why for judgement in judgements.values() if judgement.failed]
             if failures:
@@ -100,7 +100,7 @@ async def _judge_all(
                 raise JudgeDown(f"{message} ({failures[0]}). The same command asks about them again.")
 
 
-async def _judged(
+async def _judge_run(
     run: Run, judge: Judge, cut: Cut, files: list[Path], concurrency: int
 ) -> dict[str, Judgement]:
     """The rules cost nothing and may have changed, so their file begins anew."""

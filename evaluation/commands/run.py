@@ -118,11 +118,11 @@ async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> Non
 
 
 async def _make(task: Task, gateway_url: str | None) -> None:
-    from evaluation.runs.tally import print_made
+    from evaluation.runs.tally import print_summary
 
     async with connect(*gateway_of(gateway_url)) as gateway:
         made = await make_run(task, gateway)
-    print_made(made, Console())
+    print_summary(made, Console())
     if made.stopped:
         raise made.stopped
     if not any(record.answer for record in made.run.records):

@@ -140,7 +140,7 @@ class Photos:
     def __init__(self, cache: PictureCache) -> None:
         self._cache = cache
 
-    def embedded(self, image: object, size: tuple[int, int] | None = None) -> Path | None:
+    def store(self, image: object, size: tuple[int, int] | None = None) -> Path | None:
         """Return the photo in a row's `image`, bytes or `{bytes}`; None if there is none. Raises `BadRow`.
 
         `size`: width and height to resize it to, whatever its shape; done once for each photo.
@@ -154,18 +154,18 @@ class Photos:
             if size is None:
                 return self._cache.keep(data)
             name = f"{hashlib.sha256(data).hexdigest()} {size}"
-            return self._cache.keep_as(name, partial(_resized, data, size))
+            return self._cache.keep_as(name, partial(_resize, data, size))
         except (NotAPicture, LoreglassError) as reason:
             raise BadRow("unreadable_image", str(reason)) from reason
 
-    def linked(self, urls: Iterable[str]) -> Mapping[str, Path | str]:
+    def fetch(self, urls: Iterable[str]) -> Mapping[str, Path | str]:
         """Every URL's photo, or a sentence on why there is none. Raises `OSError`."""
         wanted = set(urls)
         with counter("photos", len(wanted)) as bar:
             return self._cache.fetch(wanted, bar.update)
 
 
-def _resized(data: bytes, size: tuple[int, int]) -> bytes:
+def _resize(data: bytes, size: tuple[int, int]) -> bytes:
     """Return the upright picture in that size, or the bytes unchanged. Raises `LoreglassError`."""
     picture = upright_rgb(data, ImageLimits(), None)
     if picture.size == size:
@@ -182,8 +182,8 @@ def fetch_photos(images: Sequence[Image], photos: Photos) -> Callable[[Image], P
     for image in images:
         by_table[image.table][image.number] = image
     for table, inside in by_table.items():
-        embedded |= _embedded(table, inside, photos)
-    links = photos.linked(image.url for image in images if image.url and image not in embedded)
+        embedded |= _store_embedded(table, inside, photos)
+    links = photos.fetch(image.url for image in images if image.url and image not in embedded)
 
     def find(image: Image) -> Path:
         photo = embedded.get(image) or links.get(image.url) or "There is neither an image nor an image_url."
@@ -196,14 +196,14 @@ def fetch_photos(images: Sequence[Image], photos: Photos) -> Callable[[Image], P
     return find
 
 
-def _embedded(table: Table, images: Mapping[int, Image], photos: Photos) -> dict[Image, Path | BadRow]:
+def _store_embedded(table: Table, images: Mapping[int, Image], photos: Photos) -> dict[Image, Path | BadRow]:
     """Return the photos of the file's `image` column, and faults where there is no URL to fetch instead."""
     results: dict[Image, Path | BadRow] = {}
     try:
         for number, data in bar(table.images(images), "images", len(images)):
             image = images[number]
             try:
-                photo = photos.embedded(data, None if image.url else EGOCENTRIC_SIZE)
+                photo = photos.store(data, None if image.url else EGOCENTRIC_SIZE)
                 results |= {image: photo} if photo else {}
             except BadRow as fault:
                 results |= {} if image.url else {image: fault}

@@ -64,7 +64,7 @@ def open_dataset(
     choice = _Choice(part, limit, seed, squad)
     photos = Photos(PictureCache(cache or CACHE, fetcher))
     try:
-        dataset = _opened(source, choice, split, photos)
+        dataset = _read(source, choice, split, photos)
     except UnreadableFile as reason:
         raise DatasetError(f"{source} cannot be read. {reason}") from reason
     except OSError as error:
@@ -76,7 +76,7 @@ def open_dataset(
     return dataset
 
 
-def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
+def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     kind, _, file = source.partition(":")
     if choice.squad != EVERYTHING and kind != SQUAD:
         raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")

@@ -75,11 +75,13 @@ def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | N
     if not rows.good:
         return Dataset(path.name, (), tuple(rows.rejected))
     titles = list(dict.fromkeys(each.turns[0].domain for each in rows.good))
-    wanted = set(_named(choice.articles, titles) or titles) - set(_named(choice.left_out, titles))
+    wanted = set(_match_titles(choice.articles, titles) or titles) - set(
+        _match_titles(choice.left_out, titles)
+    )
     if choice.photo is not None:
         _check_photo(choice.photo)
     candidates = [each for each in rows.good if each.turns[0].domain in wanted]
-    chosen = _sampled(candidates, limit, choice.unanswerable, seed)
+    chosen = _sample(candidates, limit, choice.unanswerable, seed)
     conversations = (Conversation(each.session_id, each.part, each.photo, each.turns) for each in chosen)
     return Dataset(path.name, tuple(conversations), tuple(rows.rejected), tuple(texts))
 
@@ -161,7 +163,7 @@ def _list(row: Mapping[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _named(given: Sequence[str], titles: Sequence[str]) -> list[str]:
+def _match_titles(given: Sequence[str], titles: Sequence[str]) -> list[str]:
     """The titles that are named, several in one text with commas between; a title may hold commas itself.
 
     Raises `DatasetError`, which names the titles that there are.
@@ -184,7 +186,7 @@ def _key(title: str) -> str:
     return " ".join(title.replace("_", " ").casefold().split())
 
 
-def _sampled(
+def _sample(
     questions: Sequence[Candidate[Path | None]],
     limit: int | None,
     unanswerable: int | None,

@@ -100,14 +100,14 @@ def _plain(text: str) -> str:
 
 
 def _okvqa(answer: str, truth: Truth) -> float:
-    plain, golds = _stripped(answer), list(map(_stripped, truth.accepted))
+    plain, golds = _strip(answer), list(map(_strip, truth.accepted))
     if len(set(golds)) > 1:
         plain, golds = _spoken(plain), list(map(_spoken, golds))
     same = golds.count(plain)
     return sum(min(1.0, (same - (gold == plain)) / 3) for gold in golds) / len(golds) if golds else 0.0
 
 
-def _stripped(text: str) -> str:
+def _strip(text: str) -> str:
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 

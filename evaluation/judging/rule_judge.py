@@ -86,7 +86,7 @@ def _check_number(answer: str, true: Quantity, question: str) -> str:
     stated = [
         each
         for each in quantities(answer)
-        if not _denied(answer, each.start) and (each.unit is None or each.unit[0] == dimension)
+        if not _is_denied(answer, each.start) and (each.unit is None or each.unit[0] == dimension)
     ]
     stated = [each for each in stated if each.unit or (each.noun and each.noun == true.noun)] or stated
     asked = [(each.value, each.unit) for each in quantities(question)]
@@ -101,7 +101,7 @@ def _check_date_truth(answer: str, truth: Truth, question: str) -> str:
 
 def _check_date(answer: str, true: tuple[int | None, ...], question: str) -> str:
     asked = [parts for parts, _, _ in dates(question)]
-    stated = [date for date in dates(answer) if not _denied(answer, date[1])]
+    stated = [date for date in dates(answer) if not _is_denied(answer, date[1])]
     stated = [date for date in stated if date[0] not in asked] or stated
     return _check_choice(answer, [(start, end, _same_day(parts, true)) for parts, start, end in stated])
 
@@ -127,7 +127,7 @@ _DENIALS = {"not", "no", "never", "cannot", "without", "neither", "nor", "none"}
 _Place = tuple[int, int]
 
 
-def _denied(plain: str, start: int) -> bool:
+def _is_denied(plain: str, start: int) -> bool:
     """Return whether the words before `start` deny it in its clause, or only compare something with it."""
     return bool(_DENIAL.search(_CLAUSE.split(plain[:start])[-1]))
 
@@ -155,7 +155,7 @@ def find(names: Iterable[str], plain: str) -> list[_Place]:
         ).removesuffix(r"[\W_]*")
         if words:
             places += [match.span() for match in re.finditer(rf"(?<![^\W_]){pattern}(?![^\W_])", plain)]
-    return sorted(place for place in places if not _denied(plain, place[0]))
+    return sorted(place for place in places if not _is_denied(plain, place[0]))
 
 
 def _claim(plain: str) -> str:

@@ -12,8 +12,8 @@ from evaluation.reporting.comparison import Comparison, JudgedRun
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
 from evaluation.reporting.failures import RULE, Failure, instructive
 from evaluation.reporting.formatting import READINGS, small_photo
-from evaluation.reporting.tables import Sliced, StageTimes, sliced, stage_times
-from evaluation.scoring.intervals import Estimate, Paired, estimate, holm, paired
+from evaluation.reporting.tables import Sliced, StageTimes, slices_of, stage_times
+from evaluation.scoring.intervals import Estimate, Paired, compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, degradations, settle
@@ -141,11 +141,13 @@ def build_report(comparison: Comparison, choices: Choices) -> Report:
         stages=tuple(
             each.stage for each in stage_times(each.record for run in runs.values() for each in run.scored)
         ),
-        slices=sliced(settled),
+        slices=slices_of(settled),
         pairs=_pairs(runs, choices),
         studied=studied,
         rule=RULE.format(system=studied),
-        failures=tuple(_shown(each, studied, runs, settled) for each in instructive(studied, settled)),
+        failures=tuple(
+            _shown_failure(each, studied, runs, settled) for each in instructive(studied, settled)
+        ),
     )
 
 
@@ -208,7 +210,7 @@ def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
     """Every system with every other in the order of the runs."""
     truthfulness = measure("truthfulness", choices.protocol)
     names = list(combinations(runs, 2))
-    comparisons = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
+    comparisons = [compare_pairs(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
     corrected = holm([each.p_value for each in comparisons])
     return tuple(
         Pair(one, other, each, p) for (one, other), each, p in zip(names, comparisons, corrected, strict=True)
@@ -236,7 +238,7 @@ def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
     return remarks
 
 
-def _shown(
+def _shown_failure(
     failure: Failure,
     studied: str,
     runs: Mapping[str, JudgedRun],

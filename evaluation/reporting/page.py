@@ -46,7 +46,7 @@ def html(report: Report) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
-        finalize=_escaped,
+        finalize=_escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -66,7 +66,7 @@ def html(report: Report) -> str:
     return environment.get_template("report.html.j2").render(_values(report)) + "\n"
 
 
-def _escaped(value: Any) -> Any:
+def _escape(value: Any) -> Any:
     return value if isinstance(value, Markup) else clean(str(value))
 
 

@@ -86,7 +86,7 @@ _OF_ANSWERS: tuple[_Cut, ...] = (
 )
 
 
-def sliced(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
+def slices_of(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
     """Every cut that parts the questions at all, in a fixed order."""
     cuts = []
     for cut in (*_OF_QUESTIONS, *_OF_ANSWERS):

@@ -21,7 +21,7 @@ from evaluation.scoring.scored import Scored, score_records
 from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 
 
-def print_made(made: Made, console: Console) -> None:
+def print_summary(made: Made, console: Console) -> None:
     """The scores by both protocols, or SQuAD's where the golds are stretches of a text; what was not asked
     or failed; and what this attempt added.
     """
@@ -50,7 +50,7 @@ def print_made(made: Made, console: Console) -> None:
 
 
 def _table(name: str, scored: Sequence[Scored]) -> Table:
-    table = _titled(name)
+    table = _new_table(name)
     for heading in ("part", "protocol"):
         table.add_column(heading, no_wrap=True)
     for heading in ("n", "accuracy", "missing", "halluc.", "truthful", "session", "stopped"):
@@ -117,13 +117,13 @@ def print_spans(name: str, scores: SpanScores, console: Console) -> None:
     console.print(_LEGEND, style="dim", soft_wrap=True)
 
 
-def _titled(title: str) -> Table:
+def _new_table(title: str) -> Table:
     return Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
 
 
 def outcome_table(title: str, first: str) -> Table:
     """A table of outcomes whose first column has that heading; columns may be added to its right."""
-    table = _titled(title)
+    table = _new_table(title)
     table.add_column(first, no_wrap=True)
     for heading in _OUTCOMES:
         table.add_column(heading, justify="right")

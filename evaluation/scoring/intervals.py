@@ -84,7 +84,7 @@ def _interval(sampled: Sampled) -> Interval:
     return Interval(float(interval.low), float(interval.high))
 
 
-def paired(a: Sequence[Scored], b: Sequence[Scored], measure: Measure) -> Paired:
+def compare_pairs(a: Sequence[Scored], b: Sequence[Scored], measure: Measure) -> Paired:
     """Compare `a` with `b` over the turns that both have; the measure is a mean of points over turns."""
     ours, theirs = without_unknown(measure.values(a)), without_unknown(measure.values(b))
     differences = {unit: ours[unit] - theirs[unit] for unit in ours if unit in theirs}

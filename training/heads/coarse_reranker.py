@@ -44,7 +44,7 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     if len(photos) < len(parts.photos):
         raise WrongConfig("The coarse reranker learns from questions with a photo only.")
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
-    encoded = _encoded(qformer, parts.samples, photos, recipe.batch_size)
+    encoded = _encode(qformer, parts.samples, photos, recipe.batch_size)
     projection = qformer.model.vision_projection
     learner = ContrastiveLearner(encoded, parts.validation, config, (projection.weight, projection.bias))
     chosen = fit(learner, parts.training, recipe, run)
@@ -73,7 +73,7 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     return head
 
 
-def _encoded(
+def _encode(
     qformer: QFormer, samples: Sequence[PassagesSample], photos: Sequence[Path], batch_size: int
 ) -> "Encoded":
     texts = sorted({text for each in samples for text in (each.positive, *each.negatives)})

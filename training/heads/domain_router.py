@@ -57,10 +57,10 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     labels = np.array([_number(each) for each in parts.samples], np.int64)
     learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
-    return _calibrated(config, run, parts, encoder, labels, learner.folded(), chosen, witness(qformer))
+    return _calibrate(config, run, parts, encoder, labels, learner.fold(), chosen, witness(qformer))
 
 
-def _calibrated(
+def _calibrate(
     config: DomainRouterConfig,
     run: RunFolder,
     parts: Parts[Any],
@@ -134,7 +134,7 @@ class _Learner:
     ) -> None:
         self._encoder, self._labels, self._recipe = encoder, labels, config.recipe
         self._validation = parts.validation
-        features = _encoded(encoder, parts.training, config.recipe)
+        features = _encode(encoder, parts.training, config.recipe)
         self._mean = features.mean(dim=0)
         self._spread = features.std(dim=0, correction=0).clamp(min=_LEAST_SPREAD)
         shape = (len(_LABELS), features.shape[1])
@@ -160,13 +160,13 @@ class _Learner:
     def validate(self) -> dict[str, float]:
         """See `Learner`. Of two epochs with the same macro-F1 the one with less log loss is better."""
         with torch.no_grad():
-            features = _encoded(self._encoder, self._validation, self._recipe)
+            features = _encode(self._encoder, self._validation, self._recipe)
             logits = self._head(features).double().cpu().numpy()
         labels = self._labels[list(self._validation)]
         score, loss = _macro_f1(logits, labels), log_loss(logits, labels)
         return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
 
-    def folded(self) -> Folded:
+    def fold(self) -> Folded:
         """Return the map of raw features: weight (classes, features) and bias."""
         with torch.no_grad():
             weight = self._weight.double() / self._spread.double()
@@ -179,11 +179,11 @@ class _Learner:
 
 def _logits(encoder: "Encoder", head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
     """Return logits (len(places), classes) as the checkpoint computes them."""
-    features = _encoded(encoder, places, recipe).cpu().numpy().astype(np.float64)
+    features = _encode(encoder, places, recipe).cpu().numpy().astype(np.float64)
     return np.asarray(features @ head[0].T.astype(np.float64) + head[1])
 
 
-def _encoded(encoder: "Encoder", places: Sequence[int], recipe: Recipe) -> Any:
+def _encode(encoder: "Encoder", places: Sequence[int], recipe: Recipe) -> Any:
     encoder.learn(False)
     with torch.no_grad():
         starts = range(0, len(places), recipe.batch_size)

@@ -41,7 +41,7 @@ def fit(learner: Learner, training: Sequence[int], recipe: Recipe, run: RunFolde
     torch.manual_seed(recipe.seed)  # dropout
     path = run.checkpoints / STATE
     path.parent.mkdir(parents=True, exist_ok=True)
-    state = _resumed(learner, path) if path.exists() else _initial(learner)
+    state = _resume(learner, path) if path.exists() else _initial(learner)
     run.go_on_after(state["epoch"])
     left = range(state["epoch"] + 1, recipe.epochs + 1)
     for number in bar(left, "epochs"):
@@ -71,7 +71,7 @@ def _initial(learner: Learner) -> dict[str, Any]:
     }
 
 
-def _resumed(learner: Learner, path: Path) -> dict[str, Any]:
+def _resume(learner: Learner, path: Path) -> dict[str, Any]:
     saved = torch.load(path, weights_only=True)
     _restore(learner, saved["weights"])
     learner.optimizer.load_state_dict(saved["optimizer"])

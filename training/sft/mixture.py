@@ -43,7 +43,7 @@ def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
     to_learn, held_out, left_out = select_samples(config)
     random.Random(config.seed).shuffle(to_learn)
     train = _fitting(bar(to_learn, "measuring samples"), chats, config, left_out)
-    mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
+    mixture = Mixture(train, _sample(held_out, config), tuple(left_out))
     if not train:
         first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""
         raise WrongConfig(
@@ -104,7 +104,7 @@ def place_of(sample: ConversationSample) -> str:
     return f"{sample.task.value} sample {sample.id} ({turn})"
 
 
-def _sampled(samples: Sequence[Located], config: SftConfig) -> tuple[Located, ...]:
+def _sample(samples: Sequence[Located], config: SftConfig) -> tuple[Located, ...]:
     """Return at most `held_out` of them, tasks in turn, chosen by the seed."""
     by_task: dict[Task, list[Located]] = {task: [] for task in config.tasks}
     for each in random.Random(config.seed).sample(list(samples), len(samples)):
