@@ -92,6 +92,7 @@ def print_failure(error: LoreglassError, url: str, out: Console) -> None:
     out.print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
     if isinstance(error, DependencyUnavailable):
         out.print(f"Is the platform running at {url}? Start it with: loreglass serve", soft_wrap=True)
+        out.print("After `serve --service-port PORT`, set LOREGLASS_SERVICE_PORT=PORT here.", soft_wrap=True)
     if isinstance(error, Unauthorized):
         out.print("Set LOREGLASS_SERVICE_WRITE_TOKEN to the write token of the services.", soft_wrap=True)
 

@@ -54,7 +54,8 @@ def names(text: str) -> tuple[Name, ...]:
         if _opens(text, run[0], starts):
             run = _without_opening(run, lower)
         if run and not all(
-            w.folded in _CALENDAR or w.folded in STOP_WORDS or w.text[0].isdigit() for w in run
+            w.folded.removesuffix("s") in _CALENDAR or w.folded in STOP_WORDS or w.text[0].isdigit()
+            for w in run
         ):
             found.append(Name(text[run[0].start : run[-1].end], run[0].start, run[-1].end))
         place = after

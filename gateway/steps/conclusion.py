@@ -29,7 +29,7 @@ from language.sentences import sentences
 from language.words import content_stems
 
 REFUSALS: dict[Reason, str] = {
-    Reason.MODEL_UNSURE: "I don't know. What I found is not clear enough to say.",
+    Reason.MODEL_UNSURE: "I don't know for sure.",
     Reason.UNSUPPORTED: "I don't know. I could not confirm the answer I had in mind.",
     Reason.NO_EVIDENCE: "I don't know. The index has nothing about this.",
     Reason.TIMED_OUT: "I don't know. I ran out of time.",

@@ -30,7 +30,10 @@ MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 
 _ENDLESS_WORD = re.compile(r"(\S{200})\S+")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])|\n+")
+_LINE_END = re.compile(r"\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])")
+_ROW = re.compile(r"[^:;]{1,80}: [^:;]*; [^:;]{1,80}: ")
+"""How a row of a table begins: "Code: E10; Meaning: No water. Open the tap."."""
 
 
 def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
@@ -149,8 +152,13 @@ def prompt_tokens(evidence: Sequence[Evidence], most_chars: int) -> int:
 
 
 def chunk_text(text: str) -> list[str]:
-    """Windows of whole sentences, `CHUNK_WORDS` at most unless one sentence is longer, overlapping."""
-    sentences = [part for part in _SENTENCE_END.split(text) if part.strip()]
+    """Windows of whole sentences and rows, `CHUNK_WORDS` at most unless one is longer, overlapping."""
+    sentences = [
+        part
+        for line in _LINE_END.split(text)
+        for part in ([line] if _ROW.match(line) else _SENTENCE_END.split(line))
+        if part.strip()
+    ]
     chunks: list[list[str]] = []
     for sentence in sentences:
         if chunks and _words(chunks[-1]) + _words([sentence]) <= CHUNK_WORDS:

@@ -51,7 +51,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FusedHit:
-    """A page by its best passage; `score` is the fused score, `query_indexes` who found the page."""
+    """A passage of a page; `score` is the page's fused score, `query_indexes` who found the page."""
 
     passage: Passage
     score: float

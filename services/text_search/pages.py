@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from chassis.errors import CollectionConflict, NotFound
@@ -13,7 +14,9 @@ from chassis.vectors.rules import is_point_id
 from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
 
 OVERFETCH = 4
-"""Several of the nearest passages may be of one page, and only one of them is returned: so many times `k`."""
+"""Several of the nearest passages may be of one page, and few of them are returned: so many times `k`."""
+_OF_A_PAGE = 2
+"""Passages of one page, at most: the best one may end just before the answer."""
 
 _PICTURED = "pictured"
 """In a point's payload: its dense vector is of the page's picture too."""
@@ -104,7 +107,7 @@ def _payload(passage: Passage) -> dict[str, Any]:
 
 
 def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
-    """The `k` pages with the highest sum of 1 / (60 + rank), each by its best passage.
+    """The best passages of the pages with the highest sums of 1 / (60 + rank), `k` in all and two of a page.
 
     Ranks count pages, so that a page with many passages does not push the others down. Equal sums are
     settled by the passages' scores, each as a share of its own sub-query's best.
@@ -130,8 +133,13 @@ def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
                 shares + share,
             )
             passages[passage.id] = passage
-    best = {}
-    for passage_id in sorted(passages, key=lambda each: passage_scores[each]):
-        best[passages[passage_id].address] = passages[passage_id]
+    best: dict[str, list[Passage]] = defaultdict(list)
+    for passage_id in sorted(passages, key=lambda each: passage_scores[each], reverse=True):
+        best[passages[passage_id].address].append(passages[passage_id])
     ordered = sorted(page_scores, key=lambda url: (-page_scores[url], -page_shares[url], url))
-    return [FusedHit(best[url], page_scores[url], tuple(found_by[url])) for url in ordered[:k]]
+    hits = (
+        FusedHit(passage, page_scores[url], tuple(found_by[url]))
+        for url in ordered
+        for passage in best[url][:_OF_A_PAGE]
+    )
+    return list(islice(hits, k))

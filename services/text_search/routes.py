@@ -44,7 +44,7 @@ MAX_QUERY_CHARACTERS = 8_192
 @router.post("/v1/text-search", openapi_extra=pictured_schema(TextSearchRequest))
 @takes_json(_SEARCHING, or_form=True)
 async def search_text(request: Request, pool: Pool, deadline: RequestDeadline) -> TextSearchReply:
-    """The best passages for all sub-queries together, at most one a page (of the web: three).
+    """The best passages for all sub-queries together, at most two a page (of the web: three).
 
     The form may bring the photo that the sub-queries are about.
     """

@@ -88,7 +88,9 @@ def test_enter_starts_and_stops_recording(talk_to: Open, servers: SpeechServers)
         wearer.look()
         button = wearer.page.get_by_role("button", name="Hold to talk")
         button.focus()
-        wearer.page.evaluate("() => { performance.now = () => 0; }")  # a short press, however busy the machine
+        wearer.page.evaluate(
+            "() => { performance.now = () => 0; }"
+        )  # a short press, however busy the machine
         wearer.page.keyboard.press("Enter")
         wearer.page.locator("body[data-talking]").wait_for()
         wearer.page.wait_for_timeout(1_000)

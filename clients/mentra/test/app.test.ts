@@ -121,7 +121,7 @@ test("a refusal says what is closest and what would help", () =>
     const glasses = await cloud.start("one");
     gateway.will(answers("nothing"));
     glasses.say("What is this?");
-    const refusal = "I don't know. What I found is not clear enough to say.";
+    const refusal = "I don't know for sure.";
     const closest = 'The closest I found: "It was printed twice." (The Restless Candle).';
     assert.equal(await glasses.heard(), `${refusal} ${closest} Come closer.`);
   }));

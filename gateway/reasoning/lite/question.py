@@ -92,10 +92,14 @@ class ParsedQuestion:
         stems = content_stems(self.text)
         return bool(stems & _READING) and not stems - _READING
 
-    def asks_name(self, thing: Entity) -> bool:
-        """Return whether nothing is asked but what the thing is: its name, or which one of its kind."""
+    def asks_name(self, thing: Entity | None) -> bool:
+        """Return whether nothing is asked but what the thing is: its name, or which one of its kind.
+
+        `thing`: what was identified, if anything was; its name and attributes may be in the question.
+        """
         kinds = (kind for kind in _KIND.findall(self.text) if kind.lower() in _KINDS)
-        stems = content_stems(" ".join((thing.name, *kinds, *(value for _, value in thing.attributes))))
+        known = (thing.name, *(value for _, value in thing.attributes)) if thing else ()
+        stems = content_stems(" ".join((*known, *kinds)))
         text = _POLITE.sub("", self.text)
         every_word = words(text)
         if self.about not in (About.VIEW, About.SPOKEN) or not _WHICH.intersection(every_word[:1]):

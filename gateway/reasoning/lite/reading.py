@@ -152,7 +152,7 @@ def _passages(
         printed_on_it = (agreement(item.title, printed.plain) or 0.0) >= AGREES
         of_it = thing is not None and item.entity in (None, thing.name)
         is_about_it = of_it if item.kind is CitationKind.IMAGE else printed_on_it or not unknown
-        text = f"{item.title} {item.text}"
+        text = f"{item.title} {item.passage or item.text}"
         if names and not any(coverage(name, text) >= _NAMES_IT for name in names):
             continue
         if is_about_it and item.text.strip():

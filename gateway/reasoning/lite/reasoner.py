@@ -75,7 +75,9 @@ class LiteReasoner:
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())
         name, evidence = printed_name(printed), photo_evidence(printed)
-        if evidence and (question.about is not About.NAMED or mentions(printed.plain, question.names[0])):
+        nameless = name is None and question.asks_name(None)  # small print beside a thing is not its name
+        meant = question.about is not About.NAMED or mentions(printed.plain, question.names[0])
+        if evidence and meant and not nameless:
             try:
                 reply = _answer_directly(question, evidence, printed, name) or await read_evidence(
                     self._read, question, evidence, printed, None, deadline
@@ -125,6 +127,8 @@ class LiteReasoner:
             return Reply(None, 0.0, reason=Reason.NEEDS_PHOTO)
         question, printed = parse_question(query), readable(context.photo_text)
         evidence, thing = context.evidence, context.entity
+        if thing is None and question.asks_name(None):
+            return Reply(None, 0.0, reason=Reason.MODEL_UNSURE)
         try:
             reply = _answer_directly(question, evidence, printed, thing) or await read_evidence(
                 self._read, question, evidence, printed, thing, deadline

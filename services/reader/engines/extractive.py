@@ -16,8 +16,8 @@ from chassis.calibration import LogisticCurve
 from chassis.models.windows import Window, question_text
 from language.sentences import Sentence, sentences
 from services.reader.engine import Answer, Passage, PassageKind, Query, Span
-from services.reader.engines.rows import with_named_rows
-from services.reader.engines.spoken import speak, speak_attribute
+from services.reader.engines.rows import say_cell, with_named_rows
+from services.reader.engines.spoken import MOST_SPOKEN, as_sentence, speak, speak_attribute
 
 Logits = NDArray[np.float32]
 """[2, tokens]: that the answer starts, and that it ends, at each token; at [CLS] that there is none."""
@@ -164,6 +164,9 @@ def _answer(query: Query, passages: Sequence[Passage], candidate: _Candidate, pr
 def _spoken(sentence: str, span: str, subject: str | None, passage: Passage) -> str:
     if passage.kind is PassageKind.ATTRIBUTE:
         return speak_attribute(sentence, span, passage.title)
+    cell = say_cell(sentence, span)
+    if cell and len(cell.split()) <= MOST_SPOKEN:
+        return as_sentence(cell)
     return speak(sentence, span, subject, passage.title)
 
 

@@ -53,6 +53,7 @@ def test_many_rejected_records_are_not_all_printed() -> None:
             [
                 "text_search does not accept connections.",
                 "Is the platform running at http://a.example? Start it with: loreglass serve",
+                "After `serve --service-port PORT`, set LOREGLASS_SERVICE_PORT=PORT here.",
                 "Run the same command again: it continues where it stopped.",
             ],
         ),

@@ -151,7 +151,7 @@ def test_without_evidence_there_is_no_closest_passage() -> None:
 async def test_chat_quotes_it_and_the_next_turn_knows_that_it_was_a_refusal(world: World) -> None:
     messages = [{"role": "user", "content": "Who printed The Salt Road?"}]
     text = await complete(world, {"model": "loreglass", "messages": messages})
-    assert text.startswith("I don't know. ")
+    assert text.startswith("I don't know for sure. ")
     assert IN_WORDS in text
     messages += [{"role": "assistant", "content": text}, {"role": "user", "content": "And who sold it?"}]
     await complete(world, {"model": "loreglass", "messages": messages})

@@ -38,6 +38,13 @@ def test_long_addresses_stay_whole() -> None:
     assert texts(f"See {address} for more.") == [f"See {address} for more."]
 
 
+def test_full_stops_inside_a_row_do_not_cut_it() -> None:
+    rows = [f"Code: E{number}; Meaning: No water. Open the tap. Check the hose." for number in range(20)]
+    chunks = texts("\n".join(rows))
+    assert len(chunks) > 1
+    assert {row for chunk in chunks for row in chunk.split("\n")} == set(rows)
+
+
 def test_a_page_without_words_is_no_evidence() -> None:
     assert texts(" \n ") == []
 

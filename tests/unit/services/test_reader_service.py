@@ -13,7 +13,7 @@ from contracts import reader as contract
 from contracts.reader import ReadReply
 from services.reader.app import create_app
 from services.reader.engine import Answer, Passage, PassageKind, Query, Reader, Span
-from services.reader.engines.rows import with_named_rows
+from services.reader.engines.rows import say_cell, with_named_rows
 from services.reader.engines.spoken import MOST_SPOKEN, speak, speak_attribute
 from services.reader.routes import MAX_CHARACTERS, router
 from services.reader.settings import ReaderSettings
@@ -337,3 +337,18 @@ def test_a_name_that_makes_a_clause_too_long_does_not_cut_off_its_end() -> None:
     said = speak(sentence, "STS-93", "Eileen Collins", "")
     assert said.startswith("Eileen Collins: the first woman to pilot")
     assert said.endswith("the first woman to command a shuttle mission, STS-93.")
+
+
+@pytest.mark.parametrize(
+    ("row", "span", "said"),
+    [
+        ("Product: Raven teapot; Price (£): 95; Made by: Orla Finch", "£): 95", "Raven teapot, price: £95"),
+        ("Tower: North; Height (m): 98; Steps: 312", "98", "North, height: 98 m"),
+        ("Programme: Synthetics; Temperature: 40 °C; SIM: no", "no", "Synthetics, SIM: no"),
+        ("Product: Raven teapot; Price: £95", "Raven teapot", "Product: Raven teapot"),
+        ("Dishwasher safe: no", "no", None),
+        ("It opens at nine; tickets cost £5.", "£5", None),
+    ],
+)
+def test_a_cell_is_said_with_the_name_of_its_row(row: str, span: str, said: str | None) -> None:
+    assert say_cell(row, span) == said

@@ -6,7 +6,7 @@ from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import Reason
 from gateway.reasoning.lite.question import About, needs_photo, parse_question, search_queries
 from gateway.reasoning.lite.reasoner import LiteReasoner
-from gateway.state import Entity, PhotoText, Query
+from gateway.state import Entity, PhotoText, Query, TextLine
 from tests.unit.reasoning.lite.desk import (
     BASILICA,
     WordReader,
@@ -150,6 +150,13 @@ async def test_a_question_about_more_than_the_name_is_read(question: str) -> Non
     reader = WordReader()
     await answered(ask(question), page(f"{BASILICA} is red."), entity=thing(BASILICA, 0.97), reader=reader)
     assert reader.asked
+
+
+async def test_small_print_does_not_name_what_is_in_view() -> None:
+    watermark = PhotoText((TextLine("Photos of every place", 0.98, (0.8, 0.96, 0.99, 0.99)),))
+    question = ask("What is this place called?")
+    assert (await drafted(question, watermark)).answer is None
+    assert (await answered(question, printed=watermark)).answer is None
 
 
 async def test_print_is_read_out_without_reading_it() -> None:
