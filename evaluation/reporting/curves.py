@@ -9,13 +9,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from rich.console import Console
 
 from evaluation.judging.verdicts import Verdict
 from evaluation.reporting.comparison import JudgedRun
 from evaluation.runs.tally import outcome_cells, outcome_table
+from evaluation.scoring.measures import aurc
 from evaluation.scoring.scored import Scored
 from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 from loreglass_client.models import Explanation
@@ -105,11 +105,10 @@ def curve(answers: pd.DataFrame, asked: int) -> Curve:
         CurvePoint(float(threshold), count / asked, lost / count, lost / asked)
         for threshold, count, lost in zip(counts.index, counts, losses, strict=True)
     ]
-    risks = ties.transform("mean").cumsum() / np.arange(1, len(wrong) + 1)
     given = answers["given"].astype(bool)
     return Curve(
         points=(CurvePoint(math.inf, 0.0, 0.0, 0.0), *points) if points else (),
-        aurc=float(risks.mean()),
+        aurc=aurc(1.0 - wrong.to_numpy(), measured["confidence"].to_numpy()),
         coverage=int(given.sum()) / asked,
         hallucination=int((given & (answers["verdict"] == Verdict.INCORRECT)).sum()) / asked,
         withheld=int((~given).sum()),

@@ -130,6 +130,18 @@ def percentile(values: Sequence[float] | Floats, share: float) -> float:
     return float(np.quantile(array, share, method="inverted_cdf")) if array.size else math.nan
 
 
+def aurc(right: Floats, confidence: Floats) -> float:
+    """Return the area under risk and coverage (Geifman, Uziel and El-Yaniv 2019), in 0..1; less is better.
+
+    `right` (n,) of 0 and 1, `confidence` (n,): within equal ones the order is random. NaN without any.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    ordered, wrong = confidence[order], 1.0 - right[order]
+    for value in np.unique(ordered):
+        wrong[ordered == value] = wrong[ordered == value].mean()
+    return float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean()) if len(wrong) else math.nan
+
+
 _Value = Callable[[Settled, Protocol], float]
 _OF_VERDICTS: dict[str, _Value] = {
     "truthfulness": lambda turn, protocol: turn.counted(protocol).points,

@@ -1,9 +1,11 @@
-"""Calibration of probabilities: expected calibration error, and the area under risk and coverage."""
+"""Calibration of probabilities: expected calibration error beside the area under risk and coverage."""
 
 from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
+
+from evaluation.scoring.measures import aurc
 
 Matrix = NDArray[np.float64]
 
@@ -17,20 +19,6 @@ def calibration_error(right: Matrix, probability: Matrix) -> float:
     """
     bins = np.minimum((probability * BINS).astype(int), BINS - 1)
     return float(np.abs(np.bincount(bins, probability - right)).sum() / len(right))
-
-
-def risks(right: Matrix, probability: Matrix) -> Matrix:
-    """(n,): the share of wrong ones among the surest 1, 2, … of them; equals count as a mixture."""
-    order = np.argsort(-probability, kind="stable")
-    said, wrong = probability[order], 1.0 - right[order]
-    for value in np.unique(said):
-        wrong[said == value] = wrong[said == value].mean()
-    return np.asarray(np.cumsum(wrong) / np.arange(1, len(wrong) + 1))
-
-
-def aurc(right: Matrix, probability: Matrix) -> float:
-    """The area under risk and coverage (Geifman, Uziel and El-Yaniv 2019), in 0..1; less is better."""
-    return float(risks(right, probability).mean())
 
 
 def figures_of(named: Mapping[str, tuple[Matrix, Matrix]]) -> dict[str, dict[str, float]]:

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from chassis.calibration import LogisticCurve
+from evaluation.scoring.measures import aurc
 from gateway.steps.routing import FALLING, FEATURES, HeldOut, RouterArtefact, Rows
 from training.config import WrongConfig
-from training.heads.calibration import aurc, calibration_error, figures_of
+from training.heads.calibration import calibration_error, figures_of
 from training.heads.fitting import Matrix, Problem, fit, held_out
 from training.heads.settings import SearchRouterConfig
 from training.runs import RunFolder
