@@ -207,7 +207,7 @@ class PlacementFile(_Entry):
     @classmethod
     def _check_roles(cls, voice: dict[str, Voice]) -> dict[str, Voice]:
         for role, each in voice.items():
-            if role not in (HEARS, SPEAKS) or role not in each.chosen.roles:
+            if role not in (HEARS, SPEAKS) or role != each.chosen.role:
                 raise ValueError(f"{each.preset} cannot be {role}; the roles are {HEARS} and {SPEAKS}")
         return voice
 

@@ -70,7 +70,7 @@ class PhotoDecoders:
         try:
             reply = await self._decoders.run(photos.arguments_of(limits, max_side, _QUALITY), data, deadline)
         except NoReply as error:
-            raise _unanswered(error) from error
+            raise _error_of(error) from error
         width, height = _size(reply, limits)
         return _clean(bytes(memoryview(reply.content)[SIZE.size :]), width, height)
 
@@ -102,7 +102,7 @@ def upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image
             return Image.frombytes("RGB", size, memoryview(reply.content)[SIZE.size :])
         return photos.decoded(data, limits, max_side)
     except NoReply as error:
-        raise _unanswered(error) from error
+        raise _error_of(error) from error
     except NotDecoded as error:
         raise _refusal(error.fault, limits) from error
     except ValueError as error:
@@ -136,7 +136,7 @@ def _size(reply: Reply, limits: ImageLimits) -> tuple[int, int]:
     return width, height
 
 
-def _unanswered(error: NoReply) -> LoreglassError:
+def _error_of(error: NoReply) -> LoreglassError:
     slow = error.ending in (Ending.CPU, Ending.CLOCK)
     return CorruptImage("The image takes too long to decode." if slow else _DAMAGED)
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import cast
 
-from PIL import ExifTags, Image, ImageChops, ImageMath, ImageOps
+from PIL import ExifTags, Image, ImageChops, ImageOps
 
-_HIGH_DEPTH_MODES = {"I", "I;16", "I;16B", "I;16L", "F"}
+_HIGH_DEPTH_MODES = {"I", "I;16", "I;16B", "I;16L"}
 _STILL_FORMATS = {
     "MPO",
     "HEIF",
@@ -18,8 +18,6 @@ _SUBFILE_TYPE, _REDUCED = 254, 1
 _SAMPLE = (256, 256)
 _BRIGHT = 160
 """Mean luminance of the opaque pixels, of 255, from which the background becomes black."""
-_BAND_ROWS = 256
-_LARGEST_FLOAT = 3.4028234663852886e38
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +60,8 @@ def header_fault(picture: Image.Image, limits: ImageLimits) -> Fault | None:
     """Return why a picture that is opened and not loaded is not decoded; None if it may be."""
     if fault := size_fault(picture.size, limits):
         return fault
+    if picture.mode == "F":
+        return Fault.UNKNOWN
     if picture.format in _STILL_FORMATS or not getattr(picture, "is_animated", False):
         return None
     if picture.format != "TIFF":
@@ -137,30 +137,11 @@ def _background(picture: Image.Image) -> str:
 
 
 def _to_8_bit(picture: Image.Image) -> Image.Image:
-    """Stretched to 0..255, a band of rows at a time: whole, 50 megapixels of floats take a gigabyte.
+    """Stretch grey levels of 16 bits to 0..255.
 
     By Pillow's own means: the gateway, which cleans every photo, is spared numpy and its 70 MB for it.
     """
-    tops = range(0, picture.height, _BAND_ROWS)
-    extremes = [cast(tuple[float, float], _levels(picture, top).getextrema()) for top in tops]
-    low, high = min(least for least, _ in extremes), max(most for _, most in extremes)
+    levels = picture.convert("I")
+    low, high = cast(tuple[int, int], levels.getextrema())
     scale = 255.0 / (high - low) if high > low else 0.0
-    stretched = Image.new("L", picture.size)
-    for top in tops:
-        levels = _levels(picture, top).point(lambda value: value * scale - low * scale)
-        stretched.paste(levels.convert("L"), (0, top))
-    return stretched
-
-
-def _levels(picture: Image.Image, top: int) -> Image.Image:
-    """The band of rows from `top` on, 32 bits each; what is no number counts as 0.
-
-    Whole numbers stay whole: close together and far from 0, they would be one and the same float.
-    """
-    band = picture.crop((0, top, picture.width, min(top + _BAND_ROWS, picture.height)))
-    if band.mode != "F":
-        return band.convert("I")
-    is_number = ImageMath.lambda_eval(lambda bands: (abs(bands["v"]) <= _LARGEST_FLOAT) * 255, v=band)
-    numbers = Image.new("F", band.size)
-    numbers.paste(band, mask=is_number.convert("L").convert("1"))
-    return numbers
+    return levels.point([round(min(255.0, max(0.0, (level - low) * scale))) for level in range(1 << 16)], "L")

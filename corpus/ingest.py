@@ -12,8 +12,7 @@ import anyio
 import anyio.to_thread
 
 from chassis.errors import CollectionConflict
-from chassis.http.calls import ServiceClient, http_client
-from chassis.http.multipart import FilePart
+from chassis.http.calls import FilePart, ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.collections import Indexed
 from contracts.image_search import ImageItem, ImageItems

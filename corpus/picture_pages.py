@@ -7,8 +7,7 @@ from statistics import median
 import anyio
 
 from chassis.errors import LoreglassError
-from chassis.http.calls import ServiceClient, http_client
-from chassis.http.multipart import FilePart
+from chassis.http.calls import FilePart, ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from contracts.errors import ErrorKind
 from contracts.geometry import Point

@@ -40,7 +40,9 @@ STOP_WORDS = word_set("""
 """Words that hold sentences together or address the listener, folded."""
 
 REMEMBERED_CHARS = 2000
-"""Longest text whose result is kept, so that a full memory of hostile texts stays small (tens of MB)."""
+"""Longest text whose result is cached, so that a cache full of hostile texts stays small (tens of MB)."""
+_WORD_CHARS = 64
+"""The same of words, of which more are cached."""
 
 _HIDDEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064"
@@ -65,17 +67,17 @@ class Word:
     stem: str
 
 
-def memoize(most: int) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Keep the results of the `most` latest calls of a function of strings, but none of long strings."""
+def memoize(most: int, chars: int = REMEMBERED_CHARS) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Cache the results of the `most` latest calls of a function of strings, but none of longer strings."""
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        kept = lru_cache(maxsize=most)(function)
+        cached = lru_cache(maxsize=most)(function)
 
         def call(*args: P.args, **kwargs: P.kwargs) -> T:
             length = 0
             for text in args:
                 length += len(text)  # type: ignore[arg-type]
-            return (kept if length <= REMEMBERED_CHARS else function)(*args, **kwargs)  # type: ignore[arg-type]
+            return (cached if length <= chars else function)(*args, **kwargs)  # type: ignore[arg-type]
 
         call.__doc__ = function.__doc__
         return call
@@ -100,7 +102,7 @@ def _fold_letters(text: str) -> str:
     return bare.casefold().replace("’", "'").replace("‘", "'")
 
 
-@memoize(16384)
+@memoize(16384, _WORD_CHARS)
 def stem(word: str) -> str:
     """The English stem (Snowball) of a folded word."""
     stemmer = getattr(_stemmers, "english", None)
@@ -120,7 +122,7 @@ def tokens(text: str) -> tuple[Word, ...]:
     return tuple(found)
 
 
-@memoize(16384)
+@memoize(16384, _WORD_CHARS)
 def _forms(shown: str) -> tuple[str, str, str]:
     """A word without its clitic, folded, and its stem."""
     word = _CLITIC.sub("", shown)
@@ -128,8 +130,8 @@ def _forms(shown: str) -> tuple[str, str, str]:
     return word, folded, stem(folded)
 
 
-@memoize(16384)
-def _folded(shown: str) -> str:
+@memoize(16384, _WORD_CHARS)
+def _fold(shown: str) -> str:
     """A word without its clitic, folded; stemming it would cost far more."""
     return fold(_CLITIC.sub("", shown))
 
@@ -137,7 +139,7 @@ def _folded(shown: str) -> str:
 @memoize(2048)
 def words(text: str) -> tuple[str, ...]:
     """Folded words in order, possessives cut."""
-    return tuple(map(_folded, _WORD.findall(text)))
+    return tuple(map(_fold, _WORD.findall(text)))
 
 
 @memoize(2048)

@@ -2,10 +2,11 @@
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import TypeVar
 
+import httpx
 from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ValidationError
 
@@ -20,7 +21,6 @@ from chassis.http.client import (
     server_attributes,
     whole,
 )
-from chassis.http.multipart import Fields, FilePart, form
 from chassis.http.problems import PROBLEM_JSON
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
@@ -31,6 +31,10 @@ from contracts import headers
 from contracts.errors import Problem
 
 Reply = TypeVar("Reply", bound=BaseModel)
+FilePart = tuple[str, tuple[str, bytes, str]]
+"""A field's name; the file's name, its content and its media type."""
+Fields = Mapping[str, str] | Mapping[str, str | list[str]]
+"""Values by name; a list stands for a field that is repeated."""
 
 _STATUS = "http.response.status_code"
 _JSON = "application/json"
@@ -43,6 +47,12 @@ _CONNECTIONS = 1_000
 """Of a process: how many calls a service gets at once is for its guard to say."""
 _IDLE_S = 3.0
 """Ready-made servers (uvicorn, so vLLM) close a connection after five idle seconds; we do it first."""
+
+
+def form(files: Sequence[FilePart], fields: Fields) -> tuple[str, bytes]:
+    """Return the media type and the body of a form; without files there is no boundary in it."""
+    request = httpx.Request("POST", "http://form", files=files or None, data=fields)
+    return request.headers["Content-Type"], request.read()
 
 
 def http_client() -> AbstractAsyncContextManager[HttpClient]:
@@ -137,7 +147,7 @@ class ServiceClient:
         deadline.require()
         with span(f"{method} {self._name}", kind=SpanKind.CLIENT) as call:
             if call.is_recording():
-                call.set_attributes(self._described(method))
+                call.set_attributes(self._span_attributes(method))
             request_headers = self._headers(deadline, media_type)
             try:
                 async with (
@@ -173,7 +183,7 @@ class ServiceClient:
             fields[headers.CACHE_SCOPE] = scope
         return fields
 
-    def _described(self, method: str) -> dict[str, Attribute]:
+    def _span_attributes(self, method: str) -> dict[str, Attribute]:
         """Return the span's attributes. No path: it may name a collection or a session."""
         where = server_attributes(self._base_url)
         return {"http.request.method": method, "peer.service": self._name, **where}

@@ -102,7 +102,7 @@ class HttpClient:
                 url,
                 headers=headers,
                 data=io.BytesIO(body) if len(body) > _MOST_AT_ONCE else body or None,
-                ssl=await self._trusted() if url.startswith("https:") else True,
+                ssl=await self._tls_context() if url.startswith("https:") else True,
                 allow_redirects=False,
             )
         except aiohttp.ConnectionTimeoutError as error:
@@ -115,7 +115,7 @@ class HttpClient:
                 raise ExchangeError  # 101: another protocol
             yield Response(response)
 
-    async def _trusted(self) -> ssl.SSLContext:
+    async def _tls_context(self) -> ssl.SSLContext:
         """Return the trusted certificate authorities, read once and not on the event loop."""
         if self._authorities is None:
             self._authorities = await asyncio.to_thread(httpx.create_ssl_context)

@@ -101,7 +101,7 @@ class PublicFetcher:
         try:
             with anyio.fail_after(self.limits.seconds):
                 async with httpx.AsyncClient(verify=self._tls, trust_env=False, timeout=None) as client:
-                    return await self._follow(client, _parsed(url))
+                    return await self._follow(client, _parse(url))
         except TimeoutError as error:
             raise FetchFailed(f"It took longer than {self.limits.seconds:g} s.") from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -116,7 +116,7 @@ class PublicFetcher:
                 busy = response.status_code in _BUSY and step < self.limits.max_redirects
                 wait_s = seconds_of(response.headers.get("Retry-After")) if busy else None
                 if response.status_code in _REDIRECTS:
-                    url = _parsed(str(url.join(response.headers.get("Location", ""))))
+                    url = _parse(str(url.join(response.headers.get("Location", ""))))
                 elif wait_s is None:
                     return await self._body(response)
             finally:
@@ -161,7 +161,7 @@ class PublicFetcher:
         raise FetchFailed(f"It is larger than {most // 2**20} MiB.")
 
 
-def _parsed(text: str) -> httpx.URL:
+def _parse(text: str) -> httpx.URL:
     """The URL without a name and password, which are nobody's to send on."""
     if len(text) > _LONGEST_URL:
         raise FetchFailed(f"The URL is longer than {_LONGEST_URL} characters.")

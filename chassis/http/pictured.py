@@ -39,10 +39,10 @@ async def read_pictured(request: Request, model: type[Body], limits: JsonLimits)
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
-        return await read_body(request, partial(_parsed, model)), None
+        return await read_body(request, partial(_parse, model)), None
     if kind == "multipart/form-data":
         body, image = await _read_form(request, limits.max_bytes or _LONGEST_TEXT)
-        return await read_bytes(body, partial(_parsed, model, limits=limits)), image
+        return await read_bytes(body, partial(_parse, model, limits=limits)), image
     raise UnsupportedMediaType("Send application/json or multipart/form-data.")
 
 
@@ -74,6 +74,6 @@ async def _content(part: str | UploadFile) -> bytes:
     return part.encode("utf-8", "surrogatepass") if isinstance(part, str) else await part.read()
 
 
-def _parsed(model: type[Body], body: bytes, limits: JsonLimits | None = None) -> Body:
+def _parse(model: type[Body], body: bytes, limits: JsonLimits | None = None) -> Body:
     """Blocking."""
     return validated(model, read_json(body, limits))

@@ -165,7 +165,7 @@ async def running(apps: Sequence[BoundApp]) -> AsyncIterator[None]:
             group.start_soon(_serve, server, bound)
         try:
             for server, bound in zip(servers, apps, strict=True):
-                await _started(server, bound)
+                await _await_start(server, bound)
             yield
         except Exception as error:  # noqa: BLE001 - raised below: in here it would cut the servers off
             failure = error
@@ -187,14 +187,14 @@ async def _serve(server: _Server, bound: BoundApp) -> None:
             bound.tls.listener.close()
 
 
-async def _started(server: _Server, bound: BoundApp) -> None:
+async def _await_start(server: _Server, bound: BoundApp) -> None:
     while not server.started:
         if server.should_exit:
-            raise _explained(bound.app.title, server.app.failure) from server.app.failure
+            raise _cannot_start(bound.app.title, server.app.failure) from server.app.failure
         await anyio.sleep(0.01)
 
 
-def _explained(title: str, failure: Exception | None) -> CannotStart:
+def _cannot_start(title: str, failure: Exception | None) -> CannotStart:
     if failure is None:
         return CannotStart(f"{title} could not start; see the log above.")
     if not isinstance(failure, _EXPLAINED):
@@ -231,7 +231,7 @@ def from_environment(settings_class: type[AnySettings], **overrides: Any) -> Any
         return settings_class(**overrides)
     except ValidationError as error:
         raise WrongSettings(
-            _refused(error, str(settings_class.model_config.get("env_prefix", "")))
+            _refusal(error, str(settings_class.model_config.get("env_prefix", "")))
         ) from error
 
 
@@ -254,7 +254,7 @@ def serve(app: FastAPI, settings: AppSettings) -> None:
         sys.exit(str(error))
 
 
-def _refused(error: ValidationError, prefix: str) -> str:
+def _refusal(error: ValidationError, prefix: str) -> str:
     """The first thing that is wrong with the environment; values are not shown, one may be a key."""
     first = error.errors(include_url=False, include_input=False)[0]
     name = "_".join(map(str, first["loc"]))

@@ -88,7 +88,7 @@ class EnginePool(Generic[Engine]):
         try:
             end_turn = await self._turns.enter(deadline)
         except BaseException as error:
-            self._finished(caller)
+            self._finish(caller)
             if isinstance(error, Overloaded):
                 self._refused()
             raise
@@ -110,7 +110,7 @@ class EnginePool(Generic[Engine]):
         loop = asyncio.get_running_loop()
 
         def finish() -> None:
-            self._finished(caller)
+            self._finish(caller)
             end_turn()
 
         future = self._executor.submit(copy_context().run, self._work_for, caller, call)
@@ -123,7 +123,7 @@ class EnginePool(Generic[Engine]):
         with span("engine"):
             return call(self.engine)
 
-    def _finished(self, caller: Call) -> None:
+    def _finish(self, caller: Call) -> None:
         self._since.pop(caller, None)  # one that left before its turn
         self._pending -= 1
 

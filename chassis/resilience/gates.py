@@ -63,8 +63,6 @@ class Gate:
     def __init__(
         self, name: str, capacity: float, max_waiting: int, shares: Mapping[str, int] = ONE_RANK
     ) -> None:
-        if not capacity > 0 or max_waiting < 0:
-            raise ValueError(f"The gate {name!r} needs a capacity above 0 and room for 0 or more to wait.")
         self.name = name
         self.max_waiting = max_waiting
         self._capacity = capacity
@@ -81,8 +79,6 @@ class Gate:
 
     @capacity.setter
     def capacity(self, capacity: float) -> None:
-        if not capacity > 0:
-            raise ValueError(f"The gate {self.name!r} needs a capacity above 0.")
         self._capacity = capacity
         self._let_in()
 
@@ -113,8 +109,6 @@ class Gate:
         It must be called in the event loop; a second call does nothing. Raises `Overloaded` when too many
         wait and this is the one to drop, and `DeadlineExceeded` once the time is over.
         """
-        if not (weight >= 0 and math.isfinite(weight)):
-            raise ValueError(f"A weight must be a number of 0 or more, not {weight}.")
         deadline.require()
         waiter = _Waiter(
             deadline.at, self._arrivals, claim or (self._first_rank, current_scope()), deadline, weight

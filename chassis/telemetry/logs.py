@@ -61,7 +61,7 @@ class _LibraryLines(logging.Formatter):
         if trace_id is not None:
             line["trace_id"] = trace_id
         if record.exc_info and record.exc_info[1]:
-            line["exception"] = _described(record.exc_info[1], with_text=self._verbose)
+            line["exception"] = _describe(record.exc_info[1], with_text=self._verbose)
         return json.dumps(line)
 
 
@@ -79,13 +79,13 @@ def _exception_of(verbose: bool) -> Processor:
         info = event.pop("exc_info", None)
         error = info if isinstance(info, BaseException) else sys.exc_info()[1] if info else None
         if error is not None:
-            event["exception"] = _described(error, with_text=verbose or TRACE_ID.get() is None)
+            event["exception"] = _describe(error, with_text=verbose or TRACE_ID.get() is None)
         return event
 
     return describe
 
 
-def _described(error: BaseException, *, with_text: bool) -> str:
+def _describe(error: BaseException, *, with_text: bool) -> str:
     if with_text:
         return "".join(traceback.format_exception(error)).rstrip()
     return "\n".join(_frames(error, set())).rstrip()

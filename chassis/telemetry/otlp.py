@@ -5,33 +5,22 @@ Names and attributes are those of its semantic conventions for HTTP.
 """
 
 import threading
-import time
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from typing import Any
 
-import structlog
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import (
-    BatchSpanProcessor,
-    ConsoleSpanExporter,
-    SpanExporter,
-    SpanExportResult,
-)
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, SamplingResult
 
-from chassis.resilience.deadlines import Clock
 from chassis.telemetry.tracing import TRACE_ID
 
 _SCOPE = "loreglass"
 _FLUSH_S = 2.0
-_SAY_EVERY_S = 300.0
-
-log = structlog.get_logger()
 
 
 class OpenTelemetry:
@@ -53,7 +42,8 @@ class OpenTelemetry:
             flushing = threading.Thread(target=processor.shutdown, name="telemetry-flush", daemon=True)
             flushing.start()
             flushing.join(_FLUSH_S)
-            exporter.shutdown()
+            if flushing.is_alive():
+                exporter.shutdown()  # ends its attempts
 
     def tracer(self, service: str, at_the_edge: bool = False) -> trace.Tracer:
         """Return the tracer of an app; `at_the_edge` as in `chassis.telemetry.spans.exchange_span`."""
@@ -109,36 +99,8 @@ class _RequestsIds(RandomIdGenerator):
         return False
 
 
-class ReportingExporter(SpanExporter):
-    """Passes spans on; says that they cannot be delivered, but not with each batch."""
-
-    def __init__(self, exporter: SpanExporter, clock: Clock = time.monotonic) -> None:
-        self._exporter = exporter
-        self._clock = clock
-        self._lost = 0
-        self._silent_until = clock()
-        self._closed = threading.Event()
-
-    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
-        result = self._exporter.export(spans)
-        if result is SpanExportResult.SUCCESS:
-            return result
-        self._lost += len(spans)
-        if self._clock() >= self._silent_until:
-            log.warning("telemetry_undelivered", spans=self._lost)
-            self._lost = 0
-            self._silent_until = self._clock() + _SAY_EVERY_S
-        return result
-
-    def shutdown(self) -> None:
-        """See `SpanExporter`; a second time does nothing."""
-        if not self._closed.is_set():
-            self._closed.set()
-            self._exporter.shutdown()
-
-
-def _processor(name: str) -> tuple[BatchSpanProcessor, ReportingExporter]:
-    exporter = ReportingExporter(_EXPORTERS[name]())
+def _processor(name: str) -> tuple[BatchSpanProcessor, SpanExporter]:
+    exporter = _EXPORTERS[name]()
     return BatchSpanProcessor(exporter), exporter
 
 

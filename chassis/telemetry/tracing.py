@@ -19,7 +19,8 @@ _TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _LONGEST_STATE = 512  # what the recommendation asks everyone to pass on; longer ones are dropped whole
 
 logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
-"""It would log headers as callers wrote them, and a line for each batch that a collector refuses."""
+"""It would log headers as callers wrote them."""
+logging.getLogger("opentelemetry.exporter").setLevel(logging.ERROR)
 
 
 def is_trace_id(text: str) -> bool:

@@ -206,7 +206,7 @@ class EdgeStore:
 
     def build(self, name: str) -> bool:
         """See the port. It is built by a thread of its own."""
-        version = self._opened(name)
+        version = self._find(name)
         if version.built:
             return True
 
@@ -353,12 +353,12 @@ class EdgeStore:
             self._versions.close()
 
     def _version(self, name: str) -> Version:
-        version = self._opened(name)
+        version = self._find(name)
         if version.away is not None:
             raise DependencyUnavailable(STILL_BUILT)
         return version
 
-    def _opened(self, name: str) -> Version:
+    def _find(self, name: str) -> Version:
         target = self._aliases.get(name, name)
         try:
             return self._versions.get(target)

@@ -1,9 +1,11 @@
 """Files that must survive a crash: atomic replacement and copies of a folder that keep its holes."""
 
+import errno
 import os
 import shutil
 from contextlib import suppress
 from functools import partial
+from io import FileIO
 from pathlib import Path
 
 _HOLE = bytes(2**16)
@@ -52,11 +54,19 @@ def _copy_sparse(source: str, target: str) -> None:
     with open(source, "rb", buffering=0) as reader, open(target, "wb") as writer:
         while block := reader.read(len(_HOLE)):
             if block == _HOLE:
-                writer.seek(len(block), os.SEEK_CUR)
+                writer.seek(_end_of_hole(reader))
             else:
                 writer.write(block)
-        writer.truncate()
+        writer.truncate(reader.tell())
     shutil.copymode(source, target)
+
+
+def _end_of_hole(file: FileIO) -> int:
+    """Move to where data goes on, by what the file system knows, and return that place."""
+    try:
+        return file.seek(file.tell(), os.SEEK_DATA)
+    except OSError as error:  # ENXIO: the hole goes on to the end; else nothing is known of holes
+        return file.seek(0, os.SEEK_END) if error.errno == errno.ENXIO else file.tell()
 
 
 def sync_tree(folder: Path) -> None:

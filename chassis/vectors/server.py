@@ -125,7 +125,7 @@ class ServerStore:
             vectors_config=dense_params(schema),
             sparse_vectors_config=sparse_params(schema),
             hnsw_config=models.HnswConfigDiff(m=0),  # built once, when everything is written
-            metadata={STATE: "building", **_described(schema)},
+            metadata={STATE: "building", **_schema_metadata(schema)},
         )
         for keyword in schema.keywords:
             self._call(
@@ -140,7 +140,9 @@ class ServerStore:
                     for record in records
                 ]
                 self._call(self._client.upsert, name, copies, wait=True)
-        self._call(self._client.update_collection, name, metadata={STATE: "ready", **_described(schema)})
+        self._call(
+            self._client.update_collection, name, metadata={STATE: "ready", **_schema_metadata(schema)}
+        )
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
         config = self._call(self._client.get_collection, _readable(name)).config
@@ -387,7 +389,7 @@ class ServerStore:
             raise
 
 
-def _described(schema: CollectionSchema) -> dict[str, Any]:
+def _schema_metadata(schema: CollectionSchema) -> dict[str, Any]:
     return {ENCODER: schema.encoder, KEYWORDS: list(schema.keywords)}
 
 

@@ -131,7 +131,7 @@ class Versions:
             return opened
         with self._lock:
             if name not in self._open:
-                self._open[name] = self._opened(name)
+                self._open[name] = self._load(name)
             return self._open[name]
 
     def fault(self, name: str) -> str:
@@ -144,7 +144,7 @@ class Versions:
             return error.detail
         return ""
 
-    def _opened(self, name: str) -> Version:
+    def _load(self, name: str) -> Version:
         if not self.exists(name):
             raise not_found(name)
         fault, failed_at = self._faults.get(name, (None, 0.0))

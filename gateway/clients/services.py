@@ -10,8 +10,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from chassis.errors import CollectionNotFound, LoreglassError
-from chassis.http.calls import ServiceClient
-from chassis.http.multipart import Fields, FilePart
+from chassis.http.calls import Fields, FilePart, ServiceClient
 from chassis.resilience.deadlines import Deadline
 from contracts.addresses import is_source_address
 from contracts.collections import Collections

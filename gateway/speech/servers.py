@@ -17,10 +17,9 @@ from opentelemetry.trace import SpanKind
 from pydantic import BaseModel, ValidationError
 
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, NotReady, Overloaded
-from chassis.http.calls import CONNECT_S
+from chassis.http.calls import CONNECT_S, form
 from chassis.http.client import ConnectTimeoutError, ExchangeError, HttpClient, Response
 from chassis.http.health import Note
-from chassis.http.multipart import form
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
 from chassis.resilience.retries import seconds_of

@@ -90,12 +90,11 @@ def _clip(
 
 def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
     from services.image_search.engines.dense import DenseImageSearch
-    from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions
+    from services.image_search.engines.remote import RemoteImageEncoder
 
     server = settings.open_remote("image_search")
     resources.closing(server.close)
-    options = RemoteOptions(settings.remote_shape, settings.remote_images, settings.remote_input_type)
-    encoder = RemoteImageEncoder(server, options)
+    encoder = RemoteImageEncoder(server, settings.remote_shape, settings.remote_images)
     texts = encoder.forward_texts if settings.takes_texts else None
     return DenseImageSearch(settings.open_store(), encoder, _dense_options(settings), forward_texts=texts)
 

@@ -7,14 +7,14 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from services.speech.launch import container_command, settings, table
+from services.speech.launch import container_command
 from services.speech.presets import PRESETS
 
 
 def main(words: Sequence[str]) -> None:
     """Print; then, unless only asked to print, become the container engine."""
     parser = argparse.ArgumentParser(prog="python -m services.speech", description=__doc__)
-    parser.add_argument("preset", nargs="?", choices=sorted(PRESETS))
+    parser.add_argument("preset", choices=sorted(PRESETS))
     parser.add_argument("--container", metavar="ENGINE", choices=["docker", "podman"], default="docker")
     parser.add_argument(
         "--weights", default="weights", help="a folder's whole path, or a volume (%(default)s)"
@@ -22,20 +22,12 @@ def main(words: Sequence[str]) -> None:
     parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, help="the preset's unless told otherwise")
     parser.add_argument("--print", action="store_true", dest="only_print", help="do not run it")
-    parser.add_argument("--list", action="store_true", help="all presets, with what they need")
-    parser.add_argument("--explain", action="store_true", help="the preset's limits and sources")
     options = parser.parse_args(words)
-    if options.list or options.preset is None:
-        sys.stdout.write(table(list(PRESETS.values())) + "\n")
-        return
     preset = PRESETS[options.preset]
-    if options.explain:
-        notes = [*(f"limit: {limit}" for limit in preset.limits), *(f"source: {s}" for s in preset.sources)]
-        sys.stdout.write("\n".join([f"{preset.name}: {preset.image}, {preset.licence}", *notes]) + "\n")
-        return
     port = options.port or preset.port
     line = container_command(preset, options.container, options.weights, options.host, port)
-    comments = [f"# {each}" for each in settings(preset, options.host, port)]
+    settings = preset.settings(f"http://{options.host}:{port}")
+    comments = [f"# {name}={value}" for name, value in settings.items()]
     sys.stdout.write("\n".join([*comments, shlex.join(line)]) + "\n")
     sys.stdout.flush()
     if options.only_print:

@@ -1,6 +1,4 @@
-"""From a preset to the container that serves it, and to what the gateway is told."""
-
-from collections.abc import Sequence
+"""From a preset to the container that serves it."""
 
 from services.speech.presets import VLLM_WHISPER, WEIGHTS, Preset, vllm_share
 
@@ -35,36 +33,9 @@ def container_command(preset: Preset, engine: str, weights: str, host: str, port
         "-p",
         f"{host}:{port}:{preset.port}",
         *(("-v", f"{weights}:{WEIGHTS}:ro") if preset.repository else ()),
-        *(("-v", f"{preset.name}:{preset.keeps}") if preset.keeps else ()),
         *(("--shm-size", "2g") if preset.name == VLLM_WHISPER.name else ()),
         *(word for name, value in preset.environment for word in ("-e", f"{name}={value}")),
         *(("--entrypoint", command[0]) if command else ()),
         preset.image,
         *command[1:],
     ]
-
-
-def settings(preset: Preset, host: str, port: int) -> list[str]:
-    """What the gateway is told of it, NAME=VALUE, for all that it can be."""
-    address = f"http://{host}:{port}"
-    roles = (preset.settings(role, address) for role in preset.roles)
-    return [f"{name}={value}" for variables in roles for name, value in variables.items()]
-
-
-def table(presets: Sequence[Preset]) -> str:
-    """The presets side by side, as text."""
-    head = ("preset", "is", "model", "GB of 48", "seconds", "languages")
-    rows = [
-        (
-            preset.name,
-            " and ".join(preset.roles),
-            " and ".join(each for each in (preset.hears, preset.speaks) if each),
-            f"{preset.memory_gb:.1f}" if preset.on_card else "no card",
-            f"{preset.seconds:g}",
-            preset.languages,
-        )
-        for preset in presets
-    ]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
-    return "\n".join("  ".join(row).rstrip() for row in padded)

@@ -1,6 +1,6 @@
 """What is known about servers that hear and speak: a preset is data, so that another server is another entry.
 
-Nothing here was measured by us: `sources` says whose each figure is, [g] marks a guess.
+Nothing here was measured by us: the README says whose each figure is, and what a user will run into.
 """
 
 import math
@@ -16,23 +16,18 @@ WEIGHTS = "/weights"
 @dataclass(frozen=True, slots=True)
 class Preset:
     """One way to serve speech. `hears`: the model that a request to /v1/audio/transcriptions names; `speaks`:
-    the one to /v1/audio/speech, with one of its voices. Empty: it has no such thing.
+    the one to /v1/audio/speech, with one of its voices. It does one of the two.
 
     `command` replaces the image's entrypoint and arguments; empty: the image's own. `user`: whom its files
     allow. `repository` and `file`: the weights to fetch; empty where the image holds them. `server_gb`: what
-    it takes of a card beside `weights_gb`, in 10^9 bytes; both are 0 where it runs on processors. `seconds`:
-    from a spoken question to its words, or from a sentence to its first sound. `metrics`: whether Prometheus
-    can ask it at /metrics. `exec_tmp`: it loads libraries from /tmp; `keeps`: where it stores what it
-    fetched. `licence`: of the server and the model; `limits`: what a user will run into.
+    it takes of a card beside `weights_gb`, in 10^9 bytes; both are 0 where it runs on processors. `metrics`:
+    whether Prometheus can ask it at /metrics. `exec_tmp`: it loads libraries from /tmp.
     """
 
     name: str
     image: str
     port: int
     user: str
-    languages: str
-    licence: str
-    seconds: float
     hears: str = ""
     speaks: str = ""
     voice: str = ""
@@ -44,9 +39,6 @@ class Preset:
     server_gb: float = 0.0
     metrics: bool = False
     exec_tmp: bool = False
-    keeps: str = ""
-    limits: tuple[str, ...] = ()
-    sources: tuple[str, ...] = ()
 
     @property
     def on_card(self) -> bool:
@@ -59,35 +51,25 @@ class Preset:
         return self.weights_gb + self.server_gb
 
     @property
-    def roles(self) -> tuple[str, ...]:
-        """Which of `stt` and `tts` it can be."""
-        return tuple(role for role, model in ((HEARS, self.hears), (SPEAKS, self.speaks)) if model)
+    def role(self) -> str:
+        """`stt` or `tts`."""
+        return HEARS if self.hears else SPEAKS
 
-    def settings(self, role: str, address: str) -> dict[str, str]:
-        """The gateway's settings for it in a role. Raises `ValueError` if it cannot be that."""
-        if role not in self.roles:
-            raise ValueError(f"{self.name} cannot be {role}")
-        prefix = f"LOREGLASS_GATEWAY_{role.upper()}"
-        model = self.hears if role == HEARS else self.speaks
-        voice = {f"{prefix}_VOICE": self.voice} if role == SPEAKS else {}
-        return {f"{prefix}_URL": address, f"{prefix}_MODEL": model, **voice}
+    def settings(self, address: str) -> dict[str, str]:
+        """Return the gateway's settings for it at this address."""
+        prefix = f"LOREGLASS_GATEWAY_{self.role.upper()}"
+        voice = {f"{prefix}_VOICE": self.voice} if self.speaks else {}
+        return {f"{prefix}_URL": address, f"{prefix}_MODEL": self.hears or self.speaks, **voice}
 
 
 _TURBO_GB = 1.62  # 809 M parameters in 16 bits
 _KOKORO_GB = 0.33  # 82 M in 32 bits
-_OPEN = (
-    "No key: whoever reaches its port is served. Keep it in a network that reaches nothing but the gateway."
-)
-_SILENCE = "Whisper hears sentences in silence (`Thank you.`): what has no voice in it is better not sent."
 
 WHISPER_CPP = Preset(
     name="whisper.cpp",
     image="ghcr.io/ggml-org/whisper.cpp:main-927cfce34f31707e17f2bff35c349632fb9e2c3a",
     port=8080,
     user="10001:10001",
-    languages="English",
-    licence="MIT; model MIT",
-    seconds=1.5,
     hears="base.en",
     command=(
         "/app/build/bin/whisper-server",
@@ -104,27 +86,12 @@ WHISPER_CPP = Preset(
         "--language",
         "en",
     ),
-    limits=(
-        "One question after the other: the server holds a lock while it computes.",
-        "WAV, MP3 and FLAC only, without `--convert`; the gateway sends WAV.",
-        "POST /load opens any file of its container as a model, and ends the server if it is none.",
-        _OPEN,
-        _SILENCE,
-    ),
-    sources=(
-        "image: whisper.cpp 1.9.4, its commit: releases have no tag (.github/workflows/docker.yml)",
-        "flags, lock, formats, /health and /load: examples/server of that repository",
-        "the model in the image: its Dockerfile runs `make base.en`, which downloads it",
-        "1.5 s: four threads of a current processor [g]",
-    ),
 )
 
 WHISPER_CPP_CUDA = replace(
     WHISPER_CPP,
     name="whisper.cpp-cuda",
     image="ghcr.io/ggml-org/whisper.cpp:main-cuda-927cfce34f31707e17f2bff35c349632fb9e2c3a",
-    languages="99, found by listening",
-    seconds=0.25,
     hears="large-v3-turbo",
     command=(
         *WHISPER_CPP.command[:-4],
@@ -137,17 +104,6 @@ WHISPER_CPP_CUDA = replace(
     file="ggml-large-v3-turbo.bin",
     weights_gb=_TURBO_GB,
     server_gb=0.9,
-    limits=(
-        "It is built for CUDA 13: a driver from 580 on, or CUDA's compatibility package (in its image).",
-        *WHISPER_CPP.limits,
-    ),
-    sources=(
-        "weights: 809 M parameters in 16 bits (card of openai/whisper-large-v3-turbo); the file has 1.62 GB",
-        "beside them: whisper.cpp's README has 3.9 GB for the large model, whose file has 3.1",
-        "0.25 s: 0.21 s with faster-whisper on an RTX 4090 for 2 to 10 s of speech "
-        "(github.com/Allob/voice-chat-experiments, 2026-02), times 1,008 / 864 GB/s: derived, not measured",
-        *WHISPER_CPP.sources[:2],
-    ),
 )
 
 VLLM_WHISPER = Preset(
@@ -155,9 +111,6 @@ VLLM_WHISPER = Preset(
     image="localhost/vllm-openai-audio:v0.32.0",
     port=8000,
     user="10001:10001",
-    languages="57, found by listening",
-    licence="Apache-2.0; model MIT",
-    seconds=0.15,
     hears="whisper-large-v3-turbo",
     command=(
         "vllm",
@@ -191,23 +144,6 @@ VLLM_WHISPER = Preset(
     weights_gb=_TURBO_GB,
     server_gb=2.2,
     metrics=True,
-    limits=(
-        "Its documents ask for audio decoders on top of its own image: `printf 'FROM docker.io/vllm/"
-        "vllm-openai:v0.32.0\\nRUN uv pip install --system vllm[audio]==0.32.0\\n' | docker build -t "
-        "localhost/vllm-openai-audio:v0.32.0 -`. Without any it answers 400 to every sound.",
-        "It measures the card's free memory while it starts, as the other vLLM does: one after the other.",
-        "A key (VLLM_API_KEY) guards /v1 only; /health and /metrics stay open.",
-        _SILENCE,
-    ),
-    sources=(
-        "audio decoders: vLLM's page of the Transcriptions API; its 0.32.0 wheel asks for torchcodec, which "
-        "wants ffmpeg's libraries, and has soundfile and PyAV as the extra `audio`",
-        "languages: model_executor/models/whisper_utils.py of 0.32.0; flags: exercised by tests/vllm",
-        "weights: 809 M parameters in bf16 (model card)",
-        "beside them: 40 MB of keys and values for each of 16 (4 layers, 1,500 frames, 448 tokens), and "
-        "1.5 GB for activations and graphs [g]",
-        "0.15 s: 0.09 s with transformers on an RTX 4090 (the same), and a server in front of it [g]",
-    ),
 )
 
 KOKORO = Preset(
@@ -215,9 +151,6 @@ KOKORO = Preset(
     image="ghcr.io/remsky/kokoro-fastapi-cpu:v0.9.0",
     port=8880,
     user="1001:1001",
-    languages="English, Spanish, French, Hindi, Italian, Japanese, Brazilian Portuguese, Mandarin",
-    licence="Apache-2.0; model Apache-2.0",
-    seconds=1.0,
     speaks="kokoro",
     voice="af_heart",
     environment=(
@@ -233,79 +166,18 @@ KOKORO = Preset(
         ("TEMP_FILE_DIR", "/tmp/speech"),
     ),
     exec_tmp=True,
-    limits=(
-        "It loads a copy of espeak-ng's library from /tmp (phonemizer), which must therefore allow that.",
-        "The image holds espeak-ng (GPL-3.0), which reads words that its dictionary lacks.",
-        _OPEN,
-    ),
-    sources=(
-        "model and voices in the image, port, user and settings: its README, CHANGELOG and configuration.md",
-        "1 s: first sound on a current processor (README: under 1 s on an M3 Pro, 3.5 s on an old i7)",
-    ),
 )
 
 KOKORO_CUDA = replace(
     KOKORO,
     name="kokoro-cuda",
     image="ghcr.io/remsky/kokoro-fastapi-gpu:v0.9.0",
-    seconds=0.3,
     weights_gb=_KOKORO_GB,
     server_gb=1.3,
-    sources=(
-        "weights: 82 M parameters in 32 bits (model card of hexgrad/Kokoro-82M)",
-        "beside them: 1.6 GB in all after long texts on an RTX 4060 Ti (its CHANGELOG, 0.5.0)",
-        "0.3 s: first sound on a GPU (README)",
-        KOKORO.sources[0],
-    ),
-)
-
-SPEACHES = Preset(
-    name="speaches",
-    image="ghcr.io/speaches-ai/speaches:0.9.0-rc.3-cpu",
-    port=8000,
-    user="1000:1000",
-    languages="English",
-    licence="MIT; models MIT and Apache-2.0",
-    seconds=3.0,
-    hears="Systran/faster-distil-whisper-small.en",
-    speaks="speaches-ai/Kokoro-82M-v1.0-ONNX",
-    voice="af_heart",
-    environment=(("ENABLE_UI", "false"), ("LOG_LEVEL", "info")),
-    exec_tmp=True,
-    keeps="/home/ubuntu/.cache/huggingface/hub",
-    limits=(
-        "It serves what its hub cache holds, with the models' cards, and fetches nothing by itself: "
-        "`POST /v1/models/NAME`, once for each. So it wants a volume and, for a while, the internet, which "
-        "our compose file and manifests do not give it.",
-        "Models are dropped after some idle minutes and loaded again with the next question.",
-        "API_KEY guards all but /health.",
-        _SILENCE,
-    ),
-    sources=(
-        "image, port, cache, settings and models: its docs (installation, usage) and src/speaches/config.py",
-        "3 s: 5 s for 6 s of speech on an old processor (a user's wiki, 2026-11); halved [g]",
-    ),
-)
-
-SPEACHES_CUDA = replace(
-    SPEACHES,
-    name="speaches-cuda",
-    image="ghcr.io/speaches-ai/speaches:0.9.0-rc.3-cuda-12.6.3",
-    languages="99, found by listening",
-    seconds=0.25,
-    hears="deepdml/faster-whisper-large-v3-turbo-ct2",
-    weights_gb=_TURBO_GB + _KOKORO_GB,
-    server_gb=1.5,
-    sources=(
-        "weights: both models' parameters in 16 and 32 bits; beside them 1.5 GB [g]",
-        "0.25 s: as whisper.cpp-cuda",
-        SPEACHES.sources[0],
-    ),
 )
 
 PRESETS: dict[str, Preset] = {
-    preset.name: preset
-    for preset in (WHISPER_CPP, WHISPER_CPP_CUDA, VLLM_WHISPER, KOKORO, KOKORO_CUDA, SPEACHES, SPEACHES_CUDA)
+    preset.name: preset for preset in (WHISPER_CPP, WHISPER_CPP_CUDA, VLLM_WHISPER, KOKORO, KOKORO_CUDA)
 }
 
 

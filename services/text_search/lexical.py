@@ -9,11 +9,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
-
-import snowballstemmer
 
 from chassis.vectors.port import SparseVector
+from language.words import stem
 from services.text_search.engine import Passage
 
 TERMS = "terms"
@@ -85,13 +83,7 @@ def terms(text: str) -> list[str]:
     """
     words = list(_words(text))
     content_words = [word for word in words if word not in STOPWORDS]
-    return [_stem(word) for word in content_words or words]
-
-
-@lru_cache(maxsize=100_000)
-def _stem(word: str) -> str:
-    # A stemmer keeps its word in itself: threads must not share one.
-    return str(snowballstemmer.stemmer("english").stemWord(word))
+    return [stem(word) for word in content_words or words]
 
 
 def _words(text: str) -> Iterator[str]:
@@ -100,7 +92,7 @@ def _words(text: str) -> Iterator[str]:
     end = -1
     for match in _PART.finditer(folded):
         if folded[end : match.start()] not in _JOINERS or end < 0:
-            yield from _joined(compound)
+            yield from _join(compound)
             compound = []
         part = _normal(match.group())
         if _UNSPACED.search(part):
@@ -109,10 +101,10 @@ def _words(text: str) -> Iterator[str]:
             yield part
             compound.append(part)
         end = match.end()
-    yield from _joined(compound)
+    yield from _join(compound)
 
 
-def _joined(parts: list[str]) -> Iterator[str]:
+def _join(parts: list[str]) -> Iterator[str]:
     if 1 < len(parts) <= _MOST_JOINED:
         yield "".join(parts)
 

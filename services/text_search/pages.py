@@ -7,7 +7,8 @@ from datetime import datetime
 from itertools import islice
 from typing import Any
 
-from chassis.errors import CollectionConflict, NotFound
+from chassis.errors import CollectionConflict
+from chassis.vectors.documents import points_of
 from chassis.vectors.origin import ADDRESS, Origin, origin_of
 from chassis.vectors.port import RANK_CONSTANT, ScoredPoint, SparseVector, StoredPoint, VectorStore
 from chassis.vectors.rules import is_point_id
@@ -83,13 +84,10 @@ def rename(engine: TextSearchEngine, collection: str, address: str, title: str) 
 
     Raises `NotFound`, and `CollectionConflict` if its vectors are of its picture too, which is not kept.
     """
-    points = list(engine.store.scroll(collection, {ADDRESS: [address]}))
-    if not points:
-        raise NotFound("The index holds no document with this address.")
+    points = points_of(engine.store, collection, address)
     if any(point.payload.get(_PICTURED) for point in points):
         raise CollectionConflict("The page was indexed with its picture. Index it again with its new title.")
-    passages = sorted((candidate(point).passage for point in points), key=lambda each: each.position)
-    engine.index(collection, [replace(each, title=title) for each in passages])
+    engine.index(collection, [replace(candidate(point).passage, title=title) for point in points])
 
 
 def _payload(passage: Passage) -> dict[str, Any]:

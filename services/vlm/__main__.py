@@ -6,36 +6,34 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from services.vlm.launch import Placement, command, container_command, table
+from services.vlm.launch import Placement, command, container_command
 from services.vlm.presets import DEFAULT, PRESETS, TRAINED_FOR
 from services.vlm.retrievers import SERVED
 from services.vlm.settings import ServeSettings, serve_settings
 
 
 def arguments(words: Sequence[str], environment: ServeSettings | None = None) -> argparse.Namespace:
-    """What was asked for, else what the environment says; everything after `--` belongs to vLLM."""
+    """Return the command line's options, else the environment's; everything after `--` is for vLLM."""
     environment = environment or ServeSettings.model_construct()
     parser = argparse.ArgumentParser(prog="python -m services.vlm", description=__doc__)
     parser.add_argument("preset", nargs="?", choices=sorted(SERVED))
     parser.add_argument("--model", default="", metavar="FOLDER", help="weights: a local folder or a hub id")
     parser.add_argument("--host", default="127.0.0.1")
-    parser.add_argument("--port", type=_whole(1, 65_535), default=8000)
-    parser.add_argument("--memory-share", type=_share, help="of the card; the preset's is for an L40S")
-    parser.add_argument("--max-model-len", type=_whole(1), metavar="TOKENS", help="in place of the preset's")
-    parser.add_argument("--max-num-seqs", type=_whole(1), metavar="N", help="in place of the preset's")
-    parser.add_argument("--gpu", type=_whole(0), metavar="N", help="the only card that vLLM sees")
+    parser.add_argument("--port", type=int, default=8000)
+    parser.add_argument("--memory-share", type=float, help="of the card; the preset's is for an L40S")
+    parser.add_argument("--max-model-len", type=int, metavar="TOKENS", help="in place of the preset's")
+    parser.add_argument("--max-num-seqs", type=int, metavar="N", help="in place of the preset's")
+    parser.add_argument("--gpu", type=int, metavar="N", help="the only card that vLLM sees")
     parser.add_argument("--print", action="store_true", dest="only_print", help="do not run it")
     parser.add_argument(
         "--container", metavar="ENGINE", choices=["docker", "podman"], help="in its own image"
     )
-    parser.add_argument("--list", action="store_true", help="all presets, with what they need")
-    parser.add_argument("--explain", action="store_true", help="the preset's limits and sources")
-    ours, theirs = _split(words)
-    parsed = parser.parse_args(ours)
-    parsed.extra = theirs
+    end = list(words).index("--") if "--" in words else len(words)
+    parsed = parser.parse_args(words[:end])
+    parsed.extra = tuple(words[end + 1 :])
     parsed.preset = parsed.preset or _trained_for(parsed.model) or environment.preset or DEFAULT
     sizes = environment.sized_for(parsed.preset)
     for name in ("memory_share", "max_model_len", "max_num_seqs", "gpu"):
@@ -58,54 +56,19 @@ def _trained_for(folder: str) -> str:
     return str(name)
 
 
-def _split(words: Sequence[str]) -> tuple[list[str], list[str]]:
-    if "--" not in words:
-        return list(words), []
-    at = list(words).index("--")
-    return list(words[:at]), list(words[at + 1 :])
-
-
-def _share(text: str) -> float:
-    try:
-        share = float(text)
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError("a share is more than 0 and at most 1")
-    return share
-
-
-def _whole(least: int, most: int = 2**31 - 1) -> Callable[[str], int]:
-    """Return a reader of whole numbers for argparse."""
-
-    def read(text: str) -> int:
-        if not (text.isascii() and text.isdigit() and len(text) <= 10 and least <= int(text) <= most):
-            raise argparse.ArgumentTypeError(f"must be a whole number from {least} to {most}")
-        return int(text)
-
-    return read
-
-
 def main(words: Sequence[str]) -> None:
     """Print; then, unless only asked to print, become vLLM."""
     try:
         options = arguments(words, serve_settings())
     except ValueError as error:
         sys.exit(str(error))
-    if options.list:
-        sys.stdout.write(table(list(SERVED.values())) + "\n")
-        return
     preset = SERVED[options.preset]
-    if options.explain:
-        notes = [*(f"limit: {limit}" for limit in preset.limits), *(f"source: {s}" for s in preset.sources)]
-        sys.stdout.write("\n".join([f"{preset.name}: {preset.model} on {preset.image}", *notes]) + "\n")
-        return
     placement = Placement(
         options.host,
         options.port,
         options.model,
         options.memory_share,
-        tuple(options.extra),
+        options.extra,
         options.max_model_len,
         options.max_num_seqs,
         options.gpu,
@@ -116,11 +79,8 @@ def main(words: Sequence[str]) -> None:
         program, line = "vllm", command(preset, placement)
     sys.stdout.write(shlex.join(line) + "\n")
     sys.stdout.flush()
-    if not options.only_print:
-        _become(program, line)
-
-
-def _become(program: str, line: list[str]) -> None:
+    if options.only_print:
+        return
     if shutil.which(program) is None:
         sys.exit(f"{program} is not installed here; --container docker or podman runs vLLM's own image.")
     os.execvp(line[0], line)

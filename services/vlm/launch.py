@@ -1,6 +1,5 @@
 """From a preset to the command that serves it."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from services.vlm.presets import Preset
@@ -90,24 +89,3 @@ def container_command(preset: Preset, placement: Placement, engine: str = "docke
         "serve",
         *serve_arguments(preset, inside),
     ]
-
-
-def table(presets: Sequence[Preset]) -> str:
-    """The presets side by side, as text."""
-    head = ("preset", "model", "vLLM", "context", "at once", "GB of 48", "photo tokens", "prefix cache")
-    rows = [
-        (
-            preset.name,
-            preset.model,
-            preset.version,
-            str(preset.context),
-            str(preset.sequences),
-            f"{preset.memory_gb:.1f}",
-            str(preset.photo_tokens),
-            "yes" if preset.prefix_caching else "no",
-        )
-        for preset in presets
-    ]
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    padded = [[cell.ljust(width) for cell, width in zip(row, widths, strict=True)] for row in (head, *rows)]
-    return "\n".join("  ".join(row).rstrip() for row in padded)

@@ -21,8 +21,8 @@ class Preset:
     What its speed follows from: `decode_weights_gb`, read for each token written; `prefill_gflop`, computed
     for each token read, in fp8 where `fp8` is set; `vision_tflop`, computed for a photo, always in bf16.
 
-    `flags` are vLLM's own and hold for the version in `image` only; `limits` is what a user will run into;
-    `sources` says where each figure or flag is from.
+    `flags` are vLLM's own and hold for the version in `image` only. The README has each preset's limits and
+    the sources of its figures.
     """
 
     name: str
@@ -41,15 +41,8 @@ class Preset:
     prefix_caching: bool
     flags: tuple[str, ...]
     environment: tuple[tuple[str, str], ...]
-    limits: tuple[str, ...]
-    sources: tuple[str, ...]
     fp8: bool = False
     activations_gb: float = ACTIVATIONS_GB
-
-    @property
-    def version(self) -> str:
-        """vLLM's version, from the image's tag."""
-        return self.image.partition("@")[0].rpartition(":v")[2]
 
     @property
     def resident_gb(self) -> float:
@@ -89,14 +82,6 @@ _COMPACT_JSON = ("--structured-outputs-config", '{"backend": "xgrammar", "disabl
 _NO_FETCHING = ("--allowed-media-domains", "photos-travel-inside-requests.invalid")
 _NO_REDIRECTS = ("VLLM_MEDIA_URL_ALLOW_REDIRECTS", "0")
 _NO_TELEMETRY = ("VLLM_NO_USAGE_STATS", "1")
-_SSRF = (
-    "vLLM 0.10.2 has no switch against fetching image URLs (CVE-2025-6242): keep it in a network that "
-    "reaches nothing but the gateway. The gateway itself sends data: URIs only."
-)
-OPEN_ROUTES = (
-    "A key guards /v1 only; /health, /metrics, /tokenize and /pooling stay open to who reaches the port."
-)
-_NEEDS_FP8 = "It is computed in fp8 from the Ada generation on (compute capability 8.9: L40S, H100)."
 
 LLAMA = Preset(
     name="llama-3.2-11b-vision",
@@ -120,30 +105,6 @@ LLAMA = Preset(
         "--enforce-eager",
     ),
     environment=(_NO_TELEMETRY,),
-    limits=(
-        "Served by vLLM up to 0.10.2; 0.11 and later refuse MllamaForConditionalGeneration.",
-        "Encoder-decoder: no chunked prefill and no prefix caching, so each call reads the photo anew "
-        "(6,404 cross-attention tokens for four tiles, .13 s on an L40S).",
-        "Each sequence reserves room for its photo at start-up: more than 16 at once runs out of memory.",
-        "It holds no schema: 0.10.2 runs Mllama on its V0 engine, which answers 200 to response_format and "
-        "guided_* and drops them, an invalid schema too. Replies are asked for in labelled lines.",
-        "Token probabilities are over all tokens, none being masked: thresholds that were fitted on a server "
-        "with a grammar want calibration.",
-        "Chat templates of these weights before December 2024 refuse a system message beside a photo; the "
-        "gateway's probe sees that, and puts the text into the user's turn.",
-        "One photo a request: 0.10.2 refuses more with 400.",
-        _SSRF,
-        OPEN_ROUTES,
-    ),
-    sources=(
-        "weights, KV and tiles: 10.7 B parameters, 32 self-attention layers of 8 KV heads (model config)",
-        "speed: 9.25 B parameters are read for a token; four tiles take .13 s on an L40S (computed)",
-        "activations: .9 GB more than for 8,192 tokens, for a prompt is read in one piece (3 x (14,336 + "
-        "4,096) values of bf16 a token, computed)",
-        "eager mode and few sequences: vllm-project/vllm issues 8879, 9445 and 10569",
-        "schema, template, probabilities and photos: seen on a real 0.10.2 with its V0 engine",
-        "no guided-decoding flags: they parse, and V0's LLMEngine._build_logits_processors heeds none",
-    ),
 )
 
 LLAMA_FP8 = replace(
@@ -153,12 +114,6 @@ LLAMA_FP8 = replace(
     weights_gb=12.6,
     decode_weights_gb=9.8,
     fp8=True,
-    limits=(*LLAMA.limits, _NEEDS_FP8),
-    sources=(
-        "weights: 12.6 GB; the decoder's linear layers in fp8, head, embeddings and vision tower in bf16",
-        "speed: 9.8 GB of them are read for a token (computed); prefill at the card's fp8 rate",
-        *LLAMA.sources,
-    ),
 )
 
 
@@ -192,17 +147,6 @@ QWEN25 = Preset(
     prefix_caching=True,
     flags=qwen_flags(1_003_520, *_COMPACT_JSON),
     environment=(_NO_TELEMETRY, _NO_REDIRECTS),
-    limits=(
-        "Photos are scaled to 1,280 tokens of 28 x 28 pixels; fine print in a large photo is lost.",
-        "Prefix caching pays when the prompts of a request begin alike and run within seconds of each other.",
-        "One photo a request, no video.",
-        OPEN_ROUTES,
-    ),
-    sources=(
-        "KV: 28 layers of 4 KV heads of 128 in bf16 (model config)",
-        "speed: 7.07 B of its 8.29 B parameters are read for a token; .68 B see 5,120 patches (model config)",
-        "flags: `vllm serve --help=all` of 0.32.0; each is exercised by tests/vllm",
-    ),
 )
 
 QWEN25_FP8 = replace(
@@ -212,11 +156,6 @@ QWEN25_FP8 = replace(
     weights_gb=10.2,
     decode_weights_gb=7.6,
     fp8=True,
-    limits=(*QWEN25.limits, _NEEDS_FP8),
-    sources=(
-        "weights: 9.5 GiB seen in use: 6.5 B in fp8; embeddings, head and vision tower in bf16",
-        *QWEN25.sources,
-    ),
 )
 
 QWEN25_3B = replace(
@@ -227,13 +166,6 @@ QWEN25_3B = replace(
     kv_bytes_per_token=36_864,
     decode_weights_gb=6.2,
     prefill_gflop=6.2,
-    limits=("Its licence, Qwen's for research, allows no commercial use.", *QWEN25.limits),
-    sources=(
-        "KV: 36 layers of 2 KV heads of 128 in bf16 (model config)",
-        "speed: 3.09 B of its 3.75 B parameters are read for a token, the embeddings as its head; .67 B see "
-        "5,120 patches (counted from the model config; tests/unit/services/test_vlm_presets.py)",
-        "flags: as for qwen2.5-vl-7b",
-    ),
 )
 
 QWEN3 = replace(
@@ -246,17 +178,6 @@ QWEN3 = replace(
     prefill_gflop=15.1,
     vision_tflop=5.7,
     flags=qwen_flags(1_310_720, *_COMPACT_JSON),
-    limits=(
-        "Photos are scaled to 1,280 tokens of 32 x 32 pixels.",
-        "2.6 times the keys and values of Qwen2.5-VL-7B for each token: fewer long prompts fit at once.",
-        "One photo a request, no video.",
-        OPEN_ROUTES,
-    ),
-    sources=(
-        "KV: 36 layers of 8 KV heads of 128 in bf16 (model config)",
-        "speed: 7.57 B of its 8.77 B parameters are read for a token; .56 B see 5,120 patches (model config)",
-        "flags: as for qwen2.5-vl-7b",
-    ),
 )
 
 PRESETS: dict[str, Preset] = {

@@ -5,7 +5,7 @@ They are for text_search and the reranker with `engine=remote` and `remote_shape
 
 from dataclasses import replace
 
-from services.vlm.presets import OPEN_ROUTES, PRESETS, QWEN25, Preset, qwen_flags
+from services.vlm.presets import PRESETS, QWEN25, Preset, qwen_flags
 
 # The format that Qwen3-VL-Reranker was trained with. A template is stripped of its last line break, hence the
 # expression. vLLM takes it as a file or, as here, as it is.
@@ -19,15 +19,9 @@ _RERANK_OVERRIDES = (
     '{"architectures": ["Qwen3VLForSequenceClassification"], "classifier_from_token": ["no", "yes"], '
     '"is_original_qwen3_reranker": true}'
 )
-_SOURCES = (
-    "weights: 1.72 B parameters of text with tied embeddings, .41 B of vision; KV: 28 layers of 8 KV heads "
-    "of 128 in bf16 (model config of Qwen3-VL-2B, computed)",
-    "activations: 2,048 tokens at once and the vision tower [g]",
-    "16 texts at once, of 1,024 tokens each with their photo, are enough to fill the card (computed)",
-)
 
 
-def _retriever(name: str, model: str, flags: tuple[str, ...], *sources: str) -> Preset:
+def _retriever(name: str, model: str, flags: tuple[str, ...]) -> Preset:
     return replace(
         QWEN25,
         name=name,
@@ -42,12 +36,6 @@ def _retriever(name: str, model: str, flags: tuple[str, ...], *sources: str) -> 
         vision_tflop=1.1,
         most_sequences=64,
         flags=("--runner", "pooling", *qwen_flags(458_752), *flags),
-        limits=(
-            "Photos are scaled to 448 tokens of 32 x 32 pixels; the service sends at most 441 (672 pixels).",
-            "It does not chat: it is no preset of the gateway's model.",
-            OPEN_ROUTES,
-        ),
-        sources=(*_SOURCES, *sources),
         activations_gb=1.5,
     )
 
@@ -57,7 +45,6 @@ RERANKER = _retriever(
     "qwen3-vl-reranker-2b",
     "Qwen/Qwen3-VL-Reranker-2B",
     ("--hf-overrides", _RERANK_OVERRIDES, "--chat-template", _RERANK_TEMPLATE),
-    "overrides: vLLM's page of scoring; template: QwenLM/Qwen3-VL-Embedding",
 )
 RETRIEVERS: dict[str, Preset] = {preset.name: preset for preset in (EMBEDDING, RERANKER)}
 SERVED = PRESETS | RETRIEVERS

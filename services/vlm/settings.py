@@ -24,7 +24,7 @@ class ServeSettings(BaseSettings):
 
     @field_validator("preset")
     @classmethod
-    def _known(cls, name: str) -> str:
+    def _require_known(cls, name: str) -> str:
         if name and name not in SERVED:
             raise ValueError(f"there is no such preset; there are {', '.join(SERVED)}")
         return name

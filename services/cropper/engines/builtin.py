@@ -12,7 +12,7 @@ import numpy as np
 from chassis.models.cancellation import require_caller, until_cancelled
 from chassis.rgb import RGB
 from services.cropper.engine import Corners, FoundRegion, Kind, is_small, touches_edge
-from services.cropper.engines.geometry import Quad, area, keep_apart, ordered, rectified
+from services.cropper.engines.geometry import Quad, area, keep_apart, rectify, sort_corners
 from services.cropper.engines.proposals import (
     View,
     contour_quads,
@@ -59,7 +59,7 @@ def _outlines(view: View) -> list[Proposal]:
     scores = outline_scores(view, quads)
     best = np.argsort(-scores, kind="stable")[:MOST_OUTLINES]
     return [
-        ("quadrilateral", ordered(quads[place]), float(scores[place]))
+        ("quadrilateral", sort_corners(quads[place]), float(scores[place]))
         for place in best
         if scores[place] >= LEAST_OUTLINE
     ]
@@ -87,7 +87,7 @@ def _region(photo: RGB, kind: Kind, rated: tuple[str | None, float], quad: Quad)
         corners=_corners(np.clip(quad, 0, [width, height])),
         small=is_small(area(quad), photo),
         touches_edge=touches_edge(_corners(quad), photo),
-        crop=rectified(photo, quad),
+        crop=rectify(photo, quad),
     )
 
 

@@ -110,7 +110,7 @@ class Detection:
         return (right - left) * (bottom - top)
 
 
-def clipped(corners: Floats, width: int, height: int) -> Floats:
+def clip(corners: Floats, width: int, height: int) -> Floats:
     """(n, 4) fractions of the photo as pixels inside of it."""
     size = np.array([width, height, width, height], np.float32)
     inside: Floats = np.clip(corners * size, 0, size)

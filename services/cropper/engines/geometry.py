@@ -18,7 +18,7 @@ Quads = npt.NDArray[np.floating[Any]]
 """(n, 4, 2)."""
 
 
-def ordered(points: npt.NDArray[np.generic]) -> Quad:
+def sort_corners(points: npt.NDArray[np.generic]) -> Quad:
     """The same corners clockwise, starting with the one nearest to the top left."""
     corners = np.asarray(points, np.float32).reshape(4, 2)
     offsets = corners - corners.mean(axis=0)
@@ -83,7 +83,7 @@ PLAUSIBLE_FOCAL = (0.4, 1.6)
 USUAL_FOCAL = 0.75
 
 
-def rectified(photo: RGB, quad: Quad) -> RGB:
+def rectify(photo: RGB, quad: Quad) -> RGB:
     """The area inside `quad` (photo pixels) as an upright picture of at most 1024 pixels a side."""
     width, height = target_size(quad, photo.shape[1], photo.shape[0])
     corners = np.array([[0, 0], [width, 0], [width, height], [0, height]], np.float32)

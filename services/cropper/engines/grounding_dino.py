@@ -8,7 +8,7 @@ from PIL import Image
 
 from chassis.rgb import RGB
 from services.cropper.engine import LONGEST_SIDE, Corners, FoundRegion, is_small, touches_edge
-from services.cropper.engines.detection import Detection, Prompt, clipped, label_of, without_doubles
+from services.cropper.engines.detection import Detection, Prompt, clip, label_of, without_doubles
 from services.cropper.engines.detector import Boxes, GroundingDinoDetector, Sight
 
 SMALLEST_PHOTO = 16
@@ -61,12 +61,12 @@ class GroundingDinoCropper:
             for detection in self._detections(prompt, boxes, photo)
         ]
         apart = without_doubles(detections, self._options.most_overlap)
-        ranked = sorted(apart, key=lambda each: _flagged(each, photo))  # stable: by score within
+        ranked = sorted(apart, key=lambda each: _flag(each, photo))  # stable: by score within
         return [_region(each, photo) for each in ranked[:limit]]
 
     def _detections(self, prompt: Prompt, boxes: Boxes, photo: RGB) -> Iterator[Detection]:
         height, width = photo.shape[:2]
-        corners = clipped(boxes.corners, width, height)
+        corners = clip(boxes.corners, width, height)
         scores = boxes.scores.max(axis=1)
         sides = (corners[:, 2:] - corners[:, :2]).min(axis=1)
         for place in np.flatnonzero((scores > self._options.box_threshold) & (sides >= SMALLEST_SIDE)):
@@ -80,7 +80,7 @@ def _corners(detection: Detection) -> Corners:
     return ((left, top), (right, top), (right, bottom), (left, bottom))
 
 
-def _flagged(detection: Detection, photo: RGB) -> bool:
+def _flag(detection: Detection, photo: RGB) -> bool:
     return is_small(detection.area, photo) or touches_edge(_corners(detection), photo)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chassis.rgb import RGB
-from services.cropper.engines.geometry import Quad, Quads, areas, ordered, reasonable
+from services.cropper.engines.geometry import Quad, Quads, areas, reasonable, sort_corners
 
 Bytes = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating[Any]]
@@ -45,7 +45,7 @@ def look(photo: RGB) -> View:
     scale = min(1.0, WORKING_SIDE / max(height, width))
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     small = np.asarray(cv2.resize(photo, size, interpolation=cv2.INTER_AREA), np.uint8)
-    lab = np.asarray(cv2.cvtColor(cv2.medianBlur(_brightened(small), 5), cv2.COLOR_RGB2LAB), np.uint8)
+    lab = np.asarray(cv2.cvtColor(cv2.medianBlur(_brighten(small), 5), cv2.COLOR_RGB2LAB), np.uint8)
     channels = tuple(np.ascontiguousarray(lab[..., index]) for index in range(3))
     gradient = _steepest(channels)
     strength = np.linalg.norm(gradient, axis=2)
@@ -64,7 +64,7 @@ def edge_maps(view: View) -> list[Bytes]:
     return maps
 
 
-def _brightened(small: RGB) -> RGB:
+def _brighten(small: RGB) -> RGB:
     """Dim photos stretched to the full range, so that one set of thresholds does for all."""
     top = float(np.percentile(small[::4, ::4], 99))
     if top >= BRIGHT:
@@ -167,13 +167,13 @@ def _four_sided(contour: npt.NDArray[Any]) -> Iterator[Quad]:
     for tolerance in (0.02, 0.035, 0.05, 0.08):
         corners = cv2.approxPolyDP(hull, tolerance * around, True)
         if len(corners) == 4:
-            yield ordered(corners)
+            yield sort_corners(corners)
             break
         if len(corners) < 4:
             break
     rectangle = cv2.minAreaRect(hull)
     if rectangle[1][0] * rectangle[1][1] * 0.8 < cv2.contourArea(hull):
-        yield ordered(cv2.boxPoints(rectangle))
+        yield sort_corners(cv2.boxPoints(rectangle))
 
 
 def _long_lines(view: View) -> tuple[list[Floats], list[Floats]]:
@@ -232,7 +232,7 @@ def text_blocks(view: View) -> list[tuple[Quad, float]]:
             continue
         grown = (rectangle[0], (rectangle[1][0] * GROWTH, rectangle[1][1] * GROWTH), rectangle[2])
         score = min(1.0, fill) * (0.4 + 0.6 * min(1.0, float(np.sqrt(share)) / 0.4))
-        blocks.append((ordered(cv2.boxPoints(grown)), float(score)))
+        blocks.append((sort_corners(cv2.boxPoints(grown)), float(score)))
     return blocks
 
 

@@ -118,7 +118,7 @@ class BuiltinImageSearch:
         points = []
         for thing in until_cancelled(things):
             key = content_key(thing.photo, self._options)
-            features = self._described(key, thing.photo)
+            features = self._features_of(key, thing.photo)
             if len(features) < FEWEST_KEYPOINTS:
                 rejected[thing.id] = "The photo shows too little detail to be recognised."
                 continue
@@ -142,7 +142,7 @@ class BuiltinImageSearch:
         self.embed([drawn_pattern()])
         self.store.collections()
 
-    def _described(self, key: str, photo: RGB) -> LocalFeatures:
+    def _features_of(self, key: str, photo: RGB) -> LocalFeatures:
         if self._folder.holds(key):
             return self._folder.read(key)
         features = describe(photo, self._options)

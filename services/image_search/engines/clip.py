@@ -163,10 +163,7 @@ def _require_known(open_clip: Any, architecture: str, weights: str) -> None:
 def _frame(settings: dict[str, Any]) -> Frame:
     size = settings["size"]
     height, width = (size, size) if isinstance(size, int) else size
-    return Frame(
-        height,
-        width,
-        Fit(settings.get("resize_mode", Fit.SHORTEST)),
-        settings.get("interpolation") != "bilinear",
-        int(settings.get("fill_color", 0)),
-    )
+    fit = settings.get("resize_mode", Fit.SHORTEST)
+    if fit not in list(Fit):
+        raise WrongWeights(f"CLIP models that fit photos by {fit!r} are not supported.")
+    return Frame(height, width, Fit(fit), settings.get("interpolation") != "bilinear")

@@ -23,19 +23,17 @@ class Fit(StrEnum):
     """How a photo is brought into the frame (open_clip's `resize_mode`)."""
 
     SHORTEST = "shortest"
-    LONGEST = "longest"
     SQUASH = "squash"
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The pixels that a model takes in. `fill`: grey of the border where the whole photo is fitted in."""
+    """The pixels that a model takes in."""
 
     height: int
     width: int
     fit: Fit = Fit.SHORTEST
     bicubic: bool = True
-    fill: int = 0
 
 
 def framed_views(photo: RGB, frame: Frame, ends_above: float = ENDS_ABOVE) -> list[RGB]:
@@ -46,13 +44,11 @@ def framed_views(photo: RGB, frame: Frame, ends_above: float = ENDS_ABOVE) -> li
     """
     height, width = photo.shape[:2]
     if frame.fit is Fit.SQUASH:
-        return [_resized(photo, frame.height, frame.width, frame)]
-    if frame.fit is Fit.LONGEST:
-        return [_padded(photo, frame)]
+        return [_resize(photo, frame.height, frame.width, frame)]
     if frame.height * width >= frame.width * height:
-        fitted = _resized(photo, frame.height, frame.height * width // height, frame)
+        fitted = _resize(photo, frame.height, frame.height * width // height, frame)
     else:
-        fitted = _resized(photo, frame.width * height // width, frame.width, frame)
+        fitted = _resize(photo, frame.width * height // width, frame.width, frame)
     return _windows(fitted, frame.height, frame.width, ends_above)
 
 
@@ -62,7 +58,7 @@ def square_views(photo: RGB, max_side: int) -> list[RGB]:
     squares = _windows(photo, side, side, ENDS_ABOVE)
     if side <= max_side:
         return squares
-    return [_resized(square, max_side, max_side, Frame(max_side, max_side)) for square in squares]
+    return [_resize(square, max_side, max_side, Frame(max_side, max_side)) for square in squares]
 
 
 def centres_first(views: Sequence[Sequence[RGB]]) -> list[tuple[int, RGB]]:
@@ -81,16 +77,6 @@ def _windows(picture: RGB, height: int, width: int, ends_above: float) -> list[R
     return [picture[top : top + height, left : left + width] for top, left in corners]
 
 
-def _resized(photo: RGB, height: int, width: int, frame: Frame) -> RGB:
+def _resize(photo: RGB, height: int, width: int, frame: Frame) -> RGB:
     resampling = Image.Resampling.BICUBIC if frame.bicubic else Image.Resampling.BILINEAR
     return np.asarray(Image.fromarray(photo).resize((width, height), resampling))
-
-
-def _padded(photo: RGB, frame: Frame) -> RGB:
-    height, width = photo.shape[:2]
-    scale = min(frame.height / height, frame.width / width)
-    fitted = _resized(photo, round(height * scale), round(width * scale), frame)
-    top, left = (frame.height - fitted.shape[0]) // 2, (frame.width - fitted.shape[1]) // 2
-    padded = np.full((frame.height, frame.width, 3), frame.fill, np.uint8)
-    padded[top : top + fitted.shape[0], left : left + fitted.shape[1]] = fitted
-    return padded

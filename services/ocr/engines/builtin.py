@@ -57,7 +57,7 @@ class BuiltinOcr:
 
     def read(self, image: RGB, progress: Progress | None = None) -> Page:
         """See the protocol."""
-        photo = brightened(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
+        photo = brighten(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
         with self._models() as models:
             readings, left_out = self._readings(models, photo, progress or Progress())
         legible = [reading for reading in readings if reading.text and reading.score >= _LEAST_SCORE]
@@ -94,7 +94,7 @@ class BuiltinOcr:
         boxes, left_out = most_useful(lines, photo.shape[:2], _MOST_LINES, _MOST_TEXT_WIDTH)
         crops = [cut_line(photo, box) for box in boxes]
         flipped = progress.piece("flipped", lambda: models.upside_down(crops))
-        crops = [crop.turned(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]
+        crops = [crop.turn(2) if p > 0.9 else crop for crop, p in zip(crops, flipped, strict=True)]
         readings = _read_all(models, crops, boxes, progress)
         turns = _dominant_turns(readings)
         if turns is not None:
@@ -102,7 +102,7 @@ class BuiltinOcr:
         return readings, left_out
 
 
-def brightened(photo: BGR) -> BGR:
+def brighten(photo: BGR) -> BGR:
     """The photo itself, or a gamma-corrected, slightly smoothed one when it is dim. (height, width, 3).
 
     Smoothing undoes the sensor noise that the correction blows up.
@@ -174,7 +174,7 @@ def _reread_doubtful(
     doubtful = [
         i for i, reading in enumerate(readings) if reading.turns != turns and reading.score < _DOUBTFUL
     ]
-    again = [crops[i].turned((turns - crops[i].quarter_turns) % 4) for i in doubtful]
+    again = [crops[i].turn((turns - crops[i].quarter_turns) % 4) for i in doubtful]
     boxes = [np.roll(readings[i].corners, readings[i].turns, axis=0) for i in doubtful]
     better = list(readings)
     for i, reading in zip(doubtful, _read_all(models, again, boxes, progress, again=True), strict=True):

@@ -42,7 +42,7 @@ def reading_order(quadrilaterals: Sequence[Points], texts: Sequence[str], quarte
     """
     if not quadrilaterals:
         return []
-    boxes = _straightened(np.stack(quadrilaterals), quarter_turns)
+    boxes = _straighten(np.stack(quadrilaterals), quarter_turns)
     spans = [_span(*item) for item in enumerate(zip(boxes, texts, strict=True))]
     return [span.index for span in _order(spans)]
 
@@ -53,7 +53,7 @@ def _span(index: int, line: tuple[Points, str]) -> Span:
     return Span(index, float(left), float(top), float(right), float(bottom), any(map(str.isdigit, text)))
 
 
-def _straightened(corners: Points, quarter_turns: int) -> Points:
+def _straighten(corners: Points, quarter_turns: int) -> Points:
     """(n, 4, 2) corners to (n, 4): centre x, centre y, width and height on a page whose lines are level.
 
     The first corner of each must be the text's own top left, the second its top right. The page is turned

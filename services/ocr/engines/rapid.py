@@ -39,7 +39,7 @@ class Crop:
     pixels: BGR
     quarter_turns: int
 
-    def turned(self, more: int) -> "Crop":
+    def turn(self, more: int) -> "Crop":
         """The same line after `more` further counter-clockwise quarter turns."""
         pixels = np.ascontiguousarray(np.rot90(self.pixels, more))
         return Crop(pixels, (self.quarter_turns + more) % 4)
@@ -110,7 +110,7 @@ def cut_line(photo: BGR, corners: Points) -> Crop:
         photo, transform, (width, height), flags=cv2.INTER_CUBIC, borderMode=cv2.BORDER_REPLICATE
     )
     crop = Crop(np.asarray(flat, dtype=np.uint8), 0)
-    return crop.turned(1) if height >= _TALL * width else crop
+    return crop.turn(1) if height >= _TALL * width else crop
 
 
 def _distance(corners: Points, one: int, other: int) -> float:

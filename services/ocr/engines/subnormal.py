@@ -15,16 +15,15 @@ import numpy as np
 _GRAPH, _INITIALIZER = 7, 5  # of ModelProto, of GraphProto
 _DATA_TYPE, _RAW_DATA = 2, 9  # of TensorProto
 _FLOAT = 1
-_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+_VARINT = 0
+_FIXED = {1: 8, 5: 4}
+"""Sizes of the kinds of values that do not name their own."""
 
 Field = tuple[int, int | memoryview]
 
 
 def without_subnormals(model: bytes) -> bytes:
-    """The same model, its float32 weights that are not zero but below the least normal number set to zero.
-
-    Raises `ValueError` for bytes that are no protocol buffer.
-    """
+    """The same model, its float32 weights that are not zero but below the least normal number set to zero."""
     whole = memoryview(bytearray(model))
     for graph in _parts(whole, _GRAPH):
         for tensor in _parts(graph, _INITIALIZER):
@@ -53,14 +52,9 @@ def _fields(message: memoryview) -> Iterator[Field]:
             value, place = _varint(message, place)
             yield number, value
             continue
-        if kind == _BYTES:
+        size = _FIXED.get(kind)
+        if size is None:
             size, place = _varint(message, place)
-        elif kind in (_FIXED32, _FIXED64):
-            size = 4 if kind == _FIXED32 else 8
-        else:
-            raise ValueError("not a protocol buffer")
-        if place + size > len(message):
-            raise ValueError("a protocol buffer that is cut off")
         yield number, message[place : place + size]
         place += size
 
@@ -68,10 +62,9 @@ def _fields(message: memoryview) -> Iterator[Field]:
 def _varint(message: memoryview, place: int) -> tuple[int, int]:
     """The number there, and the place after it."""
     number = shift = 0
-    while place < len(message):
+    while True:
         byte = message[place]
         number |= (byte & 0x7F) << shift
         shift, place = shift + 7, place + 1
         if byte < 0x80:
             return number, place
-    raise ValueError("a protocol buffer that is cut off")

@@ -21,10 +21,10 @@ class CrossEncoderModel:
 
     def forward(self, windows: Sequence[Window]) -> list[Logits]:
         """See the protocol."""
-        return [_weighed(each) for each in self._model.read(windows)]
+        return [_weigh(each) for each in self._model.read(windows)]
 
 
-def _weighed(reading: Reading) -> Logits:
+def _weigh(reading: Reading) -> Logits:
     spans = reading.spans.copy()
     spans[:, 0] -= reading.answers
     return spans

@@ -61,7 +61,7 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     whole = next((plain for plain in map(_plain, readings) if wanted in plain), wanted)
     bare = _RELATIVE.sub(lambda aside: aside[0] if wanted in aside[0] else "", whole)
     clauses = (clause for reading in (whole, bare) for clause in _clauses(reading) if wanted in clause)
-    clause = next(filter(_is_short, (_named(clause, subject) for clause in clauses)), None)
+    clause = next(filter(_is_short, (_name_subject(clause, subject) for clause in clauses)), None)
     if clause is None:
         about = subject or title
         part = _phrase(whole, wanted, MOST_SPOKEN - len(about.split())) or whole
@@ -69,7 +69,7 @@ def speak(sentence: str, span: str, subject: str | None, title: str) -> str:
     return as_sentence(clause)
 
 
-def _named(clause: str, subject: str | None) -> str:
+def _name_subject(clause: str, subject: str | None) -> str:
     """Return the clause with the subject's name in place of a leading pronoun."""
     pronoun = _PRONOUN.match(clause) if subject else None
     return f"{subject}{clause[pronoun.end() :]}" if pronoun else clause

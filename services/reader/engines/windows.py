@@ -136,18 +136,18 @@ class QuestionAnsweringModel:
         if not windows:
             return []
         inputs = {
-            "input_ids": self._padded([window.ids for window in windows], self._tokenizer.pad_token_id),
-            "attention_mask": self._padded([(1,) * len(window.ids) for window in windows], 0),
+            "input_ids": self._pad([window.ids for window in windows], self._tokenizer.pad_token_id),
+            "attention_mask": self._pad([(1,) * len(window.ids) for window in windows], 0),
         }
         if windows[0].kinds:
-            inputs["token_type_ids"] = self._padded([window.kinds for window in windows], 0)
+            inputs["token_type_ids"] = self._pad([window.kinds for window in windows], 0)
         with torch.inference_mode():
             output = self._model(**inputs)
             both = torch.stack([output.start_logits, output.end_logits], dim=1)
         logits = self._accelerator.to_numpy(both)
         return [logits[row, :, : len(window.ids)] for row, window in enumerate(windows)]
 
-    def _padded(self, rows: Sequence[tuple[int, ...]], filling: int) -> Any:
+    def _pad(self, rows: Sequence[tuple[int, ...]], filling: int) -> Any:
         longest = max(map(len, rows))
         filled = [[*row, *[filling] * (longest - len(row))] for row in rows]
         return torch.tensor(filled, device=self._accelerator.device)

@@ -55,8 +55,6 @@ class CascadeReranker:
     def __init__(
         self, coarse: CoarseStage | None, fine: FineStage | None, cutoffs: Cutoffs, name: str = "cascade"
     ) -> None:
-        if coarse is None and fine is None:
-            raise ValueError("The cascade needs a coarse or a fine stage.")
         self.name = name
         self._coarse = coarse
         self._fine = fine
@@ -78,10 +76,10 @@ class CascadeReranker:
             return []
         fine = self._fine if self._coarse is None or fine_top != 0 else None
         tau = self._cutoffs.coarse_threshold if self._coarse and photo is not None else None
-        scores = self._filtered(query, documents, photo, fine_top or None, tau)
+        scores = self._keep_best(query, documents, photo, fine_top or None, tau)
         threshold = tau or 0.0
         if fine is not None:
-            judged = _judged(fine, query, entity, [documents[index] for index in scores])
+            judged = _judge(fine, query, entity, [documents[index] for index in scores])
             factors = dict.fromkeys(scores, 1.0) if tau is None else scores
             scores = {index: factors[index] * score for index, score in zip(scores, judged, strict=True)}
             threshold = self._cutoffs.fine_threshold * (1.0 if tau is None else tau)
@@ -96,7 +94,7 @@ class CascadeReranker:
         if self._fine:
             self._fine([SAMPLE])
 
-    def _filtered(
+    def _keep_best(
         self, query: str, documents: Sequence[str], photo: Photo | None, most: int | None, tau: float | None
     ) -> dict[int, float]:
         """What reaches the fine stage, by place, with the coarse scores (0..1).
@@ -116,7 +114,7 @@ class CascadeReranker:
         return {index: scores[index] for index in sorted(best(scores, top, tau or 0.0))}
 
 
-def _judged(fine: FineStage, query: str, entity: str | None, documents: Sequence[str]) -> Sequence[float]:
+def _judge(fine: FineStage, query: str, entity: str | None, documents: Sequence[str]) -> Sequence[float]:
     question = with_entity(query, entity)
     return in_order_of_length(documents, lambda texts: fine([(question, text) for text in texts]))
 

@@ -73,7 +73,7 @@ class RemoteEncoder:
 
     def _input(self, instruction: str, text: str) -> Any:
         """What stands for a text in a request. Servers refuse an empty one, which a question may be."""
-        return shortened(instruction + text, self._options.max_tokens) or " "
+        return shorten(instruction + text, self._options.max_tokens) or " "
 
     def _body(self, inputs: Sequence[Any]) -> dict[str, Any]:
         return {"input": list(inputs), "encoding_format": "float"}
@@ -115,7 +115,7 @@ class RemoteSeeingEncoder(RemoteEncoder):
         return self._encode([self._input(instruction, *each) for each in zip(texts, pictures, strict=True)])
 
     def _input(self, instruction: str, text: str, picture: bytes | None = None) -> Any:
-        words = [content_part(shortened(without_controls(text), self._options.max_tokens) or " ")]
+        words = [content_part(shorten(without_controls(text), self._options.max_tokens) or " ")]
         user = {"role": "user", "content": [content_part(picture), *words] if picture else words}
         return [{"role": "system", "content": [content_part(instruction)]}, user] if instruction else [user]
 
@@ -128,7 +128,7 @@ class RemoteSeeingEncoder(RemoteEncoder):
         }
 
 
-def shortened(text: str, max_tokens: int) -> str:
+def shorten(text: str, max_tokens: int) -> str:
     """As much of the text as surely fits a model's limit: most servers refuse a longer one.
 
     Estimated from above without a tokenizer: one token for six letters of a word begun, one for a mark or

@@ -17,11 +17,10 @@ from contracts.verifier import CheckName
 from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Verdict, Verifier
 
 JUDGED_CORRECT_FROM = 0.5
-_MOST_DIGITS = 17
 _SENTENCES = {
-    CheckName.TOKEN_MIN: "The least certain token has probability {}, below {}.",
-    CheckName.TOKEN_MEAN: "The tokens have a mean probability of {}, below {}.",
-    CheckName.JUDGE: "The judge finds the answer correct with probability {}, below {}.",
+    CheckName.TOKEN_MIN: "The least certain token has probability {:.2f}, below {:.2f}.",
+    CheckName.TOKEN_MEAN: "The tokens have a mean probability of {:.2f}, below {:.2f}.",
+    CheckName.JUDGE: "The judge finds the answer correct with probability {:.2f}, below {:.2f}.",
 }
 
 
@@ -73,16 +72,7 @@ def _mean(tokens: Sequence[float]) -> float:
 def _check(name: CheckName, score: float, threshold: float) -> CheckOutcome:
     if score >= threshold:
         return CheckOutcome(name, True)
-    return CheckOutcome(name, False, _SENTENCES[name].format(*_distinct_decimals(score, threshold)))
-
-
-def _distinct_decimals(score: float, threshold: float) -> tuple[str, str]:
-    """Both numbers with two decimals, or with as many as it takes to see that they differ."""
-    for digits in range(2, _MOST_DIGITS):
-        spelled = f"{score:.{digits}f}", f"{threshold:.{digits}f}"
-        if spelled[0] != spelled[1]:
-            return spelled
-    return repr(score), repr(threshold)
+    return CheckOutcome(name, False, _SENTENCES[name].format(score, threshold))
 
 
 class WhiteBoxVerifier:

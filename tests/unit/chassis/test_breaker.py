@@ -40,34 +40,6 @@ def opened(breaker: Breaker) -> None:
         breaker.failed(permit(breaker))
 
 
-def test_so_many_failures_in_a_row_open_it(breaker: Breaker) -> None:
-    for _ in range(2):
-        breaker.failed(permit(breaker))
-        assert state(breaker) is BreakerState.CLOSED
-    breaker.failed(permit(breaker))
-    assert state(breaker) is BreakerState.OPEN
-    assert breaker.admit() is None
-    assert breaker.retry_after_s() == 1.0
-
-
-def test_a_success_between_failures_keeps_it_closed(breaker: Breaker) -> None:
-    for _ in range(10):
-        breaker.failed(permit(breaker))
-        breaker.failed(permit(breaker))
-        breaker.succeeded(permit(breaker))
-    assert state(breaker) is BreakerState.CLOSED
-
-
-def test_calls_of_which_nothing_was_learnt_neither_open_nor_reset_it(breaker: Breaker) -> None:
-    for _ in range(2):
-        breaker.failed(permit(breaker))
-    for _ in range(10):
-        breaker.abandoned(permit(breaker))
-    assert state(breaker) is BreakerState.CLOSED
-    breaker.failed(permit(breaker))
-    assert state(breaker) is BreakerState.OPEN
-
-
 def test_after_the_pause_exactly_one_probe_is_let_through(breaker: Breaker, watch: Watch) -> None:
     opened(breaker)
     watch.now = 0.999
@@ -76,15 +48,6 @@ def test_after_the_pause_exactly_one_probe_is_let_through(breaker: Breaker, watc
     assert state(breaker) is BreakerState.HALF_OPEN
     assert permit(breaker).probe
     assert [breaker.admit() for _ in range(5)] == [None] * 5
-
-
-def test_a_probe_that_succeeds_closes_it_for_all(breaker: Breaker, watch: Watch) -> None:
-    opened(breaker)
-    watch.now = 1.0
-    breaker.succeeded(permit(breaker))
-    assert state(breaker) is BreakerState.CLOSED
-    assert not permit(breaker).probe
-    assert breaker.retry_after_s() == 0
 
 
 def test_each_probe_that_fails_costs_the_same_pause(breaker: Breaker, watch: Watch) -> None:

@@ -109,10 +109,6 @@ async def test_chunks_over_the_limit_are_refused_once_they_are_over(
     assert witness.ran == []
 
 
-async def test_a_body_of_just_the_limit_is_taken(client: httpx.AsyncClient) -> None:
-    assert (await client.post("/length", content=b"x" * 10_000)).json() == {"bytes": 10_000}
-
-
 async def test_a_body_shorter_than_declared_never_reaches_the_work(
     client: httpx.AsyncClient, witness: Witness
 ) -> None:

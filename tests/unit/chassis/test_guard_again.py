@@ -82,20 +82,6 @@ async def test_who_cannot_be_repeated_for_want_of_a_place_has_still_seen_a_failu
         switch.go.set()
 
 
-async def test_one_probe_goes_through_and_brings_everyone_back() -> None:
-    post = Post()
-    await post.opened()
-    post.now += 1
-    switch = Switch()
-    async with anyio.create_task_group() as group:
-        group.start_soon(post.call, switch.work)
-        await settled()
-        with pytest.raises(DependencyUnavailable):
-            await post.call(post.work())
-        switch.go.set()
-    assert await post.call(post.work()) == "done"
-
-
 async def test_a_probe_is_never_repeated() -> None:
     post = Post(retries=NoPause(1.0, 100))
     await post.failing(DependencyUnavailable(), times=FAILURES_TO_OPEN)

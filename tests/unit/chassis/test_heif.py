@@ -75,29 +75,14 @@ def orientation_written(data: bytes) -> int:
     return int(exif[0x0112])
 
 
-def deep_heic(levels: np.ndarray, **nclx: int) -> bytes:
-    """Ten bits; `levels`: grey, 0..1."""
-    deep = np.repeat((levels * 65535).astype(np.uint16)[..., None], 3, axis=2)
-    picture = pillow_heif.from_bytes("RGB;16", (levels.shape[1], levels.shape[0]), deep.tobytes())
-    buffer = io.BytesIO()
-    picture.save(buffer, quality=-1, matrix_coefficients=0, chroma=444, full_range_flag=1, **nclx)
-    return buffer.getvalue()
-
-
 def test_ten_bits_come_out_as_eight() -> None:
-    pixels = decode_rgb(deep_heic(np.tile(np.linspace(0, 1, 96), (64, 1)), transfer_characteristics=13))
+    ramp = np.tile(np.linspace(0, 65535, 96).astype(np.uint16), (64, 1))
+    picture = pillow_heif.from_bytes("RGB;16", (96, 64), np.repeat(ramp[..., None], 3, axis=2).tobytes())
+    buffer = io.BytesIO()
+    picture.save(buffer, quality=-1, matrix_coefficients=0, chroma=444, full_range_flag=1)
+    pixels = decode_rgb(buffer.getvalue())
     assert pixels.dtype == np.uint8
     assert np.abs(pixels[32, :, 0].astype(int) - np.linspace(0, 255, 96)).max() <= 3
-
-
-@pytest.mark.parametrize(("transfer", "white"), [(16, 0.58), (18, 0.75)])
-def test_hdr_looks_as_bright_as_it_was_meant(transfer: int, white: float) -> None:
-    """Diffuse white is 58 % of PQ's levels and 75 % of HLG's (ITU-R BT.2408, table 1)."""
-    levels = np.tile(np.repeat([0.0, white, 1.0], 32), (64, 1))
-    pixels = decode_rgb(deep_heic(levels, transfer_characteristics=transfer))[32, :, 0]
-    assert pixels[16] < 8
-    assert 175 < pixels[48] < 215
-    assert pixels[80] > 245
 
 
 @pytest.mark.parametrize("brand", [b"msf1", b"hevc", b"avis"])

@@ -133,32 +133,18 @@ def test_odd_but_honest_pictures_keep_their_colors(
     assert close_to(pixels[32, 76], BLUE)
 
 
-def grey_levels(dtype: str) -> np.ndarray:
-    """Dark on the left, bright on the right, in the type's own range."""
-    top = 1.0 if dtype == "float32" else 65_535
-    ramp = np.linspace(0, top, 96).astype(dtype)
-    return np.tile(ramp, (64, 1))
-
-
-@pytest.mark.parametrize(
-    ("dtype", "kind"), [("uint16", "PNG"), ("uint16", "TIFF"), ("float32", "TIFF"), ("int32", "TIFF")]
-)
-def test_deep_greys_keep_their_contrast(dtype: str, kind: str) -> None:
-    pixels = decode_rgb(pictures.encoded(Image.fromarray(grey_levels(dtype)), kind))
+@pytest.mark.parametrize("kind", ["PNG", "TIFF"])
+def test_deep_greys_keep_their_contrast(kind: str) -> None:
+    levels = np.tile(np.linspace(1_000, 5_000, 96).astype(np.uint16), (64, 1))
+    pixels = decode_rgb(pictures.encoded(Image.fromarray(levels), kind))
     assert pixels[32, 2, 0] < 20
     assert 100 < pixels[32, 48, 0] < 155
     assert pixels[32, 93, 0] > 235
 
 
-def test_whole_numbers_that_are_one_float_keep_their_contrast() -> None:
-    levels = (2**30 + np.tile(np.arange(48, dtype=np.int32), (64, 2))).astype(np.int32)
-    pixels = decode_rgb(pictures.encoded(Image.fromarray(levels), "TIFF"))
-    assert (pixels.min(), pixels.max()) == (0, 255)
-
-
-def test_a_float_picture_of_nothing_but_nan_is_black() -> None:
-    nothing = np.full((64, 96), np.nan, np.float32)
-    assert decode_rgb(pictures.encoded(Image.fromarray(nothing), "TIFF")).max() == 0
+def test_a_picture_of_floats_is_not_read() -> None:
+    with pytest.raises(UnsupportedImage):
+        decode_rgb(pictures.encoded(Image.fromarray(np.zeros((64, 96), np.float32)), "TIFF"))
 
 
 def test_sixteen_bit_colors_are_read() -> None:

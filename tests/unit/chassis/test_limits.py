@@ -154,15 +154,6 @@ def test_calls_that_are_refused_together_lower_it_once() -> None:
     assert limit.value == pytest.approx(4.9)
 
 
-def test_refusals_that_go_on_lower_it_to_its_floor() -> None:
-    now = 0.0
-    limit = GradientLimit(50, clock=lambda: now)
-    for _ in range(30):
-        limit.drop()
-        now += 1
-    assert limit.value == 1
-
-
 def test_without_a_call_that_was_nearly_alone_it_makes_room_to_measure_one_again() -> None:
     now = 0.0
     limit = GradientLimit(16, clock=lambda: now)

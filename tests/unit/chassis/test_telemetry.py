@@ -11,10 +11,8 @@ from http.server import BaseHTTPRequestHandler
 import anyio
 import httpx
 import pytest
-import structlog
 from fastapi import APIRouter, FastAPI, Request
 from opentelemetry.sdk.trace import ReadableSpan
-from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import (
     INVALID_SPAN,
@@ -31,7 +29,6 @@ from chassis.settings import AppSettings, ServiceSettings, TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry import otlp
 from chassis.telemetry.metrics import Metrics
-from chassis.telemetry.otlp import ReportingExporter
 from chassis.telemetry.spans import exchange_span, open_telemetry, span, trace_headers
 from contracts import headers
 from contracts.operations import Health
@@ -312,21 +309,6 @@ async def test_a_collector_that_never_answers_delays_no_request(monkeypatch: pyt
     for thread in threading.enumerate():
         if thread.name.startswith(("OtelBatch", "telemetry-flush")):
             thread.join(20)
-
-
-class _Failing(SpanExporter):
-    def export(self, spans: object) -> SpanExportResult:
-        return SpanExportResult.FAILURE
-
-
-def test_a_collector_that_is_away_is_told_of_now_and_then() -> None:
-    now = [100.0]
-    exporter = ReportingExporter(_Failing(), lambda: now[0])
-    with structlog.testing.capture_logs() as logged:
-        for _ in range(50):
-            exporter.export([])
-            now[0] += 10
-    assert [line["event"] for line in logged] == ["telemetry_undelivered"] * 2
 
 
 def test_a_span_that_another_context_closes_leaves_the_current_one_alone(collector: Collector) -> None:

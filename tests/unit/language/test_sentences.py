@@ -1,8 +1,10 @@
 """Sentences, scripts and words."""
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import pytest
+import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -149,6 +151,14 @@ def test_folding_makes_spellings_equal() -> None:
 
 def test_forms_of_a_word_share_its_stem() -> None:
     assert stem("painting") == stem("painted") == stem("paints")
+
+
+def test_threads_stem_side_by_side() -> None:
+    """A stemmer holds its current word in itself; long words are not cached."""
+    long = [f"{'x' * 60}{number} generalizations{'running' * (number % 7)}s" for number in range(300)]
+    expected = [snowballstemmer.stemmer("english").stemWord(word) for word in long]
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(lambda _: list(map(stem, long)), range(4))) == [expected] * 4
 
 
 def test_content_leaves_function_words_out() -> None:

@@ -13,7 +13,7 @@ from contracts.cropper import CropReply
 from services.cropper.app import create_app
 from services.cropper.engines.builtin import BuiltinCropper
 from services.cropper.engines.detection import Detection, Phrase, label_of, overlaps, without_doubles
-from services.cropper.engines.geometry import ordered, overlap, rectified, target_size
+from services.cropper.engines.geometry import overlap, rectify, sort_corners, target_size
 from services.cropper.settings import CropperSettings
 from tests.live import live
 from tests.unit.chassis.pictures import encoded
@@ -27,12 +27,12 @@ def test_a_card_seen_at_an_angle_is_the_best_region(seed: int) -> None:
     shown = scene(seed)
     best = BuiltinCropper().crop(shown.photo, [], 6)[0]
     assert best.kind == "quadrilateral"
-    assert overlap(np.array(best.corners, np.float32), ordered(shown.corners)) >= 0.8
+    assert overlap(np.array(best.corners, np.float32), sort_corners(shown.corners)) >= 0.8
 
 
 def test_a_rectified_card_looks_like_the_card() -> None:
     shown = scene(1)
-    straight = rectified(shown.photo, ordered(shown.corners))
+    straight = rectify(shown.photo, sort_corners(shown.corners))
     original = card(np.random.default_rng(1))
     resized = cv2.resize(straight, (original.shape[1], original.shape[0]))
     correlation = np.corrcoef(resized.ravel(), original.ravel())[0, 1]
@@ -45,7 +45,7 @@ def test_rectified_proportions_are_those_of_the_thing() -> None:
     tilt = np.deg2rad(40)
     turned = np.c_[corners[:, 0], corners[:, 1] * np.cos(tilt), corners[:, 1] * np.sin(tilt) + 1200]
     seen = turned[:, :2] / turned[:, 2:] * focal + np.array([480, 640])
-    width, height = target_size(ordered(seen), 960, 1280)
+    width, height = target_size(sort_corners(seen), 960, 1280)
     assert width / height == pytest.approx(wide / tall, rel=0.05)
 
 
@@ -56,7 +56,7 @@ def test_several_things_come_at_once_without_near_doubles() -> None:
     regions = BuiltinCropper().crop(photo, [], 6)
     quads = [np.array(region.corners, np.float32) for region in regions]
     truths = [
-        ordered(np.array([[left, 100], [left + 300, 100], [left + 300, 500], [left, 500]]))
+        sort_corners(np.array([[left, 100], [left + 300, 100], [left + 300, 500], [left, 500]]))
         for left in (80, 520)
     ]
     assert all(max(overlap(quad, truth) for quad in quads) > 0.9 for truth in truths)

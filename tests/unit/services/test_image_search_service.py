@@ -78,7 +78,9 @@ async def test_a_photo_that_cannot_be_read_is_rejected_by_itself(settings: Image
         missing = await client.post(
             "/v1/collections/images-1/missing", json={"ids": [each["id"] for each in items]}
         )
+        metrics = (await client.get("/metrics")).text
     assert reply.json()["indexed"] == 1
+    assert 'loreglass_ingested_total{kind="photos",service="image_search"} 1.0' in metrics
     assert list(reply.json()["rejected"]) == [items[0]["id"]]
     assert missing.json() == {"ids": [items[0]["id"]]}
 

@@ -124,11 +124,6 @@ def test_a_stage_that_is_off_has_factor_1_and_discards_nothing() -> None:
     _expect(alone.rerank("who?", list("abc"), None, PHOTO), [0, 0.9, 1.0])
 
 
-def test_a_cascade_without_stages_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs a coarse or a fine stage"):
-        _reranker()
-
-
 def test_the_entity_is_put_into_a_query_that_does_not_name_it() -> None:
     judge = Judge()
     engine = _reranker(None, judge)

@@ -1,9 +1,6 @@
 """Services that run: metrics, readiness, and stores that break."""
 
-import json
-import uuid
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -15,12 +12,9 @@ from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionInfo
 from chassis.vectors.routes import watch_published
 from deploy.inventory import APPS, App
-from services.image_search.app import create_app as create_image_search
-from services.image_search.settings import ImageSearchSettings
 from services.text_search.app import create_app as create_text_search
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
-from tests.unit.chassis.pictures import encoded, scene
 from tests.unit.services.text_search_calls import chunk
 
 pytestmark = pytest.mark.anyio
@@ -54,25 +48,6 @@ async def test_passages_are_counted_and_only_what_is_published_is_shown(tmp_path
         [f"loreglass_collection_points{labels} 1.0"],
     )
     assert written == ['loreglass_ingested_total{kind="passages",service="text_search"} 3.0']
-
-
-async def test_photos_are_counted_but_not_those_that_were_rejected(tmp_path: Path) -> None:
-    settings = ImageSearchSettings(port=0, data_dir=tmp_path)
-    items: list[dict[str, Any]] = [
-        {"id": str(uuid.uuid4()), "entity": name, "attributes": {}} for name in ("whole", "torn")
-    ]
-    photos = [encoded(scene(320, 240), "JPEG"), b"not a picture"]
-    async with live(create_image_search(settings)) as client:
-        await client.post("/v1/collections", json={"name": "images-1"})
-        reply = await client.put(
-            "/v1/collections/images-1/images",
-            files=[("images", ("x", photo, "image/jpeg")) for photo in photos],
-            data={"items": json.dumps({"items": items})},
-        )
-        written = await series(client, "loreglass_ingested_total")
-    indexed = reply.json()["indexed"]
-    assert indexed < len(photos)
-    assert written == [f'loreglass_ingested_total{{kind="photos",service="image_search"}} {float(indexed)}']
 
 
 def test_a_store_that_is_away_leaves_a_gap_and_no_failure(

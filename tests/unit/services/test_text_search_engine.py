@@ -1,6 +1,6 @@
 """The builtin text search, the terms of a text, and the service over HTTP."""
 
-import threading
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from chassis.vectors.edge import EdgeStore
 from services.text_search.app import create_app
 from services.text_search.engine import Candidate, Passage
 from services.text_search.engines.indexed import IndexedTextSearch
-from services.text_search.lexical import _stem, terms
+from services.text_search.lexical import terms
 from services.text_search.pages import fuse
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -145,19 +145,14 @@ def test_stopwords_count_only_where_there_is_nothing_else() -> None:
     assert terms("The Who") == ["the", "who"]
 
 
-def test_threads_get_the_stems_of_one_alone() -> None:
-    words = [f"running{'x' * (number % 7)}s houses ponies{number} generalizations" for number in range(300)]
-    expected = [terms(text) for text in words]
-    _stem.cache_clear()
-    found: list[list[list[str]]] = []
-    threads = [
-        threading.Thread(target=lambda: found.append([terms(text) for text in words])) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [expected] * 4
+def test_long_words_are_not_cached() -> None:
+    tracemalloc.start()
+    try:
+        for number in range(40):
+            terms(f"{'x' * 20_000}{'yz'[number % 2] * number}")
+        assert tracemalloc.get_traced_memory()[0] < 200_000
+    finally:
+        tracemalloc.stop()
 
 
 pytestmark = pytest.mark.anyio

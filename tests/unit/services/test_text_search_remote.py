@@ -13,7 +13,7 @@ from chassis.errors import DependencyUnavailable
 from chassis.http.remote import RemoteServer
 from services.text_search.app import create_app
 from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions
-from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shortened
+from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shorten
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live
 from tests.unit.services.text_embedding_server import KEY, MODEL, PATH, SIZE, EmbeddingServer, word_vector
@@ -117,9 +117,9 @@ async def test_vectors_that_change_their_size_are_refused() -> None:
 
 @pytest.mark.parametrize("text", ["", "word", "東京" * 300, "a-b " * 600, "…" * 600, "x" * 9000])
 def test_what_is_left_of_a_text_begins_it_and_fits(text: str) -> None:
-    left = shortened(text, 512)
+    left = shorten(text, 512)
     assert text.startswith(left)
-    assert shortened(left, 512) == left
+    assert shorten(left, 512) == left
 
 
 HARBOUR, AUTHOR = chunk("The harbour of Lindvik was dredged."), chunk("Mira Holm wrote The Salt Road.")

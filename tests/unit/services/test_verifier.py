@@ -176,11 +176,6 @@ def test_the_papers_thresholds_are_reached_from_the_threshold_on() -> None:
     assert certain(ModelSignals((0.9, 0.9, 0.9))).accepted
 
 
-def test_close_numbers_get_more_digits() -> None:
-    (least, _) = certain(ModelSignals((0.5996, 1.0, 1.0, 1.0))).checks
-    assert least.detail == "The least certain token has probability 0.5996, below 0.6000."
-
-
 def test_the_judge_alone_is_enough() -> None:
     refused = verify(WHITE_BOX, "It has 312 pages.", ModelSignals(judgement=0.3))
     assert refused.refused

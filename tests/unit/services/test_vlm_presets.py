@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from services.vlm.__main__ import arguments, main
-from services.vlm.launch import Placement, command, container_command, serve_arguments, table
+from services.vlm.launch import Placement, command, container_command, serve_arguments
 from services.vlm.presets import DEFAULT, PRESETS, Preset
 from services.vlm.retrievers import SERVED
 from services.vlm.settings import ServeSettings
@@ -27,10 +27,8 @@ def test_json_flags_are_json_and_no_key_is_on_the_command_line(preset: Preset) -
 
 def test_current_presets_never_fetch_an_image() -> None:
     for preset in SERVED.values():
-        if preset.version != "0.10.2":
+        if ":v0.10.2" not in preset.image:  # which has no such flag
             assert preset.flags[preset.flags.index("--allowed-media-domains") + 1].endswith(".invalid")
-        else:
-            assert any("CVE-2025-6242" in limit for limit in preset.limits)
 
 
 def test_a_container_publishes_to_the_chosen_address_only() -> None:
@@ -43,13 +41,9 @@ def test_a_container_publishes_to_the_chosen_address_only() -> None:
     assert not any(word.startswith("VLLM_API_KEY=") for word in line)
 
 
-def test_the_command_line_prints_lists_and_explains(capsys: pytest.CaptureFixture[str]) -> None:
-    main(["--list"])
-    assert capsys.readouterr().out.strip() == table(list(SERVED.values()))
+def test_what_follows_two_dashes_is_for_vllm(capsys: pytest.CaptureFixture[str]) -> None:
     main(["qwen3-vl-8b", "--print", "--port", "8002", "--", "--seed", "7"])
     assert capsys.readouterr().out.endswith("--seed 7\n")
-    main(["--explain"])
-    assert "limit:" in capsys.readouterr().out
 
 
 @EVERY
@@ -100,22 +94,6 @@ def test_a_planned_server_sees_its_own_card_only() -> None:
     assert line[line.index("--max-num-seqs") + 1] == "6"
     assert container_command(PRESETS[FP8], placement)[3:5] == ["--gpus", "device=1"]
     assert container_command(PRESETS[FP8], placement, "podman")[3:5] == ["--device", "nvidia.com/gpu=1"]
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        "no-such-preset", "--memory-share 0", "--memory-share 2", "--memory-share much", "--max-num-seqs 0",
-        "--gpu x", "--gpu -1", "--max-model-len 1.5", "--port 65536",
-    ],
-)  # fmt: skip
-def test_invalid_arguments_are_refused(line: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        arguments(line.split())
-    assert caught.value.code == 2
-    said = capsys.readouterr().err
-    assert "usage" in said
-    assert "invalid _" not in said
 
 
 def test_it_needs_nothing_that_vllm_s_image_lacks() -> None:

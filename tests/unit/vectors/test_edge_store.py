@@ -16,7 +16,7 @@ import pytest
 from chassis.errors import CollectionNotFound, DependencyUnavailable, StorageFull
 from chassis.resilience.room import MIB, Room
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.files import allocated
+from chassis.vectors.files import allocated, copy_folder
 from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
 from chassis.vectors.versions import Versions
 from tests.unit.gateway.sessions.harness import ManualClock
@@ -53,6 +53,28 @@ def test_an_idle_copy_takes_little_disk(tmp_path: Path) -> None:
     used = sum(path.stat().st_blocks * 512 for path in (tmp_path / "collections" / "v2").rglob("*"))
     assert used < 32 << 20  # as its size says: some 200 MB
     store.close()
+
+
+def test_a_copy_reads_no_holes(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    with open(tmp_path / "source" / "file", "wb") as file:
+        file.write(b"a")
+        file.seek(2**27)
+        file.write(b"b")
+        file.truncate(2**28)
+    before = bytes_read()
+    copy_folder(tmp_path / "source", tmp_path / "copy")
+    assert bytes_read() - before < 2**22
+    with open(tmp_path / "copy" / "file", "rb") as copied:
+        assert copied.read(2) == b"a\0"
+        copied.seek(2**27 - 1)
+        assert copied.read(3) == b"\0b\0"
+        assert copied.seek(0, os.SEEK_END) == 2**28
+
+
+def bytes_read() -> int:
+    """By this process so far, holes included."""
+    return int(Path("/proc/self/io").read_text().split()[1])
 
 
 def test_searches_go_on_while_versions_are_written_published_and_dropped(tmp_path: Path) -> None:

@@ -101,10 +101,10 @@ def coherent(query: LocalFeatures, item: LocalFeatures, matches: Matches) -> Mas
     there = _complex(item.points[matches.item])
     turns = np.exp(1j * (query.angles[matches.query] - item.angles[matches.item]))
     motions = turns * (query.sizes[matches.query] / item.sizes[matches.item])
-    return _supported(there, here, motions) | _supported(here, there, 1 / motions)
+    return _support(there, here, motions) | _support(here, there, 1 / motions)
 
 
-def _supported(start: Complexes, end: Complexes, motions: Complexes) -> Mask:
+def _support(start: Complexes, end: Complexes, motions: Complexes) -> Mask:
     """Whether enough neighbours in `start` are found in `end` where the local turn and scale put them.
 
     Positions are x + iy, so that a turn and scale is one factor.

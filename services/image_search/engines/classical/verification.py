@@ -97,7 +97,7 @@ def verify(query: QueryFeatures, item: LocalFeatures) -> Evidence:
     print_likeness = _print_likeness(item, matches.item[together])
     explained = 0.0
     if homography is not None and print_likeness > 0:
-        explained = _explained(query, item, homography)
+        explained = _explained_share(query, item, homography)
     return Evidence(
         consistent=len(matches),
         epipolar=len(_distinct(here, there, epipolar)),
@@ -161,7 +161,7 @@ def _print_likeness(item: LocalFeatures, spots: Indices) -> float:
     return min(1.0, max(0.0, (plain - low) / (high - low)))
 
 
-def _explained(query: QueryFeatures, item: LocalFeatures, homography: Floats) -> float:
+def _explained_share(query: QueryFeatures, item: LocalFeatures, homography: Floats) -> float:
     """Share of the item's strongest keypoints that have an alike keypoint where they should be.
 
     Only those count that are in the query's view and would be large enough there to be seen.

@@ -67,7 +67,7 @@ class VladModel:
         return self._project(np.stack(rows))
 
     def _project(self, raw: Floats) -> Floats:
-        return normalised((raw - self.centre) @ self.basis.T)
+        return normalise((raw - self.centre) @ self.basis.T)
 
 
 def nearest_words(short: Floats, words: Floats) -> Indices:
@@ -81,11 +81,11 @@ def aggregate(short: Floats, words: Floats, nearest: Indices) -> Floats:
     """Sum of residuals per word, each word's sum normalised, then the whole; (k * 64,)."""
     members = (nearest[None, :] == np.arange(len(words))[:, None]).astype(np.float32)
     sums = members @ short - members.sum(axis=1, keepdims=True) * words
-    whole: Floats = normalised(normalised(sums).reshape(1, -1))[0]
+    whole: Floats = normalise(normalise(sums).reshape(1, -1))[0]
     return whole
 
 
-def normalised(rows: Floats) -> Floats:
+def normalise(rows: Floats) -> Floats:
     """Rows of length one; a row of zeros stays."""
     lengths = np.linalg.norm(rows, axis=-1, keepdims=True)
     unit: Floats = (rows / np.maximum(lengths, 1e-9)).astype(np.float32)
