@@ -4,9 +4,9 @@
 # make test-vllm  the VLM reasoner and the adapters against a real vLLM on the CPU
 # make test-real-models  the platform beside the same model alone, on a real llama.cpp (GGUF="a.gguf b.gguf" FILE=squad.json)
 # make test-llama  a tiny model that sees photos, on a real llama.cpp
-# make bench  overhead, overload, faults, profile: writes docs/benchmarks (BENCH="--only overhead peers")
+# make bench  overhead, overload, profile: writes docs/benchmarks (BENCH="--only overhead peers")
 # make bench-gpu  each production engine at real size, on a GPU
-# make load    simulated users against two platforms: reports in var/load (LOAD="--shape ramp")
+# make load    simulated users against two platforms: reports in var/load (LOAD="--platform node")
 # make attack  generated and hostile requests against a platform of its own, and a table (ATTACK="--only generated --seed 3")
 # make containers-check  builds the images, runs them with podman, asks, kills, recovers, takes down
 # make screenshots  pictures of the wearer's page, by a browser that asks aloud, and the figures it measured
@@ -49,7 +49,7 @@ REAL ?=
 TORCH_FROM ?=
 # For example: --quick, or --only overhead peers
 BENCH ?=
-# For example: --shape ramp --seconds 60
+# For example: --platform node --seconds 60
 LOAD ?=
 # For example: --only generated --seconds 60 --seed 3
 ATTACK ?=

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from bench import faults, offered_load, overhead, peers, profile
+from bench import offered_load, overhead, peers, profile
 from bench.benchmark import Bench, Benchmark, cores
 from bench.generator import generator
-from bench.report import described, page, write
+from bench.report import machine, page, write
 from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {
-    each.BENCHMARK.about.name: each.BENCHMARK for each in (overhead, peers, offered_load, faults, profile)
+    each.BENCHMARK.about.name: each.BENCHMARK for each in (overhead, peers, offered_load, profile)
 }
 _QUICK = 0.12
 _NAMES = ", ".join(BENCHMARKS)
@@ -50,7 +50,7 @@ def main(
 
 def _page(benchmark: Benchmark, bench: Bench) -> str:
     command = f"python -m bench --only {benchmark.about.name}"
-    return page(benchmark.about, asyncio.run(benchmark.run(bench)), command, described())
+    return page(benchmark.about, asyncio.run(benchmark.run(bench)), command, machine())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What every benchmark is: something that describes itself and runs."""
+"""The shape of a benchmark, and the options of a run."""
 
 import os
 from collections.abc import Callable, Coroutine, Sequence

@@ -2,17 +2,17 @@
 
 import random
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from bench.arrivals import Outcome
 from bench.figures import share
 from bench.generator import Body
-from bench.node.launch import Node
+from bench.node.app import MODEL
+from bench.node.pace import SERVICES, VLM
 from bench.node.scene import QUESTIONS
 from bench.photo import multipart, photo
-from bench.processes import PYTHON, Running, serving
+from bench.processes import NODE, PYTHON, Running, serving
 from bench.replies import Fate, fate_of
 from contracts.answer import Route
 
@@ -29,36 +29,24 @@ FATES: Mapping[str, tuple[Fate, ...]] = {
 """The columns of a table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Deployment:
-    """A gateway and the node behind it."""
-
-    node: Node
-    gateway: Running
-
-    @property
-    def url(self) -> str:
-        """Return the address that questions are sent to."""
-        return f"{self.gateway.url}/answer"
-
-
 @contextmanager
-def deployment(
-    *arguments: str, apart: Collection[str] = (), settings: Mapping[str, str] | None = None
-) -> Iterator[Deployment]:
+def deployment(*arguments: str, settings: Mapping[str, str] | None = None) -> Iterator[Running]:
     """Run a node at an L40S's pace and a gateway with `settings` and `arguments` of `bench.gateway`."""
-    with Node("l40s", apart) as node:
+    with serving(*NODE, "--pace=l40s") as node:
         variables = {
-            **node.gateway_environment,
-            "LOREGLASS_GATEWAY_PORT": "{port}",
-            "LOREGLASS_GATEWAY_LATENCIES": "l40s",
-            "LOREGLASS_GATEWAY_PHOTO_TO_DOMAIN_ROUTER": "true",
-            "LOREGLASS_GATEWAY_PHOTO_TO_RERANKER": "true",
-            "LOREGLASS_GATEWAY_LOG_LEVEL": "warning",
-            **{f"LOREGLASS_GATEWAY_{name.upper()}": value for name, value in (settings or {}).items()},
+            **{f"{name}_url": node.url for name in (*SERVICES, VLM)},
+            "reasoning": "vlm",
+            "vlm_model": MODEL,
+            "port": "{port}",
+            "latencies": "l40s",
+            "photo_to_domain_router": "true",
+            "photo_to_reranker": "true",
+            "log_level": "warning",
+            **(settings or {}),
         }
-        with serving(*PYTHON, "bench.gateway", *arguments, settings=variables) as gateway:
-            yield Deployment(node, gateway)
+        environment = {f"LOREGLASS_GATEWAY_{name.upper()}": value for name, value in variables.items()}
+        with serving(*PYTHON, "bench.gateway", *arguments, settings=environment) as gateway:
+            yield gateway
 
 
 def question(route: Route) -> Body:
@@ -80,9 +68,3 @@ def fates(outcomes: Sequence[Outcome]) -> Counter[Fate]:
 def shares(fates: Counter[Fate]) -> tuple[str, ...]:
     """Return the cells under `FATES`: shares of all requests."""
     return tuple(share(sum(fates[each] for each in group), fates.total()) for group in FATES.values())
-
-
-def calls(before: Mapping[str, int], after: Mapping[str, int]) -> int:
-    """Return the requests that services received in between; a restarted service counts from its start."""
-    earlier = {name: before.get(name, 0) for name in after}
-    return sum(count - (earlier[name] if earlier[name] <= count else 0) for name, count in after.items())

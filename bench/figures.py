@@ -13,12 +13,12 @@ def percentile(values: Sequence[float], share: float) -> float:
 
 
 def number(value: float, digits: int = 1) -> str:
-    """As tables show it: thousands apart, a dash for what could not be measured."""
+    """Return the number as tables show it; a dash if it could not be measured."""
     return f"{value:,.{digits}f}" if math.isfinite(value) else "–"
 
 
 def share(part: float, whole: float) -> str:
-    """In per cent."""
+    """Return a share in per cent."""
     return f"{number(100 * part / whole)} %" if whole else "–"
 
 
@@ -32,7 +32,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
     def markdown(self) -> str:
-        """As GitHub shows it; the first column to the left, figures to the right."""
+        """Return the table in Markdown; the first column to the left, figures to the right."""
         rules = ["---", *("---:" for _ in self.headers[1:])]
         rows = (self.headers, rules, *self.rows)
         return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)

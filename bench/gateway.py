@@ -18,7 +18,7 @@ from contracts.domain_router import Domain
 from gateway.app import create_app
 from gateway.reasoners import Reasoners
 from gateway.reasoning.lite.reasoner import LiteReasoner
-from gateway.reasoning.port import Read, ReadPhoto, Seek
+from gateway.reasoning.port import Read, ReadPhoto
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings
 from gateway.state import Draft, Query
@@ -29,7 +29,7 @@ class InstantReasoner(LiteReasoner):
     """Has its draft as soon as the photo is read."""
 
     async def draft(
-        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """The photo's text, whatever is asked."""
         text = (await read_photo()).plain
@@ -47,7 +47,7 @@ class InstantReasoner(LiteReasoner):
 
 
 def instant(settings: GatewaySettings, http: HttpClient, guards: Guards, read: Read) -> Reasoners:
-    """See `gateway.wiring.OpenReasoners`."""
+    """Open the instant reasoner (`gateway.wiring.OpenReasoners`)."""
     return Reasoners(InstantReasoner(read))
 
 
@@ -67,7 +67,7 @@ class Semaphore:
 
 
 def main() -> None:
-    """See the module."""
+    """Serve the gateway."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--instant-reasoner", action="store_true")
     parser.add_argument("--semaphore", type=int, default=0)

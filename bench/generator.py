@@ -26,7 +26,7 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What to send: at `offsets` or, where there are none, by `concurrency` callers.
+    """Requests to send: at `offsets` or, without any, by `concurrency` callers.
 
     `bodies` in turn, or as `order` says, index by index.
     """

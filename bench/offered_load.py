@@ -1,4 +1,4 @@
-"""What is left of the platform when more is asked of it than it can do."""
+"""Benchmark: answers a second beyond the platform's capacity."""
 
 import asyncio
 from collections import Counter
@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from bench.arrivals import Outcome, poisson
 from bench.benchmark import Bench, Benchmark
-from bench.deployment import DEADLINE_MS, FATES, Deployment, deployment, fates, mixed, shares
+from bench.deployment import DEADLINE_MS, FATES, deployment, fates, mixed, shares
 from bench.figures import Table, number, percentile, share
 from bench.generator import Load
-from bench.processes import cpu_seconds
+from bench.processes import Running, cpu_seconds
 from bench.replies import Fate
 from bench.report import About
 
@@ -66,24 +66,25 @@ async def run(bench: Bench) -> Sequence[Table]:
     return [_table(measured, capacity)]
 
 
-async def capacity_of(bench: Bench, deployed: Deployment) -> float:
+async def capacity_of(bench: Bench, gateway: Running) -> float:
     """Requests a second that callers get who each wait for their answer."""
     count = bench.count(40, least=16)
     bodies, order = mixed(count, _SEED)
     outcomes = await bench.generator.fire(
-        Load(deployed.url, bodies, order, concurrency=_CALLERS, count=count)
+        Load(f"{gateway.url}/answer", bodies, order, concurrency=_CALLERS, count=count)
     )
     last_s = max(each.due_s + each.ms / 1000 for each in outcomes)
     return _answered(fates(outcomes)) / last_s
 
 
-async def _measure(bench: Bench, deployed: Deployment, rate: float, seconds: float) -> Measured:
+async def _measure(bench: Bench, gateway: Running, rate: float, seconds: float) -> Measured:
     offsets = tuple(poisson(rate, seconds, _SEED))
     bodies, order = mixed(len(offsets), _SEED)
-    before = cpu_seconds(deployed.gateway.pid)
+    before = cpu_seconds(gateway.pid)
     give_up_s = 1.5 * DEADLINE_MS / 1000
-    outcomes = await bench.generator.fire(Load(deployed.url, bodies, order, offsets, give_up_s=give_up_s))
-    spent = cpu_seconds(deployed.gateway.pid) - before
+    load = Load(f"{gateway.url}/answer", bodies, order, offsets, give_up_s=give_up_s)
+    outcomes = await bench.generator.fire(load)
+    spent = cpu_seconds(gateway.pid) - before
     last_s = max(each.due_s + each.ms / 1000 for each in outcomes)
     accepted = [each.ms for each in outcomes if not _turned_away(each)]
     window_s = 2 * seconds / 3

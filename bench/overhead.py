@@ -1,4 +1,4 @@
-"""What the gateway costs beside a bare proxy."""
+"""Benchmark: the gateway's time and CPU beside a bare proxy's."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -12,7 +12,7 @@ from bench.figures import Table, number, percentile
 from bench.generator import Body, Load
 from bench.node.scene import QUESTIONS
 from bench.photo import multipart, photo
-from bench.processes import PYTHON, Running, cpu_seconds, serving
+from bench.processes import NODE, PYTHON, Running, cpu_seconds, serving
 from bench.report import About
 from chassis.images import ImageLimits, clean_image
 from contracts.answer import Route
@@ -32,7 +32,6 @@ _RATE = 25.0
 """Open-loop requests a second: under half of what the slowest can do."""
 _CONCURRENT = 16
 QUESTION = QUESTIONS[Route.DIRECT]
-NODE = (*PYTHON, "bench.node", "--port={port}")
 KINDS = ("follow-up", "upload")
 BASE = "proxy"
 GATEWAY = "gateway, instant reasoner"
@@ -41,7 +40,7 @@ GOAL_MS = 20.0
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured: `bodies` by kind, sent to `url`."""
+    """A server to measure: `bodies` by kind, sent to `url`."""
 
     name: str
     server: Running

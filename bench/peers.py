@@ -15,23 +15,23 @@ import httpx
 from bench.benchmark import Bench, Benchmark, cores
 from bench.figures import Table, number
 from bench.generator import Body
-from bench.overhead import KINDS, NODE, QUESTION, Cells, Subject, compare, gateway, table
+from bench.overhead import KINDS, QUESTION, Cells, Subject, compare, gateway, table
 from bench.photo import multipart, photo
-from bench.processes import PYTHON, serving
+from bench.processes import NODE, serving
 from bench.report import About
 from bench.settings import ROOT
 
 APPS = ROOT / "bench" / "peer_apps"
 ENVIRONMENTS = ROOT / "build" / "peers"
-FASTAPI, OPEA, HAYSTACK = "FastAPI with aiohttp", "OPEA", "Haystack with Hayhooks"
+OPEA, HAYSTACK = "OPEA", "Haystack with Hayhooks"
 OURS = "gateway"
 ABOUT = About(
     "peers",
     "Overhead beside other gateways",
-    "The gateway with the instant reasoner, a page of FastAPI with aiohttp, OPEA's mega-service and a"
-    " Haystack pipeline behind Hayhooks make the same calls to instant services: OCR beside image search,"
-    " then the domain router. Each peer is written as its own documentation does it (`bench/peer_apps`) and"
-    " has the versions, event loop, HTTP parser and access log of its installation. A follow-up is about the"
+    "The gateway with the instant reasoner, OPEA's mega-service and a Haystack pipeline behind Hayhooks make"
+    " the same calls to instant services: OCR beside image search, then the domain router. Each peer is"
+    " written as its own documentation does it (`bench/peer_apps`) and has the versions, event loop, HTTP"
+    " parser and access log of its installation. A follow-up is about the"
     " photo that came last. An upload brings one of 1280 x 960: in a form, but for OPEA, which wants base64"
     " in a chat request. The peers pass the photo on as it is, the gateway cleans it first; they keep no"
     " sessions, deadlines, quotas or breakers, and check no answer.",
@@ -40,20 +40,20 @@ ABOUT = About(
 
 
 def environment(name: str) -> Path:
-    """Where the peer of `peer_apps/<name>.txt` is installed; another list is another folder."""
+    """Return the folder for the packages of `peer_apps/<name>.txt`; another list has another folder."""
     requirements = (APPS / f"{name}.txt").read_bytes()
     return ENVIRONMENTS / f"{name}-{hashlib.sha256(requirements).hexdigest()[:12]}"
 
 
-def installed(name: str) -> bool:
-    """Whether it has been installed to the end."""
+def is_installed(name: str) -> bool:
+    """Return whether it has been installed to the end."""
     return (environment(name) / "complete").exists()
 
 
 def install(name: str) -> Path:
-    """Its environment, made the first time. Exits with what to do."""
+    """Return its environment, made the first time. Exits with what to do if that fails."""
     folder = environment(name)
-    if installed(name):
+    if is_installed(name):
         return folder
     shutil.rmtree(folder, ignore_errors=True)
     requirements = APPS / f"{name}.txt"
@@ -75,13 +75,10 @@ def install(name: str) -> Path:
 
 @contextmanager
 def peer(name: str, services_url: str, cpus: Sequence[int] = ()) -> Iterator[Subject]:
-    """One of `FASTAPI`, `OPEA` and `HAYSTACK`, ready, until the context ends."""
+    """Run `OPEA` or `HAYSTACK`, installed if it is not yet."""
     settings = {"PEER_SERVICES_URL": services_url, "PEER_PORT": "{port}", "NO_PROXY": "127.0.0.1"}
     command: tuple[str, ...]
-    if name == FASTAPI:
-        command = (*PYTHON, "bench.peer_apps.fastapi_app")
-        path, ready = "/answer", "/health"
-    elif name == OPEA:
+    if name == OPEA:
         command = (str(install("opea") / "bin" / "python"), "-m", "bench.peer_apps.opea_app")
         path, ready = "/v1/visualqna", "/health"
     else:
@@ -119,8 +116,7 @@ async def run(bench: Bench) -> Sequence[Table]:
     with ExitStack() as stack:
         services = stack.enter_context(serving(*NODE, cpus=others))
         ours = stack.enter_context(gateway(OURS, services.url, measured, "--instant-reasoner"))
-        names = (FASTAPI, OPEA, HAYSTACK)
-        peers = [stack.enter_context(peer(name, services.url, measured)) for name in names]
+        peers = [stack.enter_context(peer(name, services.url, measured)) for name in (OPEA, HAYSTACK)]
         for each in peers:
             ask(each.url, each.bodies["upload"])
         cells = await compare(bench, [ours, *peers])

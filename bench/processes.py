@@ -1,7 +1,6 @@
 """The processes that are measured: started against given settings, watched through /proc."""
 
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from bench.settings import ROOT, environment
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 PYTHON = (sys.executable, "-m")
+NODE = (*PYTHON, "bench.node", "--port={port}")
 _START_S = 300.0
 _STOP_S = 15.0
 
@@ -32,7 +32,7 @@ class Running:
 
     @property
     def pid(self) -> int:
-        """Of the process itself; it may have children."""
+        """Return the process's id; it may have children."""
         return self.process.pid
 
 
@@ -71,7 +71,6 @@ def serving(
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     if process.poll() is None:
-        process.send_signal(signal.SIGCONT)
         process.terminate()
     try:
         process.wait(_STOP_S)
@@ -100,7 +99,7 @@ def until_ready(
 
 
 def tree(pid: int) -> list[int]:
-    """The process and all its descendants."""
+    """Return the ids of the process and all its descendants."""
     pids = [pid]
     for task in Path(f"/proc/{pid}/task").glob("*"):
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread that has just ended
@@ -110,7 +109,7 @@ def tree(pid: int) -> list[int]:
 
 
 def cpu_seconds(pid: int) -> float:
-    """User and system time of the process, its threads, and its descendants."""
+    """Return user and system time of the process, its threads, and its descendants."""
     total = 0.0
     for each in tree(pid):
         after_name = Path(f"/proc/{each}/stat").read_text().rpartition(")")[2].split()
@@ -119,6 +118,6 @@ def cpu_seconds(pid: int) -> float:
 
 
 def memory_mib(pid: int) -> float:
-    """Resident memory of the process and its descendants, shared pages counted once a process."""
+    """Return the resident memory of the process and its descendants; each counts shared pages."""
     pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in tree(pid))
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20

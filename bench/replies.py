@@ -1,4 +1,4 @@
-"""What benchmarks and load tests need to know of a reply, and how each question ends."""
+"""Replies as benchmarks and load tests count them, and how each question ends."""
 
 import json
 from dataclasses import dataclass

@@ -38,7 +38,7 @@ def write(name: str, text: str, folder: Path = PAGES) -> None:
     (folder / f"{name}.md").write_text(text, "utf-8")
 
 
-def described() -> str:
+def machine() -> str:
     """CPU, cores, memory, interpreter, kernel and date, in one line."""
     memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
     parts = (

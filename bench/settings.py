@@ -1,4 +1,4 @@
-"""What the processes that a benchmark starts find in their environment."""
+"""The environment of the processes that benchmarks start."""
 
 import os
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """This process's, without the platform's own settings, and `given`."""
+    """Return this process's environment without the platform's own settings, and `variables`."""
     others = {name: value for name, value in os.environ.items() if not name.startswith("LOREGLASS_")}
     path = f"{ROOT}:{ROOT / 'proto'}"
     return {**others, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **variables}

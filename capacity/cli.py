@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.table import Table
 
-from capacity import environment, view
+from capacity import environment
 from capacity.node_file import DEFAULT_FILE, read
-from capacity.proposal import propose
+from capacity.proposal import Proposal, propose, service_share
 from chassis.startup import CannotStart
 from services.vlm.presets import PRESETS
 
@@ -33,12 +35,9 @@ def plan(
     write: Annotated[
         Path | None, typer.Option(metavar="FOLDER", file_okay=False, help="write the environment files")
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="are the files beside FILE up to date?")] = False,
     voice: Annotated[bool, typer.Option("--voice", help="with the file's servers of speech")] = False,
 ) -> None:
     """Check that FILE fits on its cards, and show the plan or write it as environment files."""
-    if check and write is not None:
-        sys.exit("--check compares the files beside FILE and writes none: give it or --write.")
     console = Console(highlight=False)
     given = {"--cards": cards, "--preset": preset, "--sequences": sequences}
     if deadline_ms != DEFAULT_DEADLINE_MS:
@@ -46,11 +45,9 @@ def plan(
     options = [f"{name} {value}" for name, value in given.items() if value is not None]
     try:
         placement = read(file, cards=cards, preset=preset, sequences=sequences, voice=voice)
-        proposal = propose(placement, placement.node.cards, deadline_ms)
+        proposal = propose(placement, deadline_ms)
         contents = environment.files(proposal, file.name, [*options, *(["--voice"] if voice else [])])
-        if check:
-            sys.exit(_check(file.parent, contents, console))
-        view.show(proposal, console)
+        _show(proposal, console)
         if write is not None:
             environment.write(write, contents)
             console.print(f"Written to {escape(str(write))}: {len(contents)} files")
@@ -60,11 +57,38 @@ def plan(
         sys.exit(f"{error.filename} cannot be written: {error.strerror}.")
 
 
-def _check(folder: Path, contents: dict[Path, str], console: Console) -> int:
-    """Print which files differ from the plan; return the exit status."""
-    if stale := environment.stale(folder, contents):
-        names = ", ".join(str(path) for path in stale)
-        console.print(f"These files differ from the plan: {escape(names)}. Write them again with --write.")
-        return 1
-    console.print(f"{len(contents)} files are up to date.")
-    return 0
+def _show(proposal: Proposal, console: Console) -> None:
+    """Print a table of each card's memory, and the options of the model server."""
+    file, vlm = proposal.file, proposal.vlm
+    cards = file.node.cards
+    where = f"{cards} card{'s' if cards > 1 else ''} of {file.node.memory_gb:g} GB"
+    console.print(f"[bold]{escape(file.node.name)}[/bold]: {escape(file.vlm.preset)} on {where}")
+    console.print(_table(proposal))
+    on_cpu = [name for name, card in proposal.layout.services.items() if card is None]
+    console.print(f"  CPU: {', '.join(on_cpu) or 'none'}")
+    console.print(
+        f"  vLLM: --gpu-memory-utilization {vlm.share:g} --max-model-len {vlm.context} "
+        f"--max-num-seqs {vlm.sequences}"
+    )
+    for role, each in file.voice.items():
+        vllm = each.chosen.command[:1] == ("vllm",)
+        share = f" --gpu-memory-utilization {service_share(file, role):g}" if vllm else ""
+        console.print(f"  {role}: {each.preset}{share}")
+    console.print(
+        f"  gateway: {vlm.sequences} questions at once; small models: "
+        f"{file.node.burst_ms:g} GPU ms at once on a card"
+    )
+
+
+def _table(proposal: Proposal) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("GPU", justify="right")
+    table.add_column("process")
+    table.add_column("GB", justify="right")
+    table.add_column("share", justify="right")
+    for card in range(proposal.file.node.cards):
+        parts = proposal.parts(card)
+        for name, gb in parts.items():
+            share = f"{gb / proposal.file.node.memory_gb:.1%}"
+            table.add_row(str(card), name, f"{gb:.1f}", share, end_section=name == list(parts)[-1])
+    return table

@@ -10,10 +10,8 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from capacity.memory import service_share
 from capacity.node_file import ON_CPU, WITHOUT_MODEL
-from capacity.packing import VLM
-from capacity.proposal import Proposal
+from capacity.proposal import VLM, Proposal, service_share
 from capacity.speed import vlm_speed
 from gateway.planning.latencies import load_latencies
 from gateway.planning.placement import PlacementPlan, ServiceShare
@@ -32,7 +30,7 @@ def plan_of(proposal: Proposal) -> PlacementPlan:
         share = ServiceShare(card, proposal.memory_mib(name), ms.fixed_ms, ms.item_ms)
         # The model of a preset is on the card, its service is not.
         shares[name] = ServiceShare(None) if card is None or file.services[name].preset else share
-    return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm_sequences)
+    return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm.sequences)
 
 
 def environment(proposal: Proposal) -> dict[str, Variables]:
@@ -50,11 +48,11 @@ def _gateway(proposal: Proposal) -> Values:
     return {
         "reasoning": "vlm",
         "vlm_model": file.vlm.preset,
-        "vlm_sequences": proposal.vlm_sequences,
+        "vlm_sequences": proposal.vlm.sequences,
         "vlm_context": proposal.vlm.context,
         "vlm_photo_tokens": file.vlm.chosen.prompt_photo_tokens,
         "vlm_speed": to_json(asdict(vlm_speed(file.node, file.vlm.chosen))).decode(),
-        "max_in_flight": proposal.vlm_sequences,
+        "max_in_flight": proposal.vlm.sequences,
         "answer_deadline_ms": proposal.deadline_ms,
         "latencies": file.latencies,
         "placement": plan_of(proposal).to_json(),
@@ -65,15 +63,13 @@ def _gateway(proposal: Proposal) -> Values:
 
 def _vlm(proposal: Proposal) -> Values:
     vlm = proposal.vlm
-    sizes: Values = {
+    return {
         "preset": proposal.file.vlm.preset,
         "memory_share": vlm.share,
         "max_model_len": vlm.context,
         "max_num_seqs": vlm.sequences,
+        "gpu": proposal.layout.vlm,
     }
-    if len(proposal.layout.vlm) == 1:  # each of several gets its own where it is started
-        sizes["gpu"] = proposal.layout.vlm[0]
-    return sizes
 
 
 def _service(proposal: Proposal, name: str) -> Values:
@@ -136,12 +132,3 @@ def write(folder: Path, contents: Mapping[Path, str]) -> None:
     for path, content in contents.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content, "utf-8")
-
-
-def stale(folder: Path, contents: Mapping[Path, str]) -> list[Path]:
-    """Return the files that are missing or differ."""
-    return [
-        path
-        for path, content in contents.items()
-        if not (folder / path).is_file() or (folder / path).read_bytes() != content.encode()
-    ]

@@ -27,24 +27,11 @@ from services.vlm.presets import PRESETS, Preset
 from services.vlm.retrievers import EMBEDDING, RERANKER, RETRIEVERS
 
 DEFAULT_FILE = Path(__file__).parents[1] / "deploy/placement/l40s.yaml"
-BUILTIN, BM25 = "builtin", "bm25"
-ENGINES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "domain_router": (BUILTIN, "blip2"),
-        "cropper": (BUILTIN, "grounding_dino"),
-        "image_search": (BUILTIN, "clip", "remote", "crag-mm"),
-        "text_search": (BM25, BUILTIN, "bge", "remote", "crag-mm"),
-        "reranker": (BUILTIN, "cascade", "remote"),
-        "verifier": (BUILTIN, "white_box"),
-        "ocr": (BUILTIN,),
-        "reader": (BUILTIN, "extractive"),
-    }
+SERVICES = (
+    *("domain_router", "cropper", "image_search", "text_search", "reranker", "verifier", "ocr", "reader"),
 )
-"""The engines of each service that a plan places. The first was called `pocket` before."""
-POCKET = "pocket"
-ON_CPU = (POCKET, BUILTIN, BM25)
+ON_CPU = ("pocket", "builtin", "bm25", "web")
 """Engines that never use a card."""
-SERVICES = tuple(ENGINES)
 SEEING: Mapping[str, Preset] = MappingProxyType({"text_search": EMBEDDING, "reranker": RERANKER})
 """Services whose `remote` engine may have a preset of `services/vlm/retrievers.py`."""
 WITHOUT_MODEL = ("verifier", "ocr")
@@ -64,7 +51,6 @@ Amount = Annotated[float, Field(ge=0, le=10_000)]
 Rate = Annotated[float, Field(ge=1, le=1_000_000)]
 Count = Annotated[int, Field(ge=1, le=64)]
 Many = Annotated[int, Field(ge=1, le=1024)]
-Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class _Entry(BaseModel):
@@ -97,15 +83,14 @@ class Node(_Entry):
 
     @property
     def usable_gb(self) -> float:
-        """Memory of a card without its headroom."""
+        """Return the memory of a card without its headroom."""
         return self.memory_gb - self.headroom_gb
 
 
 class Service(_Entry):
     """A model service. `concurrency`: calls at once; `batch`: items in one forward pass.
 
-    `preset`: what vLLM serves on the card for its engine `remote`; its memory is the preset's. `share` of the
-    card replaces the share that follows from weights and workspace. All replicas are on one card.
+    `preset`: what vLLM serves on the card for its engine `remote`; its memory is the preset's.
     """
 
     engine: str
@@ -113,19 +98,17 @@ class Service(_Entry):
     gpu: Gpu = AUTO
     weights_gb: Amount = 0.0
     workspace_gb: Amount = 0.0
-    replicas: Count = 1
     concurrency: Many = 4
     batch: Many | None = None
-    share: Share | None = None
 
     @property
     def on_card(self) -> bool:
-        """Whether the service uses a card."""
+        """Return whether the service uses a card."""
         return self.gpu != CPU
 
     @property
     def own_gb(self) -> float:
-        """Weights and workspace of one replica."""
+        """Return weights and workspace."""
         return RETRIEVERS[self.preset].memory_gb if self.preset else self.weights_gb + self.workspace_gb
 
     @model_validator(mode="after")
@@ -134,19 +117,18 @@ class Service(_Entry):
             raise ValueError(f"unknown preset {self.preset!r}; use one of {', '.join(RETRIEVERS)}")
         if self.on_card and (self.weights_gb == 0) != bool(self.preset):
             raise ValueError("a service on a card needs weights_gb, or a preset without it")
-        if not self.on_card and (self.own_gb or self.share):
-            raise ValueError("a service on the CPU cannot have weights_gb, workspace_gb, preset or share")
+        if not self.on_card and self.own_gb:
+            raise ValueError("a service on the CPU cannot have weights_gb, workspace_gb or preset")
         return self
 
 
 class Vlm(_Entry):
-    """The vision-language model. `sequences`: at most so many at once in a replica; default: the preset's."""
+    """The vision-language model. `sequences`: at most so many at once; default: the preset's."""
 
     preset: str
     gpu: Gpu = AUTO
-    replicas: Count = 1
+    replicas: Literal[1] = 1  # files of older versions have it
     sequences: Many | None = None
-    share: Share | None = None
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -154,13 +136,11 @@ class Vlm(_Entry):
             raise ValueError(f"unknown preset {self.preset!r}; use one of {', '.join(PRESETS)}")
         if self.gpu == CPU:
             raise ValueError("the model server needs a card: gpu cannot be cpu")
-        if self.replicas > 1 and self.gpu != AUTO:
-            raise ValueError("each replica needs a card of its own: with replicas, gpu must be auto")
         return self
 
     @property
     def chosen(self) -> Preset:
-        """The preset of that name."""
+        """Return the preset of that name."""
         return PRESETS[self.preset]
 
 
@@ -180,7 +160,7 @@ class Voice(_Entry):
 
     @property
     def chosen(self) -> SpeechPreset:
-        """The preset of that name."""
+        """Return the preset of that name."""
         return SPEECH_PRESETS[self.preset]
 
     @property
@@ -199,8 +179,8 @@ class PlacementFile(_Entry):
     voice: dict[str, Voice] = {}
 
     @property
-    def placed(self) -> Mapping[str, Service]:
-        """Every process but the model server."""
+    def processes(self) -> Mapping[str, Service]:
+        """Return every process but the model server."""
         return {**self.services, **{role: each.as_service for role, each in self.voice.items()}}
 
     @field_validator("voice")
@@ -221,28 +201,24 @@ class PlacementFile(_Entry):
     @model_validator(mode="after")
     def _check_services(self) -> Self:
         for name, each in self.services.items():
-            given = (each.share or 1) * self.node.memory_gb
-            if each.engine not in (POCKET, *ENGINES[name]):
-                fault = f"engine is {each.engine!r}; use {' or '.join(ENGINES[name])}"
-            elif each.preset and (each.engine != "remote" or SEEING.get(name) != RETRIEVERS[each.preset]):
+            if each.preset and (each.engine != "remote" or SEEING.get(name) != RETRIEVERS[each.preset]):
                 fault = f"preset is {each.preset!r}; it is for another service or engine"
             elif name in WITHOUT_MODEL and each.batch is not None:
                 fault = "batch must be left out: it has no batches"
             elif each.on_card and (name in WITHOUT_MODEL or each.engine in ON_CPU):
                 fault = "gpu must be cpu: it cannot use a card"
-            elif each.on_card and given < each.own_gb:
-                fault = f"share is {given:.1f} GB of a card; it needs {each.own_gb:.1f} GB"
             else:
                 continue
             raise ValueError(f"services.{name}.{fault}")
         return self
 
-    def require_cards(self, cards: int) -> None:
-        """Raise `WrongSettings` if an entry names a card that is not among the first `cards`."""
-        entries = {"vlm": self.vlm.gpu} | {name: each.gpu for name, each in self.placed.items()}
+    @model_validator(mode="after")
+    def _check_cards(self) -> Self:
+        entries = {"vlm": self.vlm.gpu} | {name: each.gpu for name, each in self.processes.items()}
         for name, gpu in entries.items():
-            if isinstance(gpu, int) and gpu >= cards:
-                raise WrongSettings(f"The gpu of {name} is {gpu}; the last card is {cards - 1}.")
+            if isinstance(gpu, int) and gpu >= self.node.cards:
+                raise ValueError(f"the gpu of {name} is {gpu}; the last card is {self.node.cards - 1}")
+        return self
 
 
 def read(

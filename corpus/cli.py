@@ -1,8 +1,12 @@
 """`loreglass index`: `images`, `pages` and `wiki-…` build an index; `corpus/lifecycle.py` looks after it."""
 
+import sys
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import anyio
 import typer
@@ -14,18 +18,6 @@ from rich.table import Table
 from chassis.errors import CollectionConflict, LoreglassError, NotSupported, Unauthorized
 from chassis.picture_cache import PictureCache
 from corpus.articles import Pictures, article_pages, article_pictures
-from corpus.cluster.command import (
-    Address,
-    Embed,
-    EmbedOption,
-    Engine,
-    EngineOption,
-    Gpus,
-    Ingest,
-    PartRecords,
-    Streams,
-    on_ray,
-)
 from corpus.ingest import (
     IMAGES,
     PAGES,
@@ -44,6 +36,23 @@ PICTURES = Path("var/pictures")
 MOST_SHOWN = 50
 """Rejected records that are printed; the count is always whole."""
 
+Ingest = Callable[[Path, str, IngestOptions], Coroutine[Any, Any, IngestReport]]
+
+
+class Engine(StrEnum):
+    """Which engine runs the ingestion."""
+
+    LOCAL = "local"
+    RAY = "ray"
+
+
+_option = partial(typer.Option, rich_help_panel="With --engine ray")
+EngineOption = Annotated[Engine, typer.Option(help="ray: on many processes or machines.")]
+Address = Annotated[str, _option(help="Address of a Ray cluster. Default: start Ray on this machine.")]
+PartRecords = Annotated[int, _option(help="Records in a part. A finished part is not indexed again.", min=1)]
+Streams = Annotated[int, _option(help="Number of actors that write.", min=1, max=1024)]
+
+
 app = typer.Typer(help="Build the index that answers are looked up in.", no_args_is_help=True)
 add_commands(app)
 
@@ -61,7 +70,6 @@ Sync = Annotated[
 
 @app.command()
 def images(
-    context: typer.Context,
     manifest: Annotated[
         Path,
         typer.Argument(
@@ -77,8 +85,6 @@ def images(
     address: Address = "",
     part_records: PartRecords = 1000,
     streams: Streams = 2,
-    embed: EmbedOption = Embed.SERVICE,
-    gpus: Gpus = 0.0,
 ) -> None:
     """Index photos of known things.
 
@@ -96,13 +102,12 @@ def images(
     be indexed is named with the reason.
     """
     url = corpus_settings(image_search_url=image_search_url).image_search_url
-    ingest = _chosen(engine, ingest_photos, context, IMAGES)
+    ingest = _ingestion(engine, ingest_photos, IMAGES, address, part_records, streams)
     raise typer.Exit(index(ingest, "images", manifest, url, IngestOptions(replace, name, sync)))
 
 
 @app.command()
 def pages(
-    context: typer.Context,
     source: Annotated[Path, typer.Argument(help="a document, a folder of documents, or JSONL")],
     replace: Replace = False,
     name: Name = "",
@@ -113,8 +118,6 @@ def pages(
     address: Address = "",
     part_records: PartRecords = 1000,
     streams: Streams = 2,
-    embed: EmbedOption = Embed.SERVICE,
-    gpus: Gpus = 0.0,
 ) -> None:
     """Index web pages and documents.
 
@@ -125,19 +128,23 @@ def pages(
     be indexed is named with the reason.
     """
     settings = corpus_settings(text_search_url=text_search_url, ocr_url=ocr_url)
-    ingest = _chosen(engine, ingest_pages, context, PAGES)
+    ingest = _ingestion(engine, ingest_pages, PAGES, address, part_records, streams)
     options = IngestOptions(replace, name, sync, ocr_url=settings.ocr_url)
     raise typer.Exit(index(ingest, "pages", source, settings.text_search_url, options))
 
 
-def _chosen(engine: Engine, local: Ingest, context: typer.Context, alias: str) -> Ingest:
+def _ingestion(
+    engine: Engine, local: Ingest, alias: str, address: str, part_records: int, streams: int
+) -> Ingest:
     if engine is Engine.LOCAL:
         return local
     try:
-        return on_ray(context, alias)
-    except LoreglassError as error:
-        Console().print(f"[red]{escape(error.detail)}[/red]", soft_wrap=True)
-        raise typer.Exit(1) from error
+        import ray  # noqa: F401 - whether it is installed
+
+        from corpus.cluster.ingest import ClusterOptions, ingest
+    except ImportError as error:
+        sys.exit(f"{error.name} is not installed here: pip install 'loreglass[ray]'.")
+    return partial(ingest, alias, cluster=ClusterOptions(address, part_records, streams))
 
 
 Photos = Annotated[

@@ -93,7 +93,7 @@ def file_in(folder: Path, path: Path) -> FolderFile:
 
 
 def thing_in(photo: PurePosixPath) -> str:
-    """What a photo's name says that it shows, empty where it says nothing. `photo` is relative to its folder.
+    """Return the thing that a photo's name states; empty if none. `photo` is relative to its folder.
 
     A number after a hyphen or an underscore, or in brackets, tells photos of one thing apart:
     `eiffel_tower-2.png` and `Eiffel Tower (3).jpg` show the Eiffel Tower, `apollo-11.jpg` shows Apollo 11: a
@@ -136,14 +136,14 @@ def _folder_file(folder: Path, path: Path, inside: Path) -> FolderFile:
             return _faulty(folder, path, "It is a link that leads out of the folder.")
         if resolved.is_dir():
             return _faulty(folder, path, "It is a link to a folder, which is not followed.")
-    return FolderFile(path, _shown(folder, path))
+    return FolderFile(path, _printable(folder, path))
 
 
 def _faulty(folder: Path, path: Path, fault: str) -> FolderFile:
-    return FolderFile(path, _shown(folder, path), fault)
+    return FolderFile(path, _printable(folder, path), fault)
 
 
-def _shown(folder: Path, path: Path) -> str:
+def _printable(folder: Path, path: Path) -> str:
     """The name with what cannot be printed escaped: a terminal must not obey a file's name."""
     name = path.relative_to(folder).as_posix()
     return "".join(

@@ -22,39 +22,39 @@ def formula_text(element: _Element) -> str:
     parts = [formula_text(each) for each in element if _name(each) not in _NOT_SHOWN]
     match _PARTS.get(name), parts:
         case "fraction", [above, below]:
-            return f" {_grouped(above)}/{_grouped(below)}"
+            return f" {_group(above)}/{_group(below)}"
         case "raised", [base, power]:
-            return base + raised(power)
+            return base + superscript(power)
         case "both", [base, below, power]:
-            return base + below + raised(power)
+            return base + below + superscript(power)
         case "base", [base, *_]:
             return base
         case "root of", [base, degree]:
-            return f"{raised(degree)}√{_grouped(base)}"
+            return f"{superscript(degree)}√{_group(base)}"
         case "office root", [*degree, base]:
-            return f"{raised(''.join(degree)) if any(degree) else ''}√{_grouped(base)}"
+            return f"{superscript(''.join(degree)) if any(degree) else ''}√{_group(base)}"
         case "root", _:
-            return f"√{_grouped(_joined(element, parts))}"
+            return f"√{_group(_join(element, parts))}"
         case "brackets", _:
-            return f"({_joined(element, parts)})"
+            return f"({_join(element, parts)})"
         case "row", _:
-            return f"{_joined(element, parts)} "
-    return _joined(element, parts)
+            return f"{_join(element, parts)} "
+    return _join(element, parts)
 
 
-def raised(power: str) -> str:
+def superscript(power: str) -> str:
     """Return an exponent as it stands behind its base: "⁷", "^n", "^(n+1)"."""
     bare = "".join(power.split())
     if bare and _RAISABLE.issuperset(bare):
         return bare.translate(SUPERSCRIPTS)
-    return f"^{_grouped(bare)}" if bare else ""
+    return f"^{_group(bare)}" if bare else ""
 
 
-def _joined(element: _Element, parts: Sequence[str]) -> str:
+def _join(element: _Element, parts: Sequence[str]) -> str:
     return "".join([(element.text or "").strip(), *parts]) if parts else (element.text or "").strip()
 
 
-def _grouped(text: str) -> str:
+def _group(text: str) -> str:
     bare = text.strip()
     return bare if bare.replace(".", "").replace(",", "").isalnum() else f"({bare})"
 

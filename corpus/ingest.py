@@ -178,7 +178,7 @@ async def find_name(alias: str, source: Path, url: str, options: IngestOptions) 
     name, around = await anyio.to_thread.run_sync(_names, source, options.name)
     if options.name or options.replace or not around:
         return name
-    async with _opened(alias, url, options) as service:
+    async with _service_of(alias, url, options) as service:
         names = await sources_at(service, alias, list(around), options.patience)
     return next((SourceName(names[each], each, around[each]) for each in around if each in names), name)
 
@@ -209,7 +209,7 @@ def _covers(source: Path, name: SourceName, address: str) -> bool:
 async def index_source(alias: str, source: Source[Item], url: str, options: IngestOptions) -> IngestReport:
     """Index photos or pages from anywhere. Raises `LoreglassError`, and what the source raises."""
     send, batching = SENDING[alias]
-    async with _opened(alias, url, options) as service:
+    async with _service_of(alias, url, options) as service:
         version = Version(service, alias, options.patience)
         write = partial(send, service, options.patience)
         pipeline = Pipeline[Item](version, write, options.progress, options.on_record)
@@ -219,7 +219,7 @@ async def index_source(alias: str, source: Source[Item], url: str, options: Inge
 
 
 @asynccontextmanager
-async def _opened(alias: str, url: str, options: IngestOptions) -> AsyncIterator[ServiceClient]:
+async def _service_of(alias: str, url: str, options: IngestOptions) -> AsyncIterator[ServiceClient]:
     async with http_client() as http:
         yield ServiceClient(http, Index(alias).service, url, token=options.token or write_token(url))
 

@@ -8,7 +8,7 @@ from lxml.html import HtmlElement
 from lxml.html.builder import E
 
 from corpus.even_tables import even_tables
-from corpus.formulas import raised
+from corpus.formulas import superscript
 from corpus.markup import plain_markup, remove_elements
 
 _BLOCK_TAG_NAMES = """address article aside blockquote br caption dd details div dl dt fieldset figcaption
@@ -135,8 +135,8 @@ def _superscript_text(element: HtmlElement) -> str:
         return "" if is_mark else text
     if _SPACED_BASE.search(before):
         _strip_before(element)
-        return raised(text)
-    return raised(text) if _is_power(text, before) else ""
+        return superscript(text)
+    return superscript(text) if _is_power(text, before) else ""
 
 
 def _is_power(text: str, before: str) -> bool:

@@ -47,12 +47,12 @@ class PhotoItem:
 
     @property
     def point_ids(self) -> list[str]:
-        """What it becomes in the index."""
+        """Return the ids of its points in the index."""
         return [self.item.id]
 
     @property
     def key(self) -> str:
-        """Its address, which there is once in an index: of several records with one key the first counts."""
+        """Return its address, unique in an index: of several records with one key the first counts."""
         return self.item.address
 
 
@@ -68,12 +68,12 @@ class PageItem:
 
     @property
     def point_ids(self) -> list[str]:
-        """What it becomes in the index."""
+        """Return the ids of its points in the index."""
         return [chunk.id for chunk in self.chunks]
 
     @property
     def key(self) -> str:
-        """As a photo's."""
+        """Return its address, as a photo's."""
         return self.chunks[0].address
 
 
@@ -143,7 +143,7 @@ def visible(text: str) -> str:
 
 
 def content_id(*parts: str) -> str:
-    """The same UUID for the same parts, always."""
+    """Return the same UUID for the same parts, always."""
     return str(uuid.uuid5(CONTENT_IDS, json.dumps(parts)))
 
 

@@ -48,7 +48,7 @@ class Span:
 
 
 def is_text(content: bytes) -> bool:
-    """Whether the bytes can be text: control characters are rare in all encodings but UTF-16 and UTF-32."""
+    """Return whether it can be text: control characters are rare in encodings but UTF-16 and UTF-32."""
     if content.startswith(_WIDE_MARKS):
         return True
     controls = len(content) - len(content.translate(None, _CONTROLS))
@@ -57,7 +57,7 @@ def is_text(content: bytes) -> bool:
 
 @contextmanager
 def open_manifest(source: Path) -> Iterator[BufferedReader]:
-    """Raises `ManifestError` where it cannot be read, or is no text."""
+    """Open the file. Raises `ManifestError` if it cannot be read or is not text."""
     try:
         stream = source.open("rb")
     except OSError as error:
@@ -74,7 +74,7 @@ def open_manifest(source: Path) -> Iterator[BufferedReader]:
 def json_lines(
     manifest: Path, span: Span | None = None, holding: bytes = b""
 ) -> Iterator[tuple[str, Mapping[str, Any] | Rejected]]:
-    """Where each record is, and its object or why it is none; only of lines that hold these bytes.
+    """Yield each record's place, and its object or why it has none; only of lines that hold these bytes.
 
     Raises `ManifestError`.
     """
@@ -108,7 +108,7 @@ def spans(manifest: Path, records: int, most_bytes: int) -> Iterator[Span]:
 
 
 def _rest(stream: BufferedReader, line: bytes) -> Iterator[bytes]:
-    """What there is of a line that is longer than is read at once."""
+    """Yield the rest of a line that is longer than is read at once."""
     while line and not line.endswith(b"\n"):
         line = stream.readline(LONGEST_LINE)
         yield line

@@ -50,7 +50,7 @@ def list_held(
 ) -> None:
     """List the versions of each index, or the documents of one."""
     if index is not None:
-        with _opened(index, image_search_url, text_search_url) as ask:
+        with _calls_to(index, image_search_url, text_search_url) as ask:
             _print_documents(
                 ask(lambda service: DocumentIndex(service, index).find(find, source, limit=limit))
             )
@@ -80,7 +80,7 @@ def rollback(
     text_search_url: TextSearchUrl = "",
 ) -> None:
     """Switch back to the previous version. Run it again to undo."""
-    with _opened(index, image_search_url, text_search_url) as ask:
+    with _calls_to(index, image_search_url, text_search_url) as ask:
         left, now = ask(lambda service: roll_back(service, index, Patience()))
     Console().print(
         f"Live version of {index}: {now}. {left} is kept until the next `loreglass index {index}`."
@@ -104,7 +104,7 @@ def _url(index: Index, settings: CorpusSettings) -> str:
 def _call(
     index: Index, settings: CorpusSettings, work: Callable[[ServiceClient], Awaitable[Result]]
 ) -> Result:
-    """What `work` with the index's service comes to."""
+    """Return the result of `work` with the index's service."""
 
     async def run() -> Result:
         url = _url(index, settings)
@@ -137,7 +137,7 @@ def show(
     text_search_url: TextSearchUrl = "",
 ) -> None:
     """Show the passages of a page, or the attributes of a photo."""
-    with _opened(index, image_search_url, text_search_url) as ask:
+    with _calls_to(index, image_search_url, text_search_url) as ask:
         _print_content(ask(lambda service: DocumentIndex(service, index).show(address)))
 
 
@@ -151,7 +151,7 @@ def remove(
     """Remove documents. `loreglass index rollback` brings them back until the next change."""
     if not addresses and not source:
         raise typer.BadParameter("Name the documents, or a --source.")
-    with _opened(index, image_search_url, text_search_url) as ask:
+    with _calls_to(index, image_search_url, text_search_url) as ask:
         gone = ask(lambda service: DocumentIndex(service, index).remove(addresses or (), source))
         Console().print(f"Removed {len(gone):,} of {index}." if gone else "There was nothing to remove.")
 
@@ -164,12 +164,12 @@ def rename(
     text_search_url: TextSearchUrl = "",
 ) -> None:
     """Give a document another name. It keeps it until its file changes and is indexed again."""
-    with _opened(index, image_search_url, text_search_url) as ask:
+    with _calls_to(index, image_search_url, text_search_url) as ask:
         _print_content(ask(lambda service: DocumentIndex(service, index).rename(address, name)))
 
 
 @contextmanager
-def _opened(index: Index, image_search_url: str, text_search_url: str) -> Iterator[Ask]:
+def _calls_to(index: Index, image_search_url: str, text_search_url: str) -> Iterator[Ask]:
     """Yield a function that runs a call to the service. Errors are printed, and the command exits with 1."""
     settings = corpus_settings(image_search_url=image_search_url, text_search_url=text_search_url)
     try:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class BlockKind(StrEnum):
-    """What a block was in its page."""
+    """The kind of a block in its page."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"

@@ -44,7 +44,7 @@ class PhotoRecord:
 
 
 def count_photos(source: Path) -> int:
-    """The same for photos: in a folder every photo counts, and every line about one that is not there."""
+    """Count the photos of a source, and lines of a folder's metadata about photos that are missing."""
     return sum(1 for _ in read_photos(source)) if source.is_dir() else count_records(source)
 
 

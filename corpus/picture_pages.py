@@ -53,14 +53,14 @@ def with_pictures(page: Page, render: Render, ocr_url: str) -> Page:
     together = sorted([*page.blocks, *blocks], key=lambda block: block.page)
     if not together:
         raise NoContent(f"The PDF has no text, only pictures of pages. {reading.reason}".strip())
-    remarks = [f"Read by OCR: {_named(reading.lines)}."] if reading.lines else []
+    remarks = [f"Read by OCR: {_page_list(reading.lines)}."] if reading.lines else []
     if reading.unread:
-        remarks.append(f"Not read, for these are pictures: {_named(reading.unread)}. {reading.reason}")
+        remarks.append(f"Not read, for these are pictures: {_page_list(reading.unread)}. {reading.reason}")
     title = page.title or next((block.lines[0] for block in blocks if block.level and block.page == 1), "")
     return replace(page, title=title, blocks=tuple(together), remarks=(*page.remarks, *remarks))
 
 
-def _named(numbers: Iterable[int]) -> str:
+def _page_list(numbers: Iterable[int]) -> str:
     first = list(numbers)
     return f"page {', '.join(map(str, first[:_MOST_NAMED]))}{', …' if len(first) > _MOST_NAMED else ''}"
 

@@ -54,7 +54,7 @@ def source_name(source: Path, given: str = "", *, in_folder: bool = False) -> So
     folder's name and its own: `museum/photos.jsonl`.
     """
     if given:
-        return SourceName(_checked(given))
+        return SourceName(_valid_name(given))
     whole = source.resolve()
     root = whole.parent if in_folder and not source.is_dir() else whole
     name = root.name if root.is_dir() else f"{root.parent.name}/{root.name}"
@@ -103,7 +103,7 @@ def _place(folder: Path) -> str:
     return hashlib.sha256(str(folder).encode(errors="replace")).hexdigest()[:16]
 
 
-def _checked(name: str) -> str:
+def _valid_name(name: str) -> str:
     spelled = unicodedata.normalize("NFC", name.strip().strip("/"))
     if not spelled or len(spelled) > LONGEST_NAME or not spelled.isprintable():
         raise ManifestError(f"A source's name has 1 to {LONGEST_NAME} printable characters.")

@@ -53,7 +53,7 @@ BUILDING_S = 5.0
 BUILT_WITHIN_S = 48 * 3600.0
 """docs/scale.md reckons with hours."""
 
-_PASSING = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
+_TEMPORARY = frozenset({ErrorKind.OVERLOADED, ErrorKind.DEPENDENCY_UNAVAILABLE, ErrorKind.NOT_READY})
 _PAUSES_S = (0.25, 0.5, 1.0, 2.0)
 
 
@@ -66,18 +66,18 @@ class Patience:
     clock: Callable[[], float] = time.monotonic
 
     async def call(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        """What `attempt` returns, tried again on passing failures. Every write here may be repeated."""
+        """Return the result of `attempt`, tried again after passing failures. All writes may be repeated."""
         for pause_s in self.pauses_s:
             try:
                 return await attempt()
             except LoreglassError as error:
-                if error.kind not in _PASSING:
+                if error.kind not in _TEMPORARY:
                     raise
                 await self.pause(max(pause_s, min(error.retry_after_s or 0.0, 10.0)))
         return await attempt()
 
     async def get(self, service: ServiceClient, path: str, reply: type[Reply]) -> Reply:
-        """What is there."""
+        """Return the reply to a GET."""
         return await self.call(lambda: service.get(path, reply, Deadline.after_ms(CALL_MS)))
 
     async def send(
@@ -89,7 +89,7 @@ class Patience:
         within_ms: int = CALL_MS,
         method: str = "POST",
     ) -> Reply:
-        """What the service answers to `body`."""
+        """Return the reply to `body`."""
         return await self.call(
             lambda: service.send_json(method, path, body, reply, Deadline.after_ms(within_ms))
         )
@@ -179,11 +179,11 @@ class Version:
 
     @property
     def exists(self) -> bool:
-        """Whether the service has made it."""
+        """Return whether the service has made it."""
         return self._exists
 
     async def missing(self, ids: Sequence[str]) -> set[str]:
-        """Those ids that readers of the finished version would not find yet."""
+        """Return the ids that searches in the finished version would not find yet."""
         holder = self.name if self._exists else self._base
         if holder is None:
             return set(ids)
@@ -248,7 +248,7 @@ class Version:
 
     @property
     def starts_empty(self) -> bool:
-        """Whether it holds nothing but what the manifest brings."""
+        """Return whether it holds nothing but the manifest's records."""
         return self._base is None
 
     async def finish(self, parts: Sequence[str]) -> None:
@@ -265,7 +265,7 @@ class Version:
         """
         if not self._exists:
             return False
-        check(await self._built())
+        check(await self._wait_until_built())
         if self._published:
             await point(self._service, self._alias + PREVIOUS, self._published, self._patience)
         await point(self._service, self._alias, self.name, self._patience)
@@ -281,7 +281,7 @@ class Version:
         if self._exists:
             await self._drop(self.name)
 
-    async def _built(self) -> Built:
+    async def _wait_until_built(self) -> Built:
         path, body = f"/v1/collections/{self.name}/build", BuildIndex()
         until = self._patience.clock() + BUILT_WITHIN_S
         while not (built := await self._send(path, body, Built, LONG_CALL_MS)).ready:

@@ -51,12 +51,12 @@ class Weight:
 
     @property
     def is_linked(self) -> bool:
-        """Whether much of the text leads elsewhere."""
+        """Return whether much of the text is links."""
         return self.linked > _LINKED * self.chars
 
     @property
     def is_section(self) -> bool:
-        """Whether there is a table, or a heading of this page with text below it, and few links."""
+        """Return whether there is a table, or a heading of this page with text below it, and few links."""
         has_text = self.chars - self.heading_chars >= _LEAST_SECTION and self.headings > 2 * self.teasers
         return not self.is_linked and (self.tables > 0 or has_text)
 

@@ -34,7 +34,7 @@ class Key(BaseModel):
 
 
 class Administration(BaseModel):
-    """What an operator may change.
+    """The settings that an operator may change.
 
     `risk_is_set`: by the environment or a thresholds file, so that it is changed there. `explains`: questions
     may ask for an explanation. `keys`: None without a keys file.
@@ -53,7 +53,7 @@ class NewRisk(Body):
 
 
 class NewKey(Body):
-    """Who will use a key, and what for."""
+    """The tenant and rights of a new key."""
 
     tenant: Annotated[str, Field(pattern=f"^(?:{TENANT_NAME.pattern})$")]
     priority: Priority = Priority.INTERACTIVE
@@ -104,7 +104,7 @@ def administration_router(risk: RiskChoice) -> APIRouter:
 
     @router.get("/administration")
     async def administration(request: Request, gateway: GatewayDep) -> Administration:
-        """What may be changed."""
+        """Show what may be changed."""
         return await state(request, gateway)
 
     @router.put("/risk")

@@ -1,7 +1,7 @@
 """The platform's own certificate for HTTPS in a local network, self-signed, in the data folder.
 
-It names this machine and its addresses. It is made anew before it expires and when a name is missing; its key
-stays, and only this user can read it.
+It names this machine and its addresses. At a start it is made anew if it expires within a month or lacks a
+name; its key stays, and only this user can read it.
 """
 
 import ipaddress
@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import anyio
-import anyio.to_thread
-import structlog
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -27,11 +24,8 @@ from chassis.vectors.files import replace_bytes
 VALID_FOR = timedelta(days=397)
 RENEW_BEFORE = timedelta(days=30)
 _CLOCKS_DIFFER_BY = timedelta(days=1)
-_LOOK_EVERY_S = 3600.0
 _ELSEWHERE = ("192.0.2.1", 9)
 """An address of documentation (RFC 5737). Nothing is sent there; the route tells our own address."""
-
-log = structlog.get_logger()
 
 Now = Callable[[], datetime]
 Names = Callable[[], "MachineNames"]
@@ -67,12 +61,12 @@ class OwnCertificate:
 
     @property
     def file(self) -> Path:
-        """The certificate."""
+        """Return the certificate's file."""
         return self.folder / "certificate.pem"
 
     @property
     def key_file(self) -> Path:
-        """Its private key, of mode 0600."""
+        """Return the private key's file, of mode 0600."""
         return self.folder / "key.pem"
 
     def renew(self) -> bool:
@@ -119,18 +113,6 @@ class OwnCertificate:
         plain = serialization.NoEncryption()
         replace_bytes(self.key_file, key.private_bytes(serialization.Encoding.PEM, form, plain), mode=0o600)
         return key
-
-
-async def keep_renewed(certificate: OwnCertificate, context: ssl.SSLContext) -> None:
-    """Renew the certificate of a running server until cancelled."""
-    while True:
-        await anyio.sleep(_LOOK_EVERY_S)
-        try:
-            if await anyio.to_thread.run_sync(certificate.renew):
-                certificate.load_into(context)
-                log.info("certificate_renewed")
-        except (WrongSettings, OSError) as error:
-            log.warning("certificate_not_renewed", reason=str(error))
 
 
 def _signed(key: ec.EllipticCurvePrivateKey, names: MachineNames, now: datetime) -> bytes:

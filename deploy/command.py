@@ -9,7 +9,6 @@ import typer
 from capacity.cli import app as capacity_app
 from chassis.startup import CannotStart
 from clients.cli import app
-from deploy.embedding import EMBEDDERS
 from deploy.models import app as models_app
 from deploy.settings import VAR, one_thread_each
 from evaluation.cli import app as evaluation_app
@@ -73,6 +72,6 @@ app.add_typer(training_app, name="train")
 def main() -> None:
     """Run the console script. A wrong setting ends it with one sentence."""
     try:
-        app(obj=EMBEDDERS)
+        app()
     except CannotStart as error:
         sys.exit(str(error))

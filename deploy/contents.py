@@ -1,4 +1,4 @@
-"""What is published for searching, named: things with their photos, pages with their passages."""
+"""The names in the published index: things with their photos, pages with their passages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +55,7 @@ class Contents:
         self._listing = Listing()
 
     async def listing(self) -> Listing:
-        """As it is now; one reads, others wait for it."""
+        """Return the listing as it is now; one call reads, others wait for it."""
         async with self._reading:
             self._listing = await anyio.to_thread.run_sync(self._read)
             return self._listing
@@ -88,10 +88,10 @@ class Contents:
 
 
 def thing_of(payload: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Of image search: photos of one thing belong together."""
+    """Return key, name and URL of a photo's thing."""
     return payload["entity"], payload["entity"], payload["url"]
 
 
 def page_of(payload: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Of text search: passages of one address belong together."""
+    """Return key, name and URL of a passage's page."""
     return origin_of(payload).address, payload["title"] or payload["url"], payload["url"]

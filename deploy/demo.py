@@ -89,13 +89,10 @@ def _short(path: Path) -> Path:
 
 
 def loreglass_command() -> str:
-    """Return how to call `loreglass` from this folder: by name, by its path, or as a module."""
+    """Return how to call `loreglass` from this folder: by name, or by its path."""
     if shutil.which("loreglass"):
         return "loreglass"
-    script, here = Path(sys.executable).with_name("loreglass"), Path.cwd()
-    if not script.is_file():
-        return f"{sys.executable} -m loreglass"
-    return str(script.relative_to(here) if script.is_relative_to(here) else script)
+    return str(_short(Path(sys.executable).with_name("loreglass")))
 
 
 def _index(running: Platform, photos: Path, console: Console) -> None:
@@ -136,13 +133,13 @@ async def _converse(client: AsyncLoreglass, talk: Talk) -> list[Outcome]:
         try:
             answer = await conversation.ask(question.text, deadline_ms=DEADLINE_MS)
         except LoreglassError as error:
-            rows.append(failed(talk.photo, question, error))
+            rows.append(failure_of(talk.photo, question, error))
         else:
-            rows.append(judged(talk.photo, question, answer))
+            rows.append(judge(talk.photo, question, answer))
     return rows
 
 
-def judged(photo: Path, question: Question, answer: Answer) -> Outcome:
+def judge(photo: Path, question: Question, answer: Answer) -> Outcome:
     """Return the row of an answer. A refusal is not wrong; an answer must be right and cite a source."""
     if answer.abstained:
         return Outcome(photo, question, answer, "", NOT_KNOWN if question.accepted else RIGHT)
@@ -153,7 +150,7 @@ def judged(photo: Path, question: Question, answer: Answer) -> Outcome:
     return Outcome(photo, question, answer, "", RIGHT)
 
 
-def failed(photo: Path, question: Question, error: LoreglassError) -> Outcome:
+def failure_of(photo: Path, question: Question, error: LoreglassError) -> Outcome:
     """Return the row of a request that failed. Too little time is not a fault of the platform."""
     slow = isinstance(error, (DeadlineExceeded, Overloaded))
     return Outcome(photo, question, None, error.detail, NOT_KNOWN if slow else WRONG)

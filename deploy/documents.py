@@ -76,7 +76,7 @@ def documents_router(indexing: Indexing) -> APIRouter:
     @router.get("")
     async def list_documents(index: Index, page: Annotated[Listed, Query()]) -> Documents:
         """Documents by name."""
-        async with opened(indexing, index) as documents:
+        async with open_documents(indexing, index) as documents:
             return await documents.find(page.q, page.source, page.offset, page.limit)
 
     @router.delete("")
@@ -85,13 +85,13 @@ def documents_router(indexing: Indexing) -> APIRouter:
     ) -> HeldAddresses:
         """Remove all documents of a source."""
         with indexing.changing_index():
-            async with opened(indexing, index) as documents:
+            async with open_documents(indexing, index) as documents:
                 return HeldAddresses(addresses=await documents.remove(source=source))
 
     @router.get("/document")
     async def show(index: Index, address: Address) -> DocumentContent:
         """A document as it is searched."""
-        async with opened(indexing, index) as documents:
+        async with open_documents(indexing, index) as documents:
             return await documents.show(address)
 
     _add_changes(router, indexing)
@@ -115,7 +115,7 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
                 raise PayloadTooLarge(f"The file is larger than {LARGEST_PHOTO >> 20} MiB.")
             content, facts = await file.read(), _object(metadata)
         with indexing.changing_index():
-            async with opened(indexing, index) as documents:
+            async with open_documents(indexing, index) as documents:
                 source, path = await _place(documents, address)
                 outcome, remarks, kept_at = await _index(indexing, index, source, path, content, facts)
                 return IndexedDocument(
@@ -126,19 +126,19 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
     async def rename(index: Index, address: Address, new: NewName) -> DocumentContent:
         """Give a document another name."""
         with indexing.changing_index():
-            async with opened(indexing, index) as documents:
+            async with open_documents(indexing, index) as documents:
                 return await documents.rename(address, new.name)
 
     @router.delete("/document")
     async def remove(index: Index, address: Address) -> HeldAddresses:
         """Remove a document; `addresses` is empty if it was not there."""
         with indexing.changing_index():
-            async with opened(indexing, index) as documents:
+            async with open_documents(indexing, index) as documents:
                 return HeldAddresses(addresses=await documents.remove([address]))
 
 
 @asynccontextmanager
-async def opened(indexing: Indexing, index: Index) -> AsyncIterator[DocumentIndex]:
+async def open_documents(indexing: Indexing, index: Index) -> AsyncIterator[DocumentIndex]:
     """Open the documents of an index."""
     searches = indexing.searches
     async with http_client() as http:

@@ -2,7 +2,7 @@
 
 The platform starts with an empty index, all paragraphs of the file become its pages, and the questions are
 asked without a photo, or with one. What was asked of the same code with the same settings is not asked
-again; once either has changed, the index is built anew and earlier runs are set aside.
+again: each state of them has a folder of its own.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import started_platform
-from deploy.settings import PocketSettings, told_by_environment
+from deploy.settings import PocketSettings, loreglass_variables
 from evaluation.commands.report import show_run, write_report
 from evaluation.commands.run import read_dataset, stops_politely
 from evaluation.data.model import Dataset
@@ -62,15 +62,11 @@ def main(
     )
     most, drawn = (None, None) if every else (limit, seed)
     dataset = read_dataset(f"{PREFIX}{file}", limit=most, seed=drawn, squad=choice)
-    folder = Path("var/eval/squad") / file.stem
+    folder = Path("var/eval/squad") / f"{file.stem}-{state_of_platform()[:8]}"
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
-    runs = folder / "runs"
-    if set_aside(runs, state_of_platform()):
-        typer.echo(f"The code or its settings have changed; earlier runs: {runs}-before")
-        shutil.rmtree(folder / "index", ignore_errors=True)
     facts: dict[str, object] = {"limit": most, "seed": drawn, "squad": choice.model_dump(mode="json")}
-    run = runs / hashlib.sha256(dataset.fingerprint.encode()).hexdigest()[:8]
+    run = folder / "runs" / hashlib.sha256(dataset.fingerprint.encode()).hexdigest()[:8]
     with (
         started_platform(PocketSettings(port=0, service_port=0, data_dir=folder / "index")) as started,
         stops_politely(),
@@ -93,27 +89,14 @@ def main(
 
 
 def state_of_platform() -> str:
-    """A digest of all that the platform's answers depend on: its files and what the environment sets."""
-    digest = hashlib.sha256(json.dumps(told_by_environment()).encode())
+    """Return a digest of all that the platform's answers depend on: its files, and the environment."""
+    digest = hashlib.sha256(json.dumps(loreglass_variables()).encode())
     for part in _MEASURED:
         for path in sorted((_ROOT / part).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 digest.update(path.relative_to(_ROOT).as_posix().encode())
                 digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()
-
-
-def set_aside(runs: Path, state: str) -> bool:
-    """Make room for runs of the platform as it is now; whether there were runs of another state."""
-    marker = runs / "state"
-    stale = runs.exists() and not (marker.exists() and marker.read_text() == state)
-    if stale:
-        before = runs.with_name(f"{runs.name}-before")
-        shutil.rmtree(before, ignore_errors=True)
-        runs.rename(before)
-    runs.mkdir(parents=True, exist_ok=True)
-    marker.write_text(state)
-    return stale
 
 
 async def _ask(

@@ -153,7 +153,7 @@ class Indexing:
 
     @property
     def running(self) -> bool:
-        """Whether a job is under way."""
+        """Return whether a job is under way."""
         return self._job is not None and not self._job.over
 
     @property

@@ -1,4 +1,4 @@
-"""What there is to run: every app, with what an image, a manifest or a scrape needs to know of it."""
+"""Every app to run, with its facts for images, manifests and Prometheus."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -38,17 +38,17 @@ class App:
 
     @property
     def host(self) -> str:
-        """Its name on a network, in images and in manifests: DNS knows no underscore."""
+        """Return its name on a network, in images and in manifests: DNS has no underscores."""
         return self.name.replace("_", "-")
 
     @property
     def port(self) -> int:
-        """Where it listens."""
+        """Return its default port."""
         return int(self.settings.model_fields["port"].default)
 
     @property
     def prefix(self) -> str:
-        """What its settings begin with in the environment."""
+        """Return the prefix of its settings in the environment."""
         return str(self.settings.model_config["env_prefix"])
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from chassis.http.serving import listen
 from chassis.http.tls import TlsListener, server_context
 from chassis.startup import WrongSettings
-from deploy.certificate import OwnCertificate, keep_renewed
+from deploy.certificate import OwnCertificate
 from deploy.invitations import Invitations
 from deploy.settings import PocketSettings
 from gateway.settings import GatewaySettings
@@ -19,7 +19,7 @@ _EVERYWHERE = "0.0.0.0"
 
 @dataclass(frozen=True, slots=True)
 class Lan:
-    """What the local network sees of the platform."""
+    """The platform's HTTPS for the local network."""
 
     tls: TlsListener
     certificate: OwnCertificate
@@ -55,11 +55,7 @@ class Lan:
             update={"keys": self.keys_file, "local_without_key": own_keys, "hosts": hosts}
         )
 
-    async def keep_renewed(self) -> None:
-        """Renew the certificate of the running server until cancelled."""
-        await keep_renewed(self.certificate, self.tls.context)
-
-    def described(self) -> str:
+    def description(self) -> str:
         """Return what to do with a phone."""
         invitation = self.invitations.invite()
         return (

@@ -8,7 +8,7 @@ from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router
 from contracts.documents import Document
 from corpus.ingest import Index
-from deploy.documents import opened
+from deploy.documents import open_documents
 from deploy.indexing import Indexing
 from gateway.routes.dependencies import CallerDep, GatewayDep
 from loreglass_client.lookup import Passage, Passages, Thing, Things
@@ -41,7 +41,7 @@ def lookup_router(indexing: Indexing) -> APIRouter:
     async def look_up(
         _: CallerDep, name: Annotated[str, Query(min_length=1, max_length=200)], limit: Limit = 5
     ) -> Things:
-        async with opened(indexing, Index.IMAGES) as documents:
+        async with open_documents(indexing, Index.IMAGES) as documents:
             listed = (await documents.find(name, limit=_MOST_LISTED)).documents
             nearest = sorted(_one_of_each(listed, name), key=lambda each: _distance(each, name))
             contents = [await documents.show(each.address) for each in nearest[:limit]]

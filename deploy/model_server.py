@@ -49,8 +49,6 @@ _WORDS = (
     "garden glass grass hand hat hill horse house island key lake lamp leaf letter map milk moon paper park "
     "rain ring river road rock roof room rose salt sand sea ship shoe snow stone street sun table tree wall"
 )
-_MOST_COMPLETED = 8
-"""So many models are asked one by one whether they chat."""
 _MOST_REASON = 200
 _CHARS_A_TOKEN = 4
 _PHOTO_SIDE = 1_024
@@ -62,7 +60,7 @@ Tell = Callable[[str], object]
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
-    """Where a model answers, how fast, and what it can do."""
+    """A model on a server: its address, speed and abilities."""
 
     url: str
     model: str
@@ -79,8 +77,8 @@ class ModelServer:
         without = spared_stages(sees_photos=self.abilities.sees_photos)
         return Planner(plan, estimates).expected_ms(plan, without, 1, STAGE_GRAPH)
 
-    def described(self, gateway: GatewaySettings) -> str:
-        """Its speed, what it can do, and, where it is slower than callers wait, what to do about that."""
+    def description(self, gateway: GatewaySettings) -> str:
+        """Return its speed and abilities and, if it is slower than callers wait, what to do."""
         speed, question_ms = self.speed, self.question_ms(gateway.latencies)
         writes = 1000 / max(speed.decode_ms_per_token, 0.1)
         after = " after a photo" if self.abilities.sees_photos else ""
@@ -95,7 +93,7 @@ class ModelServer:
         if not self.abilities.sees_photos:
             sees = f"{self.model} {TEXT_ONLY_NOTE}."
             del able["photos"]
-        can = f"{told_abilities(able)} {self._context()}"
+        can = f"{abilities_sentence(able)} {self._context()}"
         return "\n".join(filter(None, (speeds, sees, can, advice or waits)))
 
     def _context(self) -> str:
@@ -109,8 +107,8 @@ class ModelServer:
         return f"Its context is {self.abilities.context:,} tokens{enough}."
 
 
-def told_abilities(described: Mapping[str, str]) -> str:
-    """What a probe found, as a sentence."""
+def abilities_sentence(described: Mapping[str, str]) -> str:
+    """Return what a probe found, as a sentence."""
     text = "; ".join(f"{name.replace('_', ' ')}: {value}" for name, value in described.items())
     return f"{text[:1].upper()}{text[1:]}."
 
@@ -132,7 +130,7 @@ async def find_model(
     model = await _choose(VlmClient(http, VlmEndpoint(url, name, key)), url, name)
     tell(f"Measuring {model.id} at {url}: up to six short calls; the first one may have to load it ...")
     client = VlmClient(http, VlmEndpoint(url, model.id, key))
-    speed, taken = await _measured(client, model)
+    speed, taken = await _measure(client, model.id)
     try:
         abilities = await probe(client, Deadline.after_ms(_ANSWERS_WITHIN_MS), taken)
     except LoreglassError as error:
@@ -141,19 +139,14 @@ async def find_model(
 
 
 async def _choose(client: VlmClient, url: str, name: str) -> ServedModel:
-    served = await _served(client, url)
+    served = await _list_models(client, url)
     if name:
         match = next((each for each in served if each.id == name), None)
         if match is None:
             listed = ", ".join(each.id for each in served)
             raise CannotStart(f"The server at {url} has no model {name}. It has: {listed}.")
-        return await client.account.with_native_facts(match, Deadline.after_ms(_LISTS_WITHIN_MS))
-    if len(served) <= _MOST_COMPLETED:
-        served = [
-            await client.account.with_native_facts(each, Deadline.after_ms(_LISTS_WITHIN_MS))
-            for each in served
-        ]
-    chatting = [each for each in served if each.chats is not False]
+        return match
+    chatting = [each for each in served if each.chats]
     if len(chatting) == 1:
         return chatting[0]
     listed = ", ".join(each.id for each in chatting or served)
@@ -164,7 +157,7 @@ async def _choose(client: VlmClient, url: str, name: str) -> ServedModel:
     )
 
 
-async def _served(client: VlmClient, url: str) -> list[ServedModel]:
+async def _list_models(client: VlmClient, url: str) -> list[ServedModel]:
     try:
         served = await client.account.models(Deadline.after_ms(_LISTS_WITHIN_MS))
     except VlmKeyRefused as error:
@@ -188,7 +181,7 @@ async def _served(client: VlmClient, url: str) -> list[ServedModel]:
     return served
 
 
-async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Abilities]:
+async def _measure(client: VlmClient, model: str) -> tuple[VlmSpeed, Abilities]:
     """The model's speed, and the abilities that the calls were made with. The first call only loads it.
 
     Calls follow one another, for servers with one slot. Every text is unique, so that no cache of an earlier
@@ -196,7 +189,7 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
     time to the first token after a photo (after a short text where photos are not seen): what a call costs
     whatever is asked belongs to it.
     """
-    taken = EVERYTHING if model.sees_photos is not False else replace(EVERYTHING, sees_photos=False)
+    taken = EVERYTHING
 
     async def call(words: int, writes: int = 1, *parts: ImagePart) -> Trial:
         nonlocal taken
@@ -220,9 +213,9 @@ async def _measured(client: VlmClient, model: ServedModel) -> tuple[VlmSpeed, Ab
             except (RequestRefused, ServerFailed, ContextTooLong, DeadlineExceeded):  # text works
                 taken = replace(taken, sees_photos=False)
     except RequestRefused as refusal:
-        raise CannotStart(_refused(model.id, refusal)) from refusal
+        raise CannotStart(_refusal(model, refusal)) from refusal
     except LoreglassError as error:
-        raise CannotStart(f"{model.id} does not answer a short question: {error.detail}") from error
+        raise CannotStart(f"{model} does not answer a short question: {error.detail}") from error
     return _speed(short, long, photo if taken.sees_photos else short, words - _SHORT), taken
 
 
@@ -240,7 +233,7 @@ def _speed(short: Trial, long: Trial, photo: Trial, words: int) -> VlmSpeed:
     )
 
 
-def _refused(model: str, refusal: RequestRefused) -> str:
+def _refusal(model: str, refusal: RequestRefused) -> str:
     """Why the model cannot answer the simplest question, and what to do."""
     if "chat template" in refusal.complaint.lower():
         return (
@@ -257,7 +250,7 @@ def _unique_words(count: int) -> str:
 
 
 def _photo() -> bytes:
-    """As large as photos are that questions come with, and of nothing."""
+    """Return a photo of noise, as large as those of questions."""
     buffer = io.BytesIO()
     Image.effect_noise((_PHOTO_SIDE, _PHOTO_SIDE * 3 // 4), 60).convert("RGB").save(buffer, "JPEG")
     return buffer.getvalue()

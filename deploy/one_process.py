@@ -4,7 +4,7 @@ import ctypes
 import secrets
 import sys
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager, nullcontext
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ from gateway.app import create_app as create_gateway
 from gateway.llm.capabilities import Abilities
 from gateway.planning.stages import enough_ms
 from gateway.reasoners import open_reasoners
-from gateway.serving.background import background_task, side_by_side
+from gateway.serving.background import side_by_side
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import wire
 from services.image_search.thumbnails import Thumbnails
@@ -64,7 +64,7 @@ _M_ARENA_MAX = -8  # malloc.h
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """Where a running platform is reached."""
+    """The addresses of a running platform."""
 
     gateway_url: str
     service_urls: dict[str, str]
@@ -86,8 +86,8 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
         model = await find_model(
             settings.model, settings.model_name, settings.model_key.get_secret_value(), tell=_say
         )
-        gateway_settings, abilities = answered_by(model, gateway_settings, settings), model.abilities
-        _say(model.described(gateway_settings))
+        gateway_settings, abilities = with_model(model, gateway_settings, settings), model.abilities
+        _say(model.description(gateway_settings))
     access = _access()
     lan = _open_lan(settings, gateway_settings) if settings.lan else None
     if lan is not None:
@@ -97,7 +97,7 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
     gateway_settings = gateway_settings.model_copy(update={f"{name}_url": url for name, url in urls.items()})
     token = access.write_secret()
     ports = [port for name in _WRITTEN_TO if (port := urlsplit(urls[name]).port)]
-    async with side_by_side() as group, _renewing(lan):
+    async with side_by_side() as group:
         operator = _operator(settings, services, group, token, risk)
         wire_probed = partial(wire, open_reasoners=partial(open_reasoners, abilities=abilities))
         further = [
@@ -165,12 +165,6 @@ def _open_lan(settings: PocketSettings, gateway: GatewaySettings) -> "Lan":
     return Lan.open(settings, gateway.keys)
 
 
-def _renewing(lan: "Lan | None") -> AbstractAsyncContextManager[None]:
-    if lan is None:
-        return nullcontext()
-    return background_task(lan.keep_renewed)
-
-
 def _invitations(lan: "Lan | None") -> APIRouter:
     return (
         invitations_router(lan.invitations, lan.certificate.fingerprint) if lan else invitations_router(None)
@@ -178,14 +172,14 @@ def _invitations(lan: "Lan | None") -> APIRouter:
 
 
 def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:
-    """Those of the environment; if it does not say so, experiments are on where only this machine can ask."""
+    """Return the environment's settings. By default only callers on this machine may experiment."""
     settings = from_environment(GatewaySettings)
     if "experiments" in settings.model_fields_set or lan or not is_loopback(host):
         return settings
     return settings.model_copy(update={"experiments": True})
 
 
-def answered_by(model: ModelServer, gateway: GatewaySettings, settings: PocketSettings) -> GatewaySettings:
+def with_model(model: ModelServer, gateway: GatewaySettings, settings: PocketSettings) -> GatewaySettings:
     """The gateway's settings with the model behind them; what the operator has set stays."""
     update = {
         "reasoning": Reasoning.VLM,
@@ -263,7 +257,7 @@ def greeting(running: Platform, host: str, keys: Path | None) -> str:
     """Return what the terminal shows once the platform is up. `host`, `keys`: of the gateway's settings."""
     lines = [f"Loreglass answers at {running.gateway_url} (Ctrl-C stops it)"]
     if running.lan is not None:
-        lines.append(running.lan.described())
+        lines.append(running.lan.description())
     elif not is_loopback(host) and keys is None:
         lines.append(_OPEN_TO_ALL.format(host))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""What the operator of a pocket install does in a browser: see what is indexed, hand over more, watch it.
+"""The operator's page of a platform in one process: list what is indexed, upload more, follow the indexing.
 
 Only with an operator's key or, where no keys are set up, on this machine itself.
 """
@@ -80,14 +80,14 @@ class Waiting(BaseModel):
 
 
 class UploadsState(BaseModel):
-    """What waits to be indexed, and whether a job is under way."""
+    """Files that wait to be indexed, and whether a job is under way."""
 
     files: list[Waiting]
     running: bool
 
 
 class JobRequest(BaseModel):
-    """What is to be indexed: the uploads, or the built-in sample."""
+    """The source to index: the uploads, or the built-in sample."""
 
     sample: bool = False
 
@@ -102,7 +102,7 @@ class Slice(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """What the routes work with."""
+    """The parts that the routes use."""
 
     photos: Contents
     pages: Contents
@@ -125,7 +125,7 @@ async def require_operator(request: Request, gateway: GatewayDep) -> None:
 
 
 def is_of_this_machine(request: Request) -> bool:
-    """Whether a program of this machine, and no page of somebody else's in its browser, sends this.
+    """Return whether a program of this machine, and no page of somebody else's in its browser, sends this.
 
     A name that is made to point here (DNS rebinding) shows in `Host`, another page in `Origin` and
     `Sec-Fetch-Site`, a proxy in the headers that it adds.
@@ -177,16 +177,16 @@ def _data_router(operator: Operator) -> APIRouter:
     @router.get("/photos")
     async def photos(page: Annotated[Slice, Query()]) -> Listing:
         """Things whose photos are indexed."""
-        return await _listed(operator.photos, page, operator.thumbnails)
+        return await _page_of(operator.photos, page, operator.thumbnails)
 
     @router.get("/pages")
     async def pages(page: Annotated[Slice, Query()]) -> Listing:
         """Pages that are indexed."""
-        return await _listed(operator.pages, page)
+        return await _page_of(operator.pages, page)
 
     @router.get("/uploads")
     async def uploads() -> UploadsState:
-        """What waits."""
+        """List waiting files."""
         names = await anyio.to_thread.run_sync(indexing.uploads.names)
         return UploadsState(files=await _waiting(operator, names), running=indexing.running)
 
@@ -256,7 +256,7 @@ async def _waiting(operator: Operator, names: Sequence[str]) -> list[Waiting]:
     return files
 
 
-async def _listed(contents: Contents, page: Slice, pictures: Thumbnails | None = None) -> Listing:
+async def _page_of(contents: Contents, page: Slice, pictures: Thumbnails | None = None) -> Listing:
     whole = await contents.listing()
     looked_for = page.q.casefold()
     matches = [each for each in whole.entries if looked_for in each.name.casefold()]

@@ -15,6 +15,8 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings
+from typer import Context
+from typer.cli import get_docs_for_click
 from typer.main import get_command
 
 import deploy.command  # noqa: F401 - adds its commands to the app
@@ -199,31 +201,11 @@ def settings() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _option(parameter: Any) -> Sequence[str]:
-    name = parameter.metavar if parameter.param_type_name == "argument" else ", ".join(parameter.opts)
-    name = name or parameter.name.upper()
-    value = parameter.default
-    value = "" if value is None or value is False or callable(value) else str(getattr(value, "value", value))
-    default = "required" if parameter.required else value.replace(f"{ROOT}/", "")
-    return f"`{name}`", f"`{default}`" if default not in ("", "required") else default, parameter.help or ""
-
-
-def _commands(group: Any, path: str) -> Iterator[str]:
-    below = getattr(group, "commands", {})
-    if path.count(" ") < 2:
-        yield f"{'##' if path.count(' ') else '#'} `{path}`" if path != "loreglass" else "# Command line"
-    else:
-        yield f"### `{path}`"
-    yield (group.help or "").strip()
-    if not below and group.params:
-        yield _table(("argument or option", "default", ""), map(_option, group.params))
-    for name in sorted(below):
-        yield from _commands(below[name], f"{path} {name}")
-
-
 def cli() -> str:
-    """Return the page of the command `loreglass`."""
-    return "\n\n".join(part for part in _commands(get_command(command), "loreglass") if part) + "\n"
+    """Return the page of the command `loreglass`, as Typer writes it."""
+    group = get_command(command)
+    text = get_docs_for_click(obj=group, ctx=Context(group), name="loreglass", title="Command line")
+    return text.replace(f"{ROOT}/", "").rstrip() + "\n"
 
 
 PAGES: dict[str, Callable[[], str]] = {"api.md": api, "settings.md": settings, "cli.md": cli}

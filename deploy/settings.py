@@ -46,6 +46,6 @@ def one_thread_each() -> None:
         os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 
-def told_by_environment() -> dict[str, str]:
-    """Every `LOREGLASS_*` variable: what a measurement on this machine depends on, besides the code."""
+def loreglass_variables() -> dict[str, str]:
+    """Return every `LOREGLASS_*` variable of the environment."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith("LOREGLASS_")}

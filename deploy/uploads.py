@@ -1,4 +1,4 @@
-"""What was handed over to be indexed and waits for it: files in a folder, bounded, that outlive a restart."""
+"""Uploaded files that wait to be indexed: in a folder, bounded, kept over a restart."""
 
 import os
 import re
@@ -81,7 +81,7 @@ class Uploads:
         return path.as_posix()
 
     def names(self) -> list[str]:
-        """What waits."""
+        """Return the names of waiting files."""
         roots = self.photos, self.pages
         return [each.relative_to(root).as_posix() for root in roots for each in _files(root)]
 
@@ -117,7 +117,7 @@ class Uploads:
 
 
 def has_files(folder: Path) -> bool:
-    """Whether there is something to index. Blocking."""
+    """Return whether there is something to index. Blocking."""
     return bool(_files(folder))
 
 

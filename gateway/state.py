@@ -307,10 +307,8 @@ class Reply:
     """A reasoner's reply: `answer` None means that it does not know.
 
     `confidence` in 0..1; None if the model's server reports no token probabilities.
-    `token_probabilities`: of the tokens of the answer alone; `under_grammar`: perhaps only among those that a
-    grammar allowed. `remark`: what is said after an answer and claims nothing, such as which half of a
-    question is left open. `quoted`: the answer is the name of the thing, the photo's print, or words that the
-    reader cut from the evidence. It is not verified.
+    `token_probabilities`: of the tokens of the answer alone. `quoted`: the answer is the name of the thing,
+    the photo's print, or words that the reader cut from the evidence. It is not verified.
     """
 
     answer: str | None
@@ -318,8 +316,6 @@ class Reply:
     quotes: tuple[Quote, ...] = ()
     reason: Reason = Reason.ANSWERED
     token_probabilities: tuple[float, ...] | None = None
-    under_grammar: bool = False
-    remark: str = ""
     quoted: bool = False
 
     @property

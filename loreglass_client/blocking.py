@@ -24,7 +24,7 @@ def _call(
 
     @wraps(method)
     def call(blocking: Any, /, *args: Parameters.args, **options: Parameters.kwargs) -> Result:
-        return at_once(method(blocking._awaited, *args, **options))
+        return at_once(method(blocking._async_api, *args, **options))
 
     return call
 
@@ -38,7 +38,7 @@ def _stream(
     def stream(
         blocking: Any, /, *args: Parameters.args, **options: Parameters.kwargs
     ) -> Generator[Item, None, None]:
-        return each_at_once(method(blocking._awaited, *args, **options))
+        return each_at_once(method(blocking._async_api, *args, **options))
 
     return stream
 
@@ -58,7 +58,7 @@ class Loreglass:
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
         self._wire = BlockingWire(http, sleep)
-        self._awaited = Asking(self._wire, base_url, key, timeout_s, retries or Retries(), clock)
+        self._async_api = Asking(self._wire, base_url, key, timeout_s, retries or Retries(), clock)
 
     @classmethod
     def from_environment(cls, **options: Any) -> Self:
@@ -81,7 +81,7 @@ class Loreglass:
 
     def conversation(self, photo: Source | None = None) -> "Conversation":
         """See `AsyncLoreglass.conversation`."""
-        return Conversation(AsyncConversation(self._awaited, photo))
+        return Conversation(AsyncConversation(self._async_api, photo))
 
     def close(self) -> None:
         """Close the connections, unless they are the caller's."""
@@ -97,8 +97,8 @@ class Loreglass:
 class Conversation:
     """`AsyncConversation` without `await`."""
 
-    def __init__(self, awaited: AsyncConversation) -> None:
-        self._awaited = awaited
+    def __init__(self, async_api: AsyncConversation) -> None:
+        self._async_api = async_api
 
     ask = _call(AsyncConversation.ask)
     stream = _stream(AsyncConversation.stream)
@@ -107,4 +107,4 @@ class Conversation:
     @property
     def session_id(self) -> str | None:
         """The gateway's id, None before the first answer."""
-        return self._awaited.session_id
+        return self._async_api.session_id

@@ -15,7 +15,6 @@ from typing import Annotated
 import typer
 
 from bench.deployment import deployment
-from bench.load.objectives import Shape
 from bench.profile import index_sample, one_process
 from bench.settings import ROOT, environment
 
@@ -44,8 +43,8 @@ def _lite() -> Iterator[str]:
 
 @contextmanager
 def _node() -> Iterator[str]:
-    with deployment() as deployed:
-        yield deployed.gateway.url
+    with deployment() as gateway:
+        yield gateway.url
 
 
 PLATFORMS = {
@@ -55,12 +54,11 @@ PLATFORMS = {
 
 
 def main(
-    shape: Annotated[list[Shape] | None, typer.Option(help="wearers and ramp unless given")] = None,
     platform: Annotated[list[str] | None, typer.Option(help=" or ".join(PLATFORMS))] = None,
     seconds: Annotated[int, typer.Option(min=5, help="how long each run is")] = 60,
     users: Annotated[int, typer.Option(min=1, help="half of what each can take, unless given")] = _USERS,
 ) -> None:
-    """Run every shape before every platform; leave with 1 if an objective was missed."""
+    """Load every platform; exit with 1 if an objective was missed."""
     unknown = sorted(set(platform or ()) - set(PLATFORMS))
     if unknown:
         sys.exit(f"There is no platform {unknown[0]}; there are {' and '.join(PLATFORMS)}.")
@@ -68,11 +66,9 @@ def main(
     for name in platform or PLATFORMS:
         target = PLATFORMS[name]
         with target.open() as url:
-            for each in shape or Shape:
-                typer.echo(f"\n{name}, {each}: {seconds} s at {target.title}")
-                options = (f"--users={users}", f"--spawn-rate={users}", f"--run-time={seconds}s")
-                material = f"--wearers-material={target.material}"
-                statuses.append(locust(url, OUT / f"{name}-{each}", f"--shape={each}", material, *options))
+            typer.echo(f"\n{name}: {seconds} s at {target.title}")
+            options = (f"--users={users}", f"--spawn-rate={users}", f"--run-time={seconds}s")
+            statuses.append(locust(url, OUT / name, f"--wearers-material={target.material}", *options))
     typer.echo(f"\nReports: {OUT}")
     sys.exit(max(statuses))
 

@@ -25,7 +25,7 @@ class ContractBroken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What is known before: the conversation, if it goes on, and the words that only other photos bear."""
+    """The session, if the conversation goes on, and words that are on other photos only."""
 
     session_id: str | None = None
     strangers: frozenset[str] = frozenset()
@@ -41,9 +41,9 @@ def read_reply(status: int, headers: Mapping[str, str], content: bytes, expected
         return Reply(200, answered=True)
     try:
         if status == 200 and kind == "text/event-stream":
-            return _streamed(content, expected)
+            return _read_stream(content, expected)
         if status == 200 and kind == "application/json":
-            return _checked(Answer.model_validate_json(content), expected)
+            return _check(Answer.model_validate_json(content), expected)
         if kind != "application/problem+json":
             raise ContractBroken(f"Status {status} comes with {kind or 'no type'}.")
         return _problem(status, "retry-after" in fields, content)
@@ -65,7 +65,7 @@ def _problem(status: int, retry_after: bool, content: bytes) -> Reply:
     return Reply(status, problem.type.removeprefix(_PROBLEM))
 
 
-def _checked(answer: Answer, expected: Expected) -> Answer:
+def _check(answer: Answer, expected: Expected) -> Answer:
     """Refuse what an answer that is well formed must not say all the same."""
     read = [each.snippet.casefold() for each in answer.citations if each.kind is CitationKind.PHOTO]
     if expected.session_id is not None and answer.session_id != expected.session_id:
@@ -82,7 +82,7 @@ def _checked(answer: Answer, expected: Expected) -> Answer:
     return answer
 
 
-def _streamed(content: bytes, expected: Expected) -> Answer | Reply:
+def _read_stream(content: bytes, expected: Expected) -> Answer | Reply:
     """The last event is `final` or `error`; what came before must add up to it."""
     *before, (last, body) = list(_events(content)) or [("", "")]
     if ended := [name for name, _ in before if name in ("final", "error")]:
@@ -99,7 +99,7 @@ def _streamed(content: bytes, expected: Expected) -> Answer | Reply:
         raise ContractBroken("The streamed words are not the answer's.")
     if [event for event in events if isinstance(event, Citation)] != answer.citations:
         raise ContractBroken("The streamed citations are not the answer's.")
-    return _checked(answer, expected)
+    return _check(answer, expected)
 
 
 def _events(content: bytes) -> Iterator[tuple[str, str]]:

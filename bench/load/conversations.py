@@ -115,7 +115,7 @@ def _phone_photo(picture: Image.Image, place: int) -> bytes:
 
 
 def another_shot(jpeg: bytes, chance: random.Random) -> bytes:
-    """The same thing photographed again: other pixels, for the price of a copy.
+    """Return another photo of the same thing: other pixels, for the price of a copy.
 
     A few steps of the first quantisation table are changed by one, which scales the picture's fine detail by
     as little; no cache of photos that goes by content knows it.

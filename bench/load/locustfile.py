@@ -1,9 +1,9 @@
 """Users of a gateway: `locust -f bench/load/locustfile.py --host http://localhost:7100`.
 
-They take a photo, ask about it, go on asking, and think in between; some follow the answer as it is written,
-some ask what nobody can know. `--shape ramp`: up to many times as many, and back. Locust's table shows how
-the requests ended. When locust quits, the service level objectives are held against it; if one is missed, the
-exit status is 1. It does the same with locust's web page. `make load` starts platforms and runs it.
+They take a photo, ask about it, go on asking, and think in between; some follow the answer as it is
+written, some ask what nobody can know. Locust's table shows how the requests ended. When locust quits, the
+service level objectives are held against it; if one is missed, the exit status is 1. It does the same with
+locust's web page. `make load` starts platforms and runs it.
 """
 
 import logging
@@ -13,28 +13,28 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from locust import FastHttpUser, LoadTestShape, events, task
+import gevent  # type: ignore[import-untyped]
+from locust import FastHttpUser, events, task
 from locust.argument_parser import LocustArgumentParser
 from locust.contrib.fasthttp import FAILURE_EXCEPTIONS
 from locust.env import Environment
 
 from bench.load.contract import ContractBroken, Expected, read_reply, reply_to
 from bench.load.conversations import Conversation, another_shot, conversations
-from bench.load.objectives import Shape, has_recovered, request_name, users_at, verdicts
+from bench.load.objectives import request_name, verdicts
 from bench.photo import multipart
 from bench.replies import Fate, Reply
 from contracts.answer import Answer
 from gateway.planning.stages import Stage
 
 _LOG = logging.getLogger("loreglass.load")
-_RAMP_S = 60.0
 _GRACE_S = 15
 _TRANSPORT_MS = 1_000
 """On top of the deadline, for the way there and back."""
 _STREAMED, _FORGOTTEN = 0.25, 0.3
 """Shares of the answers that are followed, and of the conversations that are deleted at their end."""
 _PRIORITIES = {"interactive": 14, "standard": 4, "background": 2}
-"""What users ask for, of twenty."""
+"""Priorities of twenty requests."""
 _ANY_STATUS = frozenset(range(100, 600))
 """For locust's client a status from 400 is an exception, and the problem in its body is not read."""
 _GOOD = (Fate.FULL, Fate.DEGRADED, Fate.REFUSED, Fate.TURNED_AWAY)
@@ -43,10 +43,8 @@ _talks: list[Conversation] = []
 
 def _add_options(parser: LocustArgumentParser, **_: Any) -> None:
     add = parser.add_argument
-    add("--shape", choices=list(map(str, Shape)), default="wearers", help="steady, or an overload and back")
     add("--wearers-material", default="signs", help="signs, sample, routes, or a folder with asked.jsonl")
     add("--wearers-think", type=float, default=4.0, help="seconds between questions, mean")
-    add("--wearers-overload", type=float, default=10.0, help="times --users, the ramp's peak")
     add("--wearers-deadline-ms", type=int, default=10_000, help="how long they wait")
     add("--wearers-pipeline", default="", help="another than the default one")
     keys = {"env_var": "LOREGLASS_WEARERS_KEYS", "is_secret": True}
@@ -56,13 +54,14 @@ def _add_options(parser: LocustArgumentParser, **_: Any) -> None:
 def _prepare(environment: Environment, **_: Any) -> None:
     _talks[:] = conversations(_options(environment).wearers_material)
     environment.stop_timeout = environment.stop_timeout or _GRACE_S
+    gevent.get_hub().loop.update_now()  # making photos took seconds, which `--run-time` must not count
 
 
 def _judge(environment: Environment, **_: Any) -> None:
     counts = Counter[str]()
     for (ending, _kind), entry in environment.stats.entries.items():
         counts[ending] += entry.num_requests
-    results = verdicts(counts, Shape(_options(environment).shape))
+    results = verdicts(counts)
     for each in results:
         level = logging.INFO if each.held else logging.ERROR
         _LOG.log(level, "%s %s: %s", "held  " if each.held else "missed", each.name, each.sentence)
@@ -78,28 +77,6 @@ events.quitting.add_listener(_judge)  # type: ignore[no-untyped-call]
 def _options(environment: Environment) -> Any:
     assert environment.parsed_options is not None
     return environment.parsed_options
-
-
-def planned_seconds(options: Any) -> float:
-    """Return how long the run is; 0: until it is stopped, which a ramp cannot be."""
-    return float(options.run_time or (_RAMP_S if options.shape == Shape.RAMP else 0))
-
-
-class Load(LoadTestShape):
-    """Locust's own `--users`, `--spawn-rate` and `--run-time`, bent by `--shape`."""
-
-    use_common_options = True
-
-    def tick(self) -> tuple[int, float] | None:
-        """Return how many users now, and how fast they come and go; None once the run is over."""
-        assert self.runner is not None
-        options = _options(self.runner.environment)
-        seconds, at_s = planned_seconds(options), self.get_run_time()  # type: ignore[no-untyped-call]
-        if seconds and at_s >= seconds:
-            return None
-        least = max(1, options.num_users or 1)
-        users = users_at(Shape(options.shape), at_s, seconds, least, options.wearers_overload)
-        return users, max(float(options.spawn_rate or 1), users / 2)
 
 
 class Wearer(FastHttpUser):
@@ -177,27 +154,24 @@ class Wearer(FastHttpUser):
         headers["X-Priority"] = self._chance.choices(list(_PRIORITIES), list(_PRIORITIES.values()))[0]
         if self._key:
             headers["Authorization"] = f"Bearer {self._key}"
-        at_s = time.time() - self.environment.stats.start_time
-        patience_s = options.wearers_deadline_ms / 1000
-        recovered = has_recovered(Shape(options.shape), at_s, planned_seconds(options), patience_s)
         method = "POST" if body is not None else "DELETE"
         with self.client.request(
             method, path, data=body, headers=headers, catch_response=True, stream=True
         ) as response:
             status, content = _read(response)
             ms = (time.perf_counter() - began) * 1000
-            answer, reply, trouble = _checked(status, response.headers or {}, content, expected)
-            name = request_name(reply, ms, options.wearers_deadline_ms + _TRANSPORT_MS, trouble, recovered)
+            answer, reply, trouble = _check_reply(status, response.headers or {}, content, expected)
+            name = request_name(reply, ms, options.wearers_deadline_ms + _TRANSPORT_MS, trouble)
             sizes = {"response_time": ms, "response_length": len(content)}
             response.request_meta |= {"request_type": kind, "name": name, **sizes}
-            if trouble or not name.startswith(_GOOD):
+            if trouble or name not in _GOOD:
                 response.failure(trouble or f"{reply.status} {reply.kind}")
             else:
                 response.success()
         return answer
 
 
-def _checked(
+def _check_reply(
     status: int, headers: Mapping[str, Any], content: bytes, expected: Expected
 ) -> tuple[Answer | None, Reply, str]:
     """Return the answer, the reply as it is counted, and how it breaks the contract."""

@@ -16,11 +16,11 @@ Unit tests script the model in their own event loop:
 
 Benchmarks and load tests run a whole node in a process of its own, with all services on one port:
 
-    python -m bench.node --port 7200 --pace l40s        # or, from code, `bench.node.launch.Node`
+    python -m bench.node --port 7200 --pace l40s
     curl http://127.0.0.1:7200/node/counts
 
 `model` is the chat API, `services` the model services' contracts, `scene` what both of them say, `pace` how
-long they take, `app` puts them together; `launch.Node` kills and stops services.
+long they take, `app` puts them together.
 """
 
 from bench.node.model import LLAMA_ON_VLLM_0_10_2, PROBED, RunningServer, Script, vlm_server

@@ -73,8 +73,8 @@ class Playback(Response):
         super().__init__()
         chat = request.chat
         self._reply, self._request, self._traits, self._engine = reply, request, traits, engine
-        self._streamed = chat.stream and traits.streams
-        self._usage_told = chat.stream_options is not None and chat.stream_options.include_usage
+        self._streams = chat.stream and traits.streams
+        self._sends_usage = chat.stream_options is not None and chat.stream_options.include_usage
         sends_logprobs = chat.logprobs and not traits.ignores_logprobs
         self._logprobs = (chat.top_logprobs or 0) if sends_logprobs else None
 
@@ -95,7 +95,7 @@ class Playback(Response):
         self._request.end(abandoned=not finished)
 
     async def _play(self, send: Send) -> bool:
-        if not self._streamed:
+        if not self._streams:
             return await self._play_whole(send)
         await send(_start(200, "text/event-stream; charset=utf-8"))
         await send(_body(_event(self._chunk({"role": "assistant", "content": ""}))))
@@ -107,12 +107,12 @@ class Playback(Response):
             await self._hold(index)
             if index == self._reply.drop_after:
                 return True  # the server breaks off; the client has not left
-            step, tokens = _joined(steps[index : index + interval])
+            step, tokens = _join(steps[index : index + interval])
             await self._engine.write(tokens)
             await send(_body(_event(self._chunk({"content": step.content}, step.logprobs))))
         await self._hold(len(steps))
         await send(_body(_event(self._chunk(self._last_delta(), None, self._reply.finish_reason))))
-        if self._usage_told:
+        if self._sends_usage:
             await send(_body(_event(self._envelope() | {"choices": [], "usage": self._usage()})))
         await send(_body(b"data: [DONE]\n\n", more=False))
         return True
@@ -181,7 +181,7 @@ class Failure(Response):
             super().__init__(content, failure.status, dict(failure.headers), media_type)
 
 
-def _joined(steps: list[_Step]) -> tuple[_Step, int]:
+def _join(steps: list[_Step]) -> tuple[_Step, int]:
     """Return several tokens as one, and their number."""
     entries = [entry for step in steps if step.logprobs for entry in step.logprobs["content"]]
     logprobs = {"content": entries} if steps[0].logprobs else None

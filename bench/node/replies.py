@@ -91,16 +91,10 @@ def says(
     )
 
 
-def fails(
-    status: int,
-    body: JsonValue = None,
-    headers: Mapping[str, str] | None = None,
-    *,
-    in_stream: bool = False,
-) -> Fails:
+def fails(status: int, body: JsonValue = None, *, in_stream: bool = False) -> Fails:
     """Return an error. `body` None: a general one in vLLM's shape."""
     content = vllm_error(status, "Something is wrong.") if body is None else body
-    return Fails(status, content, headers or {}, in_stream)
+    return Fails(status, content, in_stream=in_stream)
 
 
 def vllm_error(status: int, message: str, kind: str = "BadRequestError", param: str | None = None) -> Any:

@@ -40,13 +40,13 @@ class ImageUrl(_Strict):
         if not url.startswith(_DATA_URI):
             raise ValueError("images come as data URIs only")
         try:
-            Image.open(io.BytesIO(decoded(url)))
+            Image.open(io.BytesIO(decode(url)))
         except (binascii.Error, UnidentifiedImageError, OSError) as error:
             raise ValueError("Failed to load image") from error
         return url
 
 
-def decoded(url: str) -> bytes:
+def decode(url: str) -> bytes:
     """Return the bytes of a data URI."""
     return base64.b64decode(url.removeprefix(_DATA_URI), validate=True)
 
@@ -175,7 +175,7 @@ class ScriptedRequest:
     @property
     def images(self) -> list[bytes]:
         """Return the photos as JPEG bytes."""
-        return [decoded(part.image_url.url) for part in self.parts if isinstance(part, ImagePart)]
+        return [decode(part.image_url.url) for part in self.parts if isinstance(part, ImagePart)]
 
     @property
     def photos(self) -> int:

@@ -35,7 +35,7 @@ def align_inputs(
 
 
 def align_outputs(self: ServiceOrchestrator, data: Any, cur_node: str, *args: Any, **kwargs: Any) -> Any:
-    """What goes on to the next service."""
+    """Return the input of the next service."""
     if cur_node == _OCR:
         return {"text": "\n".join(line["text"] for line in data["lines"])}
     return data

@@ -1,4 +1,4 @@
-"""What `bench.peers` tells the apps."""
+"""Settings that `bench.peers` passes to the apps."""
 
 import os
 

@@ -19,7 +19,7 @@ from anyio.from_thread import run as run_on_loop
 from chassis.errors import CollectionConflict, DependencyUnavailable, LoreglassError, NotSupported
 from chassis.http.calls import http_client
 from contracts.collections import Built
-from corpus.cluster.stages import Claims, Embedder, Part, Result, Row, Target, Writer, cut, prepare, row_of
+from corpus.cluster.stages import Claims, Part, Result, Row, Target, Writer, cut, prepare, row_of
 from corpus.ingest import (
     IMAGES,
     IngestOptions,
@@ -47,17 +47,11 @@ _FINISHED = re.compile(r"(?P<part>part-.+)-(?P<records>\d+)-(?P<points>\d+)")
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """`address`: of a Ray cluster; empty: Ray is started on this machine.
-
-    `embedder`: opens a search service in each of the `streams` actors that write, which has `gpus` GPUs;
-    without one they send to the service at the ingestion's address.
-    """
+    """`address`: of a Ray cluster; empty: Ray is started on this machine. `streams`: actors that write."""
 
     address: str = ""
     part_records: int = 1000
     streams: int = 2
-    gpus: float = 0.0
-    embedder: Embedder | None = None
 
 
 async def ingest(
@@ -75,7 +69,7 @@ async def ingest(
     options.started(sum(part.records for part in parts))
     source = Path(await anyio.Path(source).absolute())
     token = options.token or write_token(url)
-    target = Target(alias, url, token, digest, options.replace, options.patience, cluster.embedder)
+    target = Target(alias, url, token, digest, options.replace, options.patience)
     async with http_client() as http:
         version = Version(target.client(http), alias, options.patience)
         await version.open(digest, replace=options.replace)
@@ -169,7 +163,6 @@ class _Run:
                 fn_constructor_args=(self._target, self._claims),
                 compute=ray.data.ActorPoolStrategy(size=min(self._cluster.streams, len(rows))),
                 num_cpus=0,
-                num_gpus=self._cluster.gpus or None,
                 max_task_retries=1,
             )
             for row in dataset.iter_rows():

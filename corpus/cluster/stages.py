@@ -3,10 +3,10 @@
 import pickle
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, ExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +28,11 @@ from corpus.versions import Patience, Version
 PART_BYTES = 256 * 2**20
 """A part of a JSONL file has at most so many bytes and one line more."""
 MOST_PARTS = 4_000
-"""A version remembers the names of at most 8,192 parts. Larger sources get larger parts."""
+"""A version remembers the names of at most 8,192 parts."""
 
 Content = Span | tuple[Any, ...]
 """Lines of a JSONL file of pages, or files (`FolderFile`), or photos (`PhotoRecord | Rejected`)."""
 Row = dict[str, Any]
-Embedder = Callable[[], AbstractAsyncContextManager[str]]
-"""Opens a search service in this process and gives its address."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Part:
 
 
 def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> tuple[list[Part], str]:
-    """Return the parts, of `size` records or more, and the digest that the default engine makes.
+    """Return the parts, of `size` records at most, and the digest that the default engine makes.
 
     Raises `ManifestError`.
     """
@@ -57,16 +55,17 @@ def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> 
         named = manifest_digest(source, read_pictures(source))
     elif alias == PAGES:
         files = page_files(source, name or name_of(source))
-        contents, named = _batched(files, size), manifest_digest(source)
+        contents, named = _batches(files, size), manifest_digest(source)
     else:
         photos = list(read_photos(source, name))
         named = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
-        contents = _batched(photos, size)
-    several = -(-len(contents) // MOST_PARTS) or 1
-    joined = [_joined(contents[start : start + several]) for start in range(0, len(contents), several)]
-    label = f"part-{{}}-of-{len(joined)}-by-{size}".format
-    counts = [each.records if isinstance(each, Span) else len(each) for each in joined]
-    return [Part(label(n), *each) for n, each in enumerate(zip(joined, counts, strict=True))], named
+        contents = _batches(photos, size)
+    if len(contents) > MOST_PARTS:
+        least = -(-len(contents) // MOST_PARTS) * size
+        raise ManifestError(f"{source} has {len(contents):,} parts. Use --part-records {least} or more.")
+    label = f"part-{{}}-of-{len(contents)}-by-{size}".format
+    counts = [each.records if isinstance(each, Span) else len(each) for each in contents]
+    return [Part(label(n), *each) for n, each in enumerate(zip(contents, counts, strict=True))], named
 
 
 def read(
@@ -78,21 +77,14 @@ def read(
     return map(page_of_file, content) if alias == PAGES else iter(content)
 
 
-def _joined(contents: Sequence[Content]) -> Content:
-    whole = [each for each in contents if isinstance(each, Span)]
-    if whole:
-        return Span(whole[0].start, whole[-1].end, whole[0].line, sum(each.records for each in whole))
-    return tuple(chain.from_iterable(each for each in contents if isinstance(each, tuple)))
-
-
-def _batched(values: Sequence[Any], size: int) -> list[Content]:
+def _batches(values: Sequence[Any], size: int) -> list[Content]:
     left = iter(values)
     return list(iter(lambda: tuple(islice(left, size)), ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The version that is filled. `url`: the service that holds it, unless `embedder` opens one."""
+    """The version that is filled, and the service that holds it."""
 
     alias: str
     url: str
@@ -100,11 +92,10 @@ class Target:
     digest: str
     replace: bool
     patience: Patience
-    embedder: Embedder | None = None
 
-    def client(self, http: Any, url: str = "") -> ServiceClient:
+    def client(self, http: Any) -> ServiceClient:
         """Return a client of the service."""
-        return ServiceClient(http, Index(self.alias).service, url or self.url, token=self.token)
+        return ServiceClient(http, Index(self.alias).service, self.url, token=self.token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,17 +149,13 @@ class Claims:
 
 
 class Writer:
-    """Asks the service which points it lacks and sends these; the service, or its own, embeds them."""
+    """Asks the service which points it lacks, and sends these."""
 
     def __init__(self, target: Target, claims: Any) -> None:
         self._target, self._claims = target, claims
         self._stack = ExitStack()
         self._portal = self._stack.enter_context(start_blocking_portal())
         self._version: Version | None = None
-
-    def close(self) -> None:
-        """Close what it opened. The process of an actor ends without."""
-        self._stack.close()
 
     def __call__(self, batch: Any) -> dict[str, list[bytes]]:
         """Write a pyarrow table of `prepare`'s rows; one row with a list of results, or a failure."""
@@ -182,10 +169,9 @@ class Writer:
         return {"done": [pickle.dumps(done)]}
 
     def _open(self) -> Version:
-        target, enter = self._target, self._stack.enter_context
-        http = enter(self._portal.wrap_async_context_manager(http_client()))
-        url = enter(self._portal.wrap_async_context_manager(target.embedder())) if target.embedder else ""
-        self._service = target.client(http, url)
+        target = self._target
+        http = self._stack.enter_context(self._portal.wrap_async_context_manager(http_client()))
+        self._service = target.client(http)
         version = Version(self._service, target.alias, target.patience)
         self._portal.call(lambda: version.open(target.digest, replace=target.replace))
         return version
@@ -210,7 +196,7 @@ class Writer:
             outcomes[where] = outcome, reason
 
         pipeline = Pipeline[Any](self._version, send, lambda _: None, record)
-        await pipeline.run(batching.batches(iter(await self._claimed(items))))
+        await pipeline.run(batching.batches(iter(await self._without_repeated(items))))
         return [
             Result(
                 row["part"],
@@ -223,7 +209,7 @@ class Writer:
             for row, item in zip(rows, items, strict=True)
         ]
 
-    async def _claimed(self, items: Sequence[Any]) -> list[Any]:
+    async def _without_repeated(self, items: Sequence[Any]) -> list[Any]:
         """The items, without those whose key another record holds."""
         places: dict[str, str] = {}
         for each in items:

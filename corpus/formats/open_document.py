@@ -149,11 +149,11 @@ class _Document:
 
     def _row(self, row: _Element) -> dict[int, str]:
         texts: dict[int, str] = {}
-        column, last, is_title = 1, "", sum(1 for _ in _filled(row)) == 1
+        column, last, is_title = 1, "", sum(1 for _ in _cells_with_content(row)) == 1
         for cell in children(row, "table-cell", "covered-table-cell"):
             repeated = _figure(cell, "number-columns-repeated")
             if local_name(cell) == "table-cell":
-                last = clean_line(" ".join(each.text_content() for each in _spelt(self.blocks(cell))))
+                last = clean_line(" ".join(each.text_content() for each in _spell_out_all(self.blocks(cell))))
                 spans = _figure(cell, "number-columns-spanned") > 1
             text = last if local_name(cell) == "table-cell" or (spans and not is_title) else ""
             if text:
@@ -216,7 +216,8 @@ class _Document:
             elif name in ("note", "frame", "text-box", "custom-shape"):
                 beside += self.blocks(each)
             elif name not in _LEFT_OUT:
-                inner, raised = target, self._raised(attribute(each, "style-name")) if name == "span" else ""
+                raised = self._position_tag(attribute(each, "style-name")) if name == "span" else ""
+                inner = target
                 if raised:
                     target.append(E(raised))
                     inner = target[-1]
@@ -238,7 +239,7 @@ class _Document:
         root = self._package.xml(part) if part in self._package else None
         return formula_text(root) if root is not None and local_name(root) == "math" else ""
 
-    def _raised(self, style: str) -> str:
+    def _position_tag(self, style: str) -> str:
         """Return "sup" or "sub" of a style for raised or lowered text ("super 58%", "33% 58%")."""
         position = self.style_value(style, "text-properties", "text-position").split(" ")[0]
         if position in ("super", "sub"):
@@ -255,11 +256,11 @@ def _inside(parent: _Element, name: str) -> Iterator[_Element]:
             yield from _inside(element, name)
 
 
-def _filled(row: _Element) -> Iterator[_Element]:
+def _cells_with_content(row: _Element) -> Iterator[_Element]:
     return (cell for cell in children(row, "table-cell") if len(cell))
 
 
-def _spelt(blocks: Iterator[HtmlElement]) -> Iterator[HtmlElement]:
+def _spell_out_all(blocks: Iterator[HtmlElement]) -> Iterator[HtmlElement]:
     for block in blocks:
         if len(block):
             spell_out(block)

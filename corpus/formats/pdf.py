@@ -56,7 +56,7 @@ def read_pdf(content: bytes) -> Page:
     heads = running_heads(pages)
     pages = [without_heads(lines, heads) for lines in pages]
     styles = Styles(pages)
-    blocks = _joined(block for n, lines in enumerate(pages, 1) for block in page_blocks(lines, n, styles))
+    blocks = _join(block for n, lines in enumerate(pages, 1) for block in page_blocks(lines, n, styles))
     title = clean_line(metadata["Title"])[:300]
     if not title or _FILE_NAME.search(title):
         title = _largest_heading(blocks)
@@ -100,7 +100,7 @@ def _is_picture(page: pypdfium2.PdfPage, *, is_empty: bool) -> bool:
     return is_empty and shapes >= _LEAST_SHAPES
 
 
-def _joined(blocks: Iterator[Block]) -> list[Block]:
+def _join(blocks: Iterator[Block]) -> list[Block]:
     """Return the blocks, with paragraphs put together that the end of a page or column cuts."""
     joined: list[Block] = []
     for block in blocks:

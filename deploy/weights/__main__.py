@@ -109,8 +109,11 @@ def vlm(preset: str) -> Weights:
 
 
 def speech(preset: str) -> Weights:
-    """The weights of a server that transcribes speech."""
-    entry = SPEECH_PRESETS[preset]
+    """Return the weights of a server that transcribes speech. Raises `CannotFetch` if a preset has none."""
+    voices = {each.name: each for each in SPEECH_PRESETS.values() if each.repository}
+    if preset not in voices:
+        raise CannotFetch(f"There is no voice {preset} with weights to fetch. Use {' or '.join(voices)}.")
+    entry = voices[preset]
     return Weights(entry.repository, (HEARS,), entry.weights_gb, files=(entry.file,))
 
 
@@ -139,7 +142,7 @@ def fetch(weights: Weights, root: Path, token: str, revision: str, endpoint: str
     from huggingface_hub import HfApi, snapshot_download
 
     folder, api = root / weights.name, HfApi(endpoint=endpoint, token=token or False)
-    with _explained(weights.repository, revision):
+    with _translate_errors(weights.repository, revision):
         info = api.model_info(weights.repository, revision=revision)
         names = _files([each.rfilename for each in info.siblings or ()], weights.files)
         if not names:
@@ -178,7 +181,7 @@ def _files(names: Sequence[str], weights: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _explained(repository: str, revision: str) -> Iterator[None]:
+def _translate_errors(repository: str, revision: str) -> Iterator[None]:
     """Turn what the hub's client raises into `CannotFetch`."""
     import httpx2
     from huggingface_hub import errors
@@ -245,8 +248,7 @@ def _parser(settings: WeightsSettings, preset: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--dir", type=Path, default=settings.dir, help="where they go (%(default)s)")
     parser.add_argument("--preset", choices=PRESETS, default=preset, help="the VLM's (%(default)s)")
-    voices = [each.name for each in SPEECH_PRESETS.values() if each.repository]
-    parser.add_argument("--voice", type=_one_of(voices), default=settings.voice, help=", ".join(voices))
+    parser.add_argument("--voice", default=settings.voice, help="a preset of services/speech that hears")
     apps = sorted({app for weights in SERVICES for app in weights.used_by} | {"vlm", HEARS})
     parser.add_argument(
         "--only",
@@ -260,17 +262,6 @@ def _parser(settings: WeightsSettings, preset: str) -> argparse.ArgumentParser:
     parser.add_argument("--list", action="store_true", help="only say what there is to fetch")
     parser.add_argument("--wait", action="store_true", help="only wait until another run has fetched them")
     return parser
-
-
-def _one_of(names: Sequence[str]) -> Callable[[str], str]:
-    """Check also what the environment says: argparse does not compare a default with its choices."""
-
-    def checked(name: str) -> str:
-        if name and name not in names:
-            raise argparse.ArgumentTypeError(f"no preset with weights to fetch; use {' or '.join(names)}")
-        return name
-
-    return checked
 
 
 def _fetch_all(

@@ -1,8 +1,7 @@
 """Receive a reply, streamed or whole, and put it together until there is nothing left to wait for."""
 
-import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
@@ -10,46 +9,33 @@ from typing import Any, Generic, TypeVar
 import anyio
 import structlog
 from pydantic import BaseModel, ValidationError
-from pydantic_core import from_json
 
 from chassis.http.client import ExchangeError, Response
 from gateway.llm.call import VlmCall
-from gateway.llm.completion import Alternative, Completion, Token
+from gateway.llm.completion import Completion
 from gateway.llm.failures import VlmDeclined, VlmReplyUnusable, failure
 from gateway.llm.prompt import Value
 from gateway.llm.reply_forms import ReplyFields, read_lines, read_object
 from gateway.llm.server import bounded
-from gateway.llm.wire import (
-    AlternativeWire,
-    BrokenStream,
-    ChunkWire,
-    ErrorWire,
-    TokenWire,
-    Usage,
-    events,
-    read_chunk,
-)
+from gateway.llm.wire import BrokenStream, ChunkWire, ErrorWire, Token, Usage, events, read_chunk
 
 log = structlog.get_logger()
 
 Object = TypeVar("Object", bound=BaseModel)
 
 _MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one of white space may be 128 long
-_MAX_REPORTED = 4_096  # fields of a longer reply are not reported early
 _MAX_ENDS = 64  # so many closing braces are tried as the object's end; then the stream ends the reply
 
 
 @dataclass(slots=True)
 class Assembly(Generic[Value]):
-    """A reply in the making. `schema`, `ends_with`, `hear`: see `Prompt`.
+    """A reply in the making. `schema`, `ends_with`: see `Prompt`.
 
-    `is_complete`: what was asked for is there, whatever the model adds. `under_grammar`: see `Completion`.
+    `is_complete`: what was asked for is there, whatever the model adds.
     """
 
     schema: type[Value]
     ends_with: str = ""
-    hear: Callable[[Value], None] | None = None
-    under_grammar: bool = False
     is_complete: bool = False
     finish_reason: str | None = None
     usage: Usage | None = None
@@ -59,7 +45,6 @@ class Assembly(Generic[Value]):
     _tail: str = ""
     _refusal: bool = False
     _thoughts: bool = False
-    _reported: Mapping[str, Any] = field(default_factory=dict)
     _ends_tried: int = 0
 
     @property
@@ -88,7 +73,7 @@ class Assembly(Generic[Value]):
         for choice in chunk.choices[:1]:
             message = choice.delta or choice.message
             if choice.logprobs is not None:
-                self._tokens += [_token(token) for token in choice.logprobs.content or ()]
+                self._tokens += choice.logprobs.content or ()
             if message is not None and message.refusal:
                 self._refusal = True
             self._thoughts = self._thoughts or (message is not None and message.thinks)
@@ -127,28 +112,11 @@ class Assembly(Generic[Value]):
                 self.is_complete = self.ends_with in end
                 self._tail = end[-len(self.ends_with) :]
             return
-        if self.hear is not None and self._length <= _MAX_REPORTED:
-            self._report(self.hear, added)
         if "}" not in added or self._ends_tried >= _MAX_ENDS:
             return
         self._ends_tried += 1
         fields = read_object(self.text)
         self.is_complete = fields is not None and fields.complete
-
-    def _report(self, hear: Callable[[Value], None], added: str) -> None:
-        """Pass the fields so far to `hear` each time that they change. Reads JSON or whole lines."""
-        text = self.text
-        so_far: Mapping[str, Any] = {}
-        if text.startswith("{"):
-            with suppress(ValueError):
-                so_far = from_json(text, allow_partial=True)
-        elif "\n" in added:
-            lines = read_lines(text[: text.rfind("\n") + 1], self._class, ended=False)
-            so_far = lines.value if lines else {}
-        if so_far and so_far != self._reported:
-            self._reported = so_far
-            with suppress(ValidationError):
-                hear(self._class.model_validate(so_far))
 
     def completion(self) -> Completion[Value]:
         """Return the parsed reply. Raises `VlmReplyUnusable`, `VlmDeclined` if safeguards replied instead."""
@@ -166,7 +134,6 @@ class Assembly(Generic[Value]):
         return replace(
             reply,
             value=value,
-            under_grammar=self.under_grammar,
             spans=fields.spans,
             whole=fields.complete,
         )
@@ -189,28 +156,6 @@ def read_reply(text: str, schema: type[Object], *, ended: bool = True) -> tuple[
             with suppress(ValidationError):
                 return schema.model_validate(fields.value), fields
     return None
-
-
-def _token(wire: TokenWire) -> Token:
-    return Token(
-        text=wire.token,
-        probability=_probability(wire.logprob),
-        data=_bytes(wire),
-        alternatives=tuple(
-            Alternative(other.token, _probability(other.logprob)) for other in wire.top_logprobs or ()
-        ),
-    )
-
-
-def _bytes(wire: AlternativeWire) -> bytes:
-    """The token's own bytes where the server tells them: the text of part of a character is no character."""
-    if wire.bytes is None or any(not 0 <= byte <= 255 for byte in wire.bytes):
-        return wire.token.encode("utf-8", "replace")
-    return bytes(wire.bytes)
-
-
-def _probability(logprob: float) -> float:
-    return min(1.0, math.exp(min(0.0, logprob)))
 
 
 _EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on

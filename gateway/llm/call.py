@@ -18,7 +18,6 @@ from chassis.telemetry.metrics import counter, exemplar, histogram, series_of
 from chassis.telemetry.spans import span
 from gateway.llm.capabilities import Abilities
 from gateway.llm.completion import Completion
-from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.wire import Usage
 from gateway.reasoning.calls import count_calls
 
@@ -71,7 +70,7 @@ class VlmCall:
     seconds: float = 0.0
     first_token_s: float | None = None
     requests: int = 0
-    form: SchemaForm | None = None
+    form: str | None = None
     usage: Usage | None = None
 
 
@@ -162,7 +161,7 @@ class VlmMetrics:
             first_token = series("loreglass_vlm_first_token_seconds", model, call.prompt)
             first_token.observe(call.first_token_s, exemplar())
         if call.form is not None:
-            series("loreglass_vlm_forms_total", model, call.form.value).inc()
+            series("loreglass_vlm_forms_total", model, call.form).inc()
         series("loreglass_vlm_repeated_requests_total", model).inc(max(0, call.requests - 1))
         if call.usage is not None:
             counts = (usage.prompt_tokens, usage.cached_tokens or 0, usage.completion_tokens)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from gateway.llm.reply_forms import SchemaForm
+from gateway.llm.reply_forms import LINES, SCHEMA
 
 TEXT_ONLY = "reads text; does not see photos"
 """How the start, `/health/ready`, `/info`, the doctor and the page name a model without photos."""
@@ -34,21 +34,25 @@ class Abilities:
     """The optional parts of a request that a server takes.
 
     `system`: a message of the role system; without it the system text begins the user's message.
+    `schema`: replies are held to one; else they are asked for in labelled lines.
     `sees_photos`: false only if the model is known to take text alone.
 
-    A probe finds the rest. `masked`: log probabilities are of the tokens that the schema allows, not of all.
     `context`: in tokens, 0 if unknown. A model that thinks gets `thinking_tokens` more for each reply.
     """
 
-    form: SchemaForm = SchemaForm.SCHEMA
+    schema: bool = True
     logprobs: bool = True
     usage: bool = True
     seed: bool = True
     system: bool = True
-    masked: bool = False
     sees_photos: bool = True
     context: int = 0
     thinking: Thinking = Thinking.NONE
+
+    @property
+    def form(self) -> str:
+        """Return how metrics and experiments name the form of a reply."""
+        return SCHEMA if self.schema else LINES
 
     @property
     def thinking_tokens(self) -> int:
@@ -60,24 +64,19 @@ class Abilities:
     @property
     def described(self) -> dict[str, str]:
         """In words, for operators."""
-        of_tokens = "of the tokens that the schema allows" if self.masked else "of all tokens"
         more = f": replies get {self.thinking_tokens} more tokens for it" if self.thinking_tokens else ""
         return {
             "photos": "seen" if self.sees_photos else TEXT_ONLY,
-            "schema": _SCHEMAS[self.form],
+            "schema": "held" if self.schema else "not held, replies are asked for in labelled lines",
             "system_message": "taken" if self.system else "refused, sent in the user's message",
-            "token_probabilities": of_tokens if self.logprobs else "not told",
+            "token_probabilities": "reported" if self.logprobs else "not reported",
             "thinking": f"{self.thinking.value}{more}",
-            "context_tokens": str(self.context) if self.context else "not told",
+            "context_tokens": str(self.context) if self.context else "not reported",
         }
 
 
 EVERYTHING = Abilities()
 
-_SCHEMAS = {
-    SchemaForm.SCHEMA: "held",
-    SchemaForm.WORDS: "not held, replies are asked for in labelled lines",
-}
 _THINKING = re.compile(r"chat_template_kwargs|enable_thinking", re.IGNORECASE)
 _OPTIONAL = {
     "logprobs": re.compile(r"logprob", re.IGNORECASE),
@@ -132,8 +131,8 @@ def without(
     if with_photo and abilities.sees_photos and is_about_images(complaint):
         return replace(abilities, sees_photos=False)
     is_unnamed = not confirmed and not (_IMAGES.search(complaint) or _TEMPLATE.search(complaint))
-    if abilities.form.has_grammar and (_FORM.search(complaint) or is_unnamed):
-        return replace(abilities, form=SchemaForm.WORDS)
+    if abilities.schema and (_FORM.search(complaint) or is_unnamed):
+        return replace(abilities, schema=False)
     return None
 
 
@@ -155,11 +154,6 @@ class ServerFeatures:
         return self._probed_at is not None
 
     @property
-    def masks_probabilities(self) -> bool:
-        """Return whether log probabilities are, or before a probe may be, only of what a schema allows."""
-        return self.current.masked if self.probed else self.current.form.has_grammar
-
-    @property
     def probe_due(self) -> bool:
         """Return whether it is time for a probe."""
         return self._probed_at is None or self._clock() - self._probed_at > _REFRESH_S
@@ -175,7 +169,7 @@ class ServerFeatures:
 
         Not `of_form`: the reply was text and tells nothing of the forms that the server takes.
         """
-        worked = worked if of_form else replace(worked, form=self.current.form)
+        worked = worked if of_form else replace(worked, schema=self.current.schema)
         is_new = worked != self.current
         self.current, self.confirmed = worked, self.confirmed or of_form
         return is_new

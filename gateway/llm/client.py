@@ -6,6 +6,7 @@ Replies are streamed, so that leaving closes the connection and the server stops
 import json
 import time
 from dataclasses import replace
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -31,7 +32,6 @@ from gateway.llm.failures import (
     unreachable,
 )
 from gateway.llm.prompt import Prompt, Value
-from gateway.llm.reply_forms import SchemaForm
 from gateway.llm.request import request_body, to_model_call
 from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
 from gateway.llm.wire import BrokenStream
@@ -104,12 +104,12 @@ class VlmClient:
         if not self._features.set_from_probe(abilities):
             return
         log.info("vlm.abilities", probed=True, **abilities.described)
-        if not abilities.form.has_grammar:
-            log.warning("vlm.schema_not_held", form=abilities.form.value)
+        if not abilities.schema:
+            log.warning("vlm.schema_not_held")
         actual, wanted = abilities.context, self._endpoint.context
         if 0 < actual < wanted:
             advice = "set LOREGLASS_GATEWAY_VLM_CONTEXT to what it has, or serve it with more"
-            log.error("vlm.context_too_small", has=actual, told=wanted, advice=advice)
+            log.error("vlm.context_too_small", has=actual, needs=wanted, advice=advice)
 
     async def trial(self, prompt: Prompt[Any], abilities: Abilities, deadline: Deadline) -> Trial:
         """Return the reply as text, perhaps empty, without guard and metrics; nothing is learned from it.
@@ -123,8 +123,6 @@ class VlmClient:
                 taken, assembly = await self._request(prompt, abilities, call, deadline, confirmed=False)
         except TimeoutError as error:
             raise DeadlineExceeded(TOO_SLOW) from error
-        if prompt.is_text:  # which tells nothing of forms
-            taken = replace(taken, form=abilities.form)
         seconds = time.monotonic() - call.started
         return Trial(taken, assembly.as_text(), assembly.thinks, call.first_token_s or seconds, seconds)
 
@@ -137,9 +135,10 @@ class VlmClient:
         """
         deadline.require()
         call = VlmCall(prompt.name)
+        attempt = partial(self._try, prompt, call, deadline)
         try:
             with anyio.fail_after(deadline.remaining_s()):
-                result = await self._complete_guarded(prompt, call, deadline)
+                result = await (self._guard.call(attempt, deadline) if self._guard else attempt())
             if isinstance(result, LoreglassError):
                 raise result
             call.outcome, call.usage = "ok", result.usage
@@ -147,22 +146,15 @@ class VlmClient:
         except TimeoutError as error:
             call.outcome = DeadlineExceeded.kind.value
             raise DeadlineExceeded(TOO_SLOW) from error
+        except _PhotoFailed as error:
+            call.outcome = error.failure.kind.value
+            raise error.failure from None
         except LoreglassError as error:
             call.outcome = error.kind.value
             raise
         finally:
             call.seconds = time.monotonic() - call.started
             self._observe(call)
-
-    async def _complete_guarded(
-        self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline
-    ) -> Completion[Value] | LoreglassError:
-        try:
-            if self._guard is None:
-                return await self._try(prompt, call, deadline)
-            return await self._guard.call(lambda: self._try(prompt, call, deadline), deadline)
-        except _PhotoFailed as error:
-            return error.failure
 
     async def _try(
         self, prompt: Prompt[Value], call: VlmCall, deadline: Deadline
@@ -207,17 +199,22 @@ class VlmClient:
         confirmed = self._features.confirmed
         abilities, assembly = await self._request(prompt, self.abilities, call, deadline, confirmed=confirmed)
         keep_call(lambda: to_model_call(prompt, abilities, assembly.text))
-        self._update_features(abilities, assembly)
-        assembly.under_grammar = self._features.masks_probabilities
+        thinking = Thinking.ON if assembly.thinks else abilities.thinking
+        self._learn(replace(abilities, thinking=thinking), of_form=not prompt.is_text)
         try:
             return assembly.completion()
-        except VlmDeclined:
-            raise
-        except VlmReplyUnusable:
-            if not abilities.form.has_grammar or self.abilities.form.has_grammar:
+        except VlmReplyUnusable as error:
+            is_whole = bool(assembly.text) and assembly.finish_reason != "length"
+            schema_sent = abilities.schema and not prompt.is_text
+            if isinstance(error, VlmDeclined) or not (is_whole and schema_sent):
                 raise
-        # Once: the server ignored the schema, and is now asked for lines.
+        log.warning("vlm.schema_not_held")  # the server ignored it
+        self._learn(replace(self.abilities, schema=False))
         return await self._reply(prompt, call, deadline)
+
+    def _learn(self, worked: Abilities, *, of_form: bool = True) -> None:
+        if self._features.update_from_reply(worked, of_form=of_form):
+            log.info("vlm.abilities", probed=False, **self.abilities.described)
 
     async def _request(
         self,
@@ -233,13 +230,12 @@ class VlmClient:
         What the server refuses is left out of the next request.
         """
         model = await self.account.name(deadline)
-        if prompt.is_text:  # which asks for no form, so that none can be refused
-            abilities = replace(abilities, form=SchemaForm.WORDS)
+        confirmed = confirmed or prompt.is_text  # text asks for no form, so that none can be refused
         was_stale = False
         while True:
             call.form = None if prompt.is_text else abilities.form
             call.requests += 1
-            assembly = Assembly(prompt.schema, prompt.ends_with, prompt.hear)
+            assembly = Assembly(prompt.schema, prompt.ends_with)
             try:
                 with self.liveness.call():
                     await self._send(request_body(prompt, model, abilities), assembly, call, deadline)
@@ -255,17 +251,6 @@ class VlmClient:
                 if fewer is None:
                     raise
                 abilities = fewer
-
-    def _update_features(self, abilities: Abilities, assembly: Assembly[Any]) -> None:
-        """Learn from a reply what the server takes."""
-        cut_off = assembly.finish_reason == "length"
-        if abilities.form.has_grammar and assembly.text and not cut_off and not _is_object(assembly.text):
-            abilities = replace(abilities, form=SchemaForm.WORDS)  # the server ignored the schema
-            log.warning("vlm.schema_not_held", form=abilities.form.value)
-        if assembly.thinks:
-            abilities = replace(abilities, thinking=Thinking.ON)
-        if self._features.update_from_reply(abilities, of_form=not assembly.is_text):
-            log.info("vlm.abilities", probed=False, **self.abilities.described)
 
     async def _send(
         self, body: dict[str, Any], assembly: Assembly[Any], call: VlmCall, deadline: Deadline
@@ -301,11 +286,3 @@ class VlmClient:
         if response.status == HTTPStatus.NOT_FOUND and not isinstance(error, RequestRefused):
             self._reset()
         return error
-
-
-def _is_object(text: str) -> bool:
-    """Return whether `text` is just an object; grammars let control characters into its strings."""
-    try:
-        return isinstance(json.loads(text, strict=False), dict)
-    except (ValueError, RecursionError):
-        return False

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Generic
 
 from gateway.llm.prompt import Value
-from gateway.llm.wire import Usage
+from gateway.llm.wire import Token, Usage
 
 Span = tuple[int, int]
 
@@ -65,38 +65,13 @@ CUT_OFF = frozenset({"length", "abort", "content_filter"})
 
 
 @dataclass(frozen=True, slots=True)
-class Alternative:
-    """A token that could have stood there. `probability` in 0..1."""
-
-    text: str
-    probability: float
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One generated token. `data`: its bytes as the server tells them; a token may be part of a character.
-
-    `probability` in 0..1. Among what depends on the server: vLLM from 0.11 on tells it among the tokens that
-    a schema's grammar allows there, so 1.0 where it allows one; Mllama on vLLM 0.10.2, which holds no
-    schema, and llama.cpp tell it among the whole vocabulary, as every server does for replies of text.
-    `alternatives`: the most probable tokens at this place, this one usually among them.
-    """
-
-    text: str
-    probability: float
-    data: bytes = b""
-    alternatives: tuple[Alternative, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class Completion(Generic[Value]):
     """One reply. `value`: of a reply of text, the text.
 
     `tokens`: None if the prompt did not ask for them or the server reports no log probabilities; `usage`
     likewise. `finish_reason`: "stop", "length", …, or "complete" when reading ended with the JSON object or
-    the closing tag. `under_grammar`: the probabilities may be among the tokens that a grammar allowed, not
-    among all. `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own end
-    is there.
+    the closing tag. `spans`: for each top-level field (start, end) of its value in the text; `whole`: its own
+    end is there.
     """
 
     value: Value
@@ -104,7 +79,6 @@ class Completion(Generic[Value]):
     tokens: tuple[Token, ...] | None
     finish_reason: str
     usage: Usage | None = None
-    under_grammar: bool = False
     spans: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     whole: bool = True
 
@@ -113,8 +87,8 @@ class Completion(Generic[Value]):
         """Return whether it ended before the model was done."""
         return self.finish_reason in CUT_OFF
 
-    def tokens_of(self, name: str) -> tuple[Token, ...] | None:
-        """Return the tokens that spell the value of a top-level field, in order.
+    def probabilities_of(self, name: str) -> tuple[float, ...] | None:
+        """Return the probability of each token that spells the value of a top-level field, in order.
 
         A string counts without its quotes, unless it is empty; a token that spells a character of the value
         and something beside it counts. None without log probabilities, or when the field is not in the text.
@@ -127,12 +101,7 @@ class Completion(Generic[Value]):
         if places is None:
             return None
         return tuple(
-            token
+            token.probability
             for token, (start, end) in zip(self.tokens, places, strict=True)
             if start < last and (end > first or start == end == first or first < start == end)
         )
-
-    def probabilities_of(self, name: str) -> tuple[float, ...] | None:
-        """Return the probability of each token of `tokens_of`."""
-        tokens = self.tokens_of(name)
-        return None if tokens is None else tuple(token.probability for token in tokens)

@@ -23,10 +23,9 @@ from gateway.llm.asking import system_text
 from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking
 from gateway.llm.client import VlmClient
-from gateway.llm.completion import Completion
 from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, final_refusal
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.reply_forms import SchemaForm, read_object
+from gateway.llm.reply_forms import read_object
 
 _WITHIN_MS = 180_000.0
 """A server on a laptop reads its model from disk before the first word."""
@@ -60,15 +59,13 @@ async def probe(client: VlmClient, deadline: Deadline, abilities: Abilities = EV
     """
     try:
         details = await client.account.details(deadline)
-        if details.sees_photos is False:
+        if await client.account.sees_photos(deadline) is False:
             abilities = replace(abilities, sees_photos=False)
         trial = await _trial(client, abilities, deadline)
-        form = _form_of(trial.taken.form, trial.reply.text)
         result = replace(
             trial.taken,
-            form=form,
+            schema=trial.taken.schema and _holds_schema(trial.reply.text),
             logprobs=trial.taken.logprobs and (trial.reply.tokens is not None or not trial.reply.text),
-            masked=form.has_grammar and _is_masked(trial.reply),
             context=details.context,
         )
     except RequestRefused as refusal:
@@ -137,18 +134,10 @@ async def _keep_probing(client: VlmClient, sleep: Callable[[float], Awaitable[No
         await sleep(wait_s)
 
 
-def _form_of(form: SchemaForm, text: str) -> SchemaForm:
-    """The form that bound the model: the one that the server took, or none."""
+def _holds_schema(text: str) -> bool:
+    """Return whether the reply is what only the schema asks for."""
     read = read_object(text) if text.lstrip().startswith("{") else None
-    if read is None or (form.has_grammar and read.value.get("kind") not in set(_Kind)):
-        return SchemaForm.WORDS
-    return form
-
-
-def _is_masked(reply: Completion[str]) -> bool:
-    """Return whether the forced word is reported as probable; the model would have written another."""
-    probabilities = [token.probability for token in reply.tokens or ()]
-    return bool(probabilities) and sum(probabilities) / len(probabilities) > 0.5
+    return read is not None and read.value.get("kind") in set(_Kind)
 
 
 def _photo() -> ImagePart:

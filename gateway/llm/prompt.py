@@ -51,9 +51,7 @@ class Prompt(Generic[Value]):
     `temperature` 0 writes what is likeliest; above it, `seed` tells draws apart.
     `text_tokens`: what its texts take at most (`gateway.llm.delimiting`), without a photo.
 
-    For an object: `hear` is given the reply so far, each time a field of it is complete and another follows;
-    a list of labelled lines may still grow. `in_lines`: replaces the last part where no server can hold the
-    model to the schema.
+    For an object: `in_lines` replaces the last part where no server can hold the model to the schema.
 
     For text: `ends_with` closes the reply; nothing after it is waited for. `measured`: token probabilities
     too, which objects always have. `earlier`: the call that this one continues; its photo is not sent again.
@@ -67,7 +65,6 @@ class Prompt(Generic[Value]):
     temperature: float = 0.0
     seed: int = 0
     text_tokens: int = 0
-    hear: Callable[[Value], None] | None = None
     in_lines: str = ""
     ends_with: str = ""
     measured: bool = False

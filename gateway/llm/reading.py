@@ -115,16 +115,15 @@ def judgement_of(completion: Completion[str], after_reason: bool = False) -> Jud
         if last is None:
             return Judgement(None, measured)
         text = last.group()
-        tokens = tuple(token for token in tokens[::-1] if _yes_or_no(token.text) is not None)
+        tokens = tuple(token for token in tokens[::-1] if _yes_or_no(token.token) is not None)
     shares = {True: 0.0, False: 0.0}
-    word = next((token for token in tokens if _WORD.search(token.text)), None)
+    word = next((token for token in tokens if _WORD.search(token.token)), None)
     if word is not None:
-        others = (other for other in word.alternatives if other.text != word.text)
-        choices = [(word.text, word.probability), *((other.text, other.probability) for other in others)]
-        for choice, probability in choices:
-            meaning = _yes_or_no(choice)
+        others = (other for other in word.top_logprobs or () if other.token != word.token)
+        for choice in (word, *others):
+            meaning = _yes_or_no(choice.token)
             if meaning is not None:
-                shares[meaning] += probability
+                shares[meaning] += choice.probability
     if total := sum(shares.values()):
         return Judgement(shares[True] / total, measured)
     meaning = _yes_or_no(text)
@@ -156,12 +155,6 @@ def whole(completion: Completion[Form]) -> Form:
     if field.is_required():
         return value
     return value.model_copy(update={last: field.get_default(call_default_factory=True)})
-
-
-def declined_draft(query: Query) -> Draft:
-    """Return the draft of a model that declined: nothing is known, everything is looked up."""
-    draft = Draft.of_question()
-    return replace(draft, tools=frozenset(Tool)) if query.photo is not None else draft
 
 
 def no_answer(context: Context) -> Reply:

@@ -13,22 +13,20 @@ import anyio.to_thread
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm import asking
-from gateway.llm.cleaning import LABEL_WORDS, label, search_phrase, without_thoughts
+from gateway.llm.cleaning import search_phrase, without_thoughts
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks, fence, harmless
 from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, Value, VlmOptions, prompt_text
 from gateway.llm.reading import (
-    declined_draft,
     draft_with_tools,
     judgement_of,
     no_answer,
     printed_quotes,
     reply_of_text,
 )
-from gateway.llm.schemas import Understanding
 from gateway.llm.selection import select_entity
-from gateway.reasoning.port import ReadPhoto, Seek
+from gateway.reasoning.port import ReadPhoto
 from gateway.state import (
     Context,
     Draft,
@@ -169,23 +167,11 @@ class VlmReasoner(AnsweringVlm):
     """A `Reasoner` of at most two calls: one for the draft, one for the answer."""
 
     async def draft(
-        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """One call for the whole first look."""
-
-        labels: list[str] = []
-
-        def hear(so_far: Understanding) -> None:
-            sought = label(so_far.image_search, LABEL_WORDS)
-            if sought is not None and not labels:
-                labels.append(sought)
-                seek(sought)
-
-        prompt = replace(asking.understand(query, domain, self._options), hear=hear)
-        try:
-            completion = await self._client.complete(prompt, deadline)
-        except VlmDeclined:
-            return declined_draft(query)
+        prompt = asking.understand(query, domain, self._options)
+        completion = await self._client.complete(prompt, deadline)
         draft = draft_with_tools(completion, query, self._options, prompt_text("understand").cases)
         return await with_print(draft, read_photo, deadline)
 

@@ -14,27 +14,14 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import from_json
 
-
-class SchemaForm(StrEnum):
-    """The ways to tell a server what to write."""
-
-    SCHEMA = "json_schema"
-    """Guided decoding, without lengths and ranges: some grammars refuse them, others cut sentences there."""
-    WORDS = "words"
-    """Labelled lines; nothing is enforced."""
-
-    @property
-    def has_grammar(self) -> bool:
-        """Return whether the server can write nothing but the object."""
-        return self is SchemaForm.SCHEMA
-
+SCHEMA, LINES = "json_schema", "words"
+"""How metrics and experiments name the two forms."""
 
 _DECODER = json.JSONDecoder(strict=False)  # grammars let control characters into strings
 _SPACE = re.compile(r"\s*")
@@ -112,20 +99,8 @@ def _past_space(text: str, at: int) -> int:
 
 
 _NOT_SENT = {
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-    "uniqueItems",
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "multipleOf",
-    "pattern",
-    "format",
-    "title",
-    "default",
+    *("minLength", "maxLength", "minItems", "maxItems"),
+    *("minimum", "maximum", "title", "default"),
 }
 
 
@@ -133,7 +108,8 @@ _NOT_SENT = {
 def json_schema_of(schema: type[BaseModel]) -> dict[str, Any]:
     """Return the JSON schema: objects closed, fields in the class's order, all required unless omittable.
 
-    It has no lengths and ranges; `max_tokens` bounds the reply and the class cuts what is too long.
+    It has no lengths and ranges, which some grammars refuse and others cut sentences at; `max_tokens` bounds
+    the reply and the class cuts what is too long.
     """
     strict: dict[str, Any] = _strict(schema.model_json_schema())
     if omits_defaults(schema):

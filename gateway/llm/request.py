@@ -8,7 +8,7 @@ from chassis.json_text import sendable
 from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
 from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.reply_forms import SchemaForm, json_schema_of, line_instructions
+from gateway.llm.reply_forms import json_schema_of, line_instructions
 
 Parts = tuple[TextPart | ImagePart, ...]
 
@@ -36,7 +36,7 @@ def request_body(prompt: Prompt[Any], model: str, abilities: Abilities) -> dict[
     if abilities.logprobs and (prompt.measured or not prompt.is_text):
         body["logprobs"] = True
         body["top_logprobs"] = _TOP_LOGPROBS
-    if abilities.form.has_grammar and not prompt.is_text:
+    if abilities.schema and not prompt.is_text:
         body["response_format"] = _response_format(prompt)
     return body
 
@@ -57,7 +57,7 @@ def _content(parts: Parts) -> JsonValue:
 
 def _chat(prompt: Prompt[Any], abilities: Abilities) -> list[tuple[str, Parts]]:
     """Return the messages by role, without photos if the model does not see them."""
-    chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities.form))]
+    chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities))]
     if prompt.earlier is not None:
         chat = [("user", prompt.earlier.user), ("assistant", (TextPart(prompt.earlier.reply),)), *chat]
     if not abilities.sees_photos:
@@ -76,7 +76,7 @@ def to_model_call(prompt: Prompt[Any], abilities: Abilities, reply: str) -> Mode
             ModelMessage(role=role, content=_call_parts(parts)) for role, parts in _chat(prompt, abilities)
         ],
         reply=sendable(reply),
-        form="text" if prompt.is_text else abilities.form.value,
+        form="text" if prompt.is_text else abilities.form,
         temperature=prompt.temperature,
     )
 
@@ -90,9 +90,9 @@ def _call_parts(parts: Parts) -> list[ModelMessagePart]:
     ]
 
 
-def _user_parts(prompt: Prompt[Any], form: SchemaForm) -> Parts:
+def _user_parts(prompt: Prompt[Any], abilities: Abilities) -> Parts:
     """The user's parts; for a server that holds no schema with the reply's form in words, always last."""
-    if prompt.is_text or form.has_grammar:
+    if prompt.is_text or abilities.schema:
         return prompt.user
     if prompt.in_lines:
         return (*prompt.user[:-1], TextPart(prompt.in_lines))

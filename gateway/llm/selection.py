@@ -30,7 +30,7 @@ def select_entity(
 ) -> Entity | None:
     """The candidate that model and print agree on; else the model's own name; else what is remembered."""
     if draft.entity is not None and mentions(query.question, draft.entity):
-        return _asked_for(draft.entity, query, candidates)
+        return _thing_of_question(draft.entity, query, candidates)
     plausible = [
         (entity, share) for entity in candidates if (share := _print_says(entity, photo_text)) is not None
     ]
@@ -52,7 +52,7 @@ def select_entity(
     return remembered if not query.photo_is_new or query.photo is None else None
 
 
-def _asked_for(name: str, query: Query, candidates: Sequence[Entity]) -> Entity:
+def _thing_of_question(name: str, query: Query, candidates: Sequence[Entity]) -> Entity:
     """The thing that the asker named: certain, with what a candidate or the conversation knows of it."""
     things = [*candidates, *([query.remembered] if query.remembered else [])]
     same = next((entity for entity in things if _same_thing(entity.name, name)), None)

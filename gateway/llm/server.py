@@ -1,7 +1,8 @@
-"""Ask a model server for its models and their properties."""
+"""Ask a model server for its models."""
 
 import json
 import math
+import re
 from http import HTTPStatus
 from urllib.parse import quote, urljoin
 
@@ -20,9 +21,10 @@ from gateway.llm.wire import Count, ErrorWire, Wire, none_if_unreadable, read_er
 
 TOO_SLOW = "The vision-language model did not answer in time."
 _MAX_ADDRESS = 300
+_NO_CHAT = re.compile("embed|rerank", re.IGNORECASE)
 _NATIVE_WITHIN_S = 5.0
-_NATIVE = (("GET", "/props"), ("POST", "/api/show"), ("GET", "/api/v0/models/{model}"))
-"""Paths at which llama.cpp, Ollama and LM Studio describe a model in more detail than `/v1/models`."""
+_NATIVE = (("POST", "/api/show"), ("GET", "/api/v0/models/{model}"))
+"""Where Ollama and LM Studio say whether a model sees photos, which they may ignore without an error."""
 
 
 class ModelMetaWire(Wire):
@@ -32,16 +34,11 @@ class ModelMetaWire(Wire):
 
 
 class ServedModel(Wire):
-    """One entry of `GET /v1/models`; its context in tokens stands in `max_model_len` (vLLM) or `meta`.
-
-    `sees_photos` and `chats` are None if the server does not tell.
-    """
+    """One entry of `GET /v1/models`; its context in tokens stands in `max_model_len` (vLLM) or `meta`."""
 
     id: str
     max_model_len: Count | None = None
     meta: ModelMetaWire | None = None
-    sees_photos: bool | None = None
-    chats: bool | None = None
 
     _forgiving = field_validator("max_model_len", "meta", mode="wrap")(none_if_unreadable)
 
@@ -50,11 +47,10 @@ class ServedModel(Wire):
         """In tokens; 0 where the server does not tell it."""
         return self.max_model_len or (self.meta.n_ctx if self.meta else None) or 0
 
-    def with_facts(self, facts: object) -> "ServedModel":
-        """Return this entry completed by what a server's own format says of the model."""
-        sees = _sees_photos(facts) if self.sees_photos is None else self.sees_photos
-        chats = _chats(facts) if self.chats is None else self.chats
-        return self.model_copy(update={"sees_photos": sees, "chats": chats})
+    @property
+    def chats(self) -> bool:
+        """False for a model whose name says that it only embeds or ranks."""
+        return _NO_CHAT.search(self.id) is None
 
 
 class ServerAccount:
@@ -72,35 +68,33 @@ class ServerAccount:
     async def name(self, deadline: Deadline) -> str:
         """Return the model's name; without one, the first that chats of those that the server lists."""
         if not self.model:
-            chatting = [each for each in await self.models(deadline) if each.chats is not False]
+            chatting = [each for each in await self.models(deadline) if each.chats]
             if not chatting:
                 raise failure(404, ErrorWire(), None, "")
             self.model = chatting[0].id
         return self.model
 
     async def details(self, deadline: Deadline) -> ServedModel:
-        """Return the model as its server describes it. Raises what `models` raises."""
+        """Return the model as its server lists it. Raises what `models` raises."""
         name = await self.name(deadline)
         models = await self.models(deadline)
-        model = next((each for each in models if each.id == name), ServedModel(id=name))
-        return await self.with_native_facts(model, deadline)
+        return next((each for each in models if each.id == name), ServedModel(id=name))
 
-    async def with_native_facts(self, model: ServedModel, deadline: Deadline) -> ServedModel:
-        """Ask the server's own API whether the model sees photos, if `GET /v1/models` does not say so."""
+    async def sees_photos(self, deadline: Deadline) -> bool | None:
+        """Return what Ollama's or LM Studio's own API says of the model; None from other servers."""
+        name = await self.name(deadline)
         with anyio.move_on_after(min(_NATIVE_WITHIN_S, deadline.remaining_s())):
             for method, path in _NATIVE:
-                if model.sees_photos is not None:
-                    break
-                url = self._endpoint.native_url(path.format(model=quote(model.id, safe="")))
-                body = json.dumps({"model": model.id}).encode() if method == "POST" else b""
+                url = self._endpoint.native_url(path.format(model=quote(name, safe="")))
+                body = json.dumps({"model": name}).encode() if method == "POST" else b""
                 try:
                     async with self._http.exchange(method, url, self.headers(deadline), body) as response:
-                        content = await bounded(response)
-                    if response.status == HTTPStatus.OK:
-                        model = model.with_facts(json.loads(content))
+                        facts = json.loads(await bounded(response))
                 except (ExchangeError, ValueError, RecursionError):
                     continue  # it has no such route
-        return model
+                if (sees := _sees_photos(facts)) is not None:
+                    return sees
+        return None
 
     async def models(self, deadline: Deadline) -> list[ServedModel]:
         """Return `GET /v1/models`.
@@ -154,40 +148,15 @@ async def bounded(response: Response, limit: int = 2**20) -> bytes:
 def read_models(content: bytes) -> list[ServedModel]:
     """Read the models of `GET /v1/models`. Raises `ValueError` if it is not that."""
     body = json.loads(content)
-    if not isinstance(body, dict) or not ("data" in body or "models" in body):
+    if not isinstance(body, dict) or "data" not in body:
         raise ValueError("not a list of models")
-    own = {
-        name: facts
-        for facts in body.get("models") or ()  # beside `data` in llama.cpp
-        if isinstance(facts, dict)
-        for name in (facts.get("model"), facts.get("name"))
-    }
-    models = [(ServedModel.model_validate(entry), entry) for entry in body.get("data") or ()]
-    return [model.with_facts({**own.get(model.id, {}), **entry}) for model, entry in models]
+    return [ServedModel.model_validate(entry) for entry in body["data"] or ()]
 
 
 def _sees_photos(facts: object) -> bool | None:
-    """Read what llama.cpp, OpenRouter, LM Studio, Ollama and Mistral say of photos, each in its own form."""
+    """Read a model's capabilities (Ollama) or type (LM Studio)."""
     if not isinstance(facts, dict):
         return None
-    nested = [facts.get(name) for name in ("architecture", "modalities", "capabilities")]
-    for each in (facts, *(inner for inner in nested if isinstance(inner, dict))):
-        if isinstance(kinds := each.get("input_modalities"), list):
-            return "image" in kinds
-        if isinstance(vision := each.get("vision"), bool):
-            return vision
     if isinstance(able := facts.get("capabilities"), list) and able:
-        return bool({"vision", "multimodal"} & set(map(str, able)))
+        return "vision" in able
     return {"vlm": True, "llm": False}.get(str(facts.get("type")))
-
-
-def _chats(facts: object) -> bool | None:
-    """Return whether the server says that the model chats: one that only embeds or ranks does not."""
-    if not isinstance(facts, dict):
-        return None
-    able = facts.get("capabilities")
-    if isinstance(able, dict) and isinstance(chats := able.get("completion_chat"), bool):
-        return chats
-    if isinstance(able, list) and able:
-        return not set(map(str, able)) <= {"embedding", "embeddings", "rerank"}
-    return False if str(facts.get("type")).startswith(("embedding", "rerank")) else None

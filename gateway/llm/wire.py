@@ -4,6 +4,7 @@ Fields that we use are read in every shape that servers send; others are ignored
 """
 
 import json
+import math
 from collections.abc import AsyncGenerator, AsyncIterable
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ _MAX_LINE_BYTES = 2**20
 _ROUNDING = 1e-3  # so far above 0 may the logarithm of a probability lie
 
 Count = Annotated[int, Field(ge=0, le=2**31)]
+Bytes = bytes  # the name of a field below
 
 
 class BrokenStream(Exception):
@@ -49,24 +51,40 @@ def _text_of_part(part: object) -> str:
     return part if isinstance(part, str) else ""
 
 
-class AlternativeWire(Wire):
-    """One entry of `top_logprobs`."""
+class Alternative(Wire):
+    """A token that could have stood there: one entry of `top_logprobs`."""
 
     token: str
     logprob: Annotated[float, Field(le=_ROUNDING)]  # this also refuses NaN
+
+    @property
+    def probability(self) -> float:
+        """In 0..1."""
+        return min(1.0, math.exp(min(0.0, self.logprob)))
+
+
+class Token(Alternative):
+    """One generated token; it may be part of a character.
+
+    vLLM from 0.11 on tells its probability among the tokens that a schema's grammar allows there, all servers
+    in replies of text among the whole vocabulary.
+    """
+
     bytes: list[int] | None = None
+    top_logprobs: list[Alternative] | None = None
 
-
-class TokenWire(AlternativeWire):
-    """One generated token."""
-
-    top_logprobs: list[AlternativeWire] | None = None
+    @property
+    def data(self) -> Bytes:
+        """Its own bytes, if the server tells them: the text of part of a character is no character."""
+        if self.bytes is None or any(not 0 <= byte <= 255 for byte in self.bytes):
+            return self.token.encode("utf-8", "replace")
+        return Bytes(self.bytes)
 
 
 class LogprobsWire(Wire):
     """`choices[0].logprobs`."""
 
-    content: list[TokenWire] | None = None
+    content: list[Token] | None = None
 
 
 class MessageWire(Wire):

@@ -23,10 +23,10 @@ TEXT_CHARS = 8_192
 class Explaining:
     """Notes down what it is told, within bounds; `SILENT` notes nothing. A name's later signal counts."""
 
-    def __init__(self, *, asked_for: bool = True) -> None:
-        self.asked_for = asked_for
+    def __init__(self, *, enabled: bool = True) -> None:
+        self.enabled = enabled
         self._draft: str | None = None
-        self._proposed: str | None = None
+        self._answer: str | None = None
         self._signals: dict[str, float] = {}
         self._evidence: list[EvidenceSeen] = []
         self._notes: list[Note] = []
@@ -34,34 +34,34 @@ class Explaining:
 
     def signal(self, name: str, value: float | None) -> None:
         """A number that thresholds are held against; None was not measured, and NaN is no number."""
-        if self.asked_for and value is not None and isfinite(value):
+        if self.enabled and value is not None and isfinite(value):
             self._signals[name] = value
 
     def note(self, stage: Stage, text: str | Iterable[str]) -> None:
         """Note the result of a stage in words; several are joined only if an explanation is wanted."""
-        if self.asked_for and len(self._notes) < MAX_NOTES:
+        if self.enabled and len(self._notes) < MAX_NOTES:
             words = text if isinstance(text, str) else "; ".join(text)
             self._notes.append(Note(stage=stage.value, text=_sendable(words or "none", NOTE_CHARS)))
 
     def draft(self, text: str | None, confidence: float | None) -> None:
         """The provisional answer. Signal: `draft_confidence`, if it was measured."""
-        if self.asked_for:
+        if self.enabled:
             self._draft = None if text is None else _sendable(text, TEXT_CHARS)
         self.signal("draft_confidence", confidence)
 
-    def proposed(self, text: str | None) -> None:
+    def set_answer(self, text: str | None) -> None:
         """The answer in hand at the end, whether it is given or withheld."""
-        if self.asked_for:
-            self._proposed = None if text is None else _sendable(text, TEXT_CHARS)
+        if self.enabled:
+            self._answer = None if text is None else _sendable(text, TEXT_CHARS)
 
     def evidence(self, items: Sequence[Evidence]) -> None:
         """Set the evidence of the answer, best first; it replaces earlier evidence."""
-        if self.asked_for:
+        if self.enabled:
             self._evidence = [_shown(item) for item in items[:MAX_EVIDENCE]]
 
-    def found(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
+    def add_results(self, stage: Stage, results: Iterable[Entity | Evidence]) -> None:
         """Add the results of a search, best first."""
-        if self.asked_for:
+        if self.enabled:
             room = MAX_FOUND - len(self._results)
             self._results += [_result(stage, result) for result in islice(results, room)]
 
@@ -69,12 +69,12 @@ class Explaining:
         self, thresholds: Thresholds | None, model_calls: Sequence[ModelCall] = ()
     ) -> Explanation | None:
         """All of it, as known by now; None unless it was asked for. `thresholds`: those in force."""
-        if not self.asked_for:
+        if not self.enabled:
             return None
         given = asdict(thresholds) if thresholds else {}
         return Explanation(
             draft=self._draft,
-            proposed=self._proposed,
+            proposed=self._answer,
             signals=dict(self._signals),
             evidence=list(self._evidence),
             notes=list(self._notes),
@@ -84,7 +84,7 @@ class Explaining:
         )
 
 
-SILENT = Explaining(asked_for=False)
+SILENT = Explaining(enabled=False)
 """For everybody who did not ask; it keeps nothing, so all may share it."""
 
 

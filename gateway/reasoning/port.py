@@ -21,21 +21,8 @@ ReadPhoto = Callable[[], Awaitable[PhotoText]]
 """Waits for the OCR that already runs; awaiting it twice is free."""
 
 
-Seek = Callable[[str], None]
-"""Told the kind of thing in the photo whose pictures are to be searched; telling it twice does no harm."""
-
-
-class Read(Protocol):
-    """The reader service; see `Services.read`."""
-
-    async def __call__(
-        self,
-        question: str,
-        passages: Sequence[ToRead],
-        subject: str | None,
-        deadline: Deadline,
-    ) -> Sequence[Reading]:
-        """Return the best answer in the passages, if any. Raises what calls to services raise."""
+Read = Callable[[str, Sequence[ToRead], str | None, Deadline], Awaitable[Sequence[Reading]]]
+"""The reader service: returns the best answer to a question in the passages, if any; see `Services.read`."""
 
 
 class Answering(Protocol):
@@ -63,11 +50,11 @@ class Reasoner(Answering, Protocol):
     """The reasoner of the default pipeline."""
 
     async def draft(
-        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """A first look: what is asked, a provisional answer, and what must be looked up.
 
-        `domain`: the question's, if it is known by now. `seek` is told early what to search pictures for.
+        `domain`: the question's, if it is known by now.
         """
 
     async def select_entity(

@@ -49,8 +49,8 @@ from gateway.steps.conclusion import (
     Outcome,
     in_the_askers_language,
     refusal,
+    refuse,
     with_caution,
-    withheld,
 )
 from gateway.steps.memory import sighting_of
 from gateway.thresholds import Thresholds
@@ -231,7 +231,7 @@ class Execution:
             return outcome
         if self._unverified is Unverified.REFUSE:
             run.explain.signal("withheld", 1.0)
-            return withheld(outcome, Reason.UNSUPPORTED)
+            return refuse(outcome, Reason.UNSUPPORTED)
         return replace(outcome, verification=Verification.UNVERIFIED)
 
     async def _explain_empty_index(self, outcome: Outcome, run: Run) -> Outcome:
@@ -282,7 +282,7 @@ class Execution:
         further = advice(outcome, query, run.looked_at)
         closest = in_words(outcome, query.question, SPOKEN_CHARS)
         caller = progress.admitted.question.caller
-        speech = await self._voice.address(f"{outcome.said} {closest} {further}", caller, run)
+        speech = await self._voice.address(f"{outcome.text} {closest} {further}", caller, run)
         return to_answer(progress, outcome, further, speech)
 
     def _end(self, progress: Progress) -> None:

@@ -36,7 +36,7 @@ _LOOK_EVERY_S = 0.1
 _GRACE_S = 5.0
 """How long a claim outlives its question's deadline. A claim that is older has lost its gateway."""
 
-_PASSING = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
+_TEMPORARY = (Reason.TIMED_OUT, Reason.OVERLOADED, Reason.UNAVAILABLE)
 """Reasons that are not about the question; the same request is tried again."""
 
 T = TypeVar("T")
@@ -162,7 +162,11 @@ class Idempotency:
     async def _store(self, key: str, tenant: str, claim: _Entry, answer: Answer | None) -> None:
         """Store an answer that says something of the question; else the request deserves another try."""
         try:
-            if answer is None or answer.reason in _PASSING or answer.verification is Verification.UNVERIFIED:
+            if (
+                answer is None
+                or answer.reason in _TEMPORARY
+                or answer.verification is Verification.UNVERIFIED
+            ):
                 await self.store.delete(key, tenant)
             else:
                 entry = claim.model_copy(update={"answer": answer})

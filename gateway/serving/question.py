@@ -131,11 +131,11 @@ def to_answer(progress: Progress, outcome: Outcome, advice: str, speech: str | N
     """Return the body. `speech`: the URL of its sound."""
     admitted, run, calls = progress.admitted, progress.run, progress.calls
     pipeline = admitted.pipeline
-    thresholds = thresholds_of(pipeline) if run.explain.asked_for else None
+    thresholds = thresholds_of(pipeline) if run.explain.enabled else None
     total_ms = round(run.elapsed_ms(), 2)
     first_word_ms = total_ms if run.identified_ms is None else round(run.identified_ms, 2)
     return AnswerWithRemark(
-        answer=outcome.said,
+        answer=outcome.text,
         remark=outcome.remark,
         abstained=outcome.abstained,
         reason=outcome.reason,

@@ -33,7 +33,7 @@ async def answer_from(
     by_fallback = answer_by(fallback) if fallback is not None else None
     reply = await run.with_fallback(Stage.ANSWER, answer_by(reasoner), by_fallback, size)
     if reply.says_something:
-        run.explain.proposed(reply.answer)
+        run.explain.set_answer(reply.answer)
         run.explain.signal("answer_confidence", reply.confidence)
     return reply
 
@@ -54,7 +54,7 @@ async def answer_unchecked(
     size = Work(extra_prompt_tokens=tokens, max_output_tokens=generation.answer_tokens)
     async with run.required(Stage.ANSWER, size) as deadline:
         reply = await answer(generation, deadline)
-    return answered(query.question, reply, context, None, run.failures, run.explain)
+    return answered(query.question, reply, context, run.failures, run.explain)
 
 
 async def read_instead(
@@ -69,7 +69,7 @@ async def read_instead(
         reply = await reader.answer(query, draft, context, run.plan.generation, deadline)
     if reply is None or not reply.says_something or (reply.confidence or 0.0) < thresholds.answer_confidence:
         return None
-    run.explain.proposed(reply.answer)
+    run.explain.set_answer(reply.answer)
     run.explain.signal("answer_confidence", reply.confidence)
     return reply
 
@@ -79,7 +79,7 @@ def spared_stages(*, sees_photos: bool) -> tuple[Stage, ...]:
     return (Stage.QUERY_REWRITE,) if sees_photos else (Stage.QUERY_REWRITE, Stage.DRAFT)
 
 
-async def draft_without_look(
+async def draft_from_question(
     reasoner: Answering, by_services: DraftByServices | None, query: Query, run: Run
 ) -> Draft:
     """Return the draft where the model cannot look: there is no photo, or it sees none.

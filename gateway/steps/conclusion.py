@@ -83,7 +83,7 @@ class Outcome:
     closest: Citation | None = None
 
     @property
-    def said(self) -> str:
+    def text(self) -> str:
         """The answer with its remark."""
         return f"{self.answer} {self.remark}".strip()
 
@@ -112,7 +112,7 @@ def out_of_time(question: str, context: Context) -> Outcome:
     return refusal(Reason.TIMED_OUT, context.route, None, context.entity, closest=closest)
 
 
-def withheld(outcome: Outcome, reason: Reason) -> Outcome:
+def refuse(outcome: Outcome, reason: Reason) -> Outcome:
     """Return the refusal in place of an answer that was not checked. Its first source comes closest."""
     closest = None
     if outcome.citations:
@@ -136,16 +136,16 @@ def with_caution(outcome: Outcome, unverified: Unverified, explain: Explaining =
     if outcome.abstained or outcome.verification is not Verification.UNVERIFIED:
         return outcome
     if unverified is Unverified.SAY:
-        return replace(outcome, remark=f"{outcome.remark} {CAUTION}".strip())
+        return replace(outcome, remark=CAUTION)
     explain.signal("withheld", 1.0)
-    return withheld(outcome, Reason.UNAVAILABLE)
+    return refuse(outcome, Reason.UNAVAILABLE)
 
 
 def direct_answer(
     draft: Draft, photo_text: PhotoText, domain: Domain | None, explain: Explaining = SILENT
 ) -> Outcome:
     """Return the draft as the answer; it quotes the photo itself. The draft must have an answer."""
-    explain.proposed(draft.answer)
+    explain.set_answer(draft.answer)
     source = Evidence(photo_text.rows, "The photo", "", CitationKind.PHOTO, draft.confidence or 0.0)
     citations = tuple(cite(source, quote) for quote in draft.quotes if quote in source.text)
     return Outcome(
@@ -214,7 +214,6 @@ def _answer_of(
         context.entity,
         citations,
         verification=verdict.verification if verdict else Verification.NONE,
-        remark=reply.remark,
     )
 
 
@@ -296,7 +295,6 @@ def answered(
     question: str,
     reply: Reply,
     context: Context,
-    domain: Domain | None,
     failures: Mapping[Stage, ErrorKind],
     explain: Explaining = SILENT,
 ) -> Outcome:
@@ -306,12 +304,12 @@ def answered(
     Signal: `answer_confidence`, which nothing is held against here.
     """
     explain.evidence(context.evidence)
-    explain.proposed(reply.answer)
+    explain.set_answer(reply.answer)
     if reply.says_something and not is_refusal(reply.answer):
         explain.signal("answer_confidence", reply.confidence)
-        return _answer_of(reply, context, domain, tuple(checked_citations(reply, context.evidence)))
+        return _answer_of(reply, context, None, tuple(checked_citations(reply, context.evidence)))
     reason = _why_unknown(reply, context, failures)
     if context.route is Route.DIRECT and reason is Reason.NO_EVIDENCE:
         reason = Reason.MODEL_UNSURE  # nothing was searched
     closest = closest_of(question, context.evidence, reply.quotes)
-    return refusal(reason, context.route, domain, context.entity, closest=closest)
+    return refusal(reason, context.route, None, context.entity, closest=closest)

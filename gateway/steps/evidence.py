@@ -68,7 +68,7 @@ async def find_pages(
     passages: tuple[Evidence, ...] = ()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, Work(len(planned))) as deadline:
         passages = await search_pages(services, planned, run.plan.text_hits, deadline, photo)
-    run.explain.found(Stage.TEXT_SEARCH, passages)
+    run.explain.add_results(Stage.TEXT_SEARCH, passages)
     return passages
 
 
@@ -79,7 +79,7 @@ async def search_web(services: Services, queries: Sequence[str], run: Run) -> tu
         passages = await services.search_web(queries[:MAX_QUERIES], run.plan.text_hits, deadline)
         pages = tuple(replace(chunk, kind=CitationKind.WEB) for chunk in chunks_of(passages))
     run.explain.note(Stage.WEB_SEARCH, queries)
-    run.explain.found(Stage.WEB_SEARCH, pages)
+    run.explain.add_results(Stage.WEB_SEARCH, pages)
     return pages
 
 

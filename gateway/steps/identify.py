@@ -9,30 +9,10 @@ from gateway.planning.latencies import Work
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Crop, Draft, Entity, Photo, PhotoText, Query
-from gateway.thresholds import RetrievalLimits, Thresholds
+from gateway.thresholds import Thresholds
 
 SelectEntity = Callable[[Query, Draft, Sequence[Entity], PhotoText, Deadline], Awaitable[Entity | None]]
 """A reasoner's own way to do it."""
-
-
-async def search_crops(
-    services: Services,
-    photo: Photo,
-    label: str | None,
-    whole: Sequence[Entity],
-    run: Run,
-    thresholds: Thresholds,
-    retrieval: RetrievalLimits,
-) -> tuple[Entity, ...]:
-    """Candidates from crops by the draft's label, up to `retrieval.crops` of them.
-
-    None when the whole photo was already decisive.
-    """
-    decisive = any(candidate.probability >= thresholds.decisive for candidate in whole)
-    if decisive or not retrieval.crops:
-        return ()
-    crops = await find_crops(services, photo, [label] if label else [], run)
-    return await search_pictures(services, crops, retrieval.image_hits, run)
 
 
 async def search_pictures(
@@ -45,7 +25,7 @@ async def search_pictures(
     size, entities = Work(len(crops)), tuple[Entity, ...]()
     async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, size) as deadline:
         entities = await services.search_photos(pictures, count, deadline, places)
-    run.explain.found(Stage.CROP_SEARCH, entities)
+    run.explain.add_results(Stage.CROP_SEARCH, entities)
     return entities
 
 

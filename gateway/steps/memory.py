@@ -53,7 +53,7 @@ async def recollect(query: Query, run: Run) -> tuple[Evidence, ...] | None:
         sightings = await recall.sightings()
         matches = matching(past, sightings)
         evidence = tuple(_evidence(each, score, past, recall.now) for each, score in matches)
-    run.explain.found(Stage.MEMORY, evidence)
+    run.explain.add_results(Stage.MEMORY, evidence)
     return evidence
 
 

@@ -39,7 +39,7 @@ async def search_whole_photo(services: Services, query: Query, count: int, run: 
     async with run.optional(Stage.IMAGE_SEARCH), run.stage(Stage.IMAGE_SEARCH) as deadline:
         if query.photo is not None:
             entities = await services.search_photos([query.photo.jpeg], count, deadline)
-    run.explain.found(Stage.IMAGE_SEARCH, entities)
+    run.explain.add_results(Stage.IMAGE_SEARCH, entities)
     likeliest: dict[str, Entity] = {}
     for entity in entities:
         likeliest.setdefault(entity.name, entity)

@@ -1,10 +1,10 @@
 """The search router (QA-Dragon, section 3.2): answer directly, verify the draft, or look everything up."""
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError, model_validator
 
 from chassis.calibration import LogisticCurve
 from chassis.startup import WrongSettings
@@ -21,8 +21,7 @@ FALLING = frozenset({"speculates"})
 """The features that can only speak against a draft; every other one can only speak for it."""
 
 
-@dataclass(frozen=True, slots=True)
-class RouterFeatures:
+class RouterFeatures(NamedTuple):
     """Each in 0..1, 1 meaning that it applies. The section's three groups:
 
     Answerability: `self_contained` (the reasoner says that photo and question suffice), `confidence`.
@@ -37,12 +36,8 @@ class RouterFeatures:
     named: float
     speculates: float
 
-    def by_name(self) -> dict[str, float]:
-        """In the order of the fields."""
-        return {name: getattr(self, name) for name in FEATURES}
 
-
-FEATURES = tuple(field.name for field in fields(RouterFeatures))
+FEATURES = RouterFeatures._fields
 
 
 def photo_suffices(draft: Draft, features: RouterFeatures) -> bool:
@@ -80,47 +75,22 @@ def _own_words(draft: Draft) -> str:
     return answer
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
-
-
-class Rows(_Frozen):
-    """One file of drafts that the curve was fitted on. `systems`: pipelines, versions."""
-
-    file: str
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-    drafts: int
-    right: int
-    conversations: int
-    systems: list[str]
-    judges: list[str]
-
-
-class HeldOut(_Frozen):
-    """Of conversations that the curve had not seen, in shares. Of the drafts' own confidence: `own_…`.
-
-    `aurc`: area under risk and coverage; `calibration_error`: expected, in ten bins.
-    """
-
-    aurc: float
-    own_aurc: float
-    calibration_error: float
-    own_calibration_error: float
-
-
-class RouterArtefact(_Frozen):
+class RouterArtefact(BaseModel):
     """`coefficients` by feature; of `constant` ones nothing could be learnt, and they weigh nothing.
 
-    `format` rises when a feature is measured in another way, or the file changes its shape.
+    `format` rises when a feature is measured in another way, or the file changes its shape. For readers only:
+    the files that it was fitted on, and how it does on conversations that it had not seen.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     format: Literal[1]
     date: str
     intercept: FiniteFloat
     coefficients: dict[str, FiniteFloat]
     constant: list[str]
-    fitted_on: list[Rows]
-    held_out: HeldOut
+    fitted_on: list[dict[str, Any]]
+    held_out: dict[str, float]
 
     @model_validator(mode="after")
     def _same_features(self) -> Self:
@@ -167,17 +137,12 @@ class SearchRouter:
         if answer_or_none(draft.answer) is None or draft.confidence is None:
             return Route.RAG
         features = router_features(draft)
-        right = self._probability(features)
+        right = self.curve.probability(features) if self.curve else draft.confidence
         direct = right if photo_suffices(draft, features) else 0.0
-        for name, value in features.by_name().items():
+        for name, value in features._asdict().items():
             explain.signal(f"draft_{name}", value)
         explain.signal("p_direct", direct)
         explain.signal("p_verify", right)
         if draft.confidence >= thresholds.direct_confidence and direct >= thresholds.direct_from:
             return Route.DIRECT
         return Route.VERIFY if right >= thresholds.verify_from else Route.RAG
-
-    def _probability(self, features: RouterFeatures) -> float:
-        if self.curve is None:
-            return features.confidence
-        return self.curve.probability(list(features.by_name().values()))

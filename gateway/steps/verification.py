@@ -9,10 +9,9 @@ that should be asked fails. Where the plan leaves the judge out for want of time
 `verified`, and its probability is at most that lowest one too.
 
 What is explained suffices to replay it. Signals, where they were measured: `token_min`, `token_mean` (s_min
-and s_mean, over the tokens of the `answer` field alone, not of its reasons), `token_grammar` (1 where the
-server held the reply to a schema: its probabilities may then be among allowed tokens only; 0: over the whole
-vocabulary), `judged`, `judge_token_min` and `judge_token_mean` (over all tokens that the judge wrote, which
-the released code takes in place of the answer's), `support` (the verifier's probability), `evidence_support`
+and s_mean, over the tokens of the `answer` field alone, not of its reasons), `judged`, `judge_token_min` and
+`judge_token_mean` (over all tokens that the judge wrote, which the released code takes in place of the
+answer's), `support` (the verifier's probability), `evidence_support`
 (the part of it that comes from the evidence). With thresholds T, an answer is refused if
 
 1. `token_min` < T.token_min, or `token_mean` < T.token_mean;
@@ -65,8 +64,6 @@ async def verify(
     if not reply.says_something or reply.quoted:
         return None
     _explain_tokens("token", reply.token_probabilities, run.explain)
-    if reply.token_probabilities:
-        run.explain.signal("token_grammar", float(reply.under_grammar))
     in_doubt = _in_doubt(own_verdict(reply, NOT_JUDGED, thresholds), thresholds, Verification.UNVERIFIED)
     question, failures, explain = query.question, run.failures, run.explain
     run.keep(conclude(question, reply, in_doubt, context, None, failures, thresholds, explain=explain))

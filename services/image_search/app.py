@@ -90,11 +90,12 @@ def _clip(
 
 def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> ImageSearchEngine:
     from services.image_search.engines.dense import DenseImageSearch
-    from services.image_search.engines.remote import RemoteImageEncoder
+    from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions
 
     server = settings.open_remote("image_search")
     resources.closing(server.close)
-    encoder = RemoteImageEncoder(server, settings.remote_shape, settings.remote_images)
+    options = RemoteOptions(settings.remote_shape, settings.remote_images, settings.remote_input_type)
+    encoder = RemoteImageEncoder(server, options)
     texts = encoder.forward_texts if settings.takes_texts else None
     return DenseImageSearch(settings.open_store(), encoder, _dense_options(settings), forward_texts=texts)
 

@@ -49,6 +49,7 @@ class ImageSearchSettings(IndexSettings):
     )
     remote_shape: RemoteShape = Field(default=RemoteShape.INFINITY, description="`remote`: the server's API.")
     remote_images: int = Field(default=16, ge=1, description="`remote`: most photos in one request.")
+    remote_input_type: str = Field(default="", description="`remote`: Cohere's own service needs `image`.")
 
     @property
     def takes_texts(self) -> bool:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _PAGE_LIMITS = FetchLimits(max_bytes=8 * 2**20, seconds=8.0)
 
 BUILTIN_RANK_CONSTANT = 1
-"""Of SQuAD's answering paragraphs 97.8 % are among the first five; 96.5 % with 60 (`bench.ranking`)."""
+"""Of SQuAD's answering paragraphs 97.8 % are among the first five; 96.5 % with 60."""
 
 
 def create_app(settings: TextSearchSettings) -> FastAPI:

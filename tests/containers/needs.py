@@ -13,11 +13,8 @@ _PROGRAMS = {
     "/usr/lib/podman/netavark": "netavark",
     "/usr/lib/podman/aardvark-dns": "aardvark-dns",
     "iptables": "iptables",
-    "debootstrap": "debootstrap",
 }
-"""A program, and Debian's package of it. netavark and aardvark-dns: containers find each other by name;
-debootstrap: the base image where no registry can be reached.
-"""
+"""A program, and Debian's package of it. netavark and aardvark-dns: containers find each other by name."""
 _OLD_BRIDGE = "cni-podman0"
 
 
@@ -27,7 +24,7 @@ def unavailable() -> str:
     if missing := [package for program, package in programs.items() if shutil.which(program) is None]:
         return f"{', '.join(missing)} missing. As root: apt-get install --yes {' '.join(missing)}"
     if os.geteuid() != 0:
-        return "it takes root: to make a base image, and networks that lead nowhere"
+        return "it takes root: to make networks that lead nowhere"
     if Path("/sys/class/net", _OLD_BRIDGE).exists():
         return f"podman's older networks have the same addresses. As root: ip link delete {_OLD_BRIDGE}"
     return ""

@@ -108,13 +108,6 @@ def test_other_keys_notes_and_tenants_stay(tmp_path: Path) -> None:
     assert file.read_text().startswith(notes)
 
 
-def test_file_that_was_empty_takes_a_key(tmp_path: Path) -> None:
-    file = tmp_path / "keys.toml"
-    file.write_text("")
-    made = KeysFileEditor(file).add("a", Priority.STANDARD, operator=False)
-    assert [each.sha256 for each in KeysFileEditor(file).entries()] == [made.sha256]
-
-
 def test_inline_layout_is_left_to_its_owner(tmp_path: Path) -> None:
     file = tmp_path / "keys.toml"
     keys = [", ".join(entry(each, "a", "standard").splitlines()[1:]) for each in (FIRST, SECOND)]

@@ -118,24 +118,3 @@ def test_it_asks_the_gateway_that_the_environment_names(python: Path, tmp_path: 
         command = [python, "-c", PROGRAM, "photo.jpg"]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False)
     assert done.stdout == b"turn 1\n", done.stderr
-
-
-def test_a_program_is_checked_against_its_types(python: Path, tmp_path: Path) -> None:
-    wrong = 'from loreglass_client import Loreglass\n\nLoreglass().ask("q", deadline="soon").answr\n'
-    (tmp_path / "program.py").write_text(PROGRAM)
-    (tmp_path / "wrong.py").write_text(wrong)
-    options = ["--strict", "--python-executable", str(python), "--config-file=", "--cache-dir", str(tmp_path)]
-    said = {
-        name: subprocess.run(
-            [sys.executable, "-m", "mypy", *options, name],
-            cwd=tmp_path,
-            env={"PATH": os.defpath},
-            capture_output=True,
-            text=True,
-            check=False,
-        ).stdout
-        for name in ("program.py", "wrong.py")
-    }
-    assert "no issues found" in said["program.py"], said
-    assert '"Answer" has no attribute "answr"' in said["wrong.py"]
-    assert '"deadline"' in said["wrong.py"]

@@ -118,6 +118,13 @@ def test_nothing_but_the_weights_reaches_the_internet_and_the_model_server_nobod
     }
 
 
+@pytest.mark.parametrize("name", ["gateway", f"gateway{TWIN}"])
+def test_the_gateway_never_holds_the_token_that_writes(name: str) -> None:
+    assert "LOREGLASS_SERVICE_WRITE_TOKEN_FILE" not in environment_of(SERVICES[name])
+    assert "service-token:/tokens/read:ro" in SERVICES[name]["volumes"]
+    assert not any("write" in volume for volume in SERVICES[name]["volumes"])
+
+
 def test_tokens_are_made_once_on_no_network(tmp_path: Path) -> None:
     service = SERVICES["tokens"]
     assert service["network_mode"] == "none"

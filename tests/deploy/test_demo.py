@@ -1,7 +1,6 @@
 """The README's first command."""
 
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -9,16 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from deploy.demo import (  # fmt: skip
-    NOT_KNOWN,
-    RIGHT,
-    WRONG,
-    failed,
-    judged,
-    loreglass_command,
-    next_steps,
-    summary,
-)
+from deploy.demo import NOT_KNOWN, RIGHT, WRONG, failure_of, judge, summary
 from deploy.photographs import PAGES, Question, write_photographs
 from loreglass_client import LoreglassError
 from loreglass_client.errors import DeadlineExceeded, Internal, Overloaded, Unreachable
@@ -74,7 +64,7 @@ def test_the_demo_shows_its_table_and_ends_with_zero(tmp_path: Path) -> None:
 def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
     answer: Answer, question: Question, mark: str
 ) -> None:
-    assert judged(PHOTO, question, answer).mark == mark
+    assert judge(PHOTO, question, answer).mark == mark
 
 
 @pytest.mark.parametrize(
@@ -84,14 +74,14 @@ def test_an_answer_must_be_right_and_cite_a_source_and_a_refusal_is_never_wrong(
 def test_a_slow_request_is_not_answered_and_any_other_error_is_a_failure(
     error: LoreglassError, mark: str
 ) -> None:
-    assert failed(PHOTO, KNOWN, error).mark == mark
+    assert failure_of(PHOTO, KNOWN, error).mark == mark
 
 
 def test_the_summary_counts_the_answers_and_names_each_failure() -> None:
     rows = [
-        judged(PHOTO, KNOWN, reply("Ada Lovelace.")),
-        failed(Path("q2.jpg"), KNOWN, DeadlineExceeded()),
-        failed(Path("q3.jpg"), KNOWN, Internal("A fault.")),
+        judge(PHOTO, KNOWN, reply("Ada Lovelace.")),
+        failure_of(Path("q2.jpg"), KNOWN, DeadlineExceeded()),
+        failure_of(Path("q3.jpg"), KNOWN, Internal("A fault.")),
     ]
     assert list(summary(rows)) == [
         "3 questions: 1 correct (✓), 1 not answered (?), 1 wrong or failed (✗).",
@@ -114,26 +104,3 @@ def test_without_the_package_of_photographs_the_demo_says_how_to_install_it(
     monkeypatch.setattr("deploy.photographs.find_spec", lambda _: None)
     with pytest.raises(SystemExit, match="pip install --no-deps scikit-image"):
         write_photographs(tmp_path)
-
-
-def test_the_command_is_called_by_its_path_where_it_is_not_on_the_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    scripts = tmp_path / ".venv" / "bin"
-    scripts.mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "executable", str(scripts / "python"))
-    monkeypatch.setattr(shutil, "which", lambda _: None)
-    assert loreglass_command() == f"{scripts / 'python'} -m loreglass"
-    (scripts / "loreglass").touch()
-    assert loreglass_command() == ".venv/bin/loreglass"
-    monkeypatch.setattr(shutil, "which", lambda name: f"/usr/bin/{name}")
-    assert loreglass_command() == "loreglass"
-
-
-def test_the_last_lines_are_commands_about_the_first_photograph() -> None:
-    first = failed(PHOTO, KNOWN, DeadlineExceeded())
-    lines = next_steps(Path("indexed"), first, ".venv/bin/loreglass")
-    commands = [line.strip() for line in lines if line.startswith(" ")]
-    assert all(command.startswith(".venv/bin/loreglass ") for command in commands)
-    assert commands[-1].endswith('q1.jpg "who wrote this?"')

@@ -27,16 +27,14 @@ pytestmark = pytest.mark.anyio
 SLOW = VlmSpeed(vision_ms=2_000, prefill_ms_per_1k=500, decode_ms_per_token=30)
 
 
-def told(parts: Sequence[Part]) -> str:
+def report_text(parts: Sequence[Part]) -> str:
     console = Console(file=io.StringIO(), width=200)
     report(parts, console)
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
-def well(name: str, engine: str = "builtin", holds: int | None = None) -> Part:
-    return Part(
-        name, "http://x", Info(service=name, version="1", engine=engine), Health(status="ok"), holds=holds
-    )
+def well(name: str, engine: str = "builtin", points: int | None = None) -> Part:
+    return Part(name, "http://x", Info(service=name, version="1", engine=engine), Health(status="ok"), points)
 
 
 @pytest.fixture
@@ -56,7 +54,7 @@ async def test_every_part_of_a_running_platform_is_found_with_its_engine(
     assert [part.name for part in parts] == [app.name for app in APPS]
     assert {part.state for part in parts} == {"ready"}
     assert {part.info.engine for part in parts if part.info} == {"lite", "bm25", "builtin"}
-    assert {part.name: part.holds for part in parts if part.holds is not None} == {
+    assert {part.name: part.points for part in parts if part.points is not None} == {
         "image_search": 0,
         "text_search": 0,
     }
@@ -105,7 +103,7 @@ def gateway_with(**checks: str) -> Part:
 
 
 DOWN = Part("ocr", "http://127.0.0.1:1")
-BROKEN = Part("gateway", "http://x", well("gateway").info, None, "Not ready: vlm (dependency_unavailable)")
+BROKEN = Part("gateway", "http://x", well("gateway").info, trouble="Not ready: vlm (dependency_unavailable)")
 BLIND = Info(service="gateway", version="1", engine="m", model={"name": "m", "photos": TEXT_ONLY})
 
 
@@ -114,10 +112,7 @@ BLIND = Info(service="gateway", version="1", engine="m", model={"name": "m", "ph
     [
         ([well("gateway", "a-model"), DOWN, well("reader")], ["Start ocr"]),
         ([BROKEN], ["vlm (dependency_unavailable)"]),
-        (
-            [gateway_with(), replace(well("text_search", holds=3), unpublished=("pages-ab",))],
-            ["versions that nobody sees (pages-ab)", "Voice is not set up"],
-        ),
+        ([gateway_with(), well("text_search", points=3)], ["3 passages", "Voice is not set up"]),
         ([well("gateway", "lite")], ["--model-url"]),
         ([gateway_with(stt="stt does not answer")], ["Voice: the gateway hears questions.", "stt does not"]),
         (
@@ -127,12 +122,12 @@ BLIND = Info(service="gateway", version="1", engine="m", model={"name": "m", "ph
     ],
 )
 def test_each_problem_is_reported_with_the_next_step(parts: list[Part], lines: list[str]) -> None:
-    text = told(parts)
+    text = report_text(parts)
     assert all(line in text for line in lines)
 
 
 def test_a_complete_platform_gets_no_advice() -> None:
-    parts = [gateway_with(stt="ok", tts="ok"), well("text_search", holds=3)]
+    parts = [gateway_with(stt="ok", tts="ok"), well("text_search", points=3)]
     assert list(advice(parts)) == ["Voice: the gateway hears questions and speaks answers."]
 
 

@@ -20,7 +20,7 @@ PYTHONS = ("python3.13", "python3.12", "python3.11", "python3")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def told_by_make(folder: Path, running: Iterable[str], *variables: str) -> subprocess.CompletedProcess[str]:
+def make_dry_run(folder: Path, running: Iterable[str], *variables: str) -> subprocess.CompletedProcess[str]:
     """What make would do where only these programs run; other Pythons are there and fail, as pyenv's do."""
     for name in {*PYTHONS, *running}:
         (folder / name).write_text(f"#!/bin/sh\nexit {0 if name in running else 127}\n")
@@ -46,22 +46,22 @@ def told_by_make(folder: Path, running: Iterable[str], *variables: str) -> subpr
     ],
 )
 def test_make_takes_the_newest_python_that_runs(tmp_path: Path, running: tuple[str, ...], taken: str) -> None:
-    assert f"|| {taken} -m venv" in told_by_make(tmp_path, running, "UV=").stdout
+    assert f"|| {taken} -m venv" in make_dry_run(tmp_path, running, "UV=").stdout
 
 
 def test_where_no_python_will_do_make_says_which_would(tmp_path: Path) -> None:
-    told = told_by_make(tmp_path, ())
+    told = make_dry_run(tmp_path, ())
     assert told.returncode != 0
     assert "Python 3.11, 3.12 or 3.13" in told.stderr
 
 
 def test_make_installs_with_uv_where_it_is_there_unless_told_not_to(tmp_path: Path) -> None:
     with_uv = ("python3.11", "uv")
-    told = told_by_make(tmp_path, with_uv).stdout
+    told = make_dry_run(tmp_path, with_uv).stdout
     assert f"|| {tmp_path}/uv venv " in told
     assert f"{tmp_path}/uv pip install --python" in told
     assert "-m pip install" not in told
-    assert "python -m pip install" in told_by_make(tmp_path, with_uv, "UV=").stdout
+    assert "python -m pip install" in make_dry_run(tmp_path, with_uv, "UV=").stdout
 
 
 @pytest.mark.parametrize("lock", ["pocket", "measure", "dev", "models"])

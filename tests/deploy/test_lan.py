@@ -121,7 +121,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
         async with platform(settings) as running:
             lan = running.lan
             assert lan is not None
-            shown = lan.described()
+            shown = lan.description()
             port = lan.tls.listener.getsockname()[1]
             trust = ssl.create_default_context(cafile=lan.certificate.file)
             async with (

@@ -19,7 +19,7 @@ from bench.node import (
 )
 from chassis.startup import CannotStart
 from deploy.model_server import ModelServer, find_model
-from deploy.one_process import answered_by, platform
+from deploy.one_process import platform, with_model
 from deploy.settings import PocketSettings
 from gateway.llm.capabilities import Abilities
 from gateway.llm.probe import TASK
@@ -80,7 +80,7 @@ async def test_a_model_without_photos_is_measured_without_one_and_described_so()
         found = await find_model(server.url)
     assert not found.abilities.sees_photos
     assert [len(request.images) for request in server.requests] == [0, 0, 0, 1, 0, 0]
-    said = found.described(GatewaySettings())
+    said = found.description(GatewaySettings())
     assert f"{server.model} reads text; does not see photos: photos are answered by what the services" in said
     assert "after a photo" not in said
 
@@ -104,9 +104,7 @@ EMPTY = "has no models. Load one first .Ollama: ollama pull NAME"
     [
         (SEVERAL, "", "has several models: small, large. Name one: --model-name"),
         ({"data": [{"id": "small"}]}, "large", "has no model large. It has: small"),
-        ({"data": [{"id": "e", "type": "embeddings"}]}, "", "has no model that chats: e"),
-        ({"data": [{"id": "e", "capabilities": ["embedding"]}]}, "", "has no model that chats: e"),
-        ({"data": [{"id": "e", "capabilities": {"completion_chat": False}}]}, "", "no model that chats: e"),
+        ({"data": [{"id": "text-embedding-e"}]}, "", "has no model that chats: text-embedding-e"),
         ({"data": []}, "", EMPTY),
         ("hello", "", "no OpenAI-compatible API there. Its address usually ends in /v1"),
     ],
@@ -148,15 +146,17 @@ async def test_a_server_that_is_not_there_is_an_error_that_says_so() -> None:
 def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do() -> None:
     slow = ModelServer("http://127.0.0.1:11434/v1", "a-small-one", LAPTOP)
     patient = GatewaySettings(max_deadline_ms=600_000)
-    needed_ms = int(slow.described(patient).partition("DEADLINE_MS=")[2].partition(" ")[0])
+    needed_ms = int(slow.description(patient).partition("DEADLINE_MS=")[2].partition(" ")[0])
     assert slow.question_ms("pocket") < needed_ms < 4 * slow.question_ms("pocket")
     waiting = patient.model_copy(update={"answer_deadline_ms": needed_ms})
-    assert "DEADLINE_MS" not in slow.described(waiting)
-    assert "smaller model" in slow.described(GatewaySettings(answer_deadline_ms=1_000, max_deadline_ms=2_000))
+    assert "DEADLINE_MS" not in slow.description(waiting)
+    assert "smaller model" in slow.description(
+        GatewaySettings(answer_deadline_ms=1_000, max_deadline_ms=2_000)
+    )
 
 
 def test_a_quick_model_is_described_without_advice() -> None:
-    said = ModelServer("http://127.0.0.1:8000", "a-large-one", DESKTOP, Abilities(context=8_192)).described(
+    said = ModelServer("http://127.0.0.1:8000", "a-large-one", DESKTOP, Abilities(context=8_192)).description(
         GatewaySettings()
     )
     assert "67 tokens a second" in said
@@ -169,7 +169,7 @@ def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() 
         (4_096, "4,096 tokens; a question needs about 4,500"),
         (0, "OLLAMA_CONTEXT_LENGTH"),
     ):
-        assert told in ModelServer("http://m", "m", DESKTOP, Abilities(context=context)).described(
+        assert told in ModelServer("http://m", "m", DESKTOP, Abilities(context=context)).description(
             GatewaySettings()
         )
 
@@ -177,8 +177,8 @@ def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() 
 @pytest.mark.parametrize(
     ("traits", "told"),
     [
-        (ServerTraits(), "schema: held; system message: taken; token probabilities: of the tokens"),
-        (ServerTraits(logprobs=False), "token probabilities: not told; thinking: none"),
+        (ServerTraits(), "schema: held; system message: taken; token probabilities: reported"),
+        (ServerTraits(logprobs=False), "token probabilities: not reported; thinking: none"),
         (ServerTraits(json_schema=False), "schema: not held, replies are asked for in labelled lines"),
         (LLAMA_ON_VLLM_0_10_2, "refused, sent in the user's message"),
         (LLAMA_ON_VLLM_0_10_2, "Photos: seen; schema: "),
@@ -187,14 +187,14 @@ def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() 
 async def test_what_the_server_can_do_is_found_out_and_said(traits: ServerTraits, told: str) -> None:
     async with vlm_server(counts, traits) as server:
         found = await find_model(server.url)
-    assert told in found.described(GatewaySettings())
+    assert told in found.description(GatewaySettings())
 
 
 def test_a_speed_that_the_operator_has_set_stays() -> None:
     found, settings = ModelServer("http://m", "m", LAPTOP), PocketSettings()
-    measured = answered_by(found, GatewaySettings(), settings)
+    measured = with_model(found, GatewaySettings(), settings)
     assert (measured.reasoning, measured.vlm_model, measured.vlm_speed) == (Reasoning.VLM, "m", LAPTOP)
-    assert answered_by(found, GatewaySettings(vlm_speed=DESKTOP), settings).vlm_speed == DESKTOP
+    assert with_model(found, GatewaySettings(vlm_speed=DESKTOP), settings).vlm_speed == DESKTOP
 
 
 async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:

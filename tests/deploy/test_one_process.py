@@ -1,6 +1,5 @@
 """The pocket profile fits together: ports, settings, start-up messages and experiments."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from chassis.http.serving import listen
 from corpus.ingest import IngestOptions, ingest_pages
 from deploy.inventory import APPS
 from deploy.one_process import Platform, gateway_settings_for, greeting, platform
-from deploy.settings import PocketSettings, one_thread_each
+from deploy.settings import PocketSettings
 from tests.unit.chassis.pictures import encoded, scene
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -99,16 +98,6 @@ def test_a_gateway_that_is_open_to_the_network_without_keys_is_warned_about(
     told = greeting(Platform("http://192.0.2.7:7100", {}), host, keys)
     assert told.startswith("Loreglass answers at http://192.0.2.7:7100")
     assert ("Warning: everybody who can reach 0.0.0.0" in told) is warned
-
-
-def test_numeric_libraries_have_a_thread_each_unless_the_environment_says_more(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("OMP_NUM_THREADS", "4")
-    monkeypatch.setenv("OPENBLAS_NUM_THREADS", "4")
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS")
-    one_thread_each()
-    assert (os.environ["OMP_NUM_THREADS"], os.environ["OPENBLAS_NUM_THREADS"]) == ("4", "1")
 
 
 SETTING = "LOREGLASS_GATEWAY_EXPERIMENTS"

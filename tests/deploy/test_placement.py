@@ -80,7 +80,7 @@ def test_compose_starts_speech_servers_by_their_presets(name: str, preset: str) 
 def follows(manifests: Manifests, cards: int, sequences: int | None, preset: str | None = None) -> None:
     """Check every variable of the plan. A container sees one card, which is card 0 in there."""
     file = read(ROOT / "deploy/placement/l40s.yaml", cards=cards, preset=preset, sequences=sequences)
-    planned = environment(propose(file, cards, GatewaySettings.model_fields["answer_deadline_ms"].default))
+    planned = environment(propose(file, GatewaySettings.model_fields["answer_deadline_ms"].default))
     for name, variables in planned.items():
         given = manifests.variables(name.replace("_", "-"))
         for variable, value in variables.items():

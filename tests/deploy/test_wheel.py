@@ -101,12 +101,6 @@ def test_a_wheel_holds_the_data_that_the_code_reads(wheel: Path) -> None:
     assert not [name for name in held if {"services", "training"} <= set(name.parts)]
 
 
-def test_beside_an_installed_wheel_the_repositorys_folders_are_no_packages(installed: Installed) -> None:
-    names = (*FOLDERS, "contracts", "deploy")
-    find = f"from importlib.util import find_spec; print([name for name in {names} if find_spec(name)])"
-    assert installed.run(sys.executable, "-S", "-c", find).stdout == "[]\n"
-
-
 def test_an_installed_command_has_the_wheels_version_and_every_subcommand(installed: Installed) -> None:
     assert installed.run(*installed.command("--version")).stdout == f"loreglass {version()}\n"
     told = installed.run(*installed.command("--help")).stdout

@@ -9,7 +9,7 @@ import pytest
 
 from bench.load.contract import ContractBroken, Expected, read_reply, reply_to
 from bench.load.conversations import INDEX, Conversation, conversations
-from bench.load.objectives import AFTERWARDS, Shape, request_name, users_at, verdicts
+from bench.load.objectives import request_name, verdicts
 from bench.replies import Reply
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
 
@@ -83,8 +83,8 @@ def test_a_stream_that_does_not_add_up_is_refused(events: tuple[tuple[str, Any],
         stream(*events)
 
 
-def missed(counts: Mapping[str, int], shape: Shape = Shape.WEARERS) -> set[str]:
-    return {each.name for each in verdicts(counts, shape) if not each.held}
+def missed(counts: Mapping[str, int]) -> set[str]:
+    return {each.name for each in verdicts(counts) if not each.held}
 
 
 @pytest.mark.parametrize(
@@ -102,19 +102,8 @@ def missed(counts: Mapping[str, int], shape: Shape = Shape.WEARERS) -> set[str]:
 def test_one_bad_reply_in_a_hundred_misses_its_objective(
     reply: Reply, ms: float, trouble: str, objectives: set[str]
 ) -> None:
-    name = request_name(reply, ms, 10_500, trouble, recovered=False)
+    name = request_name(reply, ms, 10_500, trouble)
     assert missed({"full": 99, **({name: 1} if name != "full" else {})}) == objectives
-
-
-def test_a_ramp_may_turn_users_away_but_not_once_it_is_over() -> None:
-    good = {"full": 90, "turned away": 5, "timed out": 5, f"full{AFTERWARDS}": 9}
-    assert not missed(good, Shape.RAMP)
-    assert missed({**good, f"turned away{AFTERWARDS}": 1}, Shape.RAMP) == {"recovery"}
-    assert missed({"full": 60}, Shape.RAMP) == {"recovery"}
-
-
-def test_a_ramp_rises_to_its_peak_and_comes_back() -> None:
-    assert [users_at(Shape.RAMP, at_s, 100, 4, 10) for at_s in (0, 25, 50, 66)] == [4, 22, 40, 4]
 
 
 def test_a_folder_holds_conversations(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The image encoder of engine=remote, against a real vLLM that serves a tiny CLIP."""
+"""The image encoder of engine=remote, against a real vLLM that serves a tiny CLIP, in both of its shapes."""
 
 import io
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from transformers import CLIPModel, CLIPProcessor
 
 from chassis.http.remote import RemoteServer
 from chassis.pixels import encode_jpeg
-from services.image_search.engines.remote import RemoteImageEncoder, RemoteShape
+from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from tests.vllm.environment import VllmEnvironment
 from tests.vllm.serving import Serving, serving
 
@@ -24,12 +24,15 @@ def vllm(environment: VllmEnvironment) -> Iterator[Serving]:
         yield running
 
 
-def test_photo_vectors_equal_the_model(vllm: Serving, environment: VllmEnvironment) -> None:
+@pytest.mark.parametrize("shape", [RemoteShape.VLLM, RemoteShape.COHERE])
+def test_photo_vectors_equal_the_model(
+    vllm: Serving, environment: VllmEnvironment, shape: RemoteShape
+) -> None:
     generator = np.random.default_rng(0)
     coarse = generator.integers(0, 256, (3, 8, 8, 3), dtype=np.uint8)
     views = [np.kron(view, np.ones((7, 7, 1), np.uint8)) for view in coarse]
     with closing(RemoteServer(vllm.url, model=vllm.model)) as server:
-        encoder = RemoteImageEncoder(server, RemoteShape.VLLM)
+        encoder = RemoteImageEncoder(server, RemoteOptions(shape=shape))
         vectors = np.array(encoder.forward(views))
     sent = [Image.open(io.BytesIO(encode_jpeg(view))).convert("RGB") for view in views]
     folder = environment.models / "clip"
@@ -38,15 +41,18 @@ def test_photo_vectors_equal_the_model(vllm: Serving, environment: VllmEnvironme
         pooled = model.get_image_features(**processor(images=sent, return_tensors="pt")).pooler_output
         expected = torch.nn.functional.normalize(pooled, dim=-1).numpy()
     difference = float(np.abs(vectors - expected).max())
-    print(f"\n  image_search remote against transformers' CLIPModel: {difference:.1e}")  # noqa: T201
+    print(f"\n  image_search remote ({shape}) against transformers' CLIPModel: {difference:.1e}")  # noqa: T201
     assert vectors.shape == (len(views), 64)
     assert difference < 1e-4
 
 
-def test_text_vectors_equal_the_model(vllm: Serving, environment: VllmEnvironment) -> None:
+@pytest.mark.parametrize("shape", [RemoteShape.VLLM, RemoteShape.COHERE])
+def test_text_vectors_equal_the_model(
+    vllm: Serving, environment: VllmEnvironment, shape: RemoteShape
+) -> None:
     texts = ["a bronze statue", "two pandas in a tree", "x " * 2_000]
     with closing(RemoteServer(vllm.url, model=vllm.model)) as server:
-        vectors = np.array(RemoteImageEncoder(server, RemoteShape.VLLM).forward_texts(texts))
+        vectors = np.array(RemoteImageEncoder(server, RemoteOptions(shape=shape)).forward_texts(texts))
     folder = environment.models / "clip"
     model, processor = CLIPModel.from_pretrained(folder).eval(), CLIPProcessor.from_pretrained(folder)
     most = model.config.text_config.max_position_embeddings

@@ -18,7 +18,7 @@ from evaluation.scoring.scored import case_of
 from gateway.llm.assembly import read_reply
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.reading import answer_of
-from gateway.llm.reply_forms import SchemaForm
+from gateway.llm.reply_forms import LINES
 from gateway.llm.schemas import Structured
 from gateway.pipelines.three_step.model import MOST_NUMBERS, Ranking, SearchPhrase
 from gateway.pipelines.wiki_prf.tool_plan import knowledge_in_form
@@ -196,7 +196,7 @@ class Tasks:
 
 def spell(call: ModelCall, reply: Structured) -> str:
     """Return a reply in the form that the call asked for."""
-    return reply.as_lines().strip() if call.form == SchemaForm.WORDS else reply.as_json()
+    return reply.as_lines().strip() if call.form == LINES else reply.as_json()
 
 
 def _required(turn: RunTurn, prompt: str) -> list[ModelCall]:

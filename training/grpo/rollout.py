@@ -17,9 +17,10 @@ from PIL import Image
 from chassis.errors import Internal, LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.clients.services import Services
-from gateway.llm.completion import Completion, Token
+from gateway.llm.completion import Completion
 from gateway.llm.prompt import ImagePart, Prompt, TextPart, Value, VlmOptions
 from gateway.llm.reasoner import Model
+from gateway.llm.wire import Token
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner, plan_prompt
 from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
 from gateway.planning.run import Run

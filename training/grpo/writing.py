@@ -1,6 +1,7 @@
 """Write tokens with the trained model, for many coroutines in one batch."""
 
 import asyncio
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -8,8 +9,11 @@ from typing import Any, Generic, TypeVar
 
 from PIL import Image
 
-from gateway.llm.completion import Token
+from gateway.llm.wire import Token
 from training.chat import Chats, Probabilities
+
+_LEAST = 1e-30
+"""The probability of a token that rounds to none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +40,7 @@ class Continuation:
         """Yield the tokens as a server reports them that decodes each one alone."""
         for token, probability in zip(self.ids, self.probabilities or (), strict=True):
             text = tokenizer.decode([token], skip_special_tokens=True)
-            yield Token(text, probability, text.encode())
+            yield Token(token=text, logprob=math.log(max(probability, _LEAST)))
 
 
 _AS_LEARNT = {

@@ -8,12 +8,13 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from chassis.calibration import LogisticCurve
 from evaluation.scoring.measures import aurc
-from gateway.steps.routing import FALLING, FEATURES, HeldOut, RouterArtefact, Rows
+from gateway.steps.routing import FALLING, FEATURES, RouterArtefact
 from training.config import WrongConfig
 from training.heads.calibration import calibration_error, figures_of
 from training.heads.fitting import Matrix, Problem, fit, held_out
@@ -31,7 +32,7 @@ class Drafts:
     """The drafts of several data sets, and what the artefact stores about each set."""
 
     samples: tuple[DraftSample, ...]
-    files: tuple[Rows, ...]
+    files: tuple[dict[str, Any], ...]
 
     @property
     def vectors(self) -> Matrix:
@@ -85,7 +86,7 @@ def read_drafts(folders: Sequence[Path]) -> Drafts:
 
     Raises `WrongConfig` for an invalid row, or one with other features.
     """
-    samples, files = list[DraftSample](), list[Rows]()
+    samples, files = list[DraftSample](), list[dict[str, Any]]()
     for folder in folders:
         reading = read_samples(folder, Task.DRAFT)
         drafts: tuple[DraftSample, ...] = reading.samples
@@ -100,7 +101,7 @@ def read_drafts(folders: Sequence[Path]) -> Drafts:
             )
         content = (folder / f"{Task.DRAFT.value}.jsonl").read_bytes()
         files.append(
-            Rows(
+            dict(
                 file=folder.name,
                 sha256=hashlib.sha256(content).hexdigest(),
                 drafts=len(drafts),
@@ -137,7 +138,7 @@ def artefact_of(drafts: Drafts, date: str, penalty: float = 1.0) -> RouterArtefa
         coefficients=dict(zip(FEATURES, weights[1:], strict=True)),
         constant=constant,
         fitted_on=list(drafts.files),
-        held_out=HeldOut(
+        held_out=dict(
             aurc=round(aurc(problem.labels, unseen), 4),
             own_aurc=round(aurc(problem.labels, own), 4),
             calibration_error=round(calibration_error(problem.labels, unseen), 4),

@@ -107,9 +107,7 @@ def _reply_of(completion: Completion[SteppedAnswer]) -> Reply:
     if text is None:
         return _UNKNOWN
     measured = completion.probabilities_of("answer") or None
-    return Reply(
-        text, confidence(measured), token_probabilities=measured, under_grammar=completion.under_grammar
-    )
+    return Reply(text, confidence(measured), token_probabilities=measured)
 
 
 def _with_whole_conversation(options: VlmOptions) -> VlmOptions:

@@ -15,7 +15,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
 from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieval import Findings, search_snippets, things_and_records
+from gateway.pipelines.baselines.retrieval import Findings, things_and_records
 from gateway.planning.latencies import Work
 from gateway.planning.plan import CHARS_A_TOKEN, StageGraph
 from gateway.planning.prefetch import prefetching
@@ -50,7 +50,7 @@ class ClosedBookPipeline:
         """Answer, and give the answer as it is."""
         async with run.required(self.stage) as deadline:
             reply = await self.answer_alone(query, deadline)
-        return answered(query.question, reply, Context(Route.DIRECT), None, run.failures, run.explain)
+        return answered(query.question, reply, Context(Route.DIRECT), run.failures, run.explain)
 
 
 IMAGE_SHARE = 1 / 3
@@ -175,7 +175,8 @@ class CragMmPipeline:
         run.explain.note(Stage.QUERY_REWRITE, search)
         hits, pages = run.plan.share_of_hits(self.pages), tuple[Evidence, ...]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
-            pages = await search_snippets(self.services, search, hits, deadline)
-        run.explain.found(Stage.TEXT_SEARCH, pages)
+            passages = await self.services.search_pages((search,), hits, deadline)
+            pages = evidence.in_search_order([evidence.passage_evidence(each) for each in passages])
+        run.explain.add_results(Stage.TEXT_SEARCH, pages)
         budget = run.plan.share_of_evidence(WEB_CONTEXT_TOKENS * CHARS_A_TOKEN)
         return replace(results, pages=pages).within(results.image_chars, budget)

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from chassis.resilience.deadlines import Deadline
-from gateway.clients.services import Services
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.reasoning.pieces import first_pieces
@@ -78,11 +76,3 @@ def things_and_records(hits: Sequence[Entity], run: Run, similar_from: float = 0
     run.explain.signal("image_top", max((hit.probability for hit in hits), default=None))
     run.explain.note(Stage.IMAGE_SEARCH, (f"{thing.name} {thing.probability:.3f}" for thing in things))
     return Findings(things=things, records=evidence.attributes_of(things))
-
-
-async def search_snippets(
-    services: Services, query: str, pages: int, deadline: Deadline
-) -> tuple[Evidence, ...]:
-    """The best passage of each of `pages` pages, whole; the service tells pages apart before it counts."""
-    passages = await services.search_pages((query,), pages, deadline)
-    return evidence.in_search_order([evidence.passage_evidence(passage) for passage in passages])

@@ -20,7 +20,6 @@ from gateway.state import (
     Draft,
     Entity,
     Evidence,
-    Photo,
     PhotoText,
     Query,
     Reply,
@@ -28,9 +27,9 @@ from gateway.state import (
     reason_of,
 )
 from gateway.steps import evidence, photo
-from gateway.steps.answering import DraftByServices, answer_from, draft_without_look, read_instead
+from gateway.steps.answering import DraftByServices, answer_from, draft_from_question, read_instead
 from gateway.steps.conclusion import Outcome, conclude, direct_answer, refusal
-from gateway.steps.identify import identify, named_by, search_crops
+from gateway.steps.identify import find_crops, identify, named_by, search_pictures
 from gateway.steps.memory import recollect
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
@@ -82,8 +81,6 @@ class Prefetched:
     photo_text: Prefetch[PhotoText]
     domain: Prefetch[DomainGuess]
     candidates: Prefetch[tuple[Entity, ...]]
-    crops: dict[str, Prefetch[tuple[Entity, ...]]] = field(default_factory=dict)
-    """By the label that the draft named while it was written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +108,13 @@ class LoreglassPipeline:
             return await self._answer_from_memory(query, memories, run)
         async with prefetching() as group:
             prefetched = self._prefetch(group, query, run)
-            draft = await self._draft(group, query, prefetched, run)
+            draft = await self._draft(query, prefetched, run)
             run.explain.draft(draft.answer, draft.confidence)
             route = Route.RAG
             if "search-router" not in self.missing:  # direct, verify or rag (3.2)
                 route = self.router.choose(draft, self.thresholds, run.explain)
             if route is Route.DIRECT:
-                self._no_image_search(prefetched)
+                prefetched.candidates.cancel()
                 text, guess = await prefetched.photo_text.result(), await prefetched.domain.result()
                 outcome = direct_answer(draft, text, guess.domain, run.explain)
             else:
@@ -134,20 +131,18 @@ class LoreglassPipeline:
         reply = await answer_from(self.reasoner, self.fallback, query, draft, context, run)
         return await self._check(query, reply, context, None, run)
 
-    async def _draft(self, group: TaskGroup, query: Query, prefetched: Prefetched, run: Run) -> Draft:
+    async def _draft(self, query: Query, prefetched: Prefetched, run: Run) -> Draft:
         """Return the first look at the photo (3.1); without a photo, what to search pages for.
 
         A model that sees no photos leaves the look to the services.
         """
-        read = prefetched.photo_text.result
-        seek = partial(self._begin_crops, group, query, prefetched, run)
 
         def draft_by(reasoner: Reasoner, domain: Domain | None = None) -> DraftByServices:
-            return partial(reasoner.draft, query, domain, read, seek)
+            return partial(reasoner.draft, query, domain, prefetched.photo_text.result)
 
         by_fallback = draft_by(self.fallback) if self.fallback else None
         if not self.reasoner.drafts(query):
-            return await draft_without_look(self.reasoner, by_fallback, query, run)
+            return await draft_from_question(self.reasoner, by_fallback, query, run)
         run.spare(Stage.QUERY_REWRITE)
         domain = None  # its advice (3.1.2) is given if it is known by now
         if "domain-advice" not in self.missing:
@@ -234,44 +229,18 @@ class LoreglassPipeline:
 
     async def _identify(self, query: Query, draft: Draft, prefetched: Prefetched, run: Run) -> Entity | None:
         """The whole photo first, crops if it was not decisive; the full photo stays the fallback (3.4)."""
-        if Tool.IMAGE_SEARCH not in draft.tools:
-            self._no_image_search(prefetched)
+        seeks = Tool.IMAGE_SEARCH in draft.tools
+        if not seeks:
+            prefetched.candidates.cancel()
         whole, crops = await prefetched.candidates.result(), tuple[Entity, ...]()
-        if Tool.IMAGE_SEARCH in draft.tools and query.photo is not None:
-            crops = await self._crops(query.photo, draft.object_label, prefetched, run)
+        is_decisive = any(each.probability >= self.thresholds.decisive for each in whole)
+        if seeks and query.photo is not None and "crops" not in self.missing and not is_decisive:
+            labels = [draft.object_label] if draft.object_label else []
+            regions = await find_crops(self.services, query.photo, labels, run)
+            crops = await search_pictures(self.services, regions, self.retrieval.image_hits, run)
         photo_text = await prefetched.photo_text.result()
         select, candidates = self.reasoner.select_entity, (*whole, *crops)
         return await identify(select, query, draft, candidates, photo_text, run, self.thresholds)
-
-    def _begin_crops(
-        self, group: TaskGroup, query: Query, prefetched: Prefetched, run: Run, label: str
-    ) -> None:
-        """Search crops while the draft is still being made: it has said for what. On a busy node, later."""
-        if "image-search" not in self.missing and query.photo and label not in prefetched.crops:
-            work = partial(self._search_crops, query.photo, label, prefetched, run)
-            prefetched.crops[label] = run.prefetch(group, work, (), now=run.plan.speculate)
-
-    async def _crops(
-        self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
-    ) -> tuple[Entity, ...]:
-        """Return what the crops of the draft's thing show; another's that were begun are given up."""
-        begun = prefetched.crops.pop(label or "", None)
-        for other in prefetched.crops.values():
-            other.cancel()
-        return await (begun.result() if begun else self._search_crops(photo, label, prefetched, run))
-
-    async def _search_crops(
-        self, photo: Photo, label: str | None, prefetched: Prefetched, run: Run
-    ) -> tuple[Entity, ...]:
-        whole = await prefetched.candidates.result()
-        if "crops" in self.missing:
-            return ()
-        return await search_crops(self.services, photo, label, whole, run, self.thresholds, self.retrieval)
-
-    def _no_image_search(self, prefetched: Prefetched) -> None:
-        """Stop what was begun of it."""
-        for begun in (prefetched.candidates, *prefetched.crops.values()):
-            begun.cancel()
 
     async def _find(
         self, query: Query, draft: Draft, route: Route, entity: Entity | None, text: PhotoText, run: Run

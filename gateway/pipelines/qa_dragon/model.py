@@ -10,9 +10,8 @@ from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
 from gateway.llm.cleaning import labels, listed_label, queries
 from gateway.llm.delimiting import fence, harmless
-from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import Prompt, VlmOptions
-from gateway.llm.reading import declined_draft, draft_of, whole
+from gateway.llm.reading import draft_of, whole
 from gateway.llm.reasoner import AnsweringVlm, with_print
 from gateway.llm.schemas import (
     MAX_OBJECTS,
@@ -57,18 +56,14 @@ class StepwiseVlmReasoner(AnsweringVlm):
         prompt = prompt_of(
             name, query, ChainOfThought, self._options, COT_TOKENS, cases=text.cases, advice=text.advice
         )
-        try:
-            completion = await self._client.complete(prompt, deadline)
-        except VlmDeclined:
-            return declined_draft(query)
+        completion = await self._client.complete(prompt, deadline)
         return await with_print(draft_of(completion, query, text.cases), read_photo, deadline)
 
     async def choose_tools(self, query: Query, draft: Draft, deadline: Deadline) -> frozenset[Tool]:
-        """Return the model's choice (3.3); without a photo there is none to search by."""
+        """Return the model's choice (3.3)."""
         name, text = "qa_dragon/choose_tools", notes(draft)
         prompt = prompt_of(name, query, ToolChoice, self._options, TOOLS_TOKENS, notes=text)
-        tools = frozenset((await self._complete(prompt, deadline)).tools)
-        return tools if query.photo is not None else tools - {Tool.IMAGE_SEARCH}
+        return frozenset((await self._complete(prompt, deadline)).tools)
 
     async def list_objects(self, query: Query, deadline: Deadline) -> tuple[str, ...]:
         """Return the categories of things in the photo (3.4.1)."""
@@ -80,8 +75,6 @@ class StepwiseVlmReasoner(AnsweringVlm):
 
     async def select_object(self, query: Query, labels: Sequence[str], deadline: Deadline) -> str | None:
         """Return the one that is meant (3.4.1); None if the model names something that was not listed."""
-        if not labels:
-            return None
         name, listed = "qa_dragon/select_object", fence("list", ", ".join(labels))
         prompt = prompt_of(name, query, ObjectChoice, self._options, SELECT_TOKENS, labels=listed)
         return listed_label((await self._complete(prompt, deadline)).object_label, labels)
@@ -126,8 +119,6 @@ class StepwiseVlmReasoner(AnsweringVlm):
 
         Those that stay open are dropped.
         """
-        if not queries:
-            return ()
         lines = "\n".join(f"{number}. {text}" for number, text in enumerate(queries, 1))
         identity = _described(entity) if entity is not None else "It could not be identified."
         prompt = prompt_of(

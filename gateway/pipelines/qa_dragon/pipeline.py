@@ -25,7 +25,7 @@ from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Reply, Tool, Verdict
 from gateway.steps import evidence, photo
-from gateway.steps.answering import answer_from, draft_without_look
+from gateway.steps.answering import answer_from, draft_from_question
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
 from gateway.steps.identify import find_crops, identify, named_by
 from gateway.steps.routing import SearchRouter
@@ -110,7 +110,7 @@ class QaDragonPipeline:
     async def _draft(self, query: Query, domain: Domain | None, read: ReadPhoto, run: Run) -> Draft:
         """Return the chain of thought (3.1.2); the question to search for if there is none to be had."""
         if not self.reasoner.drafts(query):
-            return await draft_without_look(self.reasoner, None, query, run)
+            return await draft_from_question(self.reasoner, None, query, run)
         run.spare(Stage.QUERY_REWRITE)
         draft = Draft.of_question()
         async with run.optional(Stage.DRAFT), run.stage(Stage.DRAFT) as deadline:
@@ -178,7 +178,7 @@ class QaDragonPipeline:
             entities = await self.services.search_photos(
                 pictures, self.retrieval.image_hits, deadline, [crop.place for crop in crops]
             )
-        run.explain.found(Stage.IMAGE_SEARCH, entities)
+        run.explain.add_results(Stage.IMAGE_SEARCH, entities)
         return entities
 
     async def _read_up(
@@ -243,7 +243,7 @@ class QaDragonPipeline:
         if context.route is Route.VERIFY and draft.answer:
             run.spare(Stage.ANSWER)
             explain.evidence(context.evidence)
-            explain.proposed(draft.answer)
+            explain.set_answer(draft.answer)
             explain.signal("answer_confidence", draft.confidence)
             tokens = draft.token_probabilities
             reply = Reply(draft.answer, draft.confidence, token_probabilities=tokens)

@@ -1,9 +1,10 @@
 """The VLM behind the `three-step` pipeline (BlackPearl, arXiv 2507.21520, section 3; words are ours)."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated
+from functools import partial
+from typing import Annotated, TypeVar
 
 import anyio
 from pydantic import BeforeValidator, Field
@@ -27,6 +28,8 @@ ANSWER_TOKENS = 75
 QUERY_TOKENS, RANK_TOKENS = 64, 96
 MOST_NUMBERS = 10
 
+Key = TypeVar("Key")
+Result = TypeVar("Result")
 _DEFAULTS = VlmOptions()
 _NUMBER = re.compile(r"[0-9]{1,4}")
 
@@ -69,22 +72,13 @@ class ThreeStepVlmReasoner:
         A draw that fails costs that draw; raises if all do.
         """
         base = prompt_of("three_step/sample_query", query, SearchPhrase, self._options, QUERY_TOKENS)
-        drawn: dict[int, str] = {}
-        failures: list[LoreglassError] = []
 
-        async def draw(seed: int) -> None:
+        async def draw(seed: int) -> str:
             prompt: Prompt[SearchPhrase] = replace(base, temperature=TEMPERATURE, seed=seed)
-            try:
-                drawn[seed] = whole(await self._client.complete(prompt, deadline)).query
-            except LoreglassError as error:
-                failures.append(error)
+            return whole(await self._client.complete(prompt, deadline)).query.replace(ENTITY_SLOT, " ")
 
-        async with anyio.create_task_group() as group:
-            for seed in range(1, count + 1):
-                group.start_soon(draw, seed)
-        if failures and not drawn:
-            raise failures[0]
-        return queries((drawn[seed].replace(ENTITY_SLOT, " ") for seed in sorted(drawn)), count)
+        draws = await some_of({seed: partial(draw, seed) for seed in range(1, count + 1)})
+        return queries(draws.values(), count)
 
     async def rank(
         self, query: Query, pieces: Sequence[Evidence], most: int, deadline: Deadline
@@ -128,3 +122,22 @@ class ThreeStepVlmReasoner:
         )
         reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
         return reply or no_answer(context)
+
+
+async def some_of(works: Mapping[Key, Callable[[], Awaitable[Result]]]) -> dict[Key, Result]:
+    """Return the results of all works at once, without those that fail. Raises if all fail."""
+    results: dict[Key, Result] = {}
+    failures: list[LoreglassError] = []
+
+    async def work(key: Key) -> None:
+        try:
+            results[key] = await works[key]()
+        except LoreglassError as error:
+            failures.append(error)
+
+    async with anyio.create_task_group() as group:
+        for key in works:
+            group.start_soon(work, key)
+    if failures and not results:
+        raise failures[0]
+    return {key: results[key] for key in works if key in results}

@@ -9,18 +9,14 @@ share of what the model reads, for the list as for the answer.
 The answer is given as it is said: nothing verifies it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
-import anyio
-
-from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
+from gateway.pipelines.three_step.model import ThreeStepVlmReasoner, some_of
 from gateway.planning.latencies import Work
 from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
@@ -66,14 +62,6 @@ STAGE_GRAPH = StageGraph(
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """The best passage of each page that a query finds, in search order."""
-
-    query: str
-    results: tuple[Evidence, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class ThreeStepPipeline:
     """Search by several wordings, rerank what the best of them found as a list, answer briefly.
 
@@ -109,7 +97,8 @@ class ThreeStepPipeline:
         """Steps 1 and 2."""
         if "text-search" in self.missing:
             return ()
-        return await self._rerank(query, await self._search(await self._sample(query, run), run), run)
+        search, results = await self._search(await self._sample(query, run), run)
+        return await self._rerank(query, search, results, run)
 
     async def _sample(self, query: Query, run: Run) -> tuple[str, ...]:
         """Step 1: several searches drawn for the same question; the question itself if none can be had."""
@@ -125,40 +114,47 @@ class ThreeStepPipeline:
         run.explain.note(Stage.QUERY_SAMPLING, queries)
         return queries or (query.question,)
 
-    async def _search(self, queries: tuple[str, ...], run: Run) -> Group:
-        """Search each query alone; return the group of most results."""
-        chunks = run.plan.share_of_hits(self.chunks)
-        size, groups = Work(len(queries)), tuple[Group, ...]()
+    async def _search(self, queries: tuple[str, ...], run: Run) -> tuple[str, tuple[Evidence, ...]]:
+        """Search each query alone; return the first of those with most results, and its results."""
+        size, groups = Work(len(queries)), dict[str, tuple[Evidence, ...]]()
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH, size) as deadline:
-            groups = await search_groups(self.services, queries, chunks, deadline)
-        best = largest(groups)
-        run.explain.found(Stage.TEXT_SEARCH, best.results)
-        sizes = (f"{len(group.results)} results: {group.query}" for group in groups)
-        run.explain.note(Stage.TEXT_SEARCH, (*sizes, f"kept: {best.query}"))
-        return best
+            chunks = run.plan.share_of_hits(self.chunks)
+            works = {query: partial(self._search_alone, query, chunks, deadline) for query in queries}
+            groups = await some_of(works)
+        best = max(groups, key=lambda query: len(groups[query]), default="")
+        results = groups.get(best, ())
+        run.explain.add_results(Stage.TEXT_SEARCH, results)
+        sizes = (f"{len(group)} results: {query}" for query, group in groups.items())
+        run.explain.note(Stage.TEXT_SEARCH, (*sizes, f"kept: {best}"))
+        return best, results
 
-    async def _rerank(self, query: Query, group: Group, run: Run) -> tuple[Evidence, ...]:
+    async def _search_alone(self, query: str, chunks: int, deadline: Deadline) -> tuple[Evidence, ...]:
+        """Return the best passage of each page that the query finds, in search order."""
+        passages = await self.services.search_pages((query,), chunks, deadline, depth=chunks)
+        return tuple(map(evidence.passage_evidence, passages))
+
+    async def _rerank(
+        self, query: Query, search: str, results: tuple[Evidence, ...], run: Run
+    ) -> tuple[Evidence, ...]:
         """Step 2: what helps, in order; the order of the search if the list cannot be had."""
-        query_words = f"{query.question} {group.query}"
-        listed = shorten(group.results, run.plan.share_of_evidence(LIST_CHARS), query_words)
+        words = f"{query.question} {search}"
+        listed = shorten(results, run.plan.share_of_evidence(LIST_CHARS), words)
         if not listed:
             return listed
-        scores = await self._rank(query, listed, run)
-        best = sorted(scores, key=lambda place: -scores[place])[: self.list_length]
-        ranked = [replace(group.results[place], score=scores[place]) for place in best]
-        return shorten(ranked, run.plan.share_of_evidence(PAGES_CHARS), query_words)
+        order = (await self._rank(query, listed, run))[: self.list_length]
+        ranked = evidence.in_search_order([results[place] for place in order])
+        return shorten(ranked, run.plan.share_of_evidence(PAGES_CHARS), words)
 
-    async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> dict[int, float]:
-        """By place in the list, scores that keep the order of the model's own list."""
-        if "reranking" in self.missing:
-            return {place: item.score for place, item in enumerate(evidence.in_search_order(listed))}
-        size = Work(extra_prompt_tokens=evidence.prompt_tokens(listed, LIST_CHARS))
+    async def _rank(self, query: Query, listed: tuple[Evidence, ...], run: Run) -> tuple[int, ...]:
+        """Return the places in the list, in the order of the model's own list."""
         order = tuple(range(len(listed)))
+        if "reranking" in self.missing:
+            return order
+        size = Work(extra_prompt_tokens=evidence.prompt_tokens(listed, LIST_CHARS))
         async with run.optional(Stage.LISTWISE_RERANK), run.stage(Stage.LISTWISE_RERANK, size) as deadline:
             order = await self.reasoner.rank(query, listed, self.list_length, deadline)
         run.explain.note(Stage.LISTWISE_RERANK, (str(place + 1) for place in order))
-        ranked = evidence.in_search_order([listed[place] for place in order])
-        return {place: item.score for place, item in zip(order, ranked, strict=True)}
+        return order
 
     def _context(self, near: tuple[Entity, ...], pages: tuple[Evidence, ...], run: Run) -> Context:
         """Task 1's context, the texts of the nearest images, and the pages."""
@@ -167,31 +163,3 @@ class ThreeStepPipeline:
         run.explain.signal("image_top", near[0].probability if near else None)
         likely = fuse(near, self.thresholds)
         return Context(Route.RAG, next(iter(likely), None), PhotoText(), (*facts, *pages))
-
-
-async def search_groups(
-    services: Services, queries: Sequence[str], chunks: int, deadline: Deadline
-) -> tuple[Group, ...]:
-    """Return a group for each query that could be searched, all at once. Raises if none of them could."""
-    groups: dict[str, Group] = {}
-    failures: list[LoreglassError] = []
-
-    async def search(query: str) -> None:
-        try:
-            passages = await services.search_pages((query,), chunks, deadline, depth=chunks)
-        except LoreglassError as error:
-            failures.append(error)
-            return
-        groups[query] = Group(query, tuple(map(evidence.passage_evidence, passages)))
-
-    async with anyio.create_task_group() as tasks:
-        for query in queries:
-            tasks.start_soon(search, query)
-    if failures and not groups:
-        raise failures[0]
-    return tuple(groups[query] for query in queries if query in groups)
-
-
-def largest(groups: Sequence[Group]) -> Group:
-    """Return the group of most results; among equals the first."""
-    return max(groups, key=lambda group: len(group.results), default=Group(""))

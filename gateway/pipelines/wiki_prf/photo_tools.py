@@ -49,7 +49,7 @@ async def _whole_pages(services: Services, things: Sequence[Entity], run: Run) -
         async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
             passages = await services.read_pages(addresses, _MOST_PASSAGES, deadline)
             pages = evidence.chunks_of(passages)
-        run.explain.found(Stage.TEXT_SEARCH, pages)
+        run.explain.add_results(Stage.TEXT_SEARCH, pages)
     return pages
 
 
@@ -59,25 +59,19 @@ async def caption_articles(
     """Captioning: articles of the things whose pictures a description finds (3.3); of those whose texts it
     finds, where image search takes no texts or finds no picture.
     """
-    things = await find_pictures(services, description, run, articles)
+    things: tuple[Entity, ...] = ()
+    if await services.takes("image_search", "text", run.deadline):
+        async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
+            things = await services.search_photos_by_text((description,), articles, deadline)
+        run.explain.add_results(Stage.CROP_SEARCH, things)
     if things:
         run.explain.note(Stage.CROP_SEARCH, (f"{PhotoTool.CAPTION}: {thing.name}" for thing in things))
         return await article(services, things, run)
     hits, passages = min(articles, run.plan.text_hits), tuple[Evidence, ...]()
     async with run.optional(Stage.TEXT_SEARCH), run.stage(Stage.TEXT_SEARCH) as deadline:
         passages = await evidence.search_pages(services, (description,), hits, deadline)
-    run.explain.found(Stage.TEXT_SEARCH, passages)
+    run.explain.add_results(Stage.TEXT_SEARCH, passages)
     return passages
-
-
-async def find_pictures(services: Services, description: str, run: Run, articles: int) -> tuple[Entity, ...]:
-    """Things that look as the description says; none where image search takes no texts."""
-    entities: tuple[Entity, ...] = ()
-    if await services.takes("image_search", "text", run.deadline):
-        async with run.optional(Stage.CROP_SEARCH), run.stage(Stage.CROP_SEARCH, Work(1)) as deadline:
-            entities = await services.search_photos_by_text((description,), articles, deadline)
-        run.explain.found(Stage.CROP_SEARCH, entities)
-    return entities
 
 
 async def ground(

@@ -132,9 +132,7 @@ class WikiPrfPipeline:
         async with run.optional(Stage.TOOL_PLAN), run.stage(Stage.TOOL_PLAN) as deadline:
             plan = await self.reasoner.plan_tools(query, deadline)
         calls = [f"{call.tool}: {call.content}" if call.content else call.tool for call in plan.calls]
-        dropped = [f"lines that are no call: {plan.dropped}"] if plan.dropped else []
-        other_form = [] if plan.in_form else ["not in the paper's form"]
-        run.explain.note(Stage.TOOL_PLAN, (*calls, *dropped, *other_form))
+        run.explain.note(Stage.TOOL_PLAN, calls)
         unused = {tool for name, tool in TOOLS.items() if name in self.missing}
         used = tuple(call for call in plan.calls if call.tool not in unused)
         for name, tool in TOOLS.items():

@@ -34,15 +34,12 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class ToolPlan:
-    """Calls in the order in which they are to be made. `dropped`: lines that were no call.
+    """Calls in the order in which they are to be made.
 
-    `in_form`: whether it was written in the form that the paper's reward checks. `written`: the model's own
-    words, which filtering goes on from; empty where no model wrote any.
+    `written`: the model's own words, which filtering goes on from; empty where no model wrote any.
     """
 
     calls: tuple[ToolCall, ...] = ()
-    dropped: int = 0
-    in_form: bool = True
     written: str = ""
 
 
@@ -147,12 +144,9 @@ _NOT_WANTED = re.compile(
 
 def read_plan(text: str) -> ToolPlan | None:
     """Return the calls of a plan, each once, in their order; None where nothing in it is a call."""
-    lines = [line for line in _listed(_without_thoughts(text, _TOOLS)).splitlines() if line.strip()]
-    every = [call for line in lines if (call := read_call(line)) is not None]
-    calls = tuple(dict.fromkeys(every))[:MOST_CALLS]
-    if not calls:
-        return None
-    return ToolPlan(calls, len(lines) - len(calls), in_form=plan_in_form(text) is not None)
+    lines = _listed(_without_thoughts(text, _TOOLS)).splitlines()
+    calls = dict.fromkeys(call for line in lines if (call := read_call(line)) is not None)
+    return ToolPlan(tuple(calls)[:MOST_CALLS]) if calls else None
 
 
 def read_knowledge(text: str) -> str | None:

@@ -21,7 +21,7 @@ from gateway.reasoning.lite.question import (
     search_queries,
 )
 from gateway.reasoning.lite.reading import best_candidate, printed_name, read_evidence, readable
-from gateway.reasoning.port import Read, ReadPhoto, Seek
+from gateway.reasoning.port import Read, ReadPhoto
 from gateway.state import (
     Context,
     Draft,
@@ -62,7 +62,7 @@ class LiteReasoner:
         return parse_question(query).text
 
     async def draft(
-        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+        self, query: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """See the port: what to look up, and what the photo's own print answers."""
         question, printed, reply = parse_question(query), PhotoText(), None
@@ -70,7 +70,6 @@ class LiteReasoner:
         tools = {Tool.TEXT_SEARCH}
         if query.photo is not None and not has_name:
             tools.add(Tool.IMAGE_SEARCH)
-            seek("")  # crops of whatever it is, while the print is read
         if query.photo is not None and is_english(query.question):
             with anyio.move_on_after(deadline.remaining_s() * WAITING_SHARE):
                 printed = readable(await read_photo())

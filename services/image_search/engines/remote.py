@@ -1,18 +1,19 @@
-"""Image embeddings from a ready-made server: Infinity or vLLM.
+"""Image embeddings from a ready-made server: Infinity, vLLM, or one that speaks Cohere's shape.
 
 There is no standard for images, so each shape is spelt here. Photos travel as `data:` URIs only; the server
 is given squares that we cut, since not every model looks at a photo's ends, or at its centre alone.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from chassis.http.remote import RemoteServer
 from chassis.models.remote_reply import in_index_order, unit_vector
-from chassis.models.remote_request import content_part, data_uri
+from chassis.models.remote_request import data_uri
 from chassis.pixels import drawn_pattern, encode_jpeg
 from chassis.rgb import RGB
 from services.image_search.engine import Floats
@@ -23,27 +24,52 @@ AT_ONCE = 8
 _MAX_SIDE = 768
 """Pixels of a square that is sent."""
 
-Body = dict[str, Any]
-
 
 class RemoteShape(StrEnum):
     """What the server speaks."""
 
     INFINITY = "infinity"
     VLLM = "vllm"
+    COHERE = "cohere"
 
 
-_PATHS = {RemoteShape.INFINITY: "/embeddings", RemoteShape.VLLM: "/v1/embeddings"}
+@dataclass(frozen=True, slots=True)
+class RemoteOptions:
+    """`per_request`: squares in one request, where the shape takes several.
+
+    `input_type`: Cohere's own service wants `image`, vLLM wants none.
+    """
+
+    shape: RemoteShape = RemoteShape.INFINITY
+    per_request: int = 16
+    input_type: str = ""
+
+
+Body = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Adapter:
+    """A shape: where requests go, what they hold for images and for texts, where in a reply the vectors are.
+
+    `vectors` raises KeyError, TypeError or ValueError for another shape, and does not look into a vector.
+    `single`: one image a request.
+    """
+
+    path: str
+    body: Callable[[Sequence[str], RemoteOptions], Body]
+    text_body: Callable[[Sequence[str], RemoteOptions], Body]
+    vectors: Callable[[Any, int], list[Any]]
+    single: bool = False
 
 
 class RemoteImageEncoder:
     """`ImageEncoder` on a server. The vectors' size is learnt from its first reply and holds from then on."""
 
-    def __init__(self, server: RemoteServer, shape: RemoteShape, per_request: int = 16) -> None:
-        """`per_request`: squares or texts in one request; vLLM takes one square."""
+    def __init__(self, server: RemoteServer, options: RemoteOptions) -> None:
         self._server = server
-        self._shape = shape
-        self._per_request = per_request
+        self._options = options
+        self._adapter = _ADAPTERS[options.shape]
         self._size: int | None = None
         self.name = server.model or "remote"
 
@@ -58,44 +84,78 @@ class RemoteImageEncoder:
 
     def forward(self, views: Sequence[RGB]) -> list[Floats]:
         """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""
-        jpegs = [encode_jpeg(view) for view in views]
-        if self._shape is RemoteShape.VLLM:
-            chats = [{"role": "user", "content": [content_part(jpeg)]} for jpeg in jpegs]
-            return self._send([({"messages": [chat]}, 1) for chat in chats])
-        parts = self._parts([data_uri(jpeg) for jpeg in jpegs])
-        return self._send([({"input": part, "modality": "image"}, len(part)) for part in parts])
+        uris = [data_uri(encode_jpeg(view)) for view in views]
+        step = 1 if self._adapter.single else self._options.per_request
+        return self._in_parts(uris, step, self._adapter.body)
 
     def forward_texts(self, texts: Sequence[str]) -> list[Floats]:
         """One unit vector a text, in the photos' space where the model has one for both. Raises as above."""
-        # Without -1, which stands for the model's own length, vLLM refuses a longer text.
-        more: Body = (
-            {"modality": "text"} if self._shape is RemoteShape.INFINITY else {"truncate_prompt_tokens": -1}
-        )
-        return self._send([({"input": part, **more}, len(part)) for part in self._parts(texts)])
+        return self._in_parts(texts, self._options.per_request, self._adapter.text_body)
 
-    def _parts(self, inputs: Sequence[str]) -> list[list[str]]:
-        step = self._per_request
-        return [list(inputs[start : start + step]) for start in range(0, len(inputs), step)]
-
-    def _send(self, requests: Sequence[tuple[Body, int]]) -> list[Floats]:
-        """Return the vectors for requests of so many inputs each."""
-        if len(requests) == 1:
-            return self._embed(*requests[0])
-        with ThreadPoolExecutor(min(len(requests), AT_ONCE), "remote-images") as threads:
+    def _in_parts(
+        self, inputs: Sequence[str], step: int, body: Callable[[Sequence[str], RemoteOptions], Body]
+    ) -> list[Floats]:
+        parts = [inputs[start : start + step] for start in range(0, len(inputs), step)]
+        if len(parts) == 1:
+            return self._embed(parts[0], body)
+        with ThreadPoolExecutor(min(len(parts), AT_ONCE), "remote-images") as threads:
             # Each copy of the context brings the caller's deadline into the thread.
-            replies = [
-                threads.submit(copy_context().run, self._embed, body, count) for body, count in requests
-            ]
-            return [vector for reply in replies for vector in reply.result()]
+            embedding = [threads.submit(copy_context().run, self._embed, part, body) for part in parts]
+            return [vector for done in embedding for vector in done.result()]
 
-    def _embed(self, body: Body, count: int) -> list[Floats]:
-        reply = self._server.post(_PATHS[self._shape], body)
+    def _embed(
+        self, inputs: Sequence[str], body: Callable[[Sequence[str], RemoteOptions], Body]
+    ) -> list[Floats]:
+        reply = self._server.post(self._adapter.path, body(inputs, self._options))
         try:
-            vectors = [unit_vector(entry["embedding"]) for entry in in_index_order(reply["data"], count)]
+            vectors = [unit_vector(vector) for vector in self._adapter.vectors(reply, len(inputs))]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
         sizes = {len(vector) for vector in vectors} | ({self._size} if self._size else set())
-        if len(sizes) != 1:
+        if len(vectors) != len(inputs) or len(sizes) != 1:
             raise self._server.broken_reply()
         self._size = sizes.pop()
         return vectors
+
+
+def _infinity_body(uris: Sequence[str], options: RemoteOptions) -> Body:
+    return {"input": list(uris), "modality": "image"}
+
+
+def _vllm_body(uris: Sequence[str], options: RemoteOptions) -> Body:
+    parts = [{"type": "image_url", "image_url": {"url": uri}} for uri in uris]
+    return {"messages": [{"role": "user", "content": parts}]}
+
+
+def _cohere_body(uris: Sequence[str], options: RemoteOptions) -> Body:
+    extra = {"input_type": options.input_type} if options.input_type else {}
+    return {"images": list(uris), "embedding_types": ["float"]} | extra
+
+
+def _infinity_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
+    return {"input": list(texts), "modality": "text"}
+
+
+def _vllm_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
+    # Without -1, which stands for the model's own length, a longer text is a 400.
+    return {"input": list(texts), "truncate_prompt_tokens": -1}
+
+
+def _cohere_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
+    extra = {"input_type": "search_query"} if options.input_type else {}
+    return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | extra
+
+
+def _listed(reply: Any, count: int) -> list[Any]:
+    return [entry["embedding"] for entry in in_index_order(reply["data"], count)]
+
+
+def _cohere_vectors(reply: Any, _: int) -> list[Any]:
+    return list(reply["embeddings"]["float"])
+
+
+_ADAPTERS = {
+    RemoteShape.INFINITY: _Adapter("/embeddings", _infinity_body, _infinity_texts, _listed),
+    RemoteShape.VLLM: _Adapter("/v1/embeddings", _vllm_body, _vllm_texts, _listed, single=True),
+    RemoteShape.COHERE: _Adapter("/v2/embed", _cohere_body, _cohere_texts, _cohere_vectors),
+}

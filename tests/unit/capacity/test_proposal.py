@@ -1,6 +1,5 @@
 """The node's file, and the plan that is proposed for it."""
 
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -8,10 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from capacity.memory import least_context, least_gb, service_gb
-from capacity.node_file import ENGINES, SERVICES, PlacementFile, read
-from capacity.packing import DoesNotFit, pack
-from capacity.proposal import Proposal, propose
+from capacity.node_file import SERVICES, PlacementFile, read
+from capacity.proposal import DoesNotFit, Proposal, least_context, least_gb, pack, propose, service_gb
 from capacity.speed import vlm_speed
 from chassis.startup import WrongSettings
 from gateway.clients.services import Services
@@ -24,7 +21,7 @@ FP8 = "llama-3.2-11b-vision-fp8"
 
 def proposal(folder: Path, changes: dict[str, Any] | None = None, voice: bool = False) -> Proposal:
     file = read(changed(folder, changes or {}), voice=voice)
-    return propose(file, file.node.cards, 10_000)
+    return propose(file, 10_000)
 
 
 def test_llama_is_as_fast_as_in_the_published_budget() -> None:
@@ -66,7 +63,7 @@ def test_sequences_are_those_of_the_file_where_they_fit_and_else_the_preset_s(tm
     assert proposal(tmp_path, {"vlm.sequences": 3}).vlm.sequences == 3
     assert proposal(tmp_path, {"vlm.sequences": DROP}).vlm.sequences == PRESETS[FP8].sequences
     most = proposal(tmp_path, {"vlm.sequences": 1000, "node.memory_gb": 80})
-    assert most.vlm.sequences == most.vlm_sequences == PRESETS[FP8].most_sequences
+    assert most.vlm.sequences == PRESETS[FP8].most_sequences
     assert proposal(tmp_path, {"vlm.sequences": 1000}, voice=True).vlm.sequences == 10
 
 
@@ -77,58 +74,25 @@ def test_a_small_card_has_a_shorter_context(tmp_path: Path) -> None:
 
 def test_small_models_are_on_a_card_of_their_own_where_there_is_one(tmp_path: Path) -> None:
     found = proposal(tmp_path, {"node.cards": 2})
-    assert found.layout.vlm == (0,)
+    assert found.layout.vlm == 0
     assert set(found.layout.services.values()) == {1, None}
-
-
-def test_replicas_of_the_model_server_are_on_different_cards(tmp_path: Path) -> None:
-    found = proposal(tmp_path, {"node.cards": 2, "vlm.replicas": 2})
-    assert sorted(found.layout.vlm) == [0, 1]
-    assert found.vlm_sequences == 2 * found.vlm.sequences
 
 
 def test_pinned_processes_stay_on_their_cards(tmp_path: Path) -> None:
     found = proposal(tmp_path, {"node.cards": 2, "services.reranker.gpu": 0, "vlm.gpu": 1})
     assert found.layout.services["reranker"] == 0
-    assert found.layout.vlm == (1,)
-    with pytest.raises(WrongSettings, match=r"The gpu of reranker is 1; the last card is 0\."):
+    assert found.layout.vlm == 1
+    with pytest.raises(WrongSettings, match=r"the gpu of reranker is 1; the last card is 0\."):
         proposal(tmp_path, {"services.reranker.gpu": 1})
 
 
-def test_each_replica_of_a_small_model_takes_memory(tmp_path: Path) -> None:
-    found, alone = proposal(tmp_path, {"services.cropper.replicas": 2}), proposal(tmp_path)
-    assert service_gb(found.file, "cropper") == 2 * service_gb(alone.file, "cropper")
-    assert found.memory_mib("cropper") == alone.memory_mib("cropper")  # each replica reports its own
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        (
-            {"node.memory_gb": 40, "vlm.preset": LLAMA.name},
-            "llama-3.2-11b-vision and the services do not fit: GPU 0 has 38.5 GB without its headroom, 5.0 "
-            "GB too little; llama-3.2-11b-vision-fp8 or qwen2.5-vl-7b or qwen2.5-vl-7b-fp8 or "
-            "qwen2.5-vl-3b or qwen3-vl-8b or 2 cards would fit.",
-        ),
-        (
-            {"node.memory_gb": 16},
-            "llama-3.2-11b-vision-fp8 and the services do not fit: GPU 0 has 14.5 GB without its headroom, "
-            "20.2 GB too little.",
-        ),
-        (
-            {"vlm.replicas": 2},
-            "llama-3.2-11b-vision-fp8 and the services do not fit: vlm.replicas is more than there are "
-            "cards; 2 cards would fit.",
-        ),
-        ({"vlm.share": 0.3}, "vlm.share is 14.4 GB; llama-3.2-11b-vision-fp8 needs 17.1 GB to start."),
-    ],
-)
-def test_a_refusal_says_how_much_is_missing_and_what_would_fit(
-    tmp_path: Path, changes: dict[str, Any], sentence: str
-) -> None:
+def test_a_refusal_says_how_much_is_missing_and_what_to_try(tmp_path: Path) -> None:
     with pytest.raises(DoesNotFit) as caught:
-        proposal(tmp_path, changes)
-    assert str(caught.value) == sentence
+        proposal(tmp_path, {"node.memory_gb": 40, "vlm.preset": LLAMA.name})
+    assert str(caught.value) == (
+        "llama-3.2-11b-vision and the services do not fit: GPU 0 has 38.5 GB without its headroom, 5.0 "
+        "GB too little. Try another --preset or more --cards."
+    )
 
 
 @given(
@@ -147,14 +111,14 @@ def test_no_card_is_overfilled_and_the_model_server_can_start(
     assume(all(size + 2.5 <= memory for size in sizes))
     file = PlacementFile.model_validate(shipped)
     try:
-        layout = pack(file, cards)
+        layout = pack(file)
     except DoesNotFit:
         return
     for card in range(cards):
-        own = least_gb(file.vlm.chosen) + file.node.context_gb if card in layout.vlm else 0.0
+        own = least_gb(file.vlm.chosen) + file.node.context_gb if card == layout.vlm else 0.0
         assert own + sum(service_gb(file, name) for name in layout.on(card)) <= file.node.usable_gb + 1e-6
     assert all((layout.services[name] is None) == (name not in on_cards) for name in file.services)
-    vlm = propose(file, cards, 10_000).vlm
+    vlm = propose(file, 10_000).vlm
     assert vlm.share * memory >= least_gb(file.vlm.chosen) - 1e-6
 
 
@@ -185,7 +149,7 @@ def test_the_shipped_file_has_every_service() -> None:
         ({"latencies": "h100"}, "latencies: Input should be 'l40s' or 'pocket'"),
         ({"vlm.preset": "gpt-5"}, "vlm: unknown preset 'gpt-5'; use one of llama-3.2-11b-vision,"),
         ({"vlm.gpu": "cpu"}, "vlm: the model server needs a card"),
-        ({"vlm.gpu": 0, "vlm.replicas": 2}, "vlm: each replica needs a card of its own"),
+        ({"vlm.replicas": 2}, "vlm.replicas: Input should be 1"),
         ({"services": []}, "services: Input should be a valid dictionary"),
         ({"services.search": {"engine": "x", "gpu": "cpu"}}, "services: search is missing or unknown"),
         ({"services.ocr": DROP}, "services: ocr is missing or unknown"),
@@ -210,9 +174,7 @@ def test_the_shipped_file_has_every_service() -> None:
             "services.text_search: a service on",
         ),
         ({"services.text_search": SEEING_SEARCH | {"weights_gb": 4}}, "services.text_search: a service on a"),
-        ({"services.reranker.share": 1.5}, "services.reranker.share: Input should be less than or equal"),
-        ({"services.reranker.share": 0.05}, "services.reranker.share is 2.4 GB of a card; it needs 5.1 GB"),
-        ({"services.reranker.engine": "casacde"}, "services.reranker.engine is 'casacde'; use builtin or"),
+        ({"services.reranker.share": 0.5}, "services.reranker.share: unknown field"),
         ({"services.reranker.engine": "pocket"}, "services.reranker.gpu must be cpu"),
         ({"services.domain_router.engine": "builtin"}, "services.domain_router.gpu must be cpu"),
         ({"services.domain_router.engine": "pocket"}, "services.domain_router.gpu must be cpu"),
@@ -236,13 +198,6 @@ def test_options_replace_values_and_are_checked_alike() -> None:
     file = read(SHIPPED, cards=3, preset="qwen3-vl-8b", sequences=4)
     assert (file.node.cards, file.vlm.preset, file.vlm.sequences) == (3, "qwen3-vl-8b", 4)
     assert "unknown preset 'x'" in refused(SHIPPED, preset="x")
-
-
-@pytest.mark.parametrize("name", SERVICES)
-def test_engines_are_those_of_the_service(name: str) -> None:
-    settings = import_module(f"services.{name}.settings")
-    known = [each.value for each in settings.Engine]
-    assert list(ENGINES[name]) == [each for each in known if each != "web"]  # a second, unplanned instance
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:

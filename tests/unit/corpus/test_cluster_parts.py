@@ -2,34 +2,31 @@
 
 import json
 import pickle
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chassis.errors import CollectionConflict, DependencyUnavailable, NotConfigured
+from chassis.errors import CollectionConflict, DependencyUnavailable
 from chassis.http.calls import ServiceClient, http_client
 from chassis.vectors.edge import EdgeStore
 from contracts.collections import Built
 from corpus.cluster import ingest, stages
 from corpus.cluster.ingest import ClusterOptions, require_points
-from corpus.cluster.stages import Claims, Part, Result, Row, Target, Writer, cut, prepare, read, row_of
+from corpus.cluster.stages import Claims, Part, Result, Row, Target, cut, prepare, read, row_of
 from corpus.ingest import IMAGES, PAGES, IngestOptions
-from corpus.items import PageItem, page_items, prepare_page
-from corpus.jsonl import Rejected, json_lines, spans
+from corpus.items import prepare_page
+from corpus.jsonl import ManifestError, Rejected, json_lines, spans
 from corpus.manifests import manifest_digest
 from corpus.page_records import read_pages
 from corpus.photo_records import read_photos
 from corpus.pipeline import Outcome
 from corpus.sources import SourceName
 from corpus.versions import Patience, Version
-from deploy.embedding import EMBEDDERS
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
 from tests.live import live
@@ -66,16 +63,17 @@ def pages(folder: Path, count: int) -> Path:
     return source
 
 
-@pytest.mark.parametrize(("most", "sizes"), [(4_000, [10, 10, 5]), (2, [20, 5])])
-def test_parts_hold_every_record_and_become_larger_where_there_would_be_too_many(
-    most: int, sizes: list[int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_parts_hold_every_record_and_are_not_too_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stages, "MOST_PARTS", most)
     source = pages(tmp_path, 25)
     found, digest = cut(PAGES, source, 10)
-    assert [part.records for part in found] == sizes
+    assert [part.records for part in found] == [10, 10, 5]
     assert digest == manifest_digest(source)
     assert [each for part in found for each in read(PAGES, source, part.content)] == list(read_pages(source))
+    monkeypatch.setattr(stages, "MOST_PARTS", 2)
+    with pytest.raises(ManifestError, match="--part-records 20 or more"):
+        cut(PAGES, source, 10)
 
 
 def test_folders_are_cut_too(tmp_path: Path) -> None:
@@ -225,56 +223,3 @@ async def test_an_index_that_is_never_built_ends_the_wait_with_a_sentence(
         await version.ensure()
         with pytest.raises(DependencyUnavailable, match="48 hours"):
             await version.publish()
-
-
-class AllClaimed:
-    """Claims without Ray: every record holds its key."""
-
-    claim: Any = None
-
-    def __init__(self) -> None:
-        self.claim = self
-
-    async def remote(self, places: Mapping[str, str]) -> dict[str, str]:
-        return dict(places)
-
-
-def written(target: Target, items: Sequence[PageItem | Rejected]) -> Any:
-    """Return what a writer returns for items."""
-    rows = [{"part": 0, "place": place, "item": pickle.dumps(item)} for place, item in enumerate(items)]
-    writer = Writer(target, AllClaimed())
-    try:
-        [done] = writer(pa.Table.from_pylist(rows))["done"]
-    finally:
-        writer.close()
-    return pickle.loads(done)
-
-
-def test_an_actor_that_embeds_runs_the_search_service_itself(tmp_path: Path) -> None:
-    source = pages(tmp_path, 1)
-    digest = manifest_digest(source)
-    held: list[int] = []
-
-    @asynccontextmanager
-    async def embedder() -> AsyncIterator[str]:
-        async with live(create_app(TextSearchSettings(port=0, data_dir=tmp_path / "vectors"))) as client:
-            async with http_client() as http:
-                version = Version(ServiceClient(http, "text_search", str(client.base_url)), PAGES, Patience())
-                await version.open(digest, replace=False)
-                await version.ensure()
-            yield str(client.base_url)
-            held.extend(
-                each["points"] for each in (await client.get("/v1/collections")).json()["collections"]
-            )
-
-    target = Target(PAGES, "http://127.0.0.1:9", "", digest, False, Patience(pauses_s=()), embedder)
-    assert written(target, list(page_items(source))) == [Result(0, 0, "line 1", Outcome.ADDED, "", 1)]
-    assert held == [1]
-
-
-def test_an_actor_that_cannot_embed_says_why(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.delenv("LOREGLASS_TEXT_SEARCH_QDRANT_URL", raising=False)
-    target = Target(PAGES, "http://127.0.0.1:9", "", "", False, Patience(pauses_s=()), EMBEDDERS[PAGES])
-    failure = written(target, [Rejected("line 1", "It is no page.")])
-    assert isinstance(failure, NotConfigured)
-    assert "Qdrant server" in failure.detail

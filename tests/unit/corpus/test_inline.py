@@ -8,7 +8,7 @@ from lxml.html import HtmlElement, fromstring
 from corpus.inline import spell_out
 
 
-def spelt(markup: str) -> str:
+def text_of(markup: str) -> str:
     tree: HtmlElement = fromstring(f"<div>{markup}</div>")
     spell_out(tree)
     return " ".join(tree.text_content().split())
@@ -41,7 +41,7 @@ def spelt(markup: str) -> str:
     ],
 )
 def test_superscripts_are_powers_or_notes(markup: str, text: str) -> None:
-    assert spelt(markup) == text
+    assert text_of(markup) == text
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_superscripts_are_powers_or_notes(markup: str, text: str) -> None:
     ],
 )
 def test_block_ends_become_white_space(markup: str, text: str) -> None:
-    assert spelt(markup) == text
+    assert text_of(markup) == text
 
 
 def test_many_superscripts_are_read_in_one_pass() -> None:
-    assert spelt("<p>" + "<sup>2</sup>" * 50_000 + "word</p>") == "word"
+    assert text_of("<p>" + "<sup>2</sup>" * 50_000 + "word</p>") == "word"
 
 
 @given(
@@ -75,4 +75,4 @@ def test_many_superscripts_are_read_in_one_pass() -> None:
 )
 def test_any_markup_keeps_its_words(parts: list[str]) -> None:
     markup = "".join(parts)
-    assert "word" in spelt(f"word {markup}")
+    assert "word" in text_of(f"word {markup}")

@@ -35,13 +35,13 @@ async def publish(client: httpx.AsyncClient, folder: Path, text: str) -> str:
     return report.version
 
 
-async def seen(client: httpx.AsyncClient) -> list[str]:
+async def snippets(client: httpx.AsyncClient) -> list[str]:
     reply = await client.post("/v1/text-search", json={"queries": ["mill"]})
     assert reply.status_code == 200, reply.text
     return [hit["snippet"] for hit in reply.json()["hits"]]
 
 
-async def led_back(client: httpx.AsyncClient) -> tuple[str, str]:
+async def go_back(client: httpx.AsyncClient) -> tuple[str, str]:
     async with http_client() as http:
         service = ServiceClient(http, "text_search", str(client.base_url))
         return await roll_back(service, PAGES, Patience(pauses_s=()))
@@ -62,39 +62,39 @@ async def test_replace_never_writes_into_the_published_version(tmp_path: Path) -
         source.write_text("The tan mill.")
         os.utime(source, ns=(times.st_atime_ns, times.st_mtime_ns))
         report = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
-        assert await seen(client) == ["The tan mill."]
-        assert await led_back(client) == (report.version, first)
-        assert await seen(client) == ["The red mill."]
+        assert await snippets(client) == ["The tan mill."]
+        assert await go_back(client) == (report.version, first)
+        assert await snippets(client) == ["The red mill."]
 
 
 async def test_rollback_twice_restores_the_version(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         first = await publish(client, tmp_path, "The red mill.")
         second = await publish(client, tmp_path, "The blue mill.")
-        assert await led_back(client) == (second, first)
-        assert await seen(client) == ["The red mill."]
-        assert await led_back(client) == (first, second)
-        assert await seen(client) == ["The blue mill."]
+        assert await go_back(client) == (second, first)
+        assert await snippets(client) == ["The red mill."]
+        assert await go_back(client) == (first, second)
+        assert await snippets(client) == ["The blue mill."]
 
 
 async def test_rollback_needs_a_second_version(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         with pytest.raises(CollectionNotFound):
-            await led_back(client)
+            await go_back(client)
         await publish(client, tmp_path, "The red mill.")
         with pytest.raises(CollectionNotFound):
-            await led_back(client)
-        assert await seen(client) == ["The red mill."]
+            await go_back(client)
+        assert await snippets(client) == ["The red mill."]
 
 
 async def test_new_version_replaces_the_rolled_back_one(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         first = await publish(client, tmp_path, "The red mill.")
         await publish(client, tmp_path, "The blue mill.")
-        await led_back(client)
+        await go_back(client)
         third = await publish(client, tmp_path, "The green mill.")
         assert await aliases(client) == {first: ["pages-previous"], third: ["pages"]}
-        assert await led_back(client) == (third, first)
+        assert await go_back(client) == (third, first)
 
 
 async def test_interrupted_rollback_is_complete_for_searches(tmp_path: Path) -> None:
@@ -103,10 +103,10 @@ async def test_interrupted_rollback_is_complete_for_searches(tmp_path: Path) -> 
         await publish(client, tmp_path, "The blue mill.")
         only_step = PublishAlias(alias=PAGES, collection=first)
         await client.post("/v1/aliases", json=only_step.model_dump())
-        assert await seen(client) == ["The red mill."]
+        assert await snippets(client) == ["The red mill."]
         with pytest.raises(CollectionNotFound):
-            await led_back(client)
-        assert await seen(client) == ["The red mill."]
+            await go_back(client)
+        assert await snippets(client) == ["The red mill."]
 
 
 async def test_searches_go_on_through_publishing_and_going_back(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ async def test_searches_go_on_through_publishing_and_going_back(tmp_path: Path) 
 
     async def keep_asking(client: httpx.AsyncClient) -> None:
         while True:
-            answers.append(await seen(client))
+            answers.append(await snippets(client))
 
     async with live(create_app(text_search(tmp_path))) as client:
         await publish(client, tmp_path, "The red mill.")
@@ -122,11 +122,11 @@ async def test_searches_go_on_through_publishing_and_going_back(tmp_path: Path) 
             for _ in range(2):
                 group.start_soon(keep_asking, client)
             await publish(client, tmp_path, "The blue mill.")
-            assert await seen(client) == ["The blue mill."]
-            await led_back(client)
-            assert await seen(client) == ["The red mill."]
+            assert await snippets(client) == ["The blue mill."]
+            await go_back(client)
+            assert await snippets(client) == ["The red mill."]
             await publish(client, tmp_path, "The green mill.")
-            assert await seen(client) == ["The green mill."]
+            assert await snippets(client) == ["The green mill."]
             group.cancel_scope.cancel()
     assert answers
     assert all(answer in (["The red mill."], ["The blue mill."], ["The green mill."]) for answer in answers)
@@ -147,7 +147,7 @@ async def test_list_and_rollback_commands(tmp_path: Path, monkeypatch: pytest.Mo
         listed = await run(monkeypatch, str(client.base_url), "list")
         option = ("--text-search-url", str(client.base_url))
         led = await run(monkeypatch, "http://127.0.0.1:9", "rollback", "pages", *option)
-        assert await seen(client) == ["The red mill."]
+        assert await snippets(client) == ["The red mill."]
     rows = {line.split("│")[2].strip(): line for line in listed.output.splitlines() if "pages" in line}
     assert listed.exit_code == led.exit_code == 0
     assert "live" in rows[second]
@@ -170,8 +170,8 @@ async def test_rollback_from_a_broken_version(tmp_path: Path) -> None:
     async with live(create_app(text_search(tmp_path))) as client:
         health = await client.get("/health/ready")
         assert f"{second!r} cannot be opened" in health.text
-        assert await led_back(client) == (second, first)
-        assert await seen(client) == ["The red mill."]
+        assert await go_back(client) == (second, first)
+        assert await snippets(client) == ["The red mill."]
 
 
 async def test_broken_version_needs_replace(tmp_path: Path) -> None:
@@ -182,4 +182,4 @@ async def test_broken_version_needs_replace(tmp_path: Path) -> None:
             await ingest_pages(source, str(client.base_url), IngestOptions(patience=Patience(pauses_s=())))
         again = await ingest_pages(source, str(client.base_url), IngestOptions(replace=True))
         assert (again.version, again.indexed) == (second, 1)
-        assert await seen(client) == ["The blue mill."]
+        assert await snippets(client) == ["The blue mill."]

@@ -1,119 +1,97 @@
-"""`three-step` and `wiki-prf` in front of fake services, with reasoners that the test scripts."""
+"""The published pipelines in front of fake services, with a model that the test scripts."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
-from chassis.errors import LoreglassError
-from chassis.resilience.deadlines import Deadline
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
+from gateway.catalogue import every_pipeline
 from gateway.clients.services import Services
+from gateway.llm.prompt import VlmOptions
 from gateway.pipelines.port import Pipeline
-from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
-from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
-from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
-from gateway.state import Context, Evidence, GenerationBudget, Photo, Query, Quote, Reply
+from gateway.reasoners import PaperModel, Reasoners
+from gateway.state import Photo
+from gateway.steps.routing import SearchRouter
 from tests.unit.chassis.pictures import encoded, scene
-from tests.unit.gateway.fakes import FakeServices, pages, text_hit
+from tests.unit.gateway.fakes import PAGES, FakeServices, pages, text_hit
 from tests.unit.gateway.pipelines import THRESHOLDS, Result, put
+from tests.unit.gateway.reasoners import ScriptedReasoner
+from tests.unit.gateway.scripted_model import ScriptedModel, first_piece
 
-QUESTION = "How many pages does this have?"
 PHOTO = Photo(encoded(scene(96, 64), "JPEG", quality=90), 96, 64, "digest")
-ASK = {"question": QUESTION, "photo": PHOTO}
+SEARCHING = ("direct-rag", "crag-mm-task-1", "crag-mm-task-2", "crag-mm-task-3")
+CLOSED = ("llm-only", "cot")
+BOTH_TOOLS = ("image_search", "text_search")
+REPLIES: Mapping[str, Any] = {
+    "chain_of_thought": {"reasoning": ["A lamp."], "object_label": "lamp"},
+    "choose_tools": {"reason": "Both.", "tools": BOTH_TOOLS},
+    "list_objects": {"objects": ["lamp", "table"]},
+    "select_object": {"reason": "In front.", "object_label": "red lamp"},
+    "match_entity": {"reason": "The title.", "candidate": 1},
+    "split_query": {
+        "reason": "Two facts.",
+        "queries": ["who wrote {entity}", "where was the author of {entity} born"],
+    },
+    "enhance_queries": {"queries": []},  # so that each gets the thing's name by rule
+    "answer_with_reasons": first_piece,
+    "judge": "yes",
+    "judge_with_reason": "It says so.\nYes.",
+    "rewrite": "How many pages does The Salt Road have?",
+    "sample_query": lambda prompt: {"query": ("first", "second", "third")[prompt.seed - 1]},
+    "rank_evidence": {"relevant": [1]},
+    "answer_briefly": first_piece,
+    "plan_tools": "<think>?</think><tool>\n1. grounding: the book\n2. caption: a blue book\n3. flip\n</tool>",
+    "describe_photo": "a blue book on a table",
+    "filter_knowledge": "<think>Piece 1.</think><answer>It has 312 pages.</answer>",
+    "answer_from_knowledge": PAGES,
+    "answer_in_short": "312",
+    "answer_alone": "It is a book.",
+    "answer_in_steps": {"reasoning": ["It has pages."], "answer": "It is a book."},
+    "rewrite_query": {"query": "who wrote The Salt Road"},
+    "answer_from_search": first_piece,
+}
+ANSWERS = (
+    "answer_with_reasons",
+    "answer_briefly",
+    "answer_from_knowledge",
+    "answer_alone",
+    "answer_from_search",
+)
+"""The prompts whose reply is an answer in plain text."""
 
 
-def best_first(context: Context, wanted: str = "") -> Reply:
-    """The first piece that says what is wanted is the answer."""
-    for index, item in enumerate(context.evidence):
-        if wanted in item.text:
-            return Reply(item.text, 0.9, (Quote(index, item.text),))
-    return Reply(None, 0.0)
+def saying(reply: str | Exception) -> dict[str, Any]:
+    """A model that answers this, whatever is asked, or fails to."""
+    steps = {"reasoning": [], "answer": reply} if isinstance(reply, str) else reply
+    return dict.fromkeys(ANSWERS, reply) | {"answer_in_steps": steps}
 
 
-@dataclass
-class NotedSteps:
-    """`arguments` holds those of each step; a step of `failing` raises its error."""
+async def ask_paper(
+    name: str,
+    replies: Mapping[str, Any] | None = None,
+    services: FakeServices | None = None,
+    *,
+    options: VlmOptions | None = None,
+    **more: Any,
+) -> Result:
+    """Put one question to a published pipeline; `replies` go before `REPLIES`."""
 
-    say: Callable[[Context], Reply] = best_first
-    failing: Mapping[str, LoreglassError] = field(default_factory=dict)
-    arguments: dict[str, Any] = field(default_factory=dict)
+    def pipeline(clients: Services, model: ScriptedModel) -> Pipeline:
+        reasoners = Reasoners(ScriptedReasoner(), for_papers=PaperModel(model, options or VlmOptions()))
+        return every_pipeline(clients, reasoners, THRESHOLDS, SearchRouter())[name]
 
-    def note(self, step: str, arguments: Any) -> None:
-        """Note the arguments of a step, and raise its error."""
-        self.arguments[step] = arguments
-        if step in self.failing:
-            raise self.failing[step]
-
-
-@dataclass
-class ScriptedThreeStep(NotedSteps):
-    """Replies as the test says."""
-
-    queries: tuple[str, ...] = ("first", "second", "third")
-    order: tuple[int, ...] = (0,)
-
-    async def sample_queries(self, query: Query, count: int, deadline: Deadline) -> tuple[str, ...]:
-        self.note("sample_queries", (query, count))
-        return self.queries[:count]
-
-    async def rank(
-        self, ask: Query, pieces: Sequence[Evidence], most: int, deadline: Deadline
-    ) -> tuple[int, ...]:
-        self.note("rank", (ask, tuple(pieces), most))
-        return self.order
-
-    async def answer(
-        self, query: Query, context: Context, generation: GenerationBudget, deadline: Deadline
-    ) -> Reply:
-        self.note("answer", context)
-        return self.say(context)
-
-
-@dataclass
-class ScriptedWikiPrf(NotedSteps):
-    """Replies as the test says."""
-
-    plan: ToolPlan = field(
-        default_factory=lambda: ToolPlan(
-            (
-                ToolCall(PhotoTool.GROUNDING, "the book"),
-                ToolCall(PhotoTool.CAPTION, "a blue book"),
-                ToolCall(PhotoTool.FLIP),
-            )
-        )
+    return await put(
+        pipeline, ScriptedModel({**REPLIES, **(replies or {})}), services, **{"photo": PHOTO, **more}
     )
-    knowledge: str = "It has 312 pages."
 
-    async def plan_tools(self, query: Query, deadline: Deadline) -> ToolPlan:
-        self.note("plan_tools", query)
-        return self.plan
 
-    async def describe(self, ask: Query, caption: str, deadline: Deadline) -> str:
-        """The caption, described."""
-        self.note("describe", caption)
-        return f"{caption} on a table"
-
-    async def filter(self, ask: Query, plan: ToolPlan, gathered: Material, deadline: Deadline) -> str:
-        self.note("filter", gathered)
-        return self.knowledge
-
-    async def answer(
-        self,
-        query: Query,
-        knowledge: str | None,
-        context: Context,
-        generation: GenerationBudget,
-        deadline: Deadline,
-        *,
-        short: bool = False,
-    ) -> Reply:
-        self.note("answer", (knowledge, context))
-        self.arguments["short"] = short
-        return self.say(context)
+dragon = partial(ask_paper, "qa-dragon")
+ask_three_step = partial(ask_paper, "three-step")
+ask_wiki_prf = partial(ask_paper, "wiki-prf")
 
 
 def passages(**counts: int) -> Callable[[TextSearchRequest], TextSearchReply]:
-    """So many passages for a query of one word, each telling its query and number."""
+    """So many passages for a query, each telling its query and number."""
 
     def reply(request: TextSearchRequest) -> TextSearchReply:
         (query,) = request.queries
@@ -129,25 +107,3 @@ def numbered(query: str, number: int) -> TextHit:
     return hit.model_copy(
         update={"url": f"https://pages.example/{query}/{number}", "title": f"Page {number}"}
     )
-
-
-async def ask_three_step(
-    reasoner: ScriptedThreeStep | None = None, services: FakeServices | None = None, **more: Any
-) -> Result:
-    """Put one question to `three-step`."""
-
-    def pipeline(clients: Services, reasoner: ScriptedThreeStep) -> Pipeline:
-        return ThreeStepPipeline(clients, reasoner, THRESHOLDS)
-
-    return await put(pipeline, reasoner or ScriptedThreeStep(), services, **(ASK | more))
-
-
-async def ask_wiki_prf(
-    reasoner: ScriptedWikiPrf | None = None, services: FakeServices | None = None, **more: Any
-) -> Result:
-    """Put one question to `wiki-prf`."""
-
-    def pipeline(clients: Services, reasoner: ScriptedWikiPrf) -> Pipeline:
-        return WikiPrfPipeline(clients, reasoner, THRESHOLDS)
-
-    return await put(pipeline, reasoner or ScriptedWikiPrf(), services, **(ASK | more))

@@ -74,13 +74,19 @@ async def put(
     deadline_ms: float = 30_000,
     question: str = WHO_WROTE,
     photo: Photo | None = PHOTO,
+    run: Run | None = None,
     **fields: Any,
 ) -> Result:
-    """Put one question to a pipeline without its modules `missing`; `fields` are those of `Query`."""
+    """Put one question to a pipeline without its modules `missing`, in a run of its own if none is given.
+
+    `fields` are those of `Query`.
+    """
     services = services or FakeServices()
     async with clients_of(services) as clients:
         rest = vary(pipeline(clients, reasoner), Experiment(without=list(missing)))
-        run = Run("trace", Deadline.after_ms(deadline_ms), planning=FixedPlan(plan), explain=Explaining())
+        run = run or Run(
+            "trace", Deadline.after_ms(deadline_ms), planning=FixedPlan(plan), explain=Explaining()
+        )
         outcome = await rest.answer(Query(question, photo, **fields), run)
     return Result(outcome, run, services, reasoner)
 

@@ -9,7 +9,7 @@ import anyio
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from contracts.domain_router import Domain
-from gateway.reasoning.port import ReadPhoto, Seek
+from gateway.reasoning.port import ReadPhoto
 from gateway.state import Context, Draft, Entity, GenerationBudget, PhotoText, Query, Quote, Reply, Tool
 
 BOTH_TOOLS = frozenset({Tool.IMAGE_SEARCH, Tool.TEXT_SEARCH})
@@ -76,7 +76,7 @@ class ScriptedReasoner:
         return self.rewritten
 
     async def draft(
-        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         self.queries.append(ask)
         self.domains.append(domain)

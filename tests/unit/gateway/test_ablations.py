@@ -1,6 +1,7 @@
 """Every system with modules left out: they are not begun, nothing is degraded, and the rest goes on."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,22 +13,12 @@ from gateway.pipelines.loreglass import pipeline as default
 from gateway.pipelines.qa_dragon import pipeline as qa_dragon
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.pipelines.wiki_prf import pipeline as wiki_prf
-from gateway.pipelines.wiki_prf.tool_plan import PhotoTool, ToolCall, ToolPlan
-from gateway.state import Reply, Tool
-from tests.unit.gateway.baselines import put_baseline
 from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices, image_hit, images, pages, regions, text_hit
-from tests.unit.gateway.papers import (
-    QUESTION,
-    ScriptedThreeStep,
-    ScriptedWikiPrf,
-    ask_three_step,
-    ask_wiki_prf,
-    passages,
-)
+from tests.unit.gateway.papers import ask_paper, ask_three_step, ask_wiki_prf, dragon, passages
 from tests.unit.gateway.pipelines import WHO_WROTE, Result, loreglass
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft
-from tests.unit.gateway.stepwise import ScriptedSteps, dragon
-from tests.unit.gateway.test_wiki_prf import many, with_crop
+from tests.unit.gateway.test_qa_dragon import READ, tools
+from tests.unit.gateway.test_wiki_prf import CAPTION, GROUND, many, retrieved, with_crop
 
 pytestmark = pytest.mark.anyio
 
@@ -44,17 +35,13 @@ def busy_services() -> FakeServices:
 def searching() -> FakeServices:
     """Services that find something by the question and by each draw, most by the second."""
     services = FakeServices()
-    services.text_search.reply = passages(first=2, second=12, third=3, **{QUESTION: 2})
+    services.text_search.reply = passages(first=2, second=12, third=3, **{WHO_WROTE: 2})
     return services
 
 
 async def ask_loreglass(**more: Any) -> Result:
     reasoner = ScriptedReasoner(before_draft=after_reading)
     return await loreglass(reasoner, busy_services(), **more)
-
-
-async def ask_direct_rag(**more: Any) -> Result:
-    return await put_baseline("direct-rag", **more)
 
 
 Ask = Callable[..., Awaitable[Result]]
@@ -94,7 +81,7 @@ SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
         },
     ),
     "wiki-prf": (
-        lambda **more: ask_wiki_prf(ScriptedWikiPrf(lambda _: Reply("312", 0.9)), with_crop(), **more),
+        lambda **more: ask_wiki_prf(services=with_crop(), **more),
         wiki_prf.MODULES,
         {
             "retrieval": {
@@ -113,7 +100,7 @@ SYSTEMS: dict[str, tuple[Ask, frozenset[str], dict[str, set[str]]]] = {
             "grounding": {"cropper", "crop_search"},
         },
     ),
-    "direct-rag": (ask_direct_rag, baselines.MODULES, {"text-search": {"text_search"}}),
+    "direct-rag": (partial(ask_paper, "direct-rag"), baselines.MODULES, {"text-search": {"text_search"}}),
 }
 """How each system is asked, its modules, and the stages that only a module begins."""
 
@@ -155,15 +142,15 @@ async def test_without_a_verifier_an_answer_must_still_be_cited() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ask", "reasoner"),
+    ("ask", "look"),
     [
         (loreglass, ScriptedReasoner(direct_draft(), before_draft=after_reading)),
-        (dragon, ScriptedSteps(direct_draft(object_label="lamp"))),
+        (dragon, READ),
     ],
 )
-async def test_without_the_search_router_everything_is_searched(ask: Ask, reasoner: Any) -> None:
+async def test_without_the_search_router_everything_is_searched(ask: Ask, look: Any) -> None:
     question = "What does it say?"
-    whole, rest = [await ask(reasoner, question=question, missing=each) for each in ([], ["search-router"])]
+    whole, rest = [await ask(look, question=question, missing=each) for each in ([], ["search-router"])]
     assert (whole.outcome.route, rest.outcome.route) == (Route.DIRECT, Route.RAG)
 
 
@@ -171,8 +158,8 @@ async def test_without_the_search_router_everything_is_searched(ask: Ask, reason
 
 
 async def test_without_the_tool_router_both_searches_run() -> None:
-    routed = await dragon(ScriptedSteps(tools=frozenset()))
-    result = await dragon(ScriptedSteps(tools=frozenset[Tool]()), missing=["tool-router"])
+    routed = await dragon(tools())
+    result = await dragon(tools(), missing=["tool-router"])
     assert not {"image_search", "text_search"} & set(routed.stages)
     assert {"image_search", "text_search"} <= set(result.stages)
     assert "choose_tools" not in result.reasoner.names()
@@ -180,7 +167,13 @@ async def test_without_the_tool_router_both_searches_run() -> None:
 
 async def test_without_query_splitting_the_question_is_the_only_query() -> None:
     result = await dragon(missing=["query-splitting"])
-    assert result.reasoner.arguments("enhance_queries")[1] == (WHO_WROTE,)
+    assert f"<<<searches>>>\n1. {WHO_WROTE}\n<<<end>>>" in result.reasoner.text("enhance_queries")
+
+
+async def test_without_a_brief_verdict_the_judge_gives_its_reason() -> None:
+    result = await dragon(missing=["brief-verdict"])
+    assert result.reasoner.names()[-1] == "judge_with_reason"
+    assert result.outcome.reason is Reason.ANSWERED
 
 
 async def test_without_the_verifier_an_unsupported_answer_is_given_and_ignorance_is_not() -> None:
@@ -188,10 +181,11 @@ async def test_without_the_verifier_an_unsupported_answer_is_given_and_ignorance
     services.verifier.reply = VerifyReply(supported=False, probability=0.01, checks=[])
     assert (await dragon(services=services)).outcome.abstained
     assert not (await dragon(services=services, missing=["verifier"])).outcome.abstained
-    assert (await dragon(ScriptedSteps(reply=Reply(None, 0.0)), missing=["verifier"])).outcome.abstained
+    unknown = {"answer_with_reasons": "I don't know."}
+    assert (await dragon(unknown, missing=["verifier"])).outcome.abstained
 
 
-# three-step, wiki-prf, direct-rag
+# three-step, wiki-prf
 
 
 @pytest.mark.parametrize(
@@ -200,8 +194,13 @@ async def test_without_the_verifier_an_unsupported_answer_is_given_and_ignorance
         (["image-search"], ["first", "second", "third"], {"Passage 0 of second."}),
         (["text-search"], [], {AUTHOR}),
         (["text-search", "image-search"], [], set()),
-        (["query-rewriting"], [QUESTION], {AUTHOR, f"Passage 0 of {QUESTION}."}),
+        (["query-rewriting"], [WHO_WROTE], {AUTHOR, f"Passage 0 of {WHO_WROTE}."}),
         (["multi-query"], ["first"], {AUTHOR, "Passage 0 of first."}),
+        (
+            ["reranking"],
+            ["first", "second", "third"],
+            {AUTHOR, *(f"Passage {n} of second." for n in range(10))},
+        ),
     ],
 )
 async def test_three_step_answers_from_the_other_searches(
@@ -210,24 +209,17 @@ async def test_three_step_answers_from_the_other_searches(
     result = await ask_three_step(services=searching(), missing=missing)
     assert sorted(query for call in result.services.text_search.calls for query in call.queries) == queries
     assert bool(result.services.image_search.calls) == ("image-search" not in missing)
-    assert {item.text for item in result.reasoner.arguments["answer"].evidence} == evidence
-
-
-async def test_three_step_without_reranking_reads_the_first_ten_results() -> None:
-    result = await ask_three_step(ScriptedThreeStep(order=(5,)), searching(), missing=["reranking"])
-    texts = [item.text for item in result.reasoner.arguments["answer"].evidence if item.text != AUTHOR]
-    assert texts == [f"Passage {number} of second." for number in range(10)]
+    assert set(result.reasoner.pieces("answer_briefly")) == evidence
     assert result.services.reranker.calls == []
 
 
 async def test_wiki_prf_without_a_module_uses_what_was_retrieved() -> None:
-    unprocessed = (await ask_wiki_prf(services=with_crop(), missing=["processing"])).reasoner.arguments
-    assert unprocessed["filter"].sections == ()
-    assert unprocessed["filter"].document
-    unfiltered = (await ask_wiki_prf(services=with_crop(), missing=["filtering"])).reasoner.arguments
-    knowledge, context = unfiltered["answer"]
-    assert knowledge is None
-    assert context.evidence
+    document, sections = retrieved(await ask_wiki_prf(services=with_crop(), missing=["processing"]))
+    assert (bool(document), sections) == (True, [])
+    unfiltered = await ask_wiki_prf(services=with_crop(), missing=["filtering"])
+    assert unfiltered.reasoner.pieces("answer_from_knowledge")
+    short = await ask_wiki_prf(services=with_crop(), missing=["refusals"])
+    assert short.outcome.answer == "312"
 
 
 @pytest.mark.parametrize(
@@ -244,10 +236,8 @@ async def test_wiki_prf_retrieves_and_keeps_fewer(missing: list[str], articles: 
     services.text_search.reply = many
     hits = [image_hit(f"{BOOK} {number}", 0.9 - number / 100) for number in range(9)]
     services.image_search.reply = images(*hits)
-    caption = ScriptedWikiPrf(plan=ToolPlan((ToolCall(PhotoTool.CAPTION, "a blue book"),)))
-    await ask_wiki_prf(caption, services, missing=missing)
+    result = await ask_wiki_prf(CAPTION, services, missing=missing)
     assert services.text_search.calls[-1].k == articles
-    assert len(caption.arguments["filter"].sections) == sections
-    ground = ScriptedWikiPrf(plan=ToolPlan((ToolCall(PhotoTool.GROUNDING, "a book"),)))
-    await ask_wiki_prf(ground, services, missing=missing)
+    assert len(retrieved(result)[1]) == sections
+    await ask_wiki_prf(GROUND, services, missing=missing)
     assert services.image_search.calls[-1][1] == articles

@@ -1,57 +1,39 @@
 """Rules that hold for every system: a failed service, an unknown answer, no evidence, citations."""
 
-from collections.abc import Awaitable, Callable
-from functools import partial
-
 import pytest
 
+from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
+from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
-from gateway.state import Quote, Reply
-from tests.unit.gateway.baselines import SEARCHING, ScriptedReader, put_baseline
+from gateway.llm.failures import VlmDeclined
+from gateway.planning.run import Run
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, Mood, pages, regions
-from tests.unit.gateway.papers import ScriptedThreeStep, ScriptedWikiPrf, ask_three_step, ask_wiki_prf
-from tests.unit.gateway.pipelines import Result
-from tests.unit.gateway.stepwise import dragon
+from tests.unit.gateway.papers import SEARCHING, ask_paper, saying
 
 pytestmark = pytest.mark.anyio
 
-Ask = Callable[..., Awaitable[Result]]
-
-
-def saying(reply: Reply) -> dict[str, Callable[[FakeServices], Awaitable[Result]]]:
-    """Each system that gives the model's answer as it is, with a model that replies so."""
-    baselines = {
-        name: partial(put_baseline, name, ScriptedReader(alone=reply, say=lambda _: reply))
-        for name in ("llm-only", *SEARCHING)
-    }
-    return baselines | {
-        "three-step": partial(ask_three_step, ScriptedThreeStep(say=lambda _: reply)),
-        "wiki-prf": partial(ask_wiki_prf, ScriptedWikiPrf(say=lambda _: reply)),
-    }
-
-
-SYSTEMS = tuple(saying(Reply(None, 0.0)))
-SERVICES: dict[str, tuple[Ask, str]] = {
-    "qa-dragon": (dragon, "ocr domain_router cropper image_search text_search reranker verifier"),
-    "three-step": (ask_three_step, "image_search text_search"),
-    "wiki-prf": (ask_wiki_prf, "cropper image_search text_search reranker"),
-    "direct-rag": (partial(put_baseline, "direct-rag"), "image_search text_search"),
-    "crag-mm-task-1": (partial(put_baseline, "crag-mm-task-1"), "image_search"),
-    "crag-mm-task-2": (partial(put_baseline, "crag-mm-task-2"), "image_search text_search"),
-    "crag-mm-task-3": (partial(put_baseline, "crag-mm-task-3"), "image_search text_search"),
+SYSTEMS = ("llm-only", *SEARCHING, "three-step", "wiki-prf")
+"""Those that give the model's answer as it is."""
+SERVICES = {
+    "qa-dragon": "ocr domain_router cropper image_search text_search reranker verifier",
+    "three-step": "image_search text_search",
+    "wiki-prf": "cropper image_search text_search reranker",
+    "direct-rag": "image_search text_search",
+    "crag-mm-task-1": "image_search",
+    "crag-mm-task-2": "image_search text_search",
+    "crag-mm-task-3": "image_search text_search",
 }
 
 
 @pytest.mark.parametrize("mood", [Mood.CRASHES, Mood.TALKS_NONSENSE])
 @pytest.mark.parametrize(
-    ("system", "service"),
-    [(name, service) for name, (_, rest) in SERVICES.items() for service in rest.split()],
+    ("system", "service"), [(name, each) for name, rest in SERVICES.items() for each in rest.split()]
 )
 async def test_failed_service_is_degraded_and_the_rest_answers(system: str, service: str, mood: Mood) -> None:
     services = FakeServices()
     services.cropper.reply = regions(b"\xff\xd8crop")
     services[service].mood = mood
-    result = await SERVICES[system][0](services=services)
+    result = await ask_paper(system, services=services)
     failed = {service, "crop_search"} if (system, service) == ("wiki-prf", "image_search") else {service}
     assert set(result.run.degraded) == failed
     no_evidence = system == "crag-mm-task-1" or (system, service) == ("three-step", "text_search")
@@ -59,9 +41,8 @@ async def test_failed_service_is_degraded_and_the_rest_answers(system: str, serv
 
 
 @pytest.mark.parametrize("system", SYSTEMS)
-@pytest.mark.parametrize("text", [None, "  ", "I don’t know."])
-async def test_reply_without_an_answer_is_a_refusal(system: str, text: str | None) -> None:
-    outcome = (await saying(Reply(text, 0.9))[system](services=FakeServices())).outcome
+async def test_reply_without_an_answer_is_a_refusal(system: str) -> None:
+    outcome = (await ask_paper(system, saying("I don’t know."))).outcome
     assert (outcome.reason, outcome.abstained) == (Reason.MODEL_UNSURE, True)
     assert outcome.answer.startswith("I don't know")
 
@@ -70,14 +51,30 @@ async def test_reply_without_an_answer_is_a_refusal(system: str, text: str | Non
 async def test_refusal_without_search_results_says_so(system: str) -> None:
     services = FakeServices()
     services.find_nothing()
-    outcome = (await saying(Reply(None, 0.0))[system](services=services)).outcome
+    outcome = (await ask_paper(system, saying("I don't know."), services)).outcome
     assert (outcome.reason, outcome.route) == (Reason.NO_EVIDENCE, Route.RAG)
 
 
+@pytest.mark.parametrize(("answer", "cited"), [(AUTHOR, [AUTHOR]), ("Made up.", [])])
 @pytest.mark.parametrize("system", [name for name in SYSTEMS if name != "llm-only"])
-async def test_only_quotes_of_the_evidence_are_cited(system: str) -> None:
+async def test_the_evidence_that_says_the_answer_is_cited(system: str, answer: str, cited: list[str]) -> None:
     services = FakeServices()
     services.text_search.reply = pages()
-    reply = Reply(AUTHOR, 0.9, (Quote(0, AUTHOR), Quote(0, "made up"), Quote(9, AUTHOR)))
-    outcome = (await saying(reply)[system](services=services)).outcome
-    assert [citation.snippet for citation in outcome.citations] == [AUTHOR]
+    outcome = (await ask_paper(system, saying(answer), services)).outcome
+    assert (outcome.answer, [citation.snippet for citation in outcome.citations]) == (answer, cited)
+
+
+@pytest.mark.parametrize("system", [*SYSTEMS, "cot"])
+async def test_a_model_that_declines_gives_no_answer(system: str) -> None:
+    outcome = (await ask_paper(system, saying(VlmDeclined("I will not.")))).outcome
+    assert (outcome.abstained, outcome.reason) == (True, Reason.MODEL_UNSURE)
+
+
+@pytest.mark.parametrize("system", [*SYSTEMS, "cot"])
+@pytest.mark.parametrize("error", [DependencyUnavailable(), Overloaded(), DeadlineExceeded(), Internal()])
+async def test_failed_model_is_degraded_and_raised(system: str, error: LoreglassError) -> None:
+    run = Run("trace", Deadline.after_ms(30_000))
+    with pytest.raises(type(error)):
+        await ask_paper(system, saying(error), run=run)
+    if not isinstance(error, Internal):
+        assert run.degraded[-1] == ("draft" if system == "cot" else "answer")

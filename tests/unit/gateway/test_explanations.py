@@ -20,10 +20,10 @@ from gateway.steps.routing import FEATURES
 from gateway.thresholds import load_thresholds
 from tests.unit.gateway.executions import answer_of, execution_of
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, pages, text_hit
+from tests.unit.gateway.papers import dragon
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.reasoners import ScriptedReasoner, direct_draft, lookup_draft
-from tests.unit.gateway.stepwise import dragon
 
 pytestmark = pytest.mark.anyio
 
@@ -147,7 +147,7 @@ class Stuck:
 
     async def answer(self, ask: Query, run: Run) -> Outcome:
         run.explain.draft("A draft.", 0.5)
-        run.explain.proposed("An answer.")
+        run.explain.set_answer("An answer.")
         run.explain.signal("answer_confidence", 0.8)
         if ask.question == "late":
             raise DeadlineExceeded
@@ -211,10 +211,10 @@ def test_explanation_is_bounded() -> None:
         explain.note(Stage.ANSWER, "x" * 9_999)
     explain.evidence([Evidence("y" * 9_999, "t" * 9_999, "", CitationKind.PAGE)] * 99)
     explain.draft("d" * 99_999, 0.5)
-    explain.proposed("p" * 99_999)
+    explain.set_answer("p" * 99_999)
     pages = [Evidence("f" * 9_999, "t" * 9_999, "u" * 9_999, CitationKind.PAGE)] * 99
     for _ in range(MAX_FOUND):
-        explain.found(Stage.TEXT_SEARCH, pages)
+        explain.add_results(Stage.TEXT_SEARCH, pages)
     explanation = explain.to_explanation(None)
     assert explanation is not None
     assert (len(explanation.found), len(explanation.notes), len(explanation.evidence)) == (256, 64, 32)
@@ -228,7 +228,7 @@ def test_values_that_json_cannot_hold_are_not_recorded() -> None:
     explain = Explaining()
     for name, value in (("nan", math.nan), ("inf", math.inf), ("none", None), ("half", 0.5)):
         explain.signal(name, value)
-    explain.proposed("\ud800 and so on")
+    explain.set_answer("\ud800 and so on")
     explanation = explain.to_explanation(None)
     assert explanation is not None
     assert explanation.signals == {"half": 0.5}
@@ -243,7 +243,7 @@ def test_without_an_experiment_nothing_is_recorded() -> None:
     SILENT.note(Stage.ANSWER, words())  # type: ignore[arg-type]
     SILENT.signal("p_direct", 0.5)
     SILENT.draft("d", 0.5)
-    SILENT.proposed("p")
+    SILENT.set_answer("p")
     SILENT.evidence([Evidence("y", "", "", CitationKind.PAGE)])
     assert SILENT.to_explanation(load_thresholds()) is None
     assert Run("trace", Deadline.after_ms(1_000)).explain is SILENT

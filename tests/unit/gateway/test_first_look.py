@@ -26,7 +26,6 @@ from tests.unit.gateway.fakes import (
 from tests.unit.gateway.pipelines import PHOTO, Result, loreglass
 from tests.unit.gateway.platform import World, gateway_before
 from tests.unit.gateway.reasoners import FailingReasoner, ScriptedReasoner, lookup_draft
-from tests.unit.gateway.stepwise import ScriptedSteps, dragon
 from tests.unit.gateway.test_fallback import BrokenModel
 
 pytestmark = pytest.mark.anyio
@@ -86,21 +85,6 @@ async def test_model_that_sees_photos_rewrites_nothing() -> None:
     assert len(reasoner.queries) == 1
     assert reasoner.rewrites == []
     assert "query_rewrite" not in result.stages
-
-
-@pytest.mark.parametrize(
-    ("question", "history", "steps"),
-    [(QUESTION, (), []), (FOLLOW_UP, HISTORY, ["rewrite"])],
-    ids=["first question", "follow-up"],
-)
-async def test_qa_dragon_without_a_photo_takes_no_step_that_looks(
-    question: str, history: tuple[Turn, ...], steps: list[str]
-) -> None:
-    reasoner = ScriptedSteps(looks=False, rewritten=REWRITTEN)
-    result = await dragon(reasoner, question=question, history=history, photo=None)
-    assert reasoner.names() == [*steps, "split_query", "answer", "judge"]
-    assert not {"draft", "tool_router", "query_enhancement"} & set(result.stages)
-    assert result.run.degraded == []
 
 
 @pytest.mark.parametrize(

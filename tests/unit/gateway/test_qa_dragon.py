@@ -1,13 +1,15 @@
 """QA-Dragon's own order: each branch of Table 1, and what may fail. Its ablations: `test_ablations.py`."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route
+from gateway.pipelines.qa_dragon.model import MOST_OBJECTS
 from gateway.planning.run import Run
-from gateway.state import Entity, PhotoText, Query, Reply, Tool, Turn
+from gateway.state import Entity, PhotoText, Query, Turn
 from gateway.steps.photo import classify_domain
 from tests.unit.gateway.fakes import (
     AUTHOR,
@@ -21,49 +23,50 @@ from tests.unit.gateway.fakes import (
     regions,
     text_hit,
 )
-from tests.unit.gateway.pipelines import PHOTO, WHO_WROTE, clients_of
-from tests.unit.gateway.reasoners import BOTH_TOOLS, direct_draft, lookup_draft
-from tests.unit.gateway.stepwise import ScriptedSteps, dragon
+from tests.unit.gateway.papers import BOTH_TOOLS, PHOTO, dragon
+from tests.unit.gateway.pipelines import WHO_WROTE, clients_of
 
 pytestmark = pytest.mark.anyio
 
 VISUAL = ["list_objects", "select_object", "match_entity"]
 TEXTUAL = ["split_query", "enhance_queries"]
-POST_ANSWER = ["answer", "judge"]
+POST_ANSWER = ["answer_with_reasons", "judge"]
+GOLF = "Volkswagen Golf"
 
 
-def from_memory(**changes: object) -> ScriptedSteps:
-    """Knows the thing and answers from memory: worth checking, not worth replacing."""
-    draft = lookup_draft(
-        object_label="car",
-        entity="Volkswagen Golf",
-        reasoning="The car is a Volkswagen Golf. Its first generation was introduced in 1974.",
-        answer="Production began in 1974.",
-        confidence=0.9,
-        tools=frozenset(),
-        sub_queries=(),
-    )
-    return ScriptedSteps(first_look=replace(draft, **changes))  # type: ignore[arg-type]
+def thought(**fields: Any) -> dict[str, Any]:
+    """The reply to the chain of thought."""
+    return {"chain_of_thought": {"reasoning": ["It is so."], **fields}}
+
+
+def tools(*chosen: str) -> dict[str, Any]:
+    """The model's choice of tools."""
+    return {"choose_tools": {"reason": "", "tools": chosen}}
+
+
+READ = thought(answer="THE SALT ROAD", answerability="in_photo")
+FROM_MEMORY = thought(
+    object_label="car", entity=GOLF, answer="Production began in 1974.", answerability="check"
+)
 
 
 # Table 1
 
 
 async def test_direct_answer_takes_one_model_call() -> None:
-    result = await dragon(ScriptedSteps(first_look=direct_draft()), question="What does it say?")
+    result = await dragon(READ, question="What does it say?")
     assert result.reasoner.names() == ["chain_of_thought"]
     assert (result.outcome.route, result.outcome.answer) == (Route.DIRECT, "THE SALT ROAD")
     assert set(result.stages) == {"ocr", "domain_router", "draft"}
 
 
 async def test_a_draft_from_memory_is_verified_by_text_alone_and_not_written_anew() -> None:
-    result = await dragon(from_memory(), question="In which year did the car begin production?")
+    result = await dragon(FROM_MEMORY, question="In which year did the car begin production?")
     assert result.reasoner.names() == ["chain_of_thought", *TEXTUAL, "judge"]
     assert result.outcome.answer == "Production began in 1974."
     assert result.outcome.route is Route.VERIFY
     assert result.services.image_search.calls == result.services.cropper.calls == []
-    _, _, entity = result.reasoner.arguments("enhance_queries")
-    assert entity == Entity("Volkswagen Golf", 0.9)
+    assert f"<<<identity>>>\n{GOLF}\n" in result.reasoner.text("enhance_queries")
 
 
 async def test_a_draft_that_failed_is_augmented_by_sight_then_text() -> None:
@@ -90,50 +93,87 @@ async def test_a_draft_that_failed_is_augmented_by_sight_then_text() -> None:
     assert result.run.degraded == []
 
 
+async def test_the_chain_of_thought_has_its_domain_s_advice_and_cases() -> None:
+    result = await dragon(READ, question="What does it say?")
+    generic = await dragon(READ, question="What does it say?", missing=["domain-router"])
+    assert result.reasoner.text("chain_of_thought") != generic.reasoner.text("chain_of_thought")
+
+
 # The toolchains
 
 
 @pytest.mark.parametrize(
-    ("tools", "steps"),
+    ("chosen", "steps"),
     [
         (BOTH_TOOLS, [*VISUAL, *TEXTUAL]),
-        (frozenset({Tool.IMAGE_SEARCH}), VISUAL),
-        (frozenset({Tool.TEXT_SEARCH}), TEXTUAL),
-        (frozenset[Tool](), []),
+        (("image_search",), VISUAL),
+        (("text_search",), TEXTUAL),
+        ((), []),
     ],
     ids=["both", "image", "text", "neither"],
 )
-async def test_the_tool_router_chooses_the_toolchains(tools: frozenset[Tool], steps: list[str]) -> None:
-    result = await dragon(ScriptedSteps(tools=tools))
+async def test_the_tool_router_chooses_the_toolchains(chosen: tuple[str, ...], steps: list[str]) -> None:
+    result = await dragon(tools(*chosen))
     assert result.reasoner.names() == ["chain_of_thought", "choose_tools", *steps, *POST_ANSWER]
 
 
 @pytest.mark.parametrize(
-    ("steps", "labels"),
+    ("replies", "labels"),
     [
-        (ScriptedSteps(), [["red lamp"]]),
-        (ScriptedSteps(labels=()), []),
-        (ScriptedSteps(selected=None), [["lamp", "table"]]),
+        ({}, [["red lamp"]]),
+        ({"list_objects": {"objects": []}}, []),
+        ({"select_object": {"reason": "", "object_label": None}}, [["lamp", "table"]]),
+        ({"select_object": {"reason": "", "object_label": "cat"}}, [["lamp", "table"]]),
     ],
-    ids=["one selected", "no object: nothing is cropped", "none selected: all are cropped"],
+    ids=["one selected", "no object: nothing is cropped", "none selected: all are cropped", "not listed"],
 )
 async def test_regions_of_the_objects_are_searched_with_the_full_photo(
-    steps: ScriptedSteps, labels: list[list[str]]
+    replies: dict[str, Any], labels: list[list[str]]
 ) -> None:
     services = FakeServices()
     services.cropper.reply = regions(b"one", b"two")
-    result = await dragon(steps, services)
+    result = await dragon(replies, services)
     assert [call[1] for call in services.cropper.calls] == labels
     ((pictures, _),) = services.image_search.calls
     assert pictures == [b"one", b"two", PHOTO.jpeg] if labels else [PHOTO.jpeg]
     assert result.outcome.reason is Reason.ANSWERED
 
 
-async def test_unmatched_entity_is_dropped() -> None:
-    result = await dragon(ScriptedSteps(matches=False))
-    assert result.outcome.entity is None
-    (request,) = result.services.text_search.calls
+async def test_listed_objects_are_short_few_and_different() -> None:
+    objects = ["Car", "car", "an extremely long name of a thing", "<b>", "dog", "cat", "cow", "hen"]
+    choice = {"reason": "", "object_label": None}
+    result = await dragon({"list_objects": {"objects": objects}, "select_object": choice})
+    ((_, labels, _),) = result.services.cropper.calls
+    assert labels == ["car", "an extremely long", "b", "dog", "cat", "cow"]
+    assert len(labels) <= MOST_OBJECTS
+
+
+@pytest.mark.parametrize("number", [None, 3, 0])
+async def test_unmatched_entity_is_dropped(number: int | None) -> None:
+    services = FakeServices()
+    services.image_search.reply = images(image_hit(), image_hit("Other", 0.9))
+    history = (Turn("What is this?", BOOK, False, Entity(BOOK, 0.9)),)
+    unmatched = {"match_entity": {"reason": "", "candidate": number}}
+    result = await dragon(unmatched, services, history=history)
+    assert f"1. {BOOK}; author: Mira Holm\n2. Other" in result.reasoner.text("match_entity")
+    assert result.outcome.entity is None  # not the conversation's either: the photo is new
+    (request,) = services.text_search.calls
     assert request.queries == [WHO_WROTE]  # no query without the thing could be searched alone
+
+
+@pytest.mark.parametrize(
+    ("written", "searched"),
+    [
+        (["How old is {entity}?", "price of a {garage}"], [f"How old is {BOOK}?", "price of a garage"]),
+        (["", "{}"], [f"who wrote {BOOK}", f"where was the author of {BOOK} born"]),
+    ],
+    ids=["named", "lost by the model"],
+)
+async def test_enhanced_queries_name_the_thing(written: list[str], searched: list[str]) -> None:
+    result = await dragon({"enhance_queries": {"queries": written}})
+    (request,) = result.services.text_search.calls
+    assert request.queries[1:] == searched
+    assert "1. who wrote {entity}\n2. where was" in result.reasoner.text("enhance_queries")
 
 
 async def test_the_context_holds_the_best_chunks_first_and_nothing_below_the_cut() -> None:
@@ -141,29 +181,33 @@ async def test_the_context_holds_the_best_chunks_first_and_nothing_below_the_cut
     hits = [text_hit(f"{BOOK} fact {number}.") for number in range(30)]
     services.text_search.reply = pages(text_hit(), *hits)
     result = await dragon(services=services)
-    _, context = result.reasoner.arguments("answer")
-    chunks = [item for item in context.evidence if item.kind is not CitationKind.PHOTO]
+    chunks = [item for item in result.explanation.evidence if item.kind is not CitationKind.PHOTO]
     assert len(chunks) == 12
     assert chunks[0].text == PAGES  # what the fake reranker prefers
     assert all(item.score >= 0.05 for item in chunks)
 
 
-@pytest.mark.parametrize("named", [BOOK, None], ids=["named by the draft", "not named"])
-async def test_without_a_photo_the_remembered_entity_is_searched_by_text(named: str | None) -> None:
+@pytest.mark.parametrize(
+    ("question", "history", "steps"),
+    [(WHO_WROTE, (), []), ("And how long?", (Turn(WHO_WROTE, "Mira Holm.", False),), ["rewrite"])],
+    ids=["first question", "follow-up"],
+)
+async def test_without_a_photo_no_step_looks(
+    question: str, history: tuple[Turn, ...], steps: list[str]
+) -> None:
+    result = await dragon(question=question, history=history, photo=None)
+    assert result.reasoner.names() == [*steps, "split_query", *POST_ANSWER]
+    assert not {"draft", "tool_router", "query_enhancement"} & set(result.stages)
+    assert result.run.degraded == []
+
+
+async def test_without_a_photo_the_remembered_entity_is_searched_by_text() -> None:
     entity = Entity(BOOK, 0.9, (("author", "Mira Holm"),))
-    history = (Turn("What is this?", BOOK, False, entity),)
-    steps = ScriptedSteps(first_look=lookup_draft(object_label=None, entity=named, sub_queries=()))
-    result = await dragon(steps, history=history, photo=None)
+    result = await dragon(history=(Turn("What is this?", BOOK, False, entity),), photo=None)
     assert result.services.image_search.calls == []
     assert result.outcome.entity == entity  # with the attributes that the conversation knows
     (request,) = result.services.text_search.calls
     assert request.queries[0] == f"{BOOK} {WHO_WROTE}"
-
-
-async def test_a_new_photo_is_not_taken_for_the_conversations_thing() -> None:
-    history = (Turn("What is this?", BOOK, False, Entity(BOOK, 0.9)),)
-    result = await dragon(ScriptedSteps(matches=False), history=history)
-    assert result.outcome.entity is None
 
 
 async def test_a_follow_up_is_in_the_domain_of_the_question_before_it() -> None:
@@ -185,18 +229,11 @@ async def nothing_printed() -> PhotoText:
 
 # What may fail, and what is verified
 
-
-class BreakingSteps(ScriptedSteps):
-    """Breaks in every step that the answer can do without."""
-
-    async def _break(self, *_: object) -> None:
-        raise ZeroDivisionError
-
-    choose_tools = list_objects = match_entity = split_query = enhance_queries = judge = _break  # type: ignore[assignment]
+OPTIONAL = ("choose_tools", "list_objects", "match_entity", *TEXTUAL, "judge")
 
 
 async def test_failed_optional_steps_are_degraded() -> None:
-    result = await dragon(BreakingSteps())
+    result = await dragon(dict.fromkeys(OPTIONAL, ZeroDivisionError()))
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == [
         *("tool_router", "object_list", "select_entity", "query_split", "query_enhancement", "judge")
@@ -204,14 +241,15 @@ async def test_failed_optional_steps_are_degraded() -> None:
 
 
 async def test_verified_answer_needs_no_citation() -> None:
-    steps = ScriptedSteps(tools=frozenset(), reply=Reply("It is a lamp.", 0.9))
-    accepted = await dragon(steps)
+    replies = {**tools(), "answer_with_reasons": "It is a lamp."}
+    accepted = await dragon(replies)
     assert (accepted.outcome.reason, accepted.outcome.citations) == (Reason.ANSWERED, ())
     services = FakeServices()
     services.verifier.mood = Mood.CRASHES
-
-    class Unjudged(ScriptedSteps):
-        judge = BreakingSteps.judge
-
-    unverified = await dragon(Unjudged(tools=frozenset(), reply=Reply("It is a lamp.", 0.9)), services)
+    unverified = await dragon({**replies, "judge": ZeroDivisionError()}, services)
     assert (unverified.outcome.reason, unverified.outcome.refused_by) == (Reason.UNSUPPORTED, "citation")
+
+
+async def test_a_judge_that_says_no_refuses() -> None:
+    refused = await dragon({"judge": "no"})
+    assert (refused.outcome.reason, refused.outcome.refused_by) == (Reason.UNSUPPORTED, "judge")

@@ -1,20 +1,25 @@
-"""`three-step`: the group of most results, the list, the short answer, and what may fail alone."""
+"""`three-step`: the draws, the group of most results, the list, the short answer, and what may fail alone."""
 
+from typing import Any
+
+import anyio
 import pytest
 
 from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import CitationKind, Reason, Route
 from contracts.text_search import TextSearchReply, TextSearchRequest
-from gateway.llm.delimiting import evidence_blocks
+from gateway.llm.prompt import VlmOptions, Window
 from gateway.pipelines.three_step import pipeline as three_step
 from gateway.planning.plan import FULL, Plan
-from gateway.state import Reply, Turn
+from gateway.state import Turn
 from tests.unit.gateway.fakes import BOOK, PAGES, FakeServices, image_hit, images, pages
-from tests.unit.gateway.papers import ScriptedThreeStep, ask_three_step, numbered, passages
+from tests.unit.gateway.papers import ask_three_step, numbered, passages, saying
+from tests.unit.gateway.pipelines import WHO_WROTE
 
 pytestmark = pytest.mark.anyio
 
 BROKEN = DependencyUnavailable("The model is away.")
+WIDE = VlmOptions(window=Window(60_000))
 
 
 def searching(**counts: int) -> FakeServices:
@@ -29,11 +34,39 @@ def queries_of(services: FakeServices) -> list[str]:
     return sorted(query for call in services.text_search.calls for query in call.queries)
 
 
-async def test_every_query_is_searched_alone_thirty_deep() -> None:
-    services = searching(first=1, second=2, third=1)
-    await ask_three_step(services=services)
+async def test_draws_are_made_at_once_by_seed_and_each_is_searched_alone_thirty_deep() -> None:
+    services, every = searching(first=1, second=2, third=1), anyio.Event()
+    drawn: list[int] = []
+
+    async def draw(prompt: Any) -> Any:
+        drawn.append(prompt.seed)
+        if len(drawn) == 3:
+            every.set()  # the others still wait
+        await every.wait()
+        return {"query": ("first", "second", "third")[prompt.seed - 1]}
+
+    result = await ask_three_step({"sample_query": draw}, services)
     assert queries_of(services) == ["first", "second", "third"]
     assert {(len(call.queries), call.k, call.depth) for call in services.text_search.calls} == {(1, 30, 30)}
+    draws = [prompt for prompt in result.reasoner.prompts if prompt.name == "sample_query"]
+    assert [(draw.seed, draw.temperature) for draw in draws] == [(1, 0.8), (2, 0.8), (3, 0.8)]
+
+
+async def test_equal_draws_are_searched_once_and_a_draw_that_fails_costs_that_draw() -> None:
+    def draw(prompt: Any) -> Any:
+        return {1: {"query": "1. first\n"}, 2: BROKEN, 3: {"query": "First!"}}[prompt.seed]
+
+    services = searching(first=1)
+    result = await ask_three_step({"sample_query": draw}, services)
+    assert queries_of(services) == ["first"]
+    assert result.run.degraded == []
+
+
+async def test_without_draws_the_question_itself_is_searched() -> None:
+    services = searching()
+    result = await ask_three_step({"sample_query": BROKEN}, services)
+    assert queries_of(services) == [WHO_WROTE]
+    assert result.run.degraded == ["query_sampling"]
 
 
 @pytest.mark.parametrize(
@@ -48,52 +81,59 @@ async def test_every_query_is_searched_alone_thirty_deep() -> None:
 async def test_the_group_of_most_results_is_kept_and_the_first_among_equals(
     counts: dict[str, int], query: str
 ) -> None:
-    reasoner = ScriptedThreeStep()
-    result = await ask_three_step(reasoner, searching(**counts))
-    _, ranked, most = reasoner.arguments["rank"]
-    assert {item.text.rpartition(" ")[2] for item in ranked} == {f"{query}."}
-    assert (len(ranked), most) == (max(counts.values()), 10)
+    result = await ask_three_step(services=searching(**counts), options=WIDE)
+    ranked = result.reasoner.pieces("rank_evidence")
+    assert {text.rpartition(" ")[2] for text in ranked} == {f"{query}."}
+    assert len(ranked) == max(counts.values())
     assert result.notes("text_search")[0].endswith(f"kept: {query}")
 
 
-async def test_the_list_s_order_is_the_context_s_and_no_more_than_ten() -> None:
-    reasoner = ScriptedThreeStep(order=tuple(range(14, -1, -1)), say=lambda _: Reply("It is so.", 0.9))
-    await ask_three_step(reasoner, searching(first=15))
-    pages = [item for item in reasoner.arguments["answer"].evidence if item.kind is CitationKind.PAGE]
-    assert [item.text for item in pages] == [f"Passage {n} of first." for n in range(14, 4, -1)]
-    assert [item.score for item in pages] == sorted((item.score for item in pages), reverse=True)
+@pytest.mark.parametrize(
+    ("numbers", "order"),
+    [
+        ([2, 1], [1, 0]),
+        ([2, 2, 2], [1]),
+        ([0, 2, 44, 9999], [1]),
+        (["2", " 3 "], [1, 2]),
+        ([], []),
+        (list(range(15, 0, -1)), list(range(14, 4, -1))),
+    ],
+)
+async def test_the_answer_reads_the_list_in_its_order_and_no_more_than_ten(
+    numbers: list[Any], order: list[int]
+) -> None:
+    result = await ask_three_step({"rank_evidence": {"relevant": numbers}}, searching(first=15))
+    seen = [item for item in result.explanation.evidence if item.kind is CitationKind.PAGE]
+    assert [item.text for item in seen] == [f"Passage {place} of first." for place in order]
+    assert [item.score for item in seen] == sorted((item.score for item in seen), reverse=True)
+    assert result.run.degraded == []
 
 
-async def test_without_a_list_the_order_of_the_search_stands() -> None:
-    empty = ScriptedThreeStep(order=())
-    assert (await ask_three_step(empty, searching(first=15))).run.degraded == []
-    assert {item.kind for item in empty.arguments["answer"].evidence} == {CitationKind.IMAGE}
-    reasoner = ScriptedThreeStep(failing={"rank": BROKEN})
-    result = await ask_three_step(reasoner, searching(first=15))
-    pages = [item for item in reasoner.arguments["answer"].evidence if item.kind is CitationKind.PAGE]
-    assert [item.text for item in pages] == [f"Passage {n} of first." for n in range(10)]
+@pytest.mark.parametrize(
+    "reply",
+    [
+        *({"relevant": numbers} for numbers in ([77, 0, -1], [True], ["two"], [[2]], [2.5], "2, 1", None)),
+        *({"numbers": [2]}, "[2, 1]", "Piece 2 is best.", BROKEN),
+    ],
+)
+async def test_without_a_readable_list_the_order_of_the_search_stands(reply: Any) -> None:
+    result = await ask_three_step({"rank_evidence": reply}, searching(first=15))
+    seen = [item.text for item in result.explanation.evidence if item.kind is CitationKind.PAGE]
+    assert seen == [f"Passage {place} of first." for place in range(10)]
     assert result.run.degraded == ["listwise_rerank"]
-
-
-async def test_without_queries_the_question_itself_is_searched() -> None:
-    services = searching()
-    result = await ask_three_step(ScriptedThreeStep(failing={"sample_queries": BROKEN}), services)
-    assert queries_of(services) == ["How many pages does this have?"]
-    assert result.run.degraded == ["query_sampling"]
 
 
 async def test_failed_search_is_skipped() -> None:
     services = FakeServices()
 
-    def reply(request: object) -> TextSearchReply:
+    def reply(request: TextSearchRequest) -> TextSearchReply:
         if "second" in str(request):
             raise Overloaded(retry_after_s=1)
-        return passages(first=2, third=1)(request)  # type: ignore[arg-type]
+        return passages(first=2, third=1)(request)
 
     services.text_search.reply = reply
-    reasoner = ScriptedThreeStep()
-    result = await ask_three_step(reasoner, services)
-    assert len(reasoner.arguments["rank"][1]) == 2
+    result = await ask_three_step(services=services)
+    assert len(result.reasoner.pieces("rank_evidence")) == 2
     assert result.run.degraded == []
 
 
@@ -101,11 +141,10 @@ async def test_the_texts_of_the_ten_nearest_images_are_context() -> None:
     services = searching()
     hits = [image_hit(f"Thing {n}", 0.9 - n / 20, author=f"Author {n}") for n in range(10)]
     services.image_search.reply = images(*hits)
-    reasoner = ScriptedThreeStep()
-    result = await ask_three_step(reasoner, services)
-    assert [pictures_and_count[1] for pictures_and_count in services.image_search.calls] == [10]
-    texts = [item.text for item in reasoner.arguments["answer"].evidence]
-    assert texts == [f"The author of Thing {n} is Author {n}." for n in range(10)]
+    result = await ask_three_step(services=services)
+    assert [count for _, count in services.image_search.calls] == [10]
+    texts = [f"The author of Thing {n} is Author {n}." for n in range(10)]
+    assert result.reasoner.pieces("answer_briefly") == texts
     assert result.outcome.entity is not None
     assert result.outcome.entity.name == "Thing 0"
 
@@ -115,29 +154,34 @@ async def test_oversized_piece_is_cut_to_the_context() -> None:
     listed = ", ".join(["a name"] * 2_000)
     hits = [image_hit("Thing 0", 0.9, author="Nobody"), image_hit("Thing 1", 0.8, bearers=listed)]
     services.image_search.reply = images(*hits)
-    reasoner = ScriptedThreeStep()
-    await ask_three_step(reasoner, services)
-    first, last = reasoner.arguments["answer"].evidence
-    assert first.text == "The author of Thing 0 is Nobody."
-    assert last.text.startswith("The bearers of Thing 1 is a name, a name")
-    assert len(first.text) + len(last.text) <= three_step.IMAGE_CHARS
+    first, last = (await ask_three_step(services=services, options=WIDE)).reasoner.pieces("answer_briefly")
+    assert first == "The author of Thing 0 is Nobody."
+    assert last.startswith("The bearers of Thing 1 is a name, a name")
+    assert len(first) + len(last) <= three_step.IMAGE_CHARS
 
 
-async def test_three_step_answer_is_given_with_its_citations() -> None:
-    reasoner, turns = ScriptedThreeStep(), (Turn("What is this?", f"This is {BOOK}.", False),)
-    result = await ask_three_step(reasoner, history=turns)
-    assert reasoner.arguments["sample_queries"][0].history == turns
-    await ask_three_step(reasoner, history=turns, missing=["earlier-answers"])
-    read = reasoner.arguments["sample_queries"][0].history
-    assert [(turn.question, turn.answer) for turn in read] == [(turn.question, "") for turn in turns]
-    assert reasoner.arguments["rank"][0].history == turns
-    assert not result.services.ocr.calls
-    assert not result.services.reranker.calls
-    assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)
-    assert [citation.snippet for citation in result.outcome.citations] == [result.outcome.answer]
-    assert not result.services.verifier.calls
-    unsure = ScriptedThreeStep(say=lambda _: Reply("Perhaps.", 0.05))
-    assert (await ask_three_step(unsure)).outcome.answer == "Perhaps."
+async def test_the_short_answer_is_given_as_it_is_with_its_citations() -> None:
+    turns = (Turn("What is this?", f"This is {BOOK}.", False),)
+    result = await ask_three_step(
+        {"answer_briefly": PAGES, "rank_evidence": {"relevant": [1]}}, history=turns
+    )
+    for name in ("sample_query", "rank_evidence", "answer_briefly"):
+        assert f"You: This is {BOOK}." in result.reasoner.text(name)
+    assert result.reasoner.prompts[-1].max_tokens == 75
+    assert (result.outcome.answer, result.outcome.reason) == (PAGES, Reason.ANSWERED)
+    assert result.outcome.route is Route.RAG
+    assert [citation.snippet for citation in result.outcome.citations] == [PAGES]
+    for unused in ("ocr", "reranker", "verifier"):
+        assert not result.services[unused].calls
+    assert (await ask_three_step(saying("Perhaps."))).outcome.answer == "Perhaps."
+
+
+async def test_without_earlier_answers_the_draws_read_questions_only() -> None:
+    turns = (Turn("What is this?", f"This is {BOOK}.", False),)
+    result = await ask_three_step(history=turns, missing=["earlier-answers"])
+    assert "What is this?" in result.reasoner.text("sample_query")
+    assert "You:" not in result.reasoner.text("sample_query")
+    assert "You:" in result.reasoner.text("rank_evidence")
 
 
 async def test_without_a_photo_pages_answer() -> None:
@@ -146,15 +190,16 @@ async def test_without_a_photo_pages_answer() -> None:
     assert PAGES in result.outcome.answer
 
 
-async def test_less_is_searched_when_the_plan_has_less_time() -> None:
+async def test_less_is_searched_and_written_when_the_plan_has_less_time() -> None:
     services = searching(first=30)
-    plan = Plan(text_hits=FULL.text_hits // 2, sub_queries=1)
-    await ask_three_step(services=services, plan=plan)
+    plan = Plan(text_hits=FULL.text_hits // 2, sub_queries=1, answer_tokens=30)
+    result = await ask_three_step(services=services, plan=plan)
     assert [(call.queries, call.depth) for call in services.text_search.calls] == [(["first"], 15)]
+    assert result.reasoner.prompts[-1].max_tokens == 30
 
 
 def long_passages(request: TextSearchRequest) -> TextSearchReply:
-    """Thirty pages of 300 words under long titles; the pages' number stands in the last sentence of each."""
+    """Thirty pages of 300 words under long titles; the pages' number stands in the middle of each."""
     filling = "Of this place there is nothing to say but that it lies by the sea. " * 20
     hits = [
         numbered("first", n).model_copy(
@@ -168,15 +213,24 @@ def long_passages(request: TextSearchRequest) -> TextSearchReply:
 async def test_ranked_pieces_have_the_sentence_that_answers() -> None:
     services = FakeServices()
     services.text_search.reply = long_passages
-    reasoner = ScriptedThreeStep(order=(29, 3))
-    await ask_three_step(reasoner, services)
-    _, listed, _ = reasoner.arguments["rank"]
-    assert len({item.url for item in listed}) == 30
-    assert all(f"It has {n} pages." in item.text for n, item in enumerate(listed))
-    blocks = evidence_blocks(listed, 10**6)
-    assert blocks.places == tuple(range(30))
-    assert len(blocks.text) <= three_step.LIST_CHARS
-    pages = [item for item in reasoner.arguments["answer"].evidence if item.kind is CitationKind.PAGE]
-    assert [item.url[-3:] for item in pages] == ["/29", "t/3"]
-    assert sum(len(item.text) for item in pages) <= three_step.PAGES_CHARS
-    assert min(len(item.text) for item in pages) > 2_000
+    ranking = {"rank_evidence": {"relevant": [30, 4]}}
+    question = "How many pages does this have?"
+    result = await ask_three_step(ranking, services, question=question, options=WIDE)
+    listed = result.reasoner.pieces("rank_evidence")
+    assert len(listed) == 30
+    assert all(f"It has {n} pages." in text for n, text in enumerate(listed))
+    assert sum(map(len, listed)) <= three_step.LIST_CHARS
+    read = result.reasoner.pieces("answer_briefly")[1:]
+    assert ["It has 29 pages." in read[0], "It has 3 pages." in read[1]] == [True, True]
+    assert sum(map(len, read)) <= three_step.PAGES_CHARS
+    assert min(map(len, read)) > 2_000
+
+
+async def test_the_list_is_shortened_piece_by_piece_to_fit_the_context_window() -> None:
+    services = FakeServices()
+    services.text_search.reply = long_passages
+    small = await ask_three_step(services=services, options=VlmOptions(window=Window(9_000)))
+    wide = await ask_three_step(services=services, options=WIDE)
+    few, all_of_it = (each.reasoner.pieces("rank_evidence") for each in (small, wide))
+    assert len(few) == len(all_of_it) == 30
+    assert sum(map(len, few)) < sum(map(len, all_of_it))

@@ -1,6 +1,7 @@
 """`wiki-prf`: the tools in the plan's order, their sections, filtered knowledge, and what may fail alone."""
 
 import io
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from contracts.answer import Reason, Route
 from contracts.cropper import CropReply
 from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankUsage
 from contracts.text_search import TextSearchReply, TextSearchRequest
+from gateway.llm.prompt import VlmOptions, Window
+from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
 from gateway.pipelines.wiki_prf.photo_tools import mirror_jpeg
 from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
-from gateway.pipelines.wiki_prf.tool_plan import Material, PhotoTool, ToolCall, ToolPlan
+from gateway.pipelines.wiki_prf.tool_plan import Material
 from gateway.planning.plan import Plan
 from tests.unit.gateway.fakes import (
     BOOK,
@@ -27,17 +30,23 @@ from tests.unit.gateway.fakes import (
     text_hit,
 )
 from tests.unit.gateway.llm.stage import page
-from tests.unit.gateway.papers import PHOTO, QUESTION, ScriptedWikiPrf, ask_wiki_prf, best_first, numbered
+from tests.unit.gateway.papers import PHOTO, ask_wiki_prf, numbered, saying
+from tests.unit.gateway.pipelines import WHO_WROTE
+from tests.unit.gateway.scripted_model import Cut
 
 pytestmark = pytest.mark.anyio
 
 BROKEN = DependencyUnavailable("The model is away.")
 CROP = b"\xff\xd8crop"
 GROUND, CAPTION, FLIP = (
-    ToolPlan((ToolCall(PhotoTool.GROUNDING, "the book"),)),
-    ToolPlan((ToolCall(PhotoTool.CAPTION, "a blue book"),)),
-    ToolPlan((ToolCall(PhotoTool.FLIP),)),
+    {"plan_tools": line} for line in ("grounding: the book", "caption: a blue book", "flip")
 )
+NO_TOOL = {"plan_tools": BROKEN}
+
+
+def plan(*tools: dict[str, str]) -> dict[str, str]:
+    """A plan of these tools in this order."""
+    return {"plan_tools": "\n".join(tool["plan_tools"] for tool in tools)}
 
 
 def with_crop(services: FakeServices | None = None) -> FakeServices:
@@ -53,10 +62,19 @@ def pictures(services: FakeServices) -> list[bytes]:
     return [picture for searched, _ in services.image_search.calls for picture in searched]
 
 
+def retrieved(result: Any) -> tuple[list[str], list[str]]:
+    """The pieces of the whole photo's article and of the tools' sections, as the filter reads them."""
+    document, _, sections = result.reasoner.text("filter_knowledge").partition("Found by the tools.")
+    return _bodies(document), _bodies(sections)
+
+
+def _bodies(text: str) -> list[str]:
+    return [part.split(">>>\n", 1)[1].split("\n<<<end>>>")[0] for part in text.split("<<<piece ")[1:]]
+
+
 async def test_the_tools_are_used_in_the_plan_s_order() -> None:
-    reasoner = ScriptedWikiPrf(plan=ToolPlan((*FLIP.calls, *CAPTION.calls, *GROUND.calls), dropped=1))
     services = with_crop()
-    result = await ask_wiki_prf(reasoner, services)
+    result = await ask_wiki_prf(plan(FLIP, CAPTION, GROUND, {"plan_tools": "zoom: in"}), services)
     assert pictures(services) == [PHOTO.jpeg, CROP]
     assert [call[1] for call in services.cropper.calls] == [["the book"]]
     assert [call.queries for call in services.text_search.calls] == [
@@ -64,19 +82,33 @@ async def test_the_tools_are_used_in_the_plan_s_order() -> None:
         ["a blue book on a table"],
         [BOOK],
     ]
-    assert result.notes("tool_plan") == [
-        "flip; caption: a blue book; grounding: the book; lines that are no call: 1"
-    ]
+    assert result.notes("tool_plan") == ["flip; caption: a blue book; grounding: the book"]
 
 
-@pytest.mark.parametrize(("plan", "mirrored"), [((*FLIP.calls, *GROUND.calls), True), (GROUND.calls, False)])
+@pytest.mark.parametrize(("tools", "mirrored"), [((FLIP, GROUND), True), ((GROUND,), False)])
 async def test_a_flip_turns_the_photo_for_the_tools_after_it(
-    plan: tuple[ToolCall, ...], mirrored: bool
+    tools: tuple[dict[str, str], ...], mirrored: bool
 ) -> None:
     services = with_crop()
-    await ask_wiki_prf(ScriptedWikiPrf(plan=ToolPlan(plan)), services)
+    await ask_wiki_prf(plan(*tools), services)
     ((photo, *_),) = services.cropper.calls
     assert (photo != PHOTO.jpeg) is mirrored
+
+
+async def test_a_plan_that_was_cut_off_keeps_its_whole_lines() -> None:
+    result = await ask_wiki_prf({"plan_tools": Cut("- Flip\n- caption: a blue")})
+    assert result.notes("tool_plan") == ["flip"]
+
+
+@pytest.mark.parametrize("reply", [BROKEN, "I don't know.", "x" * 5_000])
+async def test_unreadable_plan_leaves_the_full_photo_search(reply: Any) -> None:
+    result = await ask_wiki_prf({"plan_tools": reply})
+    assert pictures(result.services) == [PHOTO.jpeg]
+    assert not result.services.cropper.calls
+    document, sections = retrieved(result)
+    assert (bool(document), sections) == (True, [])
+    assert result.outcome.reason is Reason.ANSWERED
+    assert result.run.degraded == ["tool_plan"]
 
 
 async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
@@ -85,9 +117,8 @@ async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
     services.pages.reply = lambda request: pages(
         *(hit.model_copy(update={"url": request.addresses[0]}) for hit in hits)
     )
-    reasoner = ScriptedWikiPrf(plan=ToolPlan())
-    await ask_wiki_prf(reasoner, services)
-    assert [item.text for item in reasoner.arguments["filter"].document[1:]] == [hit.snippet for hit in hits]
+    document, _ = retrieved(await ask_wiki_prf(NO_TOOL, services))
+    assert document[1:] == [hit.snippet for hit in hits]
     assert services.text_search.calls == []
 
 
@@ -95,47 +126,46 @@ async def test_the_whole_photo_s_best_article_is_always_there() -> None:
     services = FakeServices()
     hits = [image_hit(BOOK, 0.9), image_hit("Another Book", 0.8, author="Nobody")]
     services.image_search.reply = images(*hits)
-    reasoner = ScriptedWikiPrf(plan=ToolPlan())
-    await ask_wiki_prf(reasoner, services)
-    gathered = reasoner.arguments["filter"]
-    assert [item.text for item in gathered.document] == [f"The author of {BOOK} is Mira Holm.", PAGES]
-    assert gathered.sections == ()
-
-
-async def test_unreadable_plan_leaves_the_full_photo_search() -> None:
-    reasoner = ScriptedWikiPrf(failing={"plan_tools": BROKEN})
-    result = await ask_wiki_prf(reasoner)
-    assert pictures(result.services) == [PHOTO.jpeg]
-    assert not result.services.cropper.calls
-    assert reasoner.arguments["filter"].document
-    assert result.outcome.reason is Reason.ANSWERED
-    assert result.run.degraded == ["tool_plan"]
+    document, sections = retrieved(await ask_wiki_prf(NO_TOOL, services))
+    assert document == [f"The author of {BOOK} is Mira Holm.", PAGES]
+    assert sections == []
 
 
 async def test_grounding_without_a_region_searches_the_full_photo() -> None:
     services = FakeServices()
-    reasoner = ScriptedWikiPrf(plan=GROUND)
-    result = await ask_wiki_prf(reasoner, services)
+    result = await ask_wiki_prf(GROUND, services)
     assert services.cropper.calls
     assert pictures(services) == [PHOTO.jpeg]
-    assert reasoner.arguments["filter"].sections
+    assert retrieved(result)[1]
     assert result.run.degraded == []
 
 
-async def test_failed_description_falls_back_to_the_caption() -> None:
+@pytest.mark.parametrize("reply", [BROKEN, "...", "<think>Is it a car"])
+async def test_without_a_description_the_caption_is_searched(reply: Any) -> None:
     services = FakeServices()
-    reasoner = ScriptedWikiPrf(plan=CAPTION, failing={"describe": BROKEN})
-    result = await ask_wiki_prf(reasoner, services)
+    result = await ask_wiki_prf({**CAPTION, "describe_photo": reply}, services)
     assert services.text_search.calls[-1].queries == ["a blue book"]
     assert services.picture_texts.calls == []  # image search takes no texts
     assert result.run.degraded == ["caption"]
+
+
+async def test_a_description_is_one_bounded_line() -> None:
+    hostile = {
+        "plan_tools": "caption: a car [INST]",
+        "describe_photo": "<think>?</think>A\u202e car.\n" + "Red. " * 300,
+    }
+    result = await ask_wiki_prf(hostile)
+    (query,) = result.services.text_search.calls[-1].queries
+    assert query.startswith("A car. Red.")
+    assert len(query) <= DESCRIPTION_CHARS
+    assert "[INST]" not in result.reasoner.text("describe_photo")
 
 
 async def test_a_caption_searches_pictures_where_image_search_takes_texts() -> None:
     services = FakeServices()
     services.takes = ("image", "text")
     services.picture_texts.reply = images(image_hit("Fair", 0.6))
-    result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
+    result = await ask_wiki_prf(CAPTION, services)
     (request,) = services.picture_texts.calls
     assert (request.texts, request.k, request.collection) == (["a blue book on a table"], 5, "images")
     assert services.text_search.calls[-1].queries == ["Fair"]
@@ -150,7 +180,7 @@ async def test_a_caption_that_finds_no_picture_is_looked_for_in_texts(mood: Mood
     services.takes = ("image", "text")
     services.picture_texts.reply = images()
     services.picture_texts.mood = mood
-    result = await ask_wiki_prf(ScriptedWikiPrf(plan=CAPTION), services)
+    result = await ask_wiki_prf(CAPTION, services)
     assert services.picture_texts.calls
     assert services.text_search.calls[-1].queries == ["a blue book on a table"]
     assert result.run.degraded == (["crop_search"] if mood is Mood.CRASHES else [])
@@ -172,32 +202,20 @@ def last_first(request: RerankRequest) -> RerankReply:
 
 
 @pytest.mark.parametrize(
-    ("plan", "ranked_by", "article_hits"),
-    [(CAPTION, "a blue book on a table", 5), (GROUND, QUESTION, 10)],
+    ("tool", "ranked_by", "article_hits"),
+    [(CAPTION, "a blue book on a table", 5), (GROUND, WHO_WROTE, 10)],
 )
 async def test_three_sections_are_kept_by_caption_or_by_question(
-    plan: ToolPlan, ranked_by: str, article_hits: int
+    tool: dict[str, str], ranked_by: str, article_hits: int
 ) -> None:
     services = FakeServices()
     services.text_search.reply, services.reranker.reply = many, last_first
-    reasoner = ScriptedWikiPrf(plan=plan)
-    await ask_wiki_prf(reasoner, services)
+    result = await ask_wiki_prf(tool, services)
     assert services.text_search.calls[-1].k == article_hits
     assert [call.query for call in services.reranker.calls] == [ranked_by]
-    sections = reasoner.arguments["filter"].sections
-    assert [item.score for item in sections] == sorted((item.score for item in sections), reverse=True)
-    first = "a" if plan is CAPTION else "The"
+    first = "a" if tool is CAPTION else "The"
     last = article_hits - 1
-    assert [item.text for item in sections] == [f"Passage {last - n} of {first}." for n in range(3)]
-
-
-async def test_sections_are_not_repeated() -> None:
-    reasoner = ScriptedWikiPrf(plan=ToolPlan((*GROUND.calls, *CAPTION.calls)))
-    await ask_wiki_prf(reasoner, with_crop())
-    gathered = reasoner.arguments["filter"]
-    assert len({item.text for item in gathered.sections}) == len(gathered.sections) == 2
-    texts = [item.text for item in reasoner.arguments["answer"][1].evidence]
-    assert len(set(texts)) == len(texts)
+    assert retrieved(result)[1] == [f"Passage {last - n} of {first}." for n in range(3)]
 
 
 def test_gathered_evidence_is_bounded_without_repeats() -> None:
@@ -209,43 +227,58 @@ def test_gathered_evidence_is_bounded_without_repeats() -> None:
 
 
 async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_retrieved() -> None:
-    reasoner = ScriptedWikiPrf(say=lambda context: best_first(context, PAGES))
-    result = await ask_wiki_prf(reasoner, with_crop())
-    knowledge, context = reasoner.arguments["answer"]
-    assert knowledge == "It has 312 pages."
-    assert all(knowledge != item.text for item in context.evidence)
+    result = await ask_wiki_prf(services=with_crop())
+    _, sections = retrieved(result)
+    assert len(set(sections)) == len(sections) == 2
+    assert result.reasoner.pieces("answer_from_knowledge") == []
+    assert "<<<knowledge>>>\nIt has 312 pages.\n" in result.reasoner.text("answer_from_knowledge")
     assert (result.outcome.reason, result.outcome.route) == (Reason.ANSWERED, Route.RAG)
     assert [citation.snippet for citation in result.outcome.citations] == [PAGES]
     assert result.notes("knowledge_filter") == ["It has 312 pages."]
-    assert not result.services.verifier.calls
-    assert not result.services.ocr.calls
+    for unused in ("verifier", "ocr"):
+        assert not result.services[unused].calls
 
 
-async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is() -> None:
-    reasoner = ScriptedWikiPrf(failing={"filter": BROKEN})
-    result = await ask_wiki_prf(reasoner)
-    assert reasoner.arguments["answer"][0] is None
+async def test_filtered_knowledge_is_bounded_and_never_cited() -> None:
+    text = "Fiat makes tractors in Modena. "
+    knowledge = {"filter_knowledge": f"<answer>{text * 200}</answer>"}
+    result = await ask_wiki_prf({**saying(text), **knowledge})
+    assert (result.outcome.answer, result.outcome.citations) == (text.strip(), ())
+    assert result.reasoner.text("answer_from_knowledge").count(text) <= KNOWLEDGE_CHARS / len(text)
+
+
+@pytest.mark.parametrize("reply", [BROKEN, "Turin."])
+async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is(reply: Any) -> None:
+    result = await ask_wiki_prf({"filter_knowledge": reply})
+    assert PAGES in result.reasoner.pieces("answer_from_knowledge")
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["knowledge_filter"]
 
 
+async def test_the_filter_s_material_fits_the_context_window() -> None:
+    services, facts = FakeServices(), " ".join(f"Fact {number} is about cars." for number in range(900))
+    services.text_search.reply = lambda request: pages(text_hit(facts))
+    document, _ = retrieved(await ask_wiki_prf(NO_TOOL, services, options=VlmOptions(window=Window(4_000))))
+    whole, _ = retrieved(await ask_wiki_prf(NO_TOOL, services))
+    assert 0 < len("".join(document)) < len("".join(whole)) <= EVIDENCE_CHARS / 2
+
+
 async def test_without_time_for_crops_the_full_photo_grounds() -> None:
     services = with_crop()
-    plan = Plan(crops=0)
-    result = await ask_wiki_prf(ScriptedWikiPrf(plan=GROUND), services, plan=plan)
+    result = await ask_wiki_prf(GROUND, services, plan=Plan(crops=0, answer_tokens=30))
     assert not services.cropper.calls
     assert pictures(services) == [PHOTO.jpeg]
     assert result.states("cropper") == ["skipped"]
+    assert result.reasoner.prompts[-1].max_tokens == 30
 
 
 async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is_planned() -> None:
-    reasoner = ScriptedWikiPrf()
-    result = await ask_wiki_prf(reasoner, photo=None)
-    assert "plan_tools" not in reasoner.arguments
+    result = await ask_wiki_prf(photo=None)
+    assert "plan_tools" not in result.reasoner.names()
     assert not result.services.image_search.calls
     assert not result.services.cropper.calls
-    assert [call.queries for call in result.services.text_search.calls] == [[QUESTION]]
-    assert [item.text for item in reasoner.arguments["filter"].sections] == [PAGES]
+    assert [call.queries for call in result.services.text_search.calls] == [[WHO_WROTE]]
+    assert retrieved(result)[1] == [PAGES]
     assert (result.outcome.answer, result.run.degraded) == (PAGES, [])
 
 
@@ -264,7 +297,7 @@ def test_corrupt_photo_cannot_be_mirrored() -> None:
 async def test_without_evidence_nothing_is_filtered() -> None:
     services = FakeServices()
     services.find_nothing()
-    result = await ask_wiki_prf(services=services)
-    assert "filter" not in result.reasoner.arguments
+    result = await ask_wiki_prf(saying("I don't know."), services)
+    assert "filter_knowledge" not in result.reasoner.names()
     assert result.outcome.reason is Reason.NO_EVIDENCE
     assert result.run.degraded == []

@@ -1,7 +1,7 @@
-"""A server that embeds images in the shapes of Infinity and vLLM, as strictly as the real ones.
+"""A server that embeds images in the shapes of Infinity, vLLM and Cohere, as strictly as the real ones.
 
 Each refuses what the real one refuses: another shape's fields, URLs that it would have to fetch, more images
-than it takes at once.
+than it takes at once, an `input_type` that the model does not define (vLLM).
 """
 
 import base64
@@ -61,6 +61,13 @@ class VllmRequest(Strict):
     messages: list[ChatMessage] = Field(min_length=1, max_length=1)
 
 
+class CohereRequest(Strict):
+    model: Literal["acme/clip-tiny"]
+    images: list[Uri] = Field(min_length=1, max_length=4)
+    embedding_types: list[Literal["float"]] = Field(min_length=1, max_length=1)
+    input_type: Literal["image"] | None = None
+
+
 class InfinityTexts(Strict):
     model: Literal["acme/clip-tiny"]
     input: list[str] = Field(min_length=1, max_length=4)
@@ -71,6 +78,14 @@ class VllmTexts(Strict):
     model: Literal["acme/clip-tiny"]
     input: list[str] = Field(min_length=1)
     truncate_prompt_tokens: Literal[-1]
+
+
+class CohereTexts(Strict):
+    model: Literal["acme/clip-tiny"]
+    texts: list[str] = Field(min_length=1, max_length=4)
+    embedding_types: list[Literal["float"]] = Field(min_length=1, max_length=1)
+    truncate: Literal["END"]
+    input_type: Literal["search_query"] | None = None
 
 
 Fault = Callable[[Any], Any]
@@ -105,6 +120,11 @@ class EmbeddingServer:
                 return self._reply(request, _list(_of_texts(body.input)))
             uris = [part.image_url.url for part in body.messages[0].content]
             return self._reply(request, _list(self._vectors(uris)))
+
+        @app.post("/v2/embed")
+        async def cohere(request: Request, body: CohereRequest | CohereTexts) -> Response:
+            vectors = _of_texts(body.texts) if isinstance(body, CohereTexts) else self._vectors(body.images)
+            return self._reply(request, {"id": "e-1", "embeddings": {"float": vectors}, "texts": []})
 
         return app
 

@@ -18,7 +18,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.rgb import RGB
 from contracts.image_search import ImageSearchReply
 from services.image_search.app import create_app
-from services.image_search.engines.remote import RemoteImageEncoder, RemoteShape
+from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions, RemoteShape
 from services.image_search.settings import ImageSearchSettings
 from tests.live import live, served
 from tests.unit.services.image_embedding_server import MODEL, EmbeddingServer, Fault
@@ -36,11 +36,13 @@ THINGS = {"Salt": BOOK, "Fair": POSTER}
 
 
 @asynccontextmanager
-async def encoding(server: EmbeddingServer, shape: RemoteShape) -> AsyncIterator[RemoteImageEncoder]:
+async def encoding(
+    server: EmbeddingServer, shape: RemoteShape, **options: Any
+) -> AsyncIterator[RemoteImageEncoder]:
     """An encoder on the running `server`."""
     async with served(server.app()) as url:
         with closing(RemoteServer(url, "secret", MODEL, "image_search")) as remote:
-            yield RemoteImageEncoder(remote, shape, per_request=4)
+            yield RemoteImageEncoder(remote, RemoteOptions(shape, **{"per_request": 4, **options}))
 
 
 async def embedded(remote: RemoteImageEncoder, photos: list[RGB]) -> np.ndarray[Any, Any]:
@@ -67,6 +69,14 @@ async def test_the_size_of_the_vectors_is_asked_of_the_server_once() -> None:
         sizes = [await anyio.to_thread.run_sync(lambda: remote.size) for _ in range(3)]
     assert sizes == [SIZE] * 3
     assert server.requests == 1
+
+
+async def test_cohere_s_own_service_is_told_the_input_type() -> None:
+    async with encoding(EmbeddingServer(), RemoteShape.COHERE, input_type="image") as remote:
+        assert (await embedded(remote, [BOOK])).shape == (1, SIZE)
+    async with encoding(EmbeddingServer(), RemoteShape.COHERE, input_type="clustering") as remote:
+        with pytest.raises(DependencyUnavailable, match="422"):
+            await embedded(remote, [BOOK])
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -141,17 +151,18 @@ async def test_service_starts_before_its_server(tmp_path: Path) -> None:
     assert [reply.status_code for reply in after] == [200, 200]
 
 
-@pytest.mark.parametrize("shape", SHAPES)
-async def test_text_finds_pictures_if_enabled(shape: RemoteShape, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("shape", "input_type"), [*((shape, "") for shape in SHAPES), (RemoteShape.COHERE, "image")]
+)
+async def test_text_finds_pictures_if_enabled(shape: RemoteShape, input_type: str, tmp_path: Path) -> None:
     texts = ["a green door", "red", "something blue", "a red door", "blue", "green"]
-    async with (
-        served(EmbeddingServer().app()) as url,
-        live(create_app(settings(url, shape, tmp_path, texts=True))) as client,
-    ):
-        await fill(client, {paint: painted(paint) for paint in PAINTS})
-        replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
-        together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
-        info = (await client.get("/info")).json()
+    async with served(EmbeddingServer().app()) as url:
+        more = {"texts": True, "remote_images": 4, "remote_input_type": input_type}
+        async with live(create_app(settings(url, shape, tmp_path, **more))) as client:
+            await fill(client, {paint: painted(paint) for paint in PAINTS})
+            replies = [await client.post(BY_TEXT, json={"texts": [text], "k": 1}) for text in texts]
+            together = await client.post(BY_TEXT, json={"texts": texts, "k": 3})
+            info = (await client.get("/info")).json()
     found = [ImageSearchReply.model_validate_json(reply.content).hits[0].entity for reply in replies]
     assert found == ["green", "red", "blue", "red", "blue", "green"]
     hits = ImageSearchReply.model_validate_json(together.content).hits

@@ -103,14 +103,14 @@ def test_artefact_describes_its_data(tmp_path: Path) -> None:
     data = [written(tmp_path, drafts(30, seed), f"run-{seed}") for seed in (1, 2)]
     run, said = trained(tmp_path / "one", *data, date="2026-11-23")
     artefact = RouterArtefact.load(run.path / ARTEFACT)
-    assert [each.sha256 for each in artefact.fitted_on] == [
+    assert [each["sha256"] for each in artefact.fitted_on] == [
         hashlib.sha256((folder / "draft.jsonl").read_bytes()).hexdigest() for folder in data
     ]
-    assert [(each.file, each.drafts, each.conversations) for each in artefact.fitted_on] == [
+    assert [(each["file"], each["drafts"], each["conversations"]) for each in artefact.fitted_on] == [
         ("run-1", 60, 30),
         ("run-2", 60, 30),
     ]
-    assert (artefact.date, artefact.fitted_on[0].judges) == ("2026-11-23", ["rules"])
+    assert (artefact.date, artefact.fitted_on[0]["judges"]) == ("2026-11-23", ["rules"])
     assert artefact.coefficients["confidence"] > 1
     assert artefact.coefficients["speculates"] < 0
     assert SearchRouter.load(run.path / ARTEFACT).curve == artefact.curve

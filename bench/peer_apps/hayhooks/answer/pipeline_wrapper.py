@@ -29,7 +29,7 @@ class _Service:
 
 @component
 class Ocr(_Service):
-    """What is written on the photo."""
+    """Read the photo's text."""
 
     @component.output_types(text=str)
     def run(self, photo: bytes) -> dict[str, str]:
@@ -43,7 +43,7 @@ class Ocr(_Service):
 
 @component
 class ImageSearch(_Service):
-    """What the photo shows."""
+    """Find the thing in the photo."""
 
     @component.output_types(entity=str)
     def run(self, photo: bytes) -> dict[str, str]:
@@ -57,7 +57,7 @@ class ImageSearch(_Service):
 
 @component
 class DomainRouter(_Service):
-    """What the question is about."""
+    """Find the topic of the question."""
 
     @component.output_types(domain=str, text=str)
     def run(self, question: str, text: str) -> dict[str, str]:

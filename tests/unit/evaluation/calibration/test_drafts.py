@@ -22,7 +22,7 @@ from evaluation.runs.asking import Asking
 from evaluation.runs.running import Task as Asked
 from evaluation.runs.running import connect, make_run
 from evaluation.runs.store import Run
-from gateway.reasoning.port import ReadPhoto, Seek
+from gateway.reasoning.port import ReadPhoto
 from gateway.state import Draft, Query
 from loreglass_client.models import Explanation, Route
 from tests.unit.evaluation.runs.small_world import Turn, numbered, write_world
@@ -43,7 +43,7 @@ class TooSure(ScriptedReasoner):
     """Right about the first questions. From `UNSURE_FROM` on it is wrong, and hardly less sure."""
 
     async def draft(
-        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, seek: Seek, deadline: Deadline
+        self, ask: Query, domain: Domain | None, read_photo: ReadPhoto, deadline: Deadline
     ) -> Draft:
         """Read off the photo, or so it says."""
         wrong = int(re.findall(r"\d+", ask.question)[0]) >= UNSURE_FROM

@@ -1,5 +1,6 @@
 """Every prompt of every system, as its reasoner sends it."""
 
+from collections import defaultdict
 from collections.abc import Awaitable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 import anyio
 
 from chassis.errors import LoreglassError
-from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE_TOKENS
@@ -21,29 +21,17 @@ from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
 from gateway.pipelines.wiki_prf.tool_plan import Material, ToolPlan
 from gateway.state import Entity, Evidence, GenerationBudget, Query, Reply
-from tests.unit.gateway.llm.stage import context, deadline, draft, nothing_printed, page, printed, unheard
+from tests.unit.gateway.llm.stage import context, deadline, draft, nothing_printed, page, printed
+from tests.unit.gateway.scripted_model import ScriptedModel
 
 TURIN = page("Fiat was founded in Turin in 1899.", "Fiat")
 ROME = page("Rome is the capital of Italy.", "Rome")
 DOMAINS: list[Domain | None] = [*Domain, None]
 
 
-class NotingModel:
-    """A model that notes its prompts and gives no usable reply."""
-
-    sees_photos = True
-
-    def __init__(self) -> None:
-        self.prompts: list[Prompt[Any]] = []
-
-    async def complete(self, prompt: Prompt[Any], deadline: Deadline) -> Any:
-        self.prompts.append(prompt)
-        raise VlmReplyUnusable("The model wrote nothing.")
-
-
 def all_prompts(query: Query, material: str = "It was built in 1519.") -> list[Prompt[Any]]:
     """Return the prompts for one question. `material`: untrusted text in the place of each that may be."""
-    model = NotingModel()
+    model = ScriptedModel(defaultdict(lambda: VlmReplyUnusable("The model wrote nothing.")))
 
     async def send() -> None:
         for step in _steps(model, query, material):
@@ -54,11 +42,11 @@ def all_prompts(query: Query, material: str = "It was built in 1519.") -> list[P
     return model.prompts
 
 
-def _steps(model: NotingModel, query: Query, material: str) -> Iterator[Awaitable[Any]]:
+def _steps(model: ScriptedModel, query: Query, material: str) -> Iterator[Awaitable[Any]]:
     reasoner, dragon = VlmReasoner(model), StepwiseVlmReasoner(model)
     thing, piece = Entity(f"Fiat {material}", 0.9, ((material, material),)), page(material, material)
     first, budget, shown = draft(reasoning=material), GenerationBudget(), context(piece, entity=thing)
-    yield reasoner.draft(query, None, nothing_printed, unheard, deadline())
+    yield reasoner.draft(query, None, nothing_printed, deadline())
     yield reasoner.answer(query, first, shown, budget, deadline())
     yield reasoner.rewrite(query, deadline())
     for name in JUDGE_TOKENS:

@@ -11,12 +11,12 @@ from PIL import Image
 from bench.node import RunningServer, Script, ServerTraits, vlm_server
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
+from chassis.resilience.guard import Guard
 from contracts.answer import CitationKind, Route
 from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import VlmOptions
 from gateway.llm.reasoner import VlmReasoner
-from gateway.pipelines.baselines.model import VlmBaselines
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
@@ -71,10 +71,6 @@ async def nothing_printed() -> PhotoText:
     return PhotoText()
 
 
-def unheard(label: str) -> None:
-    """Of a test that does not ask what was sought."""
-
-
 @dataclass
 class Bench:
     """A client at a scripted server, its calls as metrics see them, and every reasoner that uses it."""
@@ -89,7 +85,6 @@ class Bench:
         self.stepwise = StepwiseVlmReasoner(self.client, self.options)
         self.three_step = ThreeStepVlmReasoner(self.client, self.options)
         self.wiki_prf = WikiPrfVlmReasoner(self.client, self.options)
-        self.baselines = VlmBaselines(self.client, self.options)
 
     def shown(self) -> str:
         """The last request's text."""
@@ -98,10 +93,14 @@ class Bench:
 
 @asynccontextmanager
 async def bench(
-    script: Script, traits: ServerTraits | None = None, options: VlmOptions = OPTIONS, **endpoint: Any
+    script: Script,
+    traits: ServerTraits | None = None,
+    options: VlmOptions = OPTIONS,
+    guard: Guard | None = None,
+    **endpoint: Any,
 ) -> AsyncIterator[Bench]:
     """A running server, and what uses it over HTTP. `endpoint`: changes to `VlmEndpoint`."""
     async with vlm_server(script, traits) as server, http_client() as http:
         calls: list[VlmCall] = []
         settings = VlmEndpoint(**({"base_url": server.url, "model": server.model} | endpoint))
-        yield Bench(server, VlmClient(http, settings, calls.append), options, calls)
+        yield Bench(server, VlmClient(http, settings, calls.append, guard), options, calls)

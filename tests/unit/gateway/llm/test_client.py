@@ -22,7 +22,7 @@ from chassis.resilience.deadlines import Deadline
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.reply_forms import SchemaForm
+from gateway.llm.reply_forms import LINES, SCHEMA
 from tests.unit.gateway.llm.stage import PHOTO, Bench, bench
 
 pytestmark = pytest.mark.anyio
@@ -106,9 +106,9 @@ async def test_alternatives_of_a_token_are_returned() -> None:
     reply = says({"reason": "r", "answer": "tea", "shelf": None}, alternatives={"answer": rivals})
     async with bench({"finding": reply}) as it:
         completion = await ask(it)
-    (token,) = completion.tokens_of("answer")
+    (token,) = [each for each in completion.tokens if each.token == "tea"]
     assert token.probability == pytest.approx(0.6)
-    assert {a.text: round(a.probability, 3) for a in token.alternatives} == rivals
+    assert {a.token: round(a.probability, 3) for a in token.top_logprobs} == rivals
 
 
 async def test_schema_is_described_in_words_after_one_refusal() -> None:
@@ -121,7 +121,7 @@ async def test_schema_is_described_in_words_after_one_refusal() -> None:
     words = it.server.requests[-1].text
     assert "as lines of text" in words
     assert "reason, answer, shelf" in words
-    assert it.calls[-1].form is SchemaForm.WORDS
+    assert it.calls[-1].form == LINES
     assert [call.requests for call in it.calls] == [requests, 1]
 
 
@@ -131,7 +131,7 @@ async def test_refused_schema_is_recognised_in_any_error(late: bool, terse: bool
     traits = ServerTraits(json_schema=False, terse=terse, refuses_in_stream=late and not terse)
     async with bench({"finding": says(GOOD)}, traits) as it:
         assert (await ask(it)).value.answer == "café 茶"
-        assert it.calls[-1].form is SchemaForm.WORDS
+        assert it.calls[-1].form == LINES
 
 
 async def test_ignored_schema_is_described_in_words_from_then_on() -> None:
@@ -140,7 +140,7 @@ async def test_ignored_schema_is_described_in_words_from_then_on() -> None:
         first = await ask(it)
         await ask(it)
     assert first.value == Finding(reason="It is a shop", answer="Baker")
-    assert [(call.form, call.requests) for call in it.calls] == [(SchemaForm.WORDS, 2), (SchemaForm.WORDS, 1)]
+    assert [(call.form, call.requests) for call in it.calls] == [(LINES, 2), (LINES, 1)]
 
 
 async def test_control_characters_do_not_mean_an_ignored_schema() -> None:
@@ -149,7 +149,7 @@ async def test_control_characters_do_not_mean_an_ignored_schema() -> None:
         completion = await ask(it)
         await ask(it)
     assert completion.value == Finding(reason="a\x08b", answer="c\td")
-    assert [call.form for call in it.calls] == [SchemaForm.SCHEMA] * 2
+    assert [call.form for call in it.calls] == [SCHEMA] * 2
 
 
 async def test_reading_stops_at_the_end_of_the_object() -> None:

@@ -7,21 +7,21 @@ from contextlib import asynccontextmanager
 import pytest
 from pydantic import BaseModel
 
-from bench.node import Reply, context_too_long, fails, overloaded, says, vlm_server
+from bench.node import Reply, context_too_long, fails, overloaded, says
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.http.client import ExchangeError
 from chassis.resilience.breaker import Breaker, BreakerState
-from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard, GuardEvent, Outcome
 from chassis.resilience.retries import RetryBudget
 from contracts import headers
-from gateway.llm.call import VlmCall, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.failures import ContextTooLong, VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart
 from tests.scripted_http import Scripted, ScriptedHttp
+from tests.unit.gateway.llm.stage import bench, deadline
 
 pytestmark = pytest.mark.anyio
 
@@ -34,27 +34,17 @@ class Word(BaseModel):
 
 PROMPT = Prompt(name="word", system="Say one word.", user=(TextPart("Which?"),), schema=Word, max_tokens=20)
 GOOD = says({"word": "tea"})
-MINUTE = 60_000
 
 
 class Watched:
     """A guard with room for one call at a time, and what it told."""
 
-    def __init__(self, failures: int = 2, waiting: int = 4, retries: RetryBudget | None = None) -> None:
+    def __init__(self, retries: RetryBudget | None = None) -> None:
         self.events: list[GuardEvent] = []
-        self.breaker = Breaker(failures)
-        self.gate = Gate("vlm", 1, waiting)
+        self.breaker, gate = Breaker(2), Gate("vlm", 1, 4)
         self.guard = Guard(
-            "vlm", breaker=self.breaker, gate=self.gate, retries=retries, observe=self.events.append
+            "vlm", breaker=self.breaker, gate=gate, retries=retries, observe=self.events.append
         )
-
-    @property
-    def outcomes(self) -> list[Outcome]:
-        return [event.outcome for event in self.events]
-
-
-def minute() -> Deadline:
-    return Deadline.after_ms(MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -71,37 +61,30 @@ async def test_request_and_reply_errors_do_not_open_the_breaker(
     reply: Reply, error: type[LoreglassError]
 ) -> None:
     watched = Watched(retries=RetryBudget(1.0))
-    async with vlm_server({"word": reply}) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model), guard=watched.guard)
+    async with bench({"word": reply}, guard=watched.guard) as it:
         for _ in range(5):
             with pytest.raises(error):
-                await client.complete(PROMPT, minute())
+                await it.client.complete(PROMPT, deadline())
     assert watched.breaker.state is BreakerState.CLOSED
     assert {event.attempts for event in watched.events} == {1}
 
 
 async def test_failing_server_opens_the_breaker() -> None:
-    watched, calls = Watched(), list[VlmCall]()
-    async with (
-        vlm_server({"word": fails(500, {"error": {"message": "out of memory"}})}) as server,
-        http_client() as http,
-    ):
-        client = VlmClient(http, VlmEndpoint(server.url, server.model), calls.append, watched.guard)
+    watched, failing = Watched(), fails(500, {"error": {"message": "out of memory"}})
+    async with bench({"word": failing}, guard=watched.guard) as it:
         for _ in range(4):
             with pytest.raises(DependencyUnavailable):
-                await client.complete(PROMPT, minute())
-        assert len(server.requests) == 2
-    assert watched.outcomes == [Outcome.UNAVAILABLE] * 2 + [Outcome.OPEN] * 2
-    assert [call.requests for call in calls] == [1, 1, 0, 0]
+                await it.client.complete(PROMPT, deadline())
+        assert len(it.server.requests) == 2
+    assert [event.outcome for event in watched.events] == [Outcome.UNAVAILABLE] * 2 + [Outcome.OPEN] * 2
+    assert [call.requests for call in it.calls] == [1, 1, 0, 0]
 
 
 async def test_lost_connection_is_retried_within_the_budget() -> None:
-    watched, calls = Watched(retries=RetryBudget()), list[VlmCall]()
     script = {"word": [says({"word": "tea"}, drop_after=2), GOOD]}
-    async with vlm_server(script) as server, http_client() as http:
-        client = VlmClient(http, VlmEndpoint(server.url, server.model), calls.append, watched.guard)
-        assert (await client.complete(PROMPT, minute())).value.word == "tea"
-    assert [call.requests for call in calls] == [2]
+    async with bench(script, guard=Watched(retries=RetryBudget()).guard) as it:
+        assert (await it.client.complete(PROMPT, deadline())).value.word == "tea"
+    assert [call.requests for call in it.calls] == [2]
 
 
 async def test_remaining_time_is_sent_to_the_server() -> None:
@@ -113,8 +96,8 @@ async def test_remaining_time_is_sent_to_the_server() -> None:
 
     client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm", "m"))
     with pytest.raises(DependencyUnavailable):
-        await client.complete(PROMPT, minute())
-    assert 0 < remaining_ms[0] <= MINUTE
+        await client.complete(PROMPT, deadline())
+    assert 0 < remaining_ms[0] <= 60_000
 
 
 SHORT_PROMPT = Prompt("probe", "You count.", (TextPart("Count."),), str, 8)
@@ -154,7 +137,7 @@ async def test_stale_connection_is_replaced() -> None:
     server = Closing(REPLY)
     async with client_of(server) as client:
         for _ in range(20):
-            assert (await client.complete(SHORT_PROMPT, Deadline.after_ms(10_000))).text == "one"
+            assert (await client.complete(SHORT_PROMPT, deadline(10_000))).text == "one"
     assert server.requests == 20
 
 
@@ -162,5 +145,5 @@ async def test_empty_reply_on_a_new_connection_is_not_retried() -> None:
     server = Closing(b"")
     async with client_of(server) as client:
         with pytest.raises(DependencyUnavailable):
-            await client.complete(SHORT_PROMPT, Deadline.after_ms(10_000))
+            await client.complete(SHORT_PROMPT, deadline(10_000))
     assert server.requests == 1

@@ -18,7 +18,7 @@ from chassis.errors import DependencyUnavailable
 from gateway.llm import asking
 from gateway.llm.capabilities import Abilities
 from gateway.llm.probe import keep_probing, probe
-from gateway.llm.reply_forms import SchemaForm
+from gateway.llm.reply_forms import SCHEMA
 from tests.unit.gateway.llm.stage import ASK, OPTIONS, bench, deadline
 from tests.unit.gateway.model_replies import UNKNOWN, replies
 
@@ -32,21 +32,21 @@ class Stop(Exception):
 @pytest.mark.parametrize(
     ("traits", "abilities"),
     [
-        (ServerTraits(), Abilities(masked=True)),
+        (ServerTraits(), Abilities()),
         (
             LLAMA_ON_VLLM_0_10_2,
-            Abilities(form=SchemaForm.WORDS, system=False, context=8192),
+            Abilities(schema=False, system=False, context=8192),
         ),
-        (ServerTraits(photos=0), Abilities(masked=True, sees_photos=False)),
+        (ServerTraits(photos=0), Abilities(sees_photos=False)),
         (
             ServerTraits(json_schema=False, json_object=False),
-            Abilities(form=SchemaForm.WORDS),
+            Abilities(schema=False),
         ),
         (ServerTraits(logprobs=False), Abilities(logprobs=False)),
         (ServerTraits(ignores_logprobs=True), Abilities(logprobs=False)),
         (
             ServerTraits(seed=False, usage=False),
-            Abilities(seed=False, usage=False, masked=True),
+            Abilities(seed=False, usage=False),
         ),
     ],
 )
@@ -64,7 +64,7 @@ async def test_a_too_small_context_window_is_logged(fitted_to: int, logged: list
     async with bench(replies(UNKNOWN), LLAMA_ON_VLLM_0_10_2, context=fitted_to) as it:
         with capture_logs() as logs:
             await probe(it.client, deadline())
-    windows = [(each["has"], each["told"]) for each in logs if each["event"] == "vlm.context_too_small"]
+    windows = [(each["has"], each["needs"]) for each in logs if each["event"] == "vlm.context_too_small"]
     assert windows == logged
 
 
@@ -74,7 +74,7 @@ async def test_refused_system_message_costs_one_request_and_keeps_the_schema() -
             await it.client.complete(asking.understand(ASK, None, OPTIONS), deadline())
         first, second, _ = it.server.requests
     assert [call.requests for call in it.calls] == [2, 1]
-    assert {call.form for call in it.calls} == {SchemaForm.SCHEMA}
+    assert {call.form for call in it.calls} == {SCHEMA}
     assert [message["role"] for message in second.body["messages"]] == ["user"]
     text, *rest = second.body["messages"][0]["content"]
     system, user = first.body["messages"]
@@ -83,7 +83,7 @@ async def test_refused_system_message_costs_one_request_and_keeps_the_schema() -
 
 async def test_json_without_the_schema_s_fields_means_no_schema() -> None:
     async with bench(lambda _: says({"word": "ready"})) as it:
-        assert (await probe(it.client, deadline())).form is SchemaForm.WORDS
+        assert not (await probe(it.client, deadline())).schema
 
 
 async def test_failed_probe_keeps_the_features() -> None:

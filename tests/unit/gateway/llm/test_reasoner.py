@@ -24,7 +24,6 @@ from tests.unit.gateway.llm.stage import (
     nothing_printed,
     page,
     printed,
-    unheard,
 )
 
 pytestmark = pytest.mark.anyio
@@ -49,7 +48,7 @@ async def drafted(reply: Any, ask: Query = ASK, text: PhotoText | None = None, *
         return text or PhotoText()
 
     async with bench({"understand": reply}, ServerTraits(**traits)) as it:
-        return await it.reasoner.draft(ask, None, read, unheard, deadline())
+        return await it.reasoner.draft(ask, None, read, deadline())
 
 
 async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
@@ -59,13 +58,11 @@ async def answered(reply: Any, *evidence: Any, **traits: Any) -> Any:
 
 
 async def test_one_call_gives_the_whole_draft() -> None:
-    sought: list[str] = []
     look = says(LOOK, probability=0.99, probabilities={"answer": 0.4})
     async with bench({"understand": look}) as it:
-        made = await it.reasoner.draft(ASK, None, nothing_printed, sought.append, deadline())
+        made = await it.reasoner.draft(ASK, None, nothing_printed, deadline())
         assert [request.name for request in it.server.requests] == ["understand"]
         assert it.server.requests[0].images == [PHOTO.jpeg]
-    assert sought == ["car"]
     assert made.confidence == pytest.approx(0.4)
     assert made.object_label == "car"
     assert made.entity == "Fiat 500"
@@ -97,7 +94,7 @@ async def test_a_draft_does_not_wait_for_ocr_beyond_its_time() -> None:
         return PhotoText()
 
     async with bench({"understand": says(READ)}) as it:
-        made = await it.reasoner.draft(ASK, None, never, unheard, deadline(400))
+        made = await it.reasoner.draft(ASK, None, never, deadline(400))
     assert made.answer == READ["answer"]
     assert made.quotes == ()
 
@@ -259,7 +256,7 @@ async def test_only_questions_with_a_photo_are_drafted(ask: Query, drafts: bool)
 async def test_domain_advice_follows_the_task() -> None:
     async with bench({"understand": says(LOOK)}) as it:
         for domain in (None, Domain.BOOK):
-            await it.reasoner.draft(ASK, domain, nothing_printed, unheard, deadline())
+            await it.reasoner.draft(ASK, domain, nothing_printed, deadline())
         plain, advised = (request.text for request in it.server.requests)
     advice = domain_text(Domain.BOOK).advice
     assert advice in advised

@@ -71,39 +71,29 @@ async def test_a_reply_in_lines_is_answered_with_its_source() -> None:
     assert [request.refused for request in server.requests[:2]] == [True, False]  # the probe's
 
 
-async def test_a_gateway_starts_without_its_model_server() -> None:
+async def test_a_gateway_with_a_wrong_key_for_its_model_starts_and_says_so() -> None:
     async with asking({}, ServerTraits(key="another"), probed=False) as (client, server, _):
         assert (await client.get("/info")).json()["model"] == {"name": server.model}
+        ready = await client.get("/health/ready")
     assert server.requests == []
+    assert ready.status_code == 503
+    assert "vlm (dependency_unavailable: the model's server wants another key)" in ready.json()["detail"]
 
 
-async def test_readiness_info_and_page_report_a_text_only_model() -> None:
+async def test_a_text_only_model_is_reported_and_answers_from_print_entity_and_pages() -> None:
     async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (client, server, ask):
         ready = await client.get("/health/ready")
         info = (await client.get("/info")).json()["model"]
         setup = (await client.get("/page/setup.json")).json()
-        answer = await ask("Who wrote it?")
+        answer = await ask("Who wrote this book?")
     assert (ready.status_code, ready.json()["checks"]["vlm"]) == (200, TEXT_ONLY_NOTE)
     assert (info["name"], info["photos"]) == (server.model, TEXT_ONLY)
     assert setup["sees_photos"] is False
-    assert not answer.degraded
-    assert [len(request.images) for request in server.questions] == [0] * len(server.questions)
-
-
-async def test_a_text_only_model_answers_from_print_entity_and_pages() -> None:
-    async with asking(replies(UNKNOWN), ServerTraits(photos=0)) as (_, server, ask):
-        answer = await ask("Who wrote this book?")
-    assert answer.answer == AUTHOR
-    assert {request.name for request in server.questions} <= {"answer", "judge"}
+    assert (answer.answer, answer.degraded) == (AUTHOR, [])
+    assert {request.name for request in server.questions} == {"answer"}
+    assert server.questions[0].images == []
     text = server.questions[0].text
     assert f"<<<the thing asked about>>>\n{BOOK}\n" in text
     for fact in (AUTHOR, PAGES, "THE SALT ROAD"):
         assert fact in text
     assert "The question is about" not in text  # the services' draft
-
-
-async def test_readiness_reports_a_wrong_key() -> None:
-    async with asking({}, ServerTraits(key="another"), probed=False) as (client, *_):
-        ready = await client.get("/health/ready")
-    assert ready.status_code == 503
-    assert "vlm (dependency_unavailable: the model's server wants another key)" in ready.json()["detail"]

@@ -100,10 +100,8 @@ TEXTS = st.one_of(
 
 @given(TEXTS)
 def test_strict_and_lenient_readers_agree(text: str) -> None:
-    strict, served = plan_in_form(text), read_plan(text)
-    assert (served is not None and served.in_form) == (strict is not None)
-    if strict is not None and served is not None:
-        assert served.calls == tuple(dict.fromkeys(strict))
+    if strict := plan_in_form(text):
+        assert read_plan(text) == ToolPlan(tuple(dict.fromkeys(strict)))
 
 
 @given(st.from_regex(r"[A-Za-z0-9 ,.'()-]{1,200}", fullmatch=True).filter(lambda text: text.strip(" ,.'()-")))
@@ -184,13 +182,12 @@ def test_what_is_not_a_plan_gives_none(text: str) -> None:
     assert read_plan(text) is None
 
 
-def test_dropped_lines_are_counted() -> None:
+def test_a_plan_has_each_call_once_and_at_most_eight() -> None:
     read = read_plan("<tool>\n1. zoom: in\n2. flip\n3. flip\nand so on\n</tool>")
-    assert read == ToolPlan((ToolCall(FLIP),), 3, in_form=False)
+    assert read == ToolPlan((ToolCall(FLIP),))
     read = read_plan("\n".join(f"- caption: panda {n}" for n in range(MOST_CALLS + 3)))
     assert read is not None
     assert [call.content for call in read.calls] == [f"panda {n}" for n in range(MOST_CALLS)]
-    assert read.dropped == 3
 
 
 @pytest.mark.parametrize(
@@ -222,7 +219,6 @@ def test_reading_never_raises_and_is_bounded(text: str) -> None:
     if read is None:
         return
     assert 1 <= len(read.calls) <= MOST_CALLS
-    assert read.dropped >= 0
     assert len(set(read.calls)) == len(read.calls)
     for call in read.calls:
         assert call.tool is FLIP or call.content

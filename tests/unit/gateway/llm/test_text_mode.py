@@ -1,5 +1,6 @@
 """Replies of text: what is asked for on the wire, where reading ends, and what a server's limits cost."""
 
+import math
 from dataclasses import replace
 
 import anyio
@@ -9,12 +10,11 @@ from bench.node import says
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, ServerFeatures
-from gateway.llm.completion import Completion, Token
+from gateway.llm.completion import Completion
 from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reading import answer_of, reply_of_text
-from gateway.llm.reply_forms import SchemaForm
-from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
+from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire, Token
 from tests.unit.gateway.llm.stage import Bench, bench, page
 
 pytestmark = pytest.mark.anyio
@@ -56,9 +56,9 @@ async def test_reading_ends_with_the_closing_tag_though_the_model_writes_on() ->
 
 def test_text_replies_do_not_change_the_schema_form() -> None:
     memory = ServerFeatures()
-    assert not memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS), of_form=False)
+    assert not memory.update_from_reply(replace(EVERYTHING, schema=False), of_form=False)
     assert not memory.confirmed
-    assert memory.update_from_reply(replace(EVERYTHING, form=SchemaForm.WORDS, seed=False), of_form=False)
+    assert memory.update_from_reply(replace(EVERYTHING, schema=False, seed=False), of_form=False)
     assert memory.current == replace(EVERYTHING, seed=False)
     assert not memory.update_from_reply(memory.current)
     assert memory.confirmed
@@ -123,7 +123,7 @@ def test_answer_quotes_only_evidence_of_the_prompt() -> None:
 
 
 def test_special_tokens_do_not_lower_confidence() -> None:
-    tokens = (Token("Yes", 0.9, b"Yes"), Token("<|end|>", 0.1, b"<|end|>"))
+    tokens = (Token(token="Yes", logprob=-0.1), Token(token="<|end|>", logprob=-2.3))
     reply = reply_of_text(written("Yes", tokens=tokens), (), ())
     assert reply is not None
-    assert reply.token_probabilities == (0.9,)
+    assert reply.token_probabilities == (math.exp(-0.1),)

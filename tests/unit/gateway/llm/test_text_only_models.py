@@ -1,9 +1,7 @@
 """Models that see no photos: how this is found out, what is then sent, and what a photo's failure costs."""
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
@@ -12,17 +10,12 @@ from bench.node import (
     PROBED,
     Fails,
     Reply,
-    RunningServer,
     ScriptedRequest,
-    ServerTraits,
     says,
     vllm_error,
-    vlm_server,
 )
 from chassis.errors import DependencyUnavailable
-from chassis.http.calls import http_client
 from chassis.resilience.breaker import Breaker, BreakerState
-from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
 from gateway.llm.call import VlmEndpoint
@@ -31,9 +24,9 @@ from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, Prompt, TextPart
 from gateway.llm.request import request_body, to_model_call
-from gateway.llm.server import read_models
+from tests.live import closed_port
 from tests.scripted_http import Scripted, ScriptedHttp
-from tests.unit.gateway.llm.stage import PHOTO, deadline
+from tests.unit.gateway.llm.stage import PHOTO, bench, deadline
 
 pytestmark = pytest.mark.anyio
 
@@ -52,73 +45,61 @@ COMPLAINTS = [
 ]
 
 
-@dataclass
-class Bench:
-    """A client and its server."""
-
-    client: VlmClient
-    server: RunningServer
-    breaker: Breaker
-
-
-@asynccontextmanager
-async def blind(status: int, complaint: str, traits: ServerTraits | None = None) -> AsyncIterator[Bench]:
+def blind(status: int, complaint: str) -> Callable[[ScriptedRequest], Reply]:
     """A server that answers text, and photos with an error."""
 
-    def script(request: ScriptedRequest) -> Reply:
+    def reply(request: ScriptedRequest) -> Reply:
         if request.images:
             return Fails(status, vllm_error(status, complaint))
         return says(PROBED if request.body.get("response_format") else "Since 1840.")
 
-    async with vlm_server(script, traits) as server, http_client() as http:
-        breaker = Breaker(2)
-        guard = Guard("vlm", breaker=breaker, gate=Gate("vlm", 4, 4))
-        endpoint = VlmEndpoint(server.url, server.model)
-        yield Bench(VlmClient(http, endpoint, guard=guard), server, breaker)
+    return reply
+
+
+def guarded(breaker: Breaker) -> Guard:
+    return Guard("vlm", breaker=breaker, gate=Gate("vlm", 4, 4))
 
 
 @pytest.mark.parametrize(("status", "complaint"), COMPLAINTS)
 async def test_an_error_about_images_is_retried_without_them(status: int, complaint: str) -> None:
-    async with blind(status, complaint) as it:
+    breaker = Breaker(2)
+    async with bench(blind(status, complaint), guard=guarded(breaker)) as it:
         assert it.client.sees_photos
         assert (await it.client.complete(SEEN, deadline())).text == "Since 1840."
         await it.client.complete(SEEN, deadline())
     assert [len(request.images) for request in it.server.requests] == [1, 0, 0]
     assert it.server.requests[-1].body["messages"][1]["content"] == "Photo.\nWhat?"
     assert not it.client.sees_photos
-    assert it.breaker.state is BreakerState.CLOSED
+    assert breaker.state is BreakerState.CLOSED
 
 
 @pytest.mark.parametrize(("status", "complaint"), [COMPLAINTS[0], (500, "Internal"), (400, "no")])
 async def test_a_probe_finds_a_text_only_model(status: int, complaint: str) -> None:
-    async with blind(status, complaint) as it:
+    async with bench(blind(status, complaint)) as it:
         abilities = await probe(it.client, deadline())
     assert not abilities.sees_photos
-    assert abilities.form.has_grammar
+    assert abilities.schema
     assert it.client.described["photos"] == TEXT_ONLY == "reads text; does not see photos"
     assert [len(request.images) for request in it.server.requests][-1] == 0
 
 
 @pytest.mark.parametrize("status", [500, 502])
 async def test_failing_photos_do_not_open_the_breaker(status: int) -> None:
-    async with blind(status, "CUDA error") as it:
+    breaker = Breaker(2)
+    async with bench(blind(status, "CUDA error"), guard=guarded(breaker)) as it:
         for _ in range(5):
             with pytest.raises(DependencyUnavailable):
                 await it.client.complete(SEEN, deadline())
-        assert it.breaker.state is BreakerState.CLOSED
+        assert breaker.state is BreakerState.CLOSED
         assert (await it.client.complete(READ, deadline())).text == "Since 1840."
 
 
 async def test_an_unreachable_server_opens_the_breaker() -> None:
-    async with vlm_server({}) as server:
-        gone = server.url
-    async with http_client() as http:
-        breaker = Breaker(2)
-        guard = Guard("vlm", breaker=breaker, gate=Gate("vlm", 4, 4))
-        client = VlmClient(http, VlmEndpoint(gone, "m"), guard=guard)
+    breaker = Breaker(2)
+    async with bench({}, guard=guarded(breaker), base_url=closed_port()) as it:
         for _ in range(2):
             with pytest.raises(DependencyUnavailable):
-                await client.complete(SEEN, deadline())
+                await it.client.complete(SEEN, deadline())
     assert breaker.state is BreakerState.OPEN
 
 
@@ -144,67 +125,22 @@ def test_the_photo_of_an_earlier_call_is_left_out_too() -> None:
     assert {part.type for message in call.messages for part in message.content} == {"text"}
 
 
-LISTED = [
-    ({"architecture": {"input_modalities": ["text", "image"]}}, True),
-    ({"architecture": {"input_modalities": ["text"]}}, False),
-    ({"input_modalities": ["text", "image"]}, True),
-    ({"capabilities": ["completion", "vision"]}, True),
-    ({"capabilities": ["completion", "multimodal"]}, True),
-    ({"capabilities": ["completion"]}, False),
-    ({"capabilities": {"completion_chat": True, "vision": False}}, False),
-    ({"modalities": {"vision": True, "audio": False}}, True),
-    ({"type": "vlm"}, True),
-    ({"type": "llm"}, False),
-    ({"type": "chat", "capabilities": None, "architecture": "llama"}, None),
-    ({}, None),
-]
-
-
-@pytest.mark.parametrize(("facts", "sees"), LISTED)
-def test_model_list_says_which_models_see_photos(facts: Mapping[str, Any], sees: bool | None) -> None:
-    [model] = read_models(json.dumps({"data": [{"id": "m", **facts}]}).encode())
-    assert model.sees_photos is sees
-
-
-def test_llama_cpp_reports_capabilities_beside_its_list() -> None:
-    body = {"models": [{"name": "m", "capabilities": ["completion"]}], "data": [{"id": "m"}, {"id": "n"}]}
-    assert [each.sees_photos for each in read_models(json.dumps(body).encode())] == [False, None]
-
-
 @pytest.mark.parametrize(
-    ("facts", "chats"),
+    ("path", "facts", "sees"),
     [
-        ({"type": "embeddings"}, False),
-        ({"capabilities": ["embedding"]}, False),
-        ({"capabilities": ["completion"]}, True),
-        ({"capabilities": {"completion_chat": False}}, False),
-        ({}, None),
+        ("/api/show", {"capabilities": ["completion", "tools"]}, False),
+        ("/api/show", {"capabilities": ["completion", "vision"]}, True),
+        ("/api/v0/models/m%2F1", {"id": "m/1", "type": "llm"}, False),
+        ("/api/v0/models/m%2F1", {"id": "m/1", "type": "vlm"}, True),
+        ("/api/v0/models/m%2F1", {"type": "chat", "capabilities": None}, None),
     ],
 )
-def test_model_list_says_which_models_chat(facts: Mapping[str, Any], chats: bool | None) -> None:
-    [model] = read_models(json.dumps({"data": [{"id": "text-embedding", **facts}]}).encode())
-    assert model.chats is chats
-
-
-NATIVE = {
-    "/props": {"modalities": {"vision": False}},
-    "/api/show": {"capabilities": ["completion", "tools"]},
-    "/api/v0/models/m": {"id": "m", "type": "llm"},
-}
-
-
-@pytest.mark.parametrize("path", NATIVE)
-async def test_native_api_is_used_if_the_model_list_is_silent(path: str) -> None:
-    paths: list[str] = []
-
+async def test_ollama_and_lm_studio_say_whether_a_model_sees_photos(
+    path: str, facts: dict[str, Any], sees: bool | None
+) -> None:
     async def handle(url: str, _: Mapping[str, str]) -> Scripted:
-        paths.append(url.removeprefix("http://vlm"))
-        if paths[-1] == "/v1/models":
-            return Scripted(json.dumps({"data": [{"id": "m"}]}).encode())
-        if paths[-1] == path:
-            return Scripted(json.dumps(NATIVE[path]).encode())
-        return Scripted(b"<html>" if path == "/api/show" else b'{"error": "Unexpected endpoint"}')
+        own = url == f"http://vlm{path}"
+        return Scripted(json.dumps(facts).encode() if own else b"<html>")
 
-    client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m"))
-    assert (await client.account.details(Deadline.after_ms(60_000))).sees_photos is False
-    assert paths[-1] == path
+    client = VlmClient(ScriptedHttp(handle), VlmEndpoint("http://vlm/v1", "m/1"))
+    assert await client.account.sees_photos(deadline()) is sees

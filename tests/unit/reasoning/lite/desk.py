@@ -138,7 +138,7 @@ async def drafted(
         return printed or PhotoText()
 
     reasoner = LiteReasoner(reader or WordReader())
-    return await reasoner.draft(question, None, read, lambda _label: None, minute())
+    return await reasoner.draft(question, None, read, minute())
 
 
 async def selected(question: Query, *candidates: Entity, printed: PhotoText | None = None) -> Entity | None:

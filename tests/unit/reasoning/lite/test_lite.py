@@ -5,7 +5,6 @@ import pytest
 from chassis.errors import DependencyUnavailable, Overloaded
 from contracts.answer import Reason
 from gateway.reasoning.lite.question import About, needs_photo, parse_question, search_queries
-from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.state import Entity, PhotoText, Query, TextLine
 from tests.unit.reasoning.lite.desk import (
     BASILICA,
@@ -13,7 +12,6 @@ from tests.unit.reasoning.lite.desk import (
     answered,
     ask,
     drafted,
-    minute,
     page,
     selected,
     sign,
@@ -221,17 +219,3 @@ async def test_a_draft_answers_from_print_and_says_what_to_look_up() -> None:
     assert "Soup 4.50" in (draft.answer or "")
     assert draft.self_contained
     assert draft.sub_queries[0] == "{entity} How much is the soup?"
-
-
-@pytest.mark.parametrize(("question", "labels"), [("How much is it?", [""]), ("How tall is Monte Rosa?", [])])
-async def test_crops_of_a_thing_in_view_are_sought_before_the_print_is_read(
-    question: str, labels: list[str]
-) -> None:
-    sought: list[str] = []
-
-    async def read() -> PhotoText:
-        assert sought == labels
-        return PhotoText()
-
-    await LiteReasoner(WordReader()).draft(ask(question), None, read, sought.append, minute())
-    assert sought == labels

@@ -1,0 +1,78 @@
+"""A `Model` that the test scripts by the names of its prompts."""
+
+import inspect
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from chassis.resilience.deadlines import Deadline
+from gateway.llm.assembly import Assembly
+from gateway.llm.completion import Completion
+from gateway.llm.delimiting import shown_pieces
+from gateway.llm.prompt import Prompt, TextPart, Value
+from gateway.llm.wire import ChoiceWire, ChunkWire, LogprobsWire, MessageWire, Token
+
+
+class Cut(str):
+    """A reply that ends at its limit of tokens."""
+
+
+@dataclass
+class ScriptedModel:
+    """Reply by the prompt's name, and record the prompts.
+
+    A reply is text, the fields of an object, an error, or a function of the prompt, awaited if need be,
+    that returns one of these.
+    The text is one token of this probability.
+    """
+
+    replies: Mapping[str, Any]
+    probability: float = 0.9
+    sees_photos: bool = True
+    prompts: list[Prompt[Any]] = field(default_factory=list)
+
+    def names(self) -> list[str]:
+        """Return the names of the prompts in order."""
+        return [prompt.name for prompt in self.prompts]
+
+    def text(self, name: str) -> str:
+        """Return the text of the last prompt of this name."""
+        return text_of([prompt for prompt in self.prompts if prompt.name == name][-1])
+
+    def pieces(self, name: str) -> list[str]:
+        """Return the pieces of evidence in the last prompt of this name, without their headings."""
+        return [piece.partition("\n")[2] for piece in shown_pieces(self.text(name)).values()]
+
+    async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
+        """Return the scripted reply as the client reads it."""
+        self.prompts.append(prompt)
+        reply = self.replies[prompt.name]
+        if callable(reply):
+            reply = reply(prompt)
+        if inspect.isawaitable(reply):
+            reply = await reply
+        if isinstance(reply, Exception):
+            raise reply
+        text = reply if isinstance(reply, str) else json.dumps(reply)
+        token = Token(token=text, logprob=math.log(self.probability))
+        choice = ChoiceWire(
+            delta=MessageWire(content=text),
+            logprobs=LogprobsWire(content=[token]),
+            finish_reason="length" if isinstance(reply, Cut) else "stop",
+        )
+        assembly = Assembly(prompt.schema, prompt.ends_with)
+        assembly.add(ChunkWire(choices=[choice]))
+        return assembly.completion()
+
+
+def text_of(prompt: Prompt[Any]) -> str:
+    """Return the text of all of its turns."""
+    return "\n".join(part.text for turn in prompt.turns for part in turn if isinstance(part, TextPart))
+
+
+def first_piece(prompt: Prompt[Any]) -> str:
+    """Reply with the first piece of evidence in the prompt."""
+    pieces = shown_pieces(text_of(prompt))
+    return pieces[1].partition("\n")[2] if pieces else "I don't know."
