@@ -22,13 +22,13 @@ from corpus.ingest import IngestOptions, ingest_pages
 from deploy.one_process import started_platform
 from deploy.settings import PocketSettings, loreglass_variables
 from evaluation.commands.report import show_run, write_report
-from evaluation.commands.run import opened_dataset, stops_politely
+from evaluation.commands.run import read_dataset, stops_politely
 from evaluation.data.model import Dataset
 from evaluation.data.squad import PREFIX, SquadChoice
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE
 from evaluation.runs.asking import Asking
-from evaluation.runs.running import reached, write_pages
+from evaluation.runs.running import connect, write_pages
 from evaluation.runs.tally import ask_several
 from evaluation.scoring.protocols import Protocol
 
@@ -61,7 +61,7 @@ def main(
         photo=photo,
     )
     most, drawn = (None, None) if every else (limit, seed)
-    dataset = opened_dataset(f"{PREFIX}{file}", limit=most, seed=drawn, squad=choice)
+    dataset = read_dataset(f"{PREFIX}{file}", limit=most, seed=drawn, squad=choice)
     folder = Path("var/eval/squad") / f"{file.stem}-{state_of_platform()[:8]}"
     if fresh:
         shutil.rmtree(folder, ignore_errors=True)
@@ -102,7 +102,7 @@ def state_of_platform() -> str:
 async def _ask(
     url: str, dataset: Dataset, run: Path, pipeline: str, asking: Asking, facts: dict[str, object]
 ) -> None:
-    async with reached(url) as gateway:
+    async with connect(url) as gateway:
         await ask_several(dataset, run, [pipeline], asking, gateway, facts)
 
 

@@ -1,6 +1,6 @@
 """`loreglass eval`: ask, judge, compare, calibrate, ablate.
 
-What a command needs is loaded when it runs: plots, models' clients and tables of rows take seconds.
+What a command needs is loaded when it runs: models' clients and tables of rows take seconds.
 """
 
 import typer

@@ -73,14 +73,14 @@ class Chats:
 
     def inputs(self, turns: Sequence[Turn], *, side: str = "left") -> dict[str, Any]:
         """Return a batch of prompts as tensors (turns, tokens), padded on `side`."""
-        return self._encoded([self.prompt(turn) for turn in turns], turns, side)
+        return self._encode([self.prompt(turn) for turn in turns], turns, side)
 
     def training_inputs(self, turns: Sequence[Turn]) -> dict[str, Any]:
         """Return a batch with `labels` (turns, tokens): only replies carry loss. Raises `UnfitSample`."""
         prompts = [self.prompt(turn) for turn in turns]
         wholes = [prompt + self.reply(turn, prompt) for turn, prompt in zip(turns, prompts, strict=True)]
-        batch = self._encoded(wholes, turns, "right")
-        before = self._encoded(prompts, turns, "right")
+        batch = self._encode(wholes, turns, "right")
+        before = self._encode(prompts, turns, "right")
         labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, NO_LOSS)
         for place, length in enumerate(before["attention_mask"].sum(dim=1).tolist()):
             if not batch["input_ids"][place, :length].equal(before["input_ids"][place, :length]):
@@ -88,7 +88,7 @@ class Chats:
             labels[place, :length] = NO_LOSS
         return {**batch, "labels": labels}
 
-    def _encoded(self, texts: Sequence[str], turns: Sequence[Turn], side: str) -> dict[str, Any]:
+    def _encode(self, texts: Sequence[str], turns: Sequence[Turn], side: str) -> dict[str, Any]:
         photos = [[self.photo(turn.photo)] for turn in turns if turn.photo is not None]
         if photos and len(photos) < len(turns):
             raise UnfitSample("chats with and without a photo cannot share a batch")

@@ -52,7 +52,7 @@ def quantise(source: Path, target: Path) -> None:
             tensors.append(tensor)
             continue
         axis = 0 if tensor.name in looked_up else 1
-        whole, scale = rounded(values, axis)
+        whole, scale = round_to_int8(values, axis)
         parts = {"int8": whole, "scale": scale, "zero": np.zeros(scale.shape, np.int8)}
         names = [f"{tensor.name}.{part}" for part in parts]
         tensors += [
@@ -68,7 +68,7 @@ def quantise(source: Path, target: Path) -> None:
     onnx.save(model, target)
 
 
-def rounded(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
+def round_to_int8(values: NDArray[np.float32], axis: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Return int8 values, and the scale of each row (`axis` 0) or column (1)."""
     scale = np.abs(values).max(axis=1 - axis, keepdims=True) / 127
     scale = np.where(scale == 0, 1, scale).astype(np.float32)

@@ -17,14 +17,13 @@ from training.scoring import (
     Judged,
     case_of,
     common_abstention,
-    most_frequent,
     scores,
     truthfulness_at,
 )
 
 REPORT = "report.md"
 _MORE, _FEW = 0.05, 30
-_ENOUGH, _ODDLY_OFTEN, _MOSTLY = 5, 0.25, 0.8
+_MOSTLY = 0.8
 _NOTE = (
     "Truthfulness counts 1 for a right answer, 0 for a refusal and -1 for a wrong one. At the same share of"
     " refusals, the answers that the model was least sure of are taken as refusals."
@@ -56,27 +55,25 @@ def write_report(runs: Sequence[RunReport], judge: str, path: Path) -> None:
 async def report_of(run: RunFolder, name: str, verdict: Verdict) -> RunReport:
     """Report on a finished run. Raises `UnreadableData` if it is not, and what `verdict` raises."""
     summary, rollouts, left_out = run.summary(), run.rollouts(), run.left_out()
-    before, unjudged_before = await _judged(run, BEFORE, verdict)
-    after, unjudged_after = await _judged(run, AFTER, verdict)
+    before, unjudged_before = await _judge(run, BEFORE, verdict)
+    after, unjudged_after = await _judge(run, AFTER, verdict)
     unjudged = unjudged_before + unjudged_after
     by_task = _by_task(before, after)
-    compared = sum(len(sides[0]) for sides in by_task.values())
-    faults = (
-        *summary.faults,
-        *_of_measuring(summary, compared, max(len(before), len(after)), len(after), unjudged),
+    warnings = (
+        *_of_measuring(summary, len(after), unjudged),
         *(warning for task, sides in by_task.items() for warning in _of_task(task, *sides)),
         *_of_learning(summary, rollouts, len(left_out)),
     )
-    lines = [f"## `{name}`", "", *(f"- {fault}" for fault in faults), ""]
+    lines = [f"## `{name}`", "", *(f"- {warning}" for warning in warnings), ""]
     if by_task:
         head = ("task", "of held-out samples", "samples", "before", "after")
         rows = [row for task, sides in by_task.items() for row in _rows(task, *sides)]
         lines += [f"| {' | '.join(cells)} |" for cells in (head, ["---"] * len(head), *rows)]
         lines += ["", _NOTE, ""]
-    return RunReport(name, faults, tuple(lines), unjudged)
+    return RunReport(name, warnings, tuple(lines), unjudged)
 
 
-async def _judged(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Judged], int]:
+async def _judge(run: RunFolder, when: str, verdict: Verdict) -> tuple[list[Judged], int]:
     """The predictions, answers with their verdicts; and the number of answers without one."""
     predictions = run.predictions(when) if run.has_predictions(when) else []
     judged: list[Judged | None] = [None if each.task in ANSWERS else Judged(each) for each in predictions]
@@ -115,12 +112,10 @@ def _rows(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> Iter
         yield task.value, label, str(len(after)), "–" if earlier is None else f"{earlier:.1%}", f"{later:.1%}"
 
 
-def _of_measuring(summary: Summary, compared: int, most: int, after: int, unjudged: int) -> Iterator[str]:
+def _of_measuring(summary: Summary, after: int, unjudged: int) -> Iterator[str]:
     """Yield warnings about the comparison."""
     if summary.kind in ("sft", "grpo") and not after:
         yield "No held-out sample was answered, so nothing measures the training. Set held_out above 0."
-    elif compared < most:
-        yield f"Of {most} held-out samples {compared} were replied to both before and after."
     if unjudged:
         yield f"{unjudged} answers could not be judged, and are not counted: the same command asks again."
 
@@ -129,10 +124,6 @@ def _of_task(task: Task, before: Sequence[Judged], after: Sequence[Judged]) -> I
     """Yield warnings about the replies. `before`: of the same samples, or none."""
     if len(after) < _FEW:
         yield f"{task.value}: only {len(after)} held-out samples: its figures say little."
-    claims = [each.prediction for each in after if not each.refused]
-    same = most_frequent([each.said.strip() for each in claims]) if len(claims) >= _ENOUGH else 0
-    if same and same > most_frequent([each.label or each.gold for each in claims]) + _ODDLY_OFTEN:
-        yield f"{task.value}: {same:.0%} of {len(claims)} replies are one and the same, unlike the labels."
     if before and task in ANSWERS and (warning := _of_silence(task, before, after)):
         yield f"{task.value}: {warning}"
 

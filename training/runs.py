@@ -76,7 +76,6 @@ class Summary(Row):
     samples: dict[str, int] = {}
     questions: int | None = None
     held_out: int | dict[str, Any] = 0
-    faults: tuple[Text, ...] = ()
     rewards: dict[str, float] = {}
 
 
@@ -94,7 +93,6 @@ class Rollout(Row):
     knowledge: Text | None = None
     answer: Text = ""
     rewards: dict[str, float]
-    forced: bool = False
     failed: tuple[str, ...] = ()
     own_tokens: int = 0
     tokens: int = 0
@@ -102,41 +100,48 @@ class Rollout(Row):
 
 @dataclass(slots=True)
 class RunFolder:
-    """One run. `clock`: in seconds, for the logs; `say`: prints a line for people."""
+    """One run. `clock`: in seconds, for the logs; `say`: prints a line for people.
+
+    `writes`: of several processes that train together, only one writes and prints.
+    """
 
     path: Path
     clock: Callable[[], float] = time.monotonic
     say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)  # noqa: T201
+    writes: bool = True
     _began: float = field(init=False)
 
     def __post_init__(self) -> None:
         self._began = self.clock()
+        if not self.writes:
+            self.say = _silent
 
     @property
     def checkpoints(self) -> Path:
         """Return the folder of the trainer's checkpoints."""
         return self.path / "checkpoints"
 
-    def begin(self, config: str) -> bool:
-        """Take the folder for a run with these settings, as YAML. Return whether it continues an earlier one.
+    def begin(self, config: str) -> None:
+        """Take the folder for a run with these settings, as YAML, or go on with the run that has them.
 
         Raises `RunRefused` if the folder holds another run.
         """
+        if not self.writes:
+            return
         file = self.path / CONFIG
         if file.exists():
             if file.read_text("utf-8") != config:
                 raise RunRefused(
                     f"{self.path} holds a run with other settings: compare {file}, or choose another folder."
                 )
-            return True
+            return
         if self.path.exists() and any(self.path.iterdir()):
             raise RunRefused(f"{self.path} is not empty and holds no run: choose another folder.")
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunRefused(f"{self.path} cannot be made: {error.strerror}.") from error
-        replace_text(file, config)
-        return False
+        self._write(CONFIG, config)
 
     def config(self) -> dict[str, Any]:
         """Return the settings. Raises `UnreadableData` if the folder holds no run."""
@@ -153,16 +158,18 @@ class RunFolder:
         """Append a line to the log, without numbers that are not finite."""
         finite = {name: float(value) for name, value in numbers.items() if math.isfinite(value)}
         line = {"step": step, "seconds": round(self.clock() - self._began, 3), **finite}
-        with (self.path / METRICS).open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        self._append(METRICS, json.dumps(line) + "\n")
 
     def go_on_after(self, step: int) -> None:
-        """Drop log lines after the step of the checkpoint that the run continues from."""
-        lines = [line for line in self.metrics() if line["step"] <= step]
-        replace_text(self.path / METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
-        rollouts = [each for each in self.rollouts() if each.step < step]
-        replace_text(self.path / ROLLOUTS, _as_lines(rollouts))
-        self.say(f"Going on after step {step}.")
+        """Drop log lines after the step of the checkpoint that the run continues from; 0 without one."""
+        logged, rollouts = self.metrics(), self.rollouts()
+        if logged:
+            lines = [json.dumps(line) for line in logged if line["step"] <= step]
+            self._write(METRICS, "".join(f"{line}\n" for line in lines))
+        if rollouts:
+            self._write(ROLLOUTS, _as_lines([each for each in rollouts if each.step < step]))
+        if step:
+            self.say(f"Going on after step {step}.")
 
     def metrics(self) -> list[dict[str, Any]]:
         """Return the logged lines. Raises `UnreadableData`."""
@@ -173,8 +180,7 @@ class RunFolder:
 
     def add_rollouts(self, rollouts: Sequence[Rollout]) -> None:
         """Keep what a step's rollouts wrote and earned, a line each."""
-        with (self.path / ROLLOUTS).open("a", encoding="utf-8") as file:
-            file.write(_as_lines(rollouts))
+        self._append(ROLLOUTS, _as_lines(rollouts))
 
     def rollouts(self) -> list[Rollout]:
         """Return all rollouts in order. Raises `UnreadableData`."""
@@ -182,7 +188,7 @@ class RunFolder:
 
     def leave_out(self, rows: Sequence[RejectedRow]) -> None:
         """Store which rows are not learnt, and print the first ones."""
-        replace_text(self.path / LEFT_OUT, _as_lines(rows))
+        self._write(LEFT_OUT, _as_lines(rows))
         for row in rows[:_SAID]:
             self.say(f"Left out: {row.where}: {row.why}.")
         if len(rows) > _SAID:
@@ -190,11 +196,11 @@ class RunFolder:
 
     def write_predictions(self, when: str, predictions: list[Prediction]) -> None:
         """Write predictions. `when`: `BEFORE` or `AFTER` training."""
-        replace_text(self._predictions(when), _as_lines(predictions))
+        self._write(self._predictions(when).name, _as_lines(predictions))
 
     def keep_text(self, name: str, text: str) -> None:
         """Write a file of the run atomically."""
-        replace_text(self.path / name, text)
+        self._write(name, text)
 
     def has_predictions(self, when: str) -> bool:
         """Return whether these predictions exist."""
@@ -222,13 +228,26 @@ class RunFolder:
 
     def finish(self, summary: Mapping[str, Any]) -> None:
         """Write the results."""
-        replace_text(self.path / SUMMARY, json.dumps(summary, indent=1) + "\n")
+        self._write(SUMMARY, json.dumps(summary, indent=1) + "\n")
+
+    def _write(self, name: str, text: str) -> None:
+        if self.writes:
+            replace_text(self.path / name, text)
+
+    def _append(self, name: str, text: str) -> None:
+        if self.writes:
+            with (self.path / name).open("a", encoding="utf-8") as file:
+                file.write(text)
 
     def _predictions(self, when: str) -> Path:
         return self.path / f"predictions-{when}.jsonl"
 
 
 Kind = TypeVar("Kind", bound=Row)
+
+
+def _silent(line: str) -> None:
+    """Leave printing to the process that writes."""
 
 
 def _as_lines(rows: Sequence[Row]) -> str:

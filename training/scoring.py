@@ -96,12 +96,8 @@ def scores(task: Task, judged: Sequence[Judged]) -> dict[str, float]:
         values_by_name["right"] = [float(each > 0) for each in points]
         values_by_name["wrong"] = [float(each < 0) for each in points]
     means = {name: fmean(values) for name, values in values_by_name.items() if values}
-    return {**means, "same": most_frequent([each.prediction.said.strip() for each in judged])}
-
-
-def most_frequent(texts: Sequence[str]) -> float:
-    """Return the share of the most frequent text."""
-    return Counter(texts).most_common(1)[0][1] / len(texts)
+    ((_, most),) = Counter(each.prediction.said.strip() for each in judged).most_common(1)
+    return {**means, "same": most / len(judged)}
 
 
 def common_abstention(before: Sequence[Judged], after: Sequence[Judged]) -> float | None:

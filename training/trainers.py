@@ -41,7 +41,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
         warmup_steps=config.warmup,
         optim=config.optimiser,
         per_device_train_batch_size=config.device_batch_size,
-        gradient_accumulation_steps=accumulated(config),
+        gradient_accumulation_steps=backward_passes(config),
         gradient_checkpointing=model.gradient_checkpointing,
         gradient_checkpointing_kwargs={"use_reentrant": False},
         seed=config.seed,
@@ -58,7 +58,7 @@ def arguments(config: RunSettings, model: ModelSettings, run: RunFolder, kind: A
     )
 
 
-def accumulated(config: RunSettings) -> int:
+def backward_passes(config: RunSettings) -> int:
     """Return the backward passes a step. Raises `WrongConfig` if this is not a whole number."""
     processes = int(_processes().num_processes)
     passes, left = divmod(config.batch_size, config.device_batch_size * processes)
@@ -85,17 +85,15 @@ def train_between(
         state = _processes()
         mine = predict(held_out[state.process_index :: state.num_processes])
         everybody = trainer.accelerator.gather_for_metrics([mine], use_gather_object=True)
-        if on_main():
-            predictions = {each.sample: each for part in everybody for each in part}
-            run.write_predictions(when, [predictions[each.sample.id] for each in held_out])
+        predictions = {each.sample: each for part in everybody for each in part}
+        run.write_predictions(when, [predictions[each.sample.id] for each in held_out])
 
     show_in(run, trainer)
     without_input_gradients(trainer.model)
     if held_out and not run.has_predictions(BEFORE):
         write(BEFORE)
     checkpoint = last_checkpoint(run)
-    if checkpoint:
-        run.go_on_after(int(checkpoint.name.rpartition("-")[2]))
+    run.go_on_after(int(checkpoint.name.rpartition("-")[2]) if checkpoint else 0)
     trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
     if on_main():
         trainer.model.save_pretrained(str(run.path / ADAPTER))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from evaluation.calibration.ceiling import Guarantee, losses, through
 from evaluation.calibration.proposals import Evidence, Source, pipeline_of, questions_of
 from evaluation.calibration.replay import (
     REPLAYED,
@@ -21,7 +20,7 @@ from evaluation.calibration.replay import (
     by_conversation,
     replay,
 )
-from evaluation.calibration.search import best_cutoffs
+from evaluation.calibration.search import best_cutoffs, loosest_below, losses, through
 from evaluation.scoring.intervals import Interval, mean_interval
 
 FOLDS = 5
@@ -38,7 +37,6 @@ class Given(_Stored):
     questions: int
     sessions: int
     accuracy: float
-    accuracy_range: Interval
     acceptable: float
     missing: float
     hallucination: float
@@ -48,14 +46,11 @@ class Given(_Stored):
 
 
 class Change(_Stored):
-    """Some questions before and after. `gain`: the interval of the difference in truthfulness. `uncertain`:
-    of how many questions the replay is not exact.
-    """
+    """Some questions before and after. `gain`: the interval of the difference in truthfulness."""
 
     before: Given
     after: Given
     gain: Interval
-    uncertain: int
 
 
 class Check(Change):
@@ -76,7 +71,6 @@ class Promise(Change):
     judge: str
     aim: str
     ceiling: float | None
-    confidence: float | None
     runs: list[Source]
     version: int
     thresholds: dict[str, float]
@@ -99,29 +93,28 @@ class Base:
         return {name: value for table in self.tables.values() for name, value in table.items()}
 
 
-def calibrated(
-    evidence: Evidence, guarantee: Guarantee | None, base: Base, test: Evidence | None = None
+def choose_thresholds(
+    evidence: Evidence, ceiling: float | None, base: Base, test: Evidence | None = None
 ) -> Promise:
-    """Return the thresholds of the best truthfulness, or the loosest that a guarantee allows, and what they
-    promise. `test`: other questions to hold the promise against.
+    """Return the thresholds of the best truthfulness, or the loosest below a `ceiling` on the share answered
+    wrongly, and what they promise. `test`: other questions to hold the promise against.
 
     Raises `CalibrationError`, also where the test can say nothing of it.
     """
     signals = evidence.signals
     present = _present(evidence, base)
-    choose = chooser(guarantee, present)
+    choose = chooser(ceiling, present)
     chosen = choose(signals)
     values = {**base.values, **evidence.thresholds, **chosen.named()}
     changed = {name: (before, values[name]) for name, before in base.values.items() if before != values[name]}
-    expected = cross_validated(signals, choose)
+    expected = cross_validate(signals, choose)
     promise = Promise(
         **_change(signals, present, chosen),
         made_at=datetime.now(UTC).isoformat(timespec="seconds"),
         pipeline=pipeline_of(evidence.runs[0]),
         judge=evidence.judge,
-        aim=_aim(guarantee),
-        ceiling=guarantee.ceiling if guarantee else None,
-        confidence=guarantee.confidence if guarantee else None,
+        aim=_aim(ceiling),
+        ceiling=ceiling,
         runs=evidence.sources,
         version=base.version + 1,
         thresholds=values,
@@ -133,17 +126,19 @@ def calibrated(
         return promise
     _require_comparable(evidence, test)
     change = _change(test.signals, present, chosen)
-    wrong = wrong_by_conversation(test.signals, chosen) if guarantee else None
-    is_kept, sentence = kept(promise.ceiling, expected or promise.after, change["after"], wrong)
+    wrong = wrong_by_conversation(test.signals, chosen) if ceiling else None
+    is_kept, sentence = compare_with_promise(ceiling, expected or promise.after, change["after"], wrong)
     check = Check(**change, runs=test.sources, kept=is_kept, sentence=sentence)
     return promise.model_copy(update={"check": check})
 
 
-def chooser(guarantee: Guarantee | None, present: Cutoffs) -> Choose:
+def chooser(ceiling: float | None, present: Cutoffs) -> Choose:
     """How thresholds are chosen on some questions. Raises, when called, `CalibrationError`."""
 
     def choose(signals: Signals) -> Cutoffs:
-        return guarantee.choose(signals, through(present)) if guarantee else best_cutoffs(signals, present)
+        if ceiling is None:
+            return best_cutoffs(signals, present)
+        return loosest_below(ceiling, signals, through(present))
 
     return choose
 
@@ -156,13 +151,11 @@ def _present(evidence: Evidence, base: Base) -> Cutoffs:
     return present.with_values({name: getattr(evidence.signals.in_force, name) for name in ROUTER})
 
 
-def _aim(guarantee: Guarantee | None) -> str:
-    if guarantee is None:
+def _aim(ceiling: float | None) -> str:
+    if ceiling is None:
         return "The best truthfulness."
-    wrong = f"At most {100 * guarantee.ceiling:g} % wrong among all questions, conversations counting alike"
-    if guarantee.confidence is None:
-        return f"{wrong}, on average over calibrations (conformal risk control)."
-    return f"{wrong}, in {100 * guarantee.confidence:g} % of all calibrations (Learn then Test)."
+    wrong = f"At most {100 * ceiling:g} % wrong among all questions, conversations counting alike"
+    return f"{wrong}, on average over calibrations (conformal risk control)."
 
 
 def _require_comparable(evidence: Evidence, test: Evidence) -> None:
@@ -183,18 +176,13 @@ def _require_comparable(evidence: Evidence, test: Evidence) -> None:
         )
 
 
-def under(signals: Signals, cutoffs: Cutoffs) -> Given:
-    """Return the figures of a replay."""
-    return _figures(signals, replay(signals, cutoffs).points)
-
-
-def _figures(signals: Signals, points: Floats) -> Given:
+def figures_of(signals: Signals, points: Floats) -> Given:
+    """Return the figures of each question's points."""
     right, acceptable, missing, wrong = (float((points == value).mean()) for value in (1.0, 0.5, 0.0, -1.0))
     return Given(
         questions=len(points),
         sessions=signals.sessions,
         accuracy=right,
-        accuracy_range=_interval(signals, points == 1.0),
         acceptable=acceptable,
         missing=missing,
         hallucination=wrong,
@@ -208,10 +196,9 @@ def _change(signals: Signals, before: Cutoffs, after: Cutoffs) -> dict[str, Any]
     """Return the fields of a `Change` between two settings on the same questions."""
     was, now = replay(signals, before), replay(signals, after)
     return {
-        "before": _figures(signals, was.points),
-        "after": _figures(signals, now.points),
-        "gain": _interval(signals, now.points - was.points),
-        "uncertain": int(np.count_nonzero(~now.exact)),
+        "before": figures_of(signals, was),
+        "after": figures_of(signals, now),
+        "gain": _interval(signals, now - was),
     }
 
 
@@ -220,14 +207,14 @@ def _interval(signals: Signals, values: Floats | Bools) -> Interval:
 
 
 def wrong_by_conversation(signals: Signals, cutoffs: Cutoffs) -> tuple[float, float]:
-    """Return what a guarantee bounds: the share answered wrongly, every conversation counting alike, and the
+    """Return what a ceiling bounds: the share answered wrongly, every conversation counting alike, and the
     lower end of its 95 % interval.
     """
     lost = losses(signals, cutoffs)
     return float(lost.mean()), mean_interval(lost, np.ones_like(lost)).low
 
 
-def cross_validated(signals: Signals, choose: Choose) -> Given | None:
+def cross_validate(signals: Signals, choose: Choose) -> Given | None:
     """Return the figures of every conversation under thresholds chosen on the others.
 
     Whole conversations are drawn into a fold at random. None if there are too few to leave some out.
@@ -244,18 +231,18 @@ def cross_validated(signals: Signals, choose: Choose) -> Given | None:
             cutoffs = choose(signals.where(~inside))
         except CalibrationError:
             return None
-        points[inside] = replay(signals.where(inside), cutoffs).points
-    return _figures(signals, points)
+        points[inside] = replay(signals.where(inside), cutoffs)
+    return figures_of(signals, points)
 
 
-def kept(
+def compare_with_promise(
     ceiling: float | None, expected: Given, found: Given, wrong: tuple[float, float] | None = None
 ) -> tuple[bool | None, str]:
     """Whether other questions kept the promise, and in what words; None where they are too few to say.
 
     A ceiling is kept if no more was wrong, broken if the whole interval lies above it. Truthfulness is kept
     if it is not below the interval that was expected, and broken if its own interval lies below that.
-    `wrong`: the share that a guarantee bounds and the lower end of its interval.
+    `wrong`: the share that a ceiling bounds and the lower end of its interval.
     """
     if ceiling is None:
         low, high = expected.truthfulness_range.low, found.truthfulness_range.high

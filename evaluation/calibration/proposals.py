@@ -7,14 +7,14 @@ each threshold to the turns before.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, joined, signals_of
+from evaluation.calibration.replay import CalibrationError, Cutoffs, Signals, join, signals_of
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import APPROXIMATE, Cut
 from evaluation.judging.verdicts import Judge, Judgement, VerdictCache, judge_all, verdict_file
 from evaluation.record import TurnRecord
 from evaluation.runs.store import Run
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, scored_with
+from evaluation.scoring.scored import Scored, case_of, with_judgements
 
 PROTOCOL = Protocol.CRAG_MM_2026
 PROPOSED, DRAFT = "proposed", "draft"
@@ -29,7 +29,7 @@ class Judging:
     concurrency: int = 4
 
 
-def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
+def as_given(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
     """The records that have an answer of that kind (`PROPOSED`, `DRAFT`), as if it had been given."""
     changed = []
     for record in records:
@@ -41,7 +41,7 @@ def saying(records: Sequence[TurnRecord], which: str) -> list[TurnRecord]:
     return changed
 
 
-async def judged(run: Run, judging: Judging) -> tuple[Signals, int]:
+async def judge_run(run: Run, judging: Judging) -> tuple[Signals, int]:
     """Return a run with its proposed and provisional answers judged, and how many the judge failed on.
 
     These count as wrong. A model's verdicts are kept with the run.
@@ -61,7 +61,7 @@ async def verdicts_on_answers(
 
     They are kept in a file of their own beside the verdicts on given answers. Raises `JudgeDown`.
     """
-    said = saying(run.records, which)
+    said = as_given(run.records, which)
     cases = [case_of(record, judging.cut) for record in said]
     with _cache(run, judging.judge.name, which) as cache:
         judgements = await judge_all(cases, judging.judge, concurrency=judging.concurrency, cache=cache)
@@ -81,7 +81,7 @@ def _cache(run: Run, judge: str, which: str) -> VerdictCache:
 def _by_protocol(
     said: Sequence[TurnRecord], judgements: Mapping[str, Judgement], cut: Cut
 ) -> dict[str, Judgement]:
-    scored: list[Scored] = scored_with(said, judgements, cut)
+    scored: list[Scored] = with_judgements(said, judgements, cut)
     return {
         each.record.interaction_id: Judgement(each.verdict(PROTOCOL), each.judgement.why) for each in scored
     }
@@ -177,6 +177,6 @@ class Evidence:
 async def collect(runs: Sequence[Run], judging: Judging) -> Evidence:
     """The runs judged. Raises `CalibrationError` for runs that do not go together, or hold no question."""
     thresholds = same_system(runs)
-    parts = [await judged(run, judging) for run in runs]
-    signals = joined([part for part, _ in parts])
+    parts = [await judge_run(run, judging) for run in runs]
+    signals = join([part for part, _ in parts])
     return Evidence(runs, thresholds, signals, judging.judge.name, sum(failed for _, failed in parts))

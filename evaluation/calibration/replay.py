@@ -10,7 +10,7 @@ record; a test holds the two against each other). It is exact for `answer_confid
 - Time is not replayed: a question that ran out of it has no answer under any thresholds.
 - Where the lite reasoner answered in a model's place, the model's refused answer is not replayed.
 
-`Replayed.exact` says of which questions the first two hold no doubt. `verify_from`, `same_thing`,
+`verify_from`, `same_thing`,
 `decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for those make a run
 each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
@@ -96,16 +96,15 @@ MEASURED = (
 class Signals:
     """One row a question; NaN where nothing was measured, which then refuses nothing.
 
-    `session`: a number a conversation, `turn`: the place in it. `proposed`, `draft`: the points of the
-    answer in hand at the end and of the provisional one (1, 0.5, 0, -1); NaN where there is none. From
-    `draft_confidence` to `judge_token_mean`: the gateway's signals. `citable`: the answer's sources stand, or
-    need not. `went_direct`: the draft was given, so that nothing is known of the whole way. `given`: what
-    really happened. `in_force`: the thresholds of the run.
+    `session`: a number a conversation. `proposed`, `draft`: the points of the answer in hand at the end and
+    of the provisional one (1, 0.5, 0, -1); NaN where there is none. From `draft_confidence` to
+    `judge_token_mean`: the gateway's signals. `citable`: the answer's sources stand, or need not.
+    `went_direct`: the draft was given, so that nothing is known of the whole way. `in_force`: the thresholds
+    of the run.
     """
 
     in_force: Cutoffs
     session: Ints
-    turn: Ints
     proposed: Floats
     draft: Floats
     draft_confidence: Floats
@@ -121,7 +120,6 @@ class Signals:
     judge_token_mean: Floats
     citable: Bools
     went_direct: Bools
-    given: Bools
 
     def __len__(self) -> int:
         return len(self.session)
@@ -159,12 +157,10 @@ def signals_of(
     return Signals(
         in_force=in_force,
         session=np.array([numbers[r.part, r.session_id] for r in records], np.int64),
-        turn=np.array([record.turn for record in records], np.int64),
         proposed=np.where(direct, np.nan, _points(records, proposed)),
         draft=_points(records, drafts),
         citable=(measured("citable") > 0.0) & ~(measured("withheld") > 0.0),
         went_direct=direct,
-        given=np.array([bool(r.answer and not r.answer.abstained) for r in records], bool),
         **{name: measured(name) for name in MEASURED},
     )
 
@@ -192,7 +188,7 @@ def _points(records: Sequence[TurnRecord], judgements: Mapping[str, Judgement]) 
     return np.array([np.nan if one is None else one.verdict.points for one in verdicts], np.float64)
 
 
-def joined(parts: Sequence[Signals]) -> Signals:
+def join(parts: Sequence[Signals]) -> Signals:
     """Several as one; conversations of different parts are different conversations."""
     first = parts[0]
     offsets = np.cumsum([0, *(int(part.session.max(initial=-1)) + 1 for part in parts)])
@@ -213,25 +209,11 @@ def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, F
     return sums.astype(np.float64), counts.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
-    """One entry a question: whether an answer is given, its points, and whether that is certain."""
-
-    given: Bools
-    points: Floats
-    exact: Bools
-
-
-def replay(signals: Signals, cutoffs: Cutoffs) -> Replayed:
-    """What would have been said. A refusal, and an answer that amounts to one, has 0 points."""
+def replay(signals: Signals, cutoffs: Cutoffs) -> Floats:
+    """Return each question's points for what would have been said; 0 for what is or amounts to a refusal."""
     direct = _router_says_direct(signals, cutoffs) | signals.went_direct  # nothing else is known of those
     whole_way = _stands(signals, cutoffs) & ~signals.went_direct
-    given = direct | whole_way
-    points = np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0))
-    doubted = signals.went_direct & ~_router_says_direct(signals, cutoffs)
-    return Replayed(
-        given, np.nan_to_num(points, nan=0.0), ~doubted & ~_after_a_change(signals, given, direct)
-    )
+    return np.nan_to_num(np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0)), nan=0.0)
 
 
 def _stands(signals: Signals, cutoffs: Cutoffs) -> Bools:
@@ -272,14 +254,3 @@ def _bent(score: Floats, threshold: float) -> Floats:
 def _router_says_direct(signals: Signals, cutoffs: Cutoffs) -> Bools:
     """A draft that has an answer has a `p_direct`."""
     return (signals.draft_confidence >= cutoffs.direct_confidence) & (signals.p_direct >= cutoffs.direct_from)
-
-
-def _after_a_change(signals: Signals, given: Bools, direct: Bools) -> Bools:
-    """Turns with an earlier turn in their conversation that is said, or come by, otherwise than it was."""
-    changed = (given != signals.given) | (direct != signals.went_direct)
-    if not np.any(changed):
-        return np.zeros(len(signals), bool)
-    first = np.full(int(signals.session.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, signals.session[changed], signals.turn[changed])
-    later: Bools = signals.turn > first[signals.session]
-    return later

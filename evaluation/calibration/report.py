@@ -5,10 +5,9 @@ from pathlib import Path
 from textwrap import wrap
 
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
 
-from evaluation.calibration.promise import Base, Given, Promise
+from evaluation.calibration.promise import Base, Promise
 from evaluation.calibration.replay import CalibrationError, Signals, basis_of, unmeasured_of
 from evaluation.judging.text import one_line
 from evaluation.scoring.intervals import Interval
@@ -17,62 +16,40 @@ from evaluation.scoring.intervals import Interval
 def show(promise: Promise, console: Console) -> None:
     """Print the chosen thresholds, their rates, and the check on other questions."""
     check = promise.check
-    console.print(f"[bold]{escape(promise.aim)}[/bold]", highlight=False)
     datasets = ", ".join(source.dataset for source in promise.runs)
-    about = plain(f"{promise.pipeline} on {datasets}, judged by {promise.judge}")
-    console.print(escape(about), highlight=False)
+    lines = [promise.aim, f"{promise.pipeline} on {datasets}, judged by {promise.judge}"]
+    lines += [f"{name}: {was:g}, now {now:g}" for name, (was, now) in promise.changed.items()]
+    if not promise.changed:
+        lines.append("nothing changes")
     for source in [*promise.runs, *(check.runs if check else [])]:
         if source.degraded:
-            warning = (
-                f"{source.folder}: {source.degraded} of {source.questions} were answered without a stage."
-            )
-            console.print(escape(plain(f"{warning} Was the machine busy?")), style="yellow", highlight=False)
-    console.print(_changes(promise))
-    rows = {"before": promise.before, "after": promise.after}
-    rows |= {"elsewhere*": promise.expected} if promise.expected else {}
-    rows |= {"check, before": check.before, "check, after": check.after} if check else {}
-    console.print(_figures(rows))
-    if promise.expected:
-        console.print("* after, every conversation under thresholds chosen on the others")
-    _show_gain("where chosen", promise.gain, promise.uncertain, console)
+            counts = f"{source.degraded} of {source.questions}"
+            lines.append(f"{source.folder}: {counts} were answered without a stage. Was the machine busy?")
+    for line in lines:
+        console.print(plain(line), markup=False, highlight=False)
+    console.print(_figures(promise))
+    for where, change in (("where chosen", promise), ("in the check", check)):
+        if change:
+            low, high = change.gain.low, change.gain.high
+            line = f"truthfulness {where}: {low:+.3f} to {high:+.3f} against before (95 %)"
+            console.print(line, highlight=False)
     if check:
-        _show_gain("in the check", check.gain, check.uncertain, console)
-        style = {True: "green", False: "red", None: "yellow"}[check.kept]
-        console.print(escape(check.sentence), style=style, highlight=False)
+        console.print(check.sentence, markup=False, highlight=False)
 
 
-def _show_gain(where: str, gain: Interval, uncertain: int, console: Console) -> None:
-    line = f"truthfulness {where}: {gain.low:+.3f} to {gain.high:+.3f} against before (95 %)"
-    console.print(line, highlight=False)
-    if uncertain:
-        doubt = "a turn before them changes, their draft was given at once, or no judge was asked"
-        console.print(f"  the replay of {uncertain} questions is not exact: {doubt}", highlight=False)
-
-
-def _changes(promise: Promise) -> Table:
-    table = Table(title=f"thresholds, version {promise.version}", title_justify="left", title_style="bold")
-    for heading in ("", "was", "is"):
-        table.add_column(heading, justify="right" if heading else "left")
-    for name, (was, now) in promise.changed.items():
-        table.add_row(escape(name), f"{was:g}", f"{now:g}")
-    if not promise.changed:
-        table.add_row("nothing changes", "", "")
-    return table
-
-
-def _figures(rows: dict[str, Given]) -> Table:
-    table = Table(title="what they give, in %", title_justify="left", title_style="bold")
-    for heading in ("", "n", "right", "missing", "wrong (95 %)", "truthfulness (95 %)"):
-        table.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+def _figures(promise: Promise) -> Table:
+    rows = {"before": promise.before, "after": promise.after, "elsewhere (cross-validated)": promise.expected}
+    if check := promise.check:
+        rows |= {"check, before": check.before, "check, after": check.after}
+    table = Table()
+    for heading in ("in %", "n", "right", "missing", "wrong (95 %)", "truthfulness (95 %)"):
+        table.add_column(heading, no_wrap=True)
     for name, row in rows.items():
-        table.add_row(
-            name,
-            str(row.questions),
-            f"{100 * row.accuracy:.1f}",
-            f"{100 * row.missing:.1f}",
-            _percent(row.hallucination, row.hallucination_range),
-            _percent(row.truthfulness, row.truthfulness_range),
-        )
+        if row:
+            wrong = _percent(row.hallucination, row.hallucination_range)
+            truth = _percent(row.truthfulness, row.truthfulness_range)
+            shares = (f"{100 * share:.1f}" for share in (row.accuracy, row.missing))
+            table.add_row(name, str(row.questions), *shares, wrong, truth)
     return table
 
 
@@ -81,7 +58,7 @@ def _percent(value: float, interval: Interval) -> str:
 
 
 def comments_of(promise: Promise, signals: Signals, test: Signals | None = None) -> list[str]:
-    """Return the header of a thresholds file: values, runs, aim, token basis and expected rates."""
+    """Return the header of a thresholds file: aim, runs and token basis; the promise has its own file."""
     lines = [
         f"Chosen on {promise.made_at} by `loreglass eval calibrate` for {promise.pipeline}.",
         promise.aim,
@@ -89,15 +66,7 @@ def comments_of(promise: Promise, signals: Signals, test: Signals | None = None)
     for source in promise.runs:
         about = f"{source.dataset} (fingerprint {source.fingerprint[:16]}), {source.questions} questions"
         lines.append(f"On the run {source.name}: {about}, judged by {promise.judge}.")
-    lines.append(f"There, before: {_in_words(promise.before)}.")
-    lines.append(f"There, after: {_in_words(promise.after)}.")
-    if promise.expected:
-        lines.append(f"To be expected (cross-validated): {_in_words(promise.expected)}.")
-    lines += token_basis(signals, test)
-    if promise.check:
-        names = ", ".join(source.dataset for source in promise.check.runs)
-        lines += [f"On {names}: {_in_words(promise.check.after)}.", promise.check.sentence]
-    return lines
+    return lines + token_basis(signals, test)
 
 
 def token_basis(signals: Signals, test: Signals | None) -> list[str]:
@@ -110,11 +79,6 @@ def token_basis(signals: Signals, test: Signals | None) -> list[str]:
     if checked != basis:
         lines.append(f"The check's are {checked or 'not told'}: there they do not say what they say here.")
     return lines
-
-
-def _in_words(given: Given) -> str:
-    wrong, truth = 100 * given.hallucination, given.truthfulness
-    return f"{100 * given.accuracy:.1f} % right, {wrong:.1f} % wrong, truthfulness {truth:+.3f}"
 
 
 VERSION = "version"

@@ -20,7 +20,7 @@ from evaluation.commands.run import (
     Source,
     Split,
     gateway_of,
-    opened_dataset,
+    read_dataset,
     require,
     stops_politely,
 )
@@ -28,7 +28,7 @@ from evaluation.data.model import Dataset
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import System
 from evaluation.runs.store import Run, RunError, load_run
-from evaluation.scoring.scored import NotJudged, judged
+from evaluation.scoring.scored import NotJudged, score_records
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
 LIST = "list"
@@ -92,11 +92,11 @@ def ablate(
     require("scipy")
     wanted = _names(tables)
     gateways = {"": gateway, **_named_gateways(at or [], wanted)}
-    opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed)
+    opened = read_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed)
     with stops_politely():
         chosen = {"limit": limit, "seed": seed}
         asking = Asking(concurrency, deadline_ms, without=("planner",) if no_cuts else ())
-        stored = _stored(run or [], wanted, opened)
+        stored = _load_stored(run or [], wanted, opened)
         asked = anyio.run(_ask, opened, out, wanted, asking, gateways, chosen, frozenset(stored))
         runs = {**{each.header.name: each for each in asked}, **stored}
         if diagnostics:
@@ -124,7 +124,7 @@ async def _ask(
     stored: frozenset[str],
 ) -> list[Run]:
     from evaluation.reporting.paper_tables import systems_at
-    from evaluation.runs.running import reached
+    from evaluation.runs.running import connect
     from evaluation.runs.tally import ask_several
 
     runs: list[Run] = []
@@ -132,7 +132,7 @@ async def _ask(
         systems = [each for each in systems_at(at, tables) if each not in stored]
         if not systems:
             continue
-        async with reached(*gateway_of(url)) as gateway:
+        async with connect(*gateway_of(url)) as gateway:
             absent = [each for each in systems if System.named(each).pipeline not in gateway.pipelines]
             if absent:
                 why = "not on this gateway (papers need a language model)"
@@ -142,7 +142,7 @@ async def _ask(
     return runs
 
 
-def _stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
+def _load_stored(given: Sequence[str], tables: Sequence[str], dataset: Dataset) -> dict[str, Run]:
     """By the systems' names. Raises `RunError` for a run of other questions, or that no table wants."""
     from evaluation.reporting.paper_tables import paper_tables
 
@@ -187,7 +187,7 @@ def write_tables(runs: Mapping[str, Run], dataset: str, judge: str, wanted: Sequ
     from evaluation.reporting.ablation import Systems, done_without, markdown, table_values
     from evaluation.reporting.paper_tables import paper_tables
 
-    scored = {name: judged(run.records, run.folder, judge)[0] for name, run in runs.items()}
+    scored = {name: score_records(run.records, run.folder, judge)[0] for name, run in runs.items()}
     if not any(scored.values()):
         raise NotJudged("Nothing could be asked, so there is nothing to compare.")
     systems = Systems(scored, judge, dataset)

@@ -31,9 +31,6 @@ def calibrate(
     ceiling: Annotated[
         float | None, typer.Option(help="on the share answered wrongly, in 0..1", metavar="SHARE")
     ] = None,
-    confidence: Annotated[
-        float | None, typer.Option(help="that the ceiling holds, in 0..1; else it holds on average")
-    ] = None,
     check: Annotated[Path | None, typer.Option(help="a run on other questions", metavar="TEST_RUN")] = None,
     base: Annotated[Path, typer.Option(help="the thresholds file to start from", dir_okay=False)] = BASE,
     judge: Annotated[Choice, typer.Option(help="who judges: rules or model")] = Choice.RULES,
@@ -43,14 +40,13 @@ def calibrate(
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="questions at once")] = 2,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="replace the file")] = False,
 ) -> None:
-    """Choose thresholds on DEV_RUN by replaying it; write them with a guarantee, and --check the guarantee.
+    """Choose thresholds on DEV_RUN by replaying it; write them with what they promise, and --check that.
 
     The replay is exact for runs made with --threshold answer_confidence=0 supported=0 judged=0
     token_min=0 token_mean=0 direct_from=1 (each with its own --threshold): then no answer is refused.
     """
     require("scipy")
-    from evaluation.calibration.ceiling import Guarantee
-    from evaluation.calibration.promise import calibrated
+    from evaluation.calibration.promise import choose_thresholds
     from evaluation.calibration.replay import CalibrationError
     from evaluation.calibration.report import read_base
 
@@ -59,16 +55,13 @@ def calibrate(
             raise CalibrationError(
                 "People judged what was said, not what was withheld: --judge rules or model."
             )
-        if ceiling is None and confidence is not None:
-            raise CalibrationError("A --confidence needs a --ceiling on wrong answers.")
-        guarantee = None if ceiling is None else Guarantee(ceiling, confidence)
         for path in (out, promise_file(out)):
             if path.exists() and not overwrite:
                 raise CalibrationError(f"{path} is there already; --overwrite replaces it.")
         opened = partial(open_judge, judge, base_url, model)
         evidence, test = anyio.run(_collect, runs, check, opened, open_cut(tokenizer), concurrency)
         before = read_base(base)
-        promise = calibrated(evidence, guarantee, before, test)
+        promise = choose_thresholds(evidence, ceiling, before, test)
         _write(promise, before, out, evidence.signals, test.signals if test else None)
 
 

@@ -1,7 +1,5 @@
 """`loreglass eval judge`, `agreement` and `gold`."""
 
-import sys
-from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,12 +10,10 @@ import anyio
 import anyio.to_thread
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from evaluation.commands.run import require, stops_politely
-from evaluation.data.model import Rejected
 from evaluation.judging.bem import BemJudge, open_bem
-from evaluation.judging.model_judge import ModelJudge, undisputed, version_of
+from evaluation.judging.model_judge import ModelJudge, undisputed
 from evaluation.judging.people import read_labels
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut, one_line, open_cut
@@ -34,10 +30,9 @@ from evaluation.judging.verdicts import (
     key_of,
     verdict_file,
 )
-from evaluation.record import TurnRecord
 from evaluation.runs.store import Run, load_run
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import case_of, judged
+from evaluation.scoring.scored import case_of, score_records
 from evaluation.settings import JudgeSettings
 
 if TYPE_CHECKING:
@@ -51,7 +46,6 @@ BaseUrl = Annotated[str, typer.Option(help="of a model; else LOREGLASS_JUDGE_URL
 ModelName = Annotated[
     str, typer.Option("--model", help="its name there; else LOREGLASS_JUDGE_MODEL; of bem: a folder with it")
 ]
-_MOST_REJECTED = 10
 _MOST_SHOWN = 300
 
 
@@ -98,7 +92,7 @@ async def _judge_all(
     async with open_judge(choice, base_url, model) as judge:
         files = [verdict_file(run.folder, judge.name) for run in runs]
         for run in runs:
-            judgements = await _judged(run, judge, cut, files, concurrency)
+            judgements = await _judge_run(run, judge, cut, files, concurrency)
             _tell(run, judge.name, judgements)
             failures = [judgement.why for judgement in judgements.values() if judgement.failed]
             if failures:
@@ -106,7 +100,7 @@ async def _judge_all(
                 raise JudgeDown(f"{message} ({failures[0]}). The same command asks about them again.")
 
 
-async def _judged(
+async def _judge_run(
     run: Run, judge: Judge, cut: Cut, files: list[Path], concurrency: int
 ) -> dict[str, Judgement]:
     """The rules cost nothing and may have changed, so their file begins anew."""
@@ -124,22 +118,12 @@ def _import_labels(runs: list[Run], labels: Path | None) -> None:
         raise typer.BadParameter("labels are of one run's answers", param_hint="RUN")
     run = runs[0]
     records = {record.interaction_id: record for record in run.records}
-    judgements, rejected = read_labels(labels, records.keys())
+    judgements = read_labels(labels, records.keys())
     with VerdictCache(verdict_file(run.folder, HUMAN), fresh=True) as cache:
         for name, judgement in judgements.items():
             case = case_of(records[name])
             cache.put(key_of(case, HUMAN), case, judgement)
     _tell(run, HUMAN, judgements)
-    _tell_rejected(rejected)
-
-
-def _tell_rejected(rows: list[Rejected]) -> None:
-    """Print how many rows cannot be used, by kind, and the first ones."""
-    console = Console(stderr=True)
-    for kind, count in sorted(Counter(row.kind for row in rows).items()):
-        console.print(f"{kind}: {count}", markup=False, highlight=False)
-    for row in rows[:_MOST_REJECTED]:
-        console.print(f"  {row.where}: {row.why}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _tell(run: Run, judge: str, judgements: dict[str, Judgement]) -> None:
@@ -167,7 +151,7 @@ def agreement_of(
         ours, theirs = (
             {
                 each.record.interaction_id: replace(each.judgement, verdict=each.verdict(protocol))
-                for each in judged(list(records.values()), run, judge, cut)[0]
+                for each in score_records(list(records.values()), run, judge, cut)[0]
             }
             for judge in between
         )
@@ -181,11 +165,12 @@ def agreement_of(
     typer.echo(_line("all answers", whole))
     typer.echo(_line("those that a judge decides", left))
     typer.echo(f"rows: {between[0]}; columns: {between[1]}\n{whole.confusion.to_string()}")
-    console = Console()
     for name in whole.disagreements[:examples]:
-        console.print(_shown(records[name]), highlight=False)
-        for judge, said in zip(between, (ours[name], theirs[name]), strict=True):
-            console.print(f"  {escape(judge)}: {said.verdict.value}, {_text(said.why)}", highlight=False)
+        record, verdicts = records[name], zip(between, (ours[name], theirs[name]), strict=True)
+        lines = [record.question, f"gold: {record.gold}"]
+        lines.append(f"answer: {record.answer.answer if record.answer else ''}")
+        lines += [f"{judge}: {each.verdict.value}, {each.why}" for judge, each in verdicts]
+        typer.echo("\n  ".join(one_line(line)[:_MOST_SHOWN] for line in lines))
 
 
 def _line(label: str, agreement: "Agreement") -> str:
@@ -199,16 +184,6 @@ def _line(label: str, agreement: "Agreement") -> str:
     parts += [f"{agreement.failed} left out, a judgement failed"] if agreement.failed else []
     parts += [f"{agreement.unshared} judged by one alone"] if agreement.unshared else []
     return ", ".join(parts)
-
-
-def _shown(record: TurnRecord) -> str:
-    said = record.answer.answer if record.answer else ""
-    return f"[bold]{_text(record.question)}[/bold]\n  gold: {_text(record.gold)}\n  said: {_text(said)}"
-
-
-def _text(text: str) -> str:
-    plain = one_line(text)
-    return escape(plain if len(plain) <= _MOST_SHOWN else plain[:_MOST_SHOWN] + "…")
 
 
 def gold(
@@ -238,14 +213,10 @@ def gold(
     by_kind = equal.groupby(kinds, sort=False).agg(answers="size", equal=lambda kind: 100 * kind.mean())
     for each in (table, by_kind):
         typer.echo(each.to_string(float_format="%.1f", na_rep="–"))
-    if not len(agreement.verdicts):
-        sys.exit(1)
 
 
 async def _on_gold(
     judge: Choice, cases: list[Case], base_url: str, model: str
 ) -> tuple[str, dict[str, Judgement]]:
-    async with open_judge(judge, base_url, model) as asked:
-        judgements = {case.interaction_id: await asked.judge(case) for case in cases}
-        version = version_of(asked.name)
-        return asked.name + (f", prompt {version}" if version else ""), judgements
+    async with open_judge(judge, base_url, model) as opened:
+        return opened.name, await judge_all(cases, opened)

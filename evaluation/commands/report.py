@@ -20,16 +20,13 @@ def report(
         str, typer.Option(help="whose verdicts: rules, bem, human, or model:NAME", metavar="JUDGE")
     ] = "rules",
     protocol: Annotated[Protocol, typer.Option(help="which published rules")] = Protocol.KDD_CUP_2025,
-    baseline: Annotated[
-        str | None, typer.Option(help="the run that the others are compared with: its folder or name")
-    ] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="the tokenizer.json that answers are cut by")] = None,
 ) -> None:
     """Compare RUNs on the questions that all of them asked: report.html and report.json."""
-    require("matplotlib", "jinja2", "pandas", "scipy")
+    require("jinja2", "pandas", "scipy")
     with stops_politely():
         cut = open_cut(tokenizer)
-        written = write_report(runs, out, judge=judge, protocol=protocol, baseline=baseline, cut=cut)
+        written = write_report(runs, out, judge=judge, protocol=protocol, cut=cut)
     typer.echo(f"report: {written}")
 
 
@@ -40,27 +37,24 @@ def write_report(
     judge: str,
     protocol: Protocol,
     cut: Cut,
-    baseline: str | None = None,
     made_at: float | None = None,
 ) -> Path:
     """Writes everything below `out` and returns the HTML page. `made_at`: Unix seconds, now unless told.
 
-    `baseline`: a run's folder as in `runs`, or its name. Raises `ReportError`.
+    Raises `ReportError`.
     """
-    from evaluation.reporting.analysis import Choices, analysed
-    from evaluation.reporting.comparison import compared, judged_run
+    from evaluation.reporting.analysis import Choices, build_report
+    from evaluation.reporting.comparison import compare, load_judged_run
     from evaluation.reporting.page import write_files
 
-    comparison = compared([judged_run(folder, judge, cut) for folder in runs])
-    by_folder = {run.folder.resolve(): name for name, run in comparison.runs.items()}
+    comparison = compare([load_judged_run(folder, judge, cut) for folder in runs])
     choices = Choices(
         protocol=protocol,
         judge=judge,
         cut=cut.name,
         made_at=time.time() if made_at is None else made_at,
-        baseline=baseline and by_folder.get(Path(baseline).resolve(), baseline),
     )
-    return write_files(analysed(comparison, choices), out)
+    return write_files(build_report(comparison, choices), out)
 
 
 def squad(
@@ -78,11 +72,11 @@ def squad(
 
 def show_run(folder: Path, console: Console) -> None:
     """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
-    from evaluation.reporting.comparison import ReportError, judged_run
+    from evaluation.reporting.comparison import ReportError, load_judged_run
     from evaluation.reporting.curves import show, span_report
     from evaluation.runs.tally import print_spans
 
-    run = judged_run(folder, RuleJudge.name, APPROXIMATE)
+    run = load_judged_run(folder, RuleJudge.name, APPROXIMATE)
     report = span_report(run)
     if report is None:
         raise ReportError(f"{folder} is no run on questions of SQuAD's kind: see `loreglass eval report`.")

@@ -17,7 +17,7 @@ from evaluation.data.opening import open_dataset
 from evaluation.data.squad import EVERYTHING, SquadChoice
 from evaluation.runs.asking import Asking
 from evaluation.runs.retrying import RunStopped
-from evaluation.runs.running import Task, make_run, reached, write_pages
+from evaluation.runs.running import Task, connect, make_run, write_pages
 
 _SOURCE = (
     "a folder like samples, one of photos and questions, one of CRAG-MM's files, a hub id, or"
@@ -101,7 +101,7 @@ def run(
     )
     cut_offs, modules = thresholds_of(threshold or []), tuple(without or ())
     asking = Asking(concurrency, deadline_ms, pipeline, cut_offs, modules, model_calls)
-    opened = opened_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed, squad=squad)
+    opened = read_dataset(dataset, diagnostics, part=part, split=split, limit=limit, seed=seed, squad=squad)
     choice = None if squad == EVERYTHING else squad.model_dump(mode="json")
     task = Task(opened, out, asking, name, {"limit": limit, "seed": seed, "squad": choice})
     with stops_politely():
@@ -113,24 +113,23 @@ def run(
 
 async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> None:
     """Nothing is indexed for a gateway that then does not answer. Raises `RunStopped`."""
-    async with reached(*gateway_of(gateway_url)) as gateway:
+    async with connect(*gateway_of(gateway_url)) as gateway:
         gateway.require(pipeline)
 
 
 async def _make(task: Task, gateway_url: str | None) -> None:
-    from evaluation.runs.tally import print_made, watched
+    from evaluation.runs.tally import print_summary
 
-    async with reached(*gateway_of(gateway_url)) as gateway:
-        with watched(task.turns) as on_record:
-            made = await make_run(task, gateway, on_record=on_record)
-    print_made(made, Console())
+    async with connect(*gateway_of(gateway_url)) as gateway:
+        made = await make_run(task, gateway)
+    print_summary(made, Console())
     if made.stopped:
         raise made.stopped
     if not any(record.answer for record in made.run.records):
         raise RunStopped("No question was answered." if made.run.records else "There was nothing to ask.")
 
 
-def opened_dataset(source: str, diagnostics: str = "", **choice: Any) -> Dataset:
+def read_dataset(source: str, diagnostics: str = "", **choice: Any) -> Dataset:
     """The dataset, with targets where `diagnostics` names some; else ends the command with why not."""
     try:
         opened = open_dataset(source, **choice)

@@ -1,15 +1,14 @@
 """Conversations as a file has them, before their photos are looked for, and the rows that cannot be asked."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from evaluation.data.checks import BadRow
-from evaluation.data.model import AskedTurn, Conversation, Part, Rejected
-from evaluation.data.progress import bar
+from evaluation.data.model import AskedTurn, Part, Rejected
 from evaluation.data.tables import json_lines
 
 Photo = TypeVar("Photo")
@@ -64,18 +63,6 @@ class Candidates(Generic[Photo]):
         self._sessions.add(candidate.session_id)
         self._interactions.update(ids)
         self.good.append(candidate)
-
-
-def with_photos(
-    chosen: Sequence[Candidate[Photo]], find: Callable[[Photo], Path]
-) -> tuple[list[Conversation], list[Rejected]]:
-    """Return the conversations in their order, and the rows whose photo `find` raises `BadRow` for."""
-    conversations: list[Conversation] = []
-    rows = Candidates[Photo]()
-    for each in bar(chosen, "photos"):
-        with rows.rejecting(*each.places):
-            conversations.append(Conversation(each.session_id, each.part, find(each.photo), each.turns))
-    return conversations, rows.rejected
 
 
 def sample(conversations: Sequence[Sampled], limit: int | None, seed: int | None) -> tuple[Sampled, ...]:

@@ -1,17 +1,22 @@
 """CRAG-MM's rows as conversations: v0.1.2 (dicts of columns, label codes) and v0.1.1 (lists, words)."""
 
+import hashlib
+import io
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from chassis.errors import LoreglassError
+from chassis.images import ImageLimits, upright_rgb
+from chassis.picture_cache import NotAPicture, PictureCache
 from evaluation.data.candidates import Candidate, Candidates
 from evaluation.data.checks import BadRow, identifier, text
 from evaluation.data.labels import VOCABULARY, Labels
 from evaluation.data.model import AskedTurn, Part, Rejected
-from evaluation.data.photos import Photos
-from evaluation.data.progress import bar
+from evaluation.data.progress import bar, counter
 from evaluation.data.tables import Table, UnreadableFile
 
 MOST_TURNS = 100
@@ -129,15 +134,56 @@ def _part(*names: str) -> Part | None:
     return next((p for p, name in spelled if f"{p}-turn" in name or f"{p}_turn" in name), None)
 
 
-def fetched(images: Sequence[Image], photos: Photos) -> Callable[[Image], Path]:
+class Photos:
+    """Where the photos of rows come from: the files themselves, the cache, and the web."""
+
+    def __init__(self, cache: PictureCache) -> None:
+        self._cache = cache
+
+    def store(self, image: object, size: tuple[int, int] | None = None) -> Path | None:
+        """Return the photo in a row's `image`, bytes or `{bytes}`; None if there is none. Raises `BadRow`.
+
+        `size`: width and height to resize it to, whatever its shape; done once for each photo.
+        """
+        data = image.get("bytes") if isinstance(image, Mapping) else image
+        if not data:
+            return None
+        if not isinstance(data, bytes):
+            raise BadRow("malformed_row", "image is not bytes.")
+        try:
+            if size is None:
+                return self._cache.keep(data)
+            name = f"{hashlib.sha256(data).hexdigest()} {size}"
+            return self._cache.keep_as(name, partial(_resize, data, size))
+        except (NotAPicture, LoreglassError) as reason:
+            raise BadRow("unreadable_image", str(reason)) from reason
+
+    def fetch(self, urls: Iterable[str]) -> Mapping[str, Path | str]:
+        """Every URL's photo, or a sentence on why there is none. Raises `OSError`."""
+        wanted = set(urls)
+        with counter("photos", len(wanted)) as bar:
+            return self._cache.fetch(wanted, bar.update)
+
+
+def _resize(data: bytes, size: tuple[int, int]) -> bytes:
+    """Return the upright picture in that size, or the bytes unchanged. Raises `LoreglassError`."""
+    picture = upright_rgb(data, ImageLimits(), None)
+    if picture.size == size:
+        return data
+    buffer = io.BytesIO()
+    picture.resize(size).save(buffer, "JPEG", quality=95, subsampling=0)
+    return buffer.getvalue()
+
+
+def fetch_photos(images: Sequence[Image], photos: Photos) -> Callable[[Image], Path]:
     """Fetch the photos, and return what finds one of them; it raises `BadRow`. Raises `OSError`."""
     embedded: dict[Image, Path | BadRow] = {}
     by_table: defaultdict[Table, dict[int, Image]] = defaultdict(dict)
     for image in images:
         by_table[image.table][image.number] = image
     for table, inside in by_table.items():
-        embedded |= _embedded(table, inside, photos)
-    links = photos.linked(image.url for image in images if image.url and image not in embedded)
+        embedded |= _store_embedded(table, inside, photos)
+    links = photos.fetch(image.url for image in images if image.url and image not in embedded)
 
     def find(image: Image) -> Path:
         photo = embedded.get(image) or links.get(image.url) or "There is neither an image nor an image_url."
@@ -150,14 +196,14 @@ def fetched(images: Sequence[Image], photos: Photos) -> Callable[[Image], Path]:
     return find
 
 
-def _embedded(table: Table, images: Mapping[int, Image], photos: Photos) -> dict[Image, Path | BadRow]:
+def _store_embedded(table: Table, images: Mapping[int, Image], photos: Photos) -> dict[Image, Path | BadRow]:
     """Return the photos of the file's `image` column, and faults where there is no URL to fetch instead."""
     results: dict[Image, Path | BadRow] = {}
     try:
         for number, data in bar(table.images(images), "images", len(images)):
             image = images[number]
             try:
-                photo = photos.embedded(data, None if image.url else EGOCENTRIC_SIZE)
+                photo = photos.store(data, None if image.url else EGOCENTRIC_SIZE)
                 results |= {image: photo} if photo else {}
             except BadRow as fault:
                 results |= {} if image.url else {image: fault}

@@ -28,13 +28,13 @@ def with_targets(dataset: Dataset, source: str) -> Dataset:
     rows = list(_targets(source))
     targets = dict(row for row in rows if not isinstance(row, Rejected))
     rejected = tuple(row for row in rows if isinstance(row, Rejected))
-    conversations = tuple(_joined(each, targets) for each in dataset.conversations)
+    conversations = tuple(_join(each, targets) for each in dataset.conversations)
     if not any(turn.target for each in conversations for turn in each.turns):
         raise DatasetError(f"None of the {len(rows)} rows of {source} is about a question of {dataset.name}.")
     return replace(dataset, conversations=conversations, rejected=(*dataset.rejected, *rejected))
 
 
-def _joined(conversation: Conversation, targets: Mapping[str, Target]) -> Conversation:
+def _join(conversation: Conversation, targets: Mapping[str, Target]) -> Conversation:
     of_session = targets.get(conversation.session_id) if len(conversation.turns) == 1 else None
     turns = (
         replace(turn, target=targets.get(turn.interaction_id, of_session)) for turn in conversation.turns

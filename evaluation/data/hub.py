@@ -1,8 +1,7 @@
 """A dataset from the Hugging Face hub: the Parquet files of one split, in the hub's own cache."""
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 from evaluation.data.model import DatasetError
@@ -10,6 +9,7 @@ from evaluation.data.tables import split_of
 
 _SOURCE = re.compile(r"([\w][\w.-]{0,95}/[\w][\w.-]{0,95})(?:@([\w][\w./-]{0,127}))?")
 _USUAL_SPLIT = "validation"
+_LONGEST = 400
 
 
 def hub_id(source: str) -> tuple[str, str | None] | None:
@@ -24,25 +24,32 @@ def fetch_split(repository: str, revision: str | None, split: str | None) -> tup
     Raises `DatasetError`. What was downloaded before is used when the hub cannot be reached.
     """
     try:
-        from huggingface_hub import snapshot_download
+        import httpx2
+        from huggingface_hub import errors, snapshot_download
     except ImportError as error:
         raise DatasetError(
             'Datasets of the hub take huggingface-hub: pip install "loreglass[evaluation-data]".'
         ) from error
     wanted = split or _USUAL_SPLIT
-    with _explained(repository, revision):
+    offline = (errors.HfHubHTTPError, errors.OfflineModeIsEnabled, httpx2.HTTPError, OSError, ValueError)
+    try:
         folder = Path(
             snapshot_download(
                 repository, repo_type="dataset", revision=revision, allow_patterns=f"*{wanted}*.parquet"
             )
         )
+    except offline as error:  # gated, private, no such revision: the hub's words say which
+        why = " ".join(str(error).split())[:_LONGEST]
+        raise DatasetError(
+            f"{repository} could not be fetched: {why} A folder with its Parquet files does as well."
+        ) from error
     files = [path for path in sorted(folder.rglob("*.parquet")) if split_of(str(path)) == wanted]
     if not files:
         raise DatasetError(f"{repository} has no Parquet files of a split {wanted!r}: name one with --split.")
     return wanted, folder, files
 
 
-def chosen_split(splits: Sequence[str], split: str | None, where: str) -> str:
+def choose_split(splits: Sequence[str], split: str | None, where: str) -> str:
     """`split` where it exists; with none named the only one, or `validation`. Raises `DatasetError`."""
     if not splits:
         raise DatasetError(f"{where} holds no Parquet files; CRAG-MM's datasets do.")
@@ -52,34 +59,3 @@ def chosen_split(splits: Sequence[str], split: str | None, where: str) -> str:
     if wanted not in splits:
         raise DatasetError(f"{where} has no split {wanted!r}; it has {', '.join(sorted(splits))}.")
     return wanted
-
-
-@contextmanager
-def _explained(repository: str, revision: str | None) -> Iterator[None]:
-    import httpx2
-    from huggingface_hub import errors
-
-    try:
-        yield
-    except errors.GatedRepoError as error:
-        raise DatasetError(
-            f"{repository} is gated: accept its terms at https://huggingface.co/datasets/{repository},"
-            " and log in with `hf auth login`."
-        ) from error
-    except errors.RevisionNotFoundError as error:
-        raise DatasetError(f"{repository} has no revision {revision!r}.") from error
-    except errors.RepositoryNotFoundError as error:
-        raise DatasetError(
-            f"{repository} is not on the hub, or private; nor is there such a folder."
-        ) from error
-    except (
-        errors.HfHubHTTPError,
-        errors.OfflineModeIsEnabled,
-        httpx2.HTTPError,
-        OSError,
-        ValueError,
-    ) as error:
-        raise DatasetError(
-            f"{repository} could not be fetched ({type(error).__name__}): is there a way to the hub?"
-            " A folder with its Parquet files does as well."
-        ) from error

@@ -1,5 +1,7 @@
 """A benchmark in hand: conversations about photos, each turn with its gold answer, and rows left out."""
 
+import hashlib
+import json
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
@@ -162,16 +164,24 @@ class Rejected:
 class Dataset:
     """Everything that can be asked, in file order, and every row that cannot.
 
-    `name`: for people ("crag-mm-single-turn-public/validation"); `fingerprint`: of the questions, photos'
-    names and golds, so that a run is never resumed with other questions. `texts`: what must be indexed before
-    the questions are asked, where the dataset brings it along.
+    `name`: for people ("crag-mm-single-turn-public/validation"). `texts`: what must be indexed before the
+    questions are asked, where the dataset brings it along.
     """
 
     name: str
-    fingerprint: str
     conversations: tuple[Conversation, ...]
     rejected: tuple[Rejected, ...] = ()
     texts: tuple[Text, ...] = ()
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of ids, questions, golds and photos' names: a run is never resumed with others."""
+        digest = hashlib.sha256()
+        for each in self.conversations:
+            turns = [[turn.interaction_id, turn.question, turn.gold] for turn in each.turns]
+            photo = each.photo.name if each.photo else ""
+            digest.update(json.dumps([each.session_id, photo, turns]).encode() + b"\n")
+        return digest.hexdigest()
 
     def of(self, part: Part) -> tuple[Conversation, ...]:
         """The conversations of a part."""

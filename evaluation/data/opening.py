@@ -1,22 +1,20 @@
 """Open any data set: a folder like `samples`, one of your own, CRAG-MM's files or hub id, files of others."""
 
-import hashlib
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 
 from chassis.http.fetching import PublicFetcher
 from chassis.picture_cache import PictureCache
 from evaluation.data import hub
-from evaluation.data.candidates import Candidate, Candidates, Photo, sample, with_photos
+from evaluation.data.candidates import Candidate, Candidates, Photo, sample
 from evaluation.data.checks import photo_inside
-from evaluation.data.crag_mm import fetched, read_tables
+from evaluation.data.crag_mm import Photos, fetch_photos, read_tables
 from evaluation.data.model import Conversation, Dataset, DatasetError, Part
-from evaluation.data.photos import Photos
 from evaluation.data.plain import PLAIN, is_plain, read_plain
+from evaluation.data.progress import bar
 from evaluation.data.squad import EVERYTHING, PREFIX, SQUAD, SquadChoice, read_squad
 from evaluation.data.tables import UnreadableFile, split_of, table_files
 from evaluation.data.vqa import READERS, photos_by_name, read_vqa
@@ -66,7 +64,7 @@ def open_dataset(
     choice = _Choice(part, limit, seed, squad)
     photos = Photos(PictureCache(cache or CACHE, fetcher))
     try:
-        dataset = _opened(source, choice, split, photos)
+        dataset = _read(source, choice, split, photos)
     except UnreadableFile as reason:
         raise DatasetError(f"{source} cannot be read. {reason}") from reason
     except OSError as error:
@@ -78,17 +76,7 @@ def open_dataset(
     return dataset
 
 
-def fingerprint(conversations: Iterable[Conversation]) -> str:
-    """SHA-256 (hex) of what is asked: ids, questions, golds and photos' names, wherever the photos lie."""
-    digest = hashlib.sha256()
-    for each in conversations:
-        turns = [[turn.interaction_id, turn.question, turn.gold] for turn in each.turns]
-        photo = each.photo.name if each.photo else ""
-        digest.update(json.dumps([each.session_id, photo, turns]).encode() + b"\n")
-    return digest.hexdigest()
-
-
-def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
+def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Dataset:
     kind, _, file = source.partition(":")
     if choice.squad != EVERYTHING and kind != SQUAD:
         raise DatasetError(f"Articles and a photo are chosen for {PREFIX}FILE only.")
@@ -96,7 +84,9 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
         path = Path(file).expanduser()
         if split or choice.part is Part.MULTI:
             raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
-        return _of_squad(path, choice) if kind == SQUAD else _of_vqa(kind, path, choice)
+        if kind == SQUAD:
+            return read_squad(path, choice.squad, choice.limit, choice.seed)
+        return _of_vqa(kind, path, choice)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -113,11 +103,6 @@ def _opened(source: str, choice: _Choice, split: str | None, photos: Photos) -> 
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
 
 
-def _of_squad(path: Path, choice: _Choice) -> Dataset:
-    dataset = read_squad(path, choice.squad, choice.limit, choice.seed)
-    return replace(dataset, fingerprint=fingerprint(dataset.conversations))
-
-
 def _of_vqa(kind: str, path: Path, choice: _Choice) -> Dataset:
     rows = read_vqa(kind, path)
     chosen = choice.among(rows)
@@ -130,7 +115,7 @@ def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> 
         return _with_photos_inside(path.parent, read_plain(path), choice)
     if path.suffix.lower() != ".parquet":
         raise DatasetError(f"{path} is neither a Parquet file of CRAG-MM's rows nor JSONL of questions.")
-    chosen = hub.chosen_split([split_of(str(path))], split, str(path))
+    chosen = hub.choose_split([split_of(str(path))], split, str(path))
     return _of_tables(f"{path.resolve().parent.name}/{chosen}", path.parent, [path], choice, photos)
 
 
@@ -146,7 +131,7 @@ def _of_folder(folder: Path, choice: _Choice, split: str | None, photos: Photos)
             f"{folder} holds nothing to ask: looked for {TRUTH} (a folder like samples), for {PLAIN} with"
             " photo and question (a folder of your own), and for Parquet files (CRAG-MM)."
         )
-    chosen = hub.chosen_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
+    chosen = hub.choose_split(sorted({split_of(str(file)) for file in files}), split, str(folder))
     of_split = [file for file in files if split_of(str(file)) == chosen]
     return _of_tables(f"{folder.resolve().name}/{chosen}", folder, of_split, choice, photos)
 
@@ -159,7 +144,7 @@ def _with_photos_inside(folder: Path, rows: Candidates[str], choice: _Choice) ->
 def _of_tables(name: str, folder: Path, files: Sequence[Path], choice: _Choice, photos: Photos) -> Dataset:
     rows = read_tables(folder, name, files)
     chosen = choice.among(rows)
-    return _with_photos(name, rows, chosen, fetched([each.photo for each in chosen], photos))
+    return _with_photos(name, rows, chosen, fetch_photos([each.photo for each in chosen], photos))
 
 
 def _with_photos(
@@ -168,8 +153,12 @@ def _with_photos(
     chosen: Sequence[Candidate[Photo]],
     find: Callable[[Photo], Path],
 ) -> Dataset:
-    conversations, rejected = with_photos(chosen, find)
-    return Dataset(name, fingerprint(conversations), tuple(conversations), (*rows.rejected, *rejected))
+    """Return the conversations in their order; `find` raises `BadRow` for rows without a photo."""
+    conversations = list[Conversation]()
+    for each in bar(chosen, "photos"):
+        with rows.rejecting(*each.places):
+            conversations.append(Conversation(each.session_id, each.part, find(each.photo), each.turns))
+    return Dataset(name, tuple(conversations), tuple(rows.rejected))
 
 
 def _nothing(dataset: Dataset, part: Part | None) -> str:

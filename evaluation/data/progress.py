@@ -1,7 +1,7 @@
 """Long work: a progress bar, and several workers."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import anyio
 
@@ -18,6 +18,13 @@ def bar(items: Iterable[Item], what: str, total: int | None = None) -> Iterable[
         items, desc=what, total=total, disable=None, dynamic_ncols=True, leave=False
     )
     return shown
+
+
+def counter(what: str, total: int) -> Any:
+    """Return a bar as a context, to call `update` on. Only a terminal shows it."""
+    from tqdm import tqdm
+
+    return tqdm(desc=what, total=total, disable=None, dynamic_ncols=True, leave=False)
 
 
 async def in_parallel(items: Iterable[Item], work: Callable[[Item], Awaitable[None]], workers: int) -> None:

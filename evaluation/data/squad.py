@@ -57,8 +57,8 @@ def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | N
     """The chosen questions, each a conversation of its own, and all paragraphs of the file as texts.
 
     All paragraphs, whichever articles are asked about: finding the right one is part of the task. `limit`:
-    questions at most, the first ones or with a seed a random choice; they stay in the file's order. The
-    fingerprint is left to the caller. Raises `DatasetError`.
+    questions at most, the first ones or with a seed a random choice; they stay in the file's order.
+    Raises `DatasetError`.
     """
     rows, texts = Candidates[Path | None](), list[Text]()
     counts = Counter[str]()
@@ -73,15 +73,17 @@ def read_squad(path: Path, choice: SquadChoice, limit: int | None, seed: int | N
                 turn = _question(_object(each), title)
                 rows.add(Candidate(turn.interaction_id, Part.SINGLE, choice.photo, (turn,), (where,)))
     if not rows.good:
-        return Dataset(path.name, "", (), tuple(rows.rejected))
+        return Dataset(path.name, (), tuple(rows.rejected))
     titles = list(dict.fromkeys(each.turns[0].domain for each in rows.good))
-    wanted = set(_named(choice.articles, titles) or titles) - set(_named(choice.left_out, titles))
+    wanted = set(_match_titles(choice.articles, titles) or titles) - set(
+        _match_titles(choice.left_out, titles)
+    )
     if choice.photo is not None:
         _check_photo(choice.photo)
     candidates = [each for each in rows.good if each.turns[0].domain in wanted]
-    chosen = _sampled(candidates, limit, choice.unanswerable, seed)
+    chosen = _sample(candidates, limit, choice.unanswerable, seed)
     conversations = (Conversation(each.session_id, each.part, each.photo, each.turns) for each in chosen)
-    return Dataset(path.name, "", tuple(conversations), tuple(rows.rejected), tuple(texts))
+    return Dataset(path.name, tuple(conversations), tuple(rows.rejected), tuple(texts))
 
 
 def _check_photo(photo: Path) -> None:
@@ -161,7 +163,7 @@ def _list(row: Mapping[str, Any], key: str) -> list[Any]:
     return value
 
 
-def _named(given: Sequence[str], titles: Sequence[str]) -> list[str]:
+def _match_titles(given: Sequence[str], titles: Sequence[str]) -> list[str]:
     """The titles that are named, several in one text with commas between; a title may hold commas itself.
 
     Raises `DatasetError`, which names the titles that there are.
@@ -184,7 +186,7 @@ def _key(title: str) -> str:
     return " ".join(title.replace("_", " ").casefold().split())
 
 
-def _sampled(
+def _sample(
     questions: Sequence[Candidate[Path | None]],
     limit: int | None,
     unanswerable: int | None,

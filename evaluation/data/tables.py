@@ -119,13 +119,13 @@ def json_lines(path: Path) -> Iterator[Numbered]:
                         line = stream.readline(LONGEST_LINE)
                     yield number, BadRow("malformed_row", f"It is longer than {LONGEST_LINE // 2**20} MiB.")
                 elif line.strip():
-                    yield number, _parsed(line)
+                    yield number, _parse(line)
                 number += 1
     except OSError as error:
         raise UnreadableFile(f"{path.name} cannot be read ({error.strerror}).") from error
 
 
-def _parsed(line: bytes) -> Mapping[str, Any] | BadRow:
+def _parse(line: bytes) -> Mapping[str, Any] | BadRow:
     try:
         row = json.loads(line.decode("utf-8-sig"))
     except (ValueError, RecursionError):

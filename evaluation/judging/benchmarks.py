@@ -14,7 +14,7 @@ import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from evaluation.data.model import AnswerType, Scorer, Truth
-from evaluation.judging.text import normalised
+from evaluation.judging.text import normalise
 
 _MOST_READ = 20_000
 """Characters of an answer."""
@@ -28,7 +28,7 @@ def benchmark_score(answer: str, truth: Truth) -> float:
 
 def _infoseek(answer: str, truth: Truth) -> float:
     if truth.range is None:
-        return float(normalised(answer) in map(normalised, truth.accepted))
+        return float(normalise(answer) in map(normalise, truth.accepted))
     numbers = _numbers(answer)
     if len(numbers) == 1:
         return float(truth.range[0] <= numbers[0] <= truth.range[1])
@@ -100,14 +100,14 @@ def _plain(text: str) -> str:
 
 
 def _okvqa(answer: str, truth: Truth) -> float:
-    plain, golds = _stripped(answer), list(map(_stripped, truth.accepted))
+    plain, golds = _strip(answer), list(map(_strip, truth.accepted))
     if len(set(golds)) > 1:
         plain, golds = _spoken(plain), list(map(_spoken, golds))
     same = golds.count(plain)
     return sum(min(1.0, (same - (gold == plain)) / 3) for gold in golds) / len(golds) if golds else 0.0
 
 
-def _stripped(text: str) -> str:
+def _strip(text: str) -> str:
     return text.replace("\n", " ").replace("\t", " ").strip()
 
 

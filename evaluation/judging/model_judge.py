@@ -100,19 +100,19 @@ class ModelJudge:
             with anyio.fail_after(self._longest_s):  # the library's limit begins anew with every byte
                 reply = await self._reply(case)
         except TimeoutError:
-            return _failed("the endpoint took too long")
+            return _failure("the endpoint took too long")
         except openai.APIStatusError as error:
-            return _failed(f"the endpoint answered {error.status_code}")
+            return _failure(f"the endpoint answered {error.status_code}")
         except openai.APITimeoutError:
-            return _failed("the endpoint took too long")
+            return _failure("the endpoint took too long")
         except openai.APIConnectionError:
-            return _failed("the endpoint could not be reached")
+            return _failure("the endpoint could not be reached")
         except (openai.OpenAIError, ValueError) as error:
-            return _failed(f"the endpoint's answer was unusable ({type(error).__name__})")
+            return _failure(f"the endpoint's answer was unusable ({type(error).__name__})")
         judgement = prompt.read(reply)
         if judgement is None:
             log.warning("verdict_unreadable", interaction_id=case.interaction_id, characters=len(reply))
-            return _failed("the verdict could not be read")
+            return _failure("the verdict could not be read")
         return judgement
 
     async def _reply(self, case: Case) -> str:
@@ -181,5 +181,5 @@ def _words(completion: object) -> str:
     return content if isinstance(content, str) else ""
 
 
-def _failed(why: str) -> Judgement:
+def _failure(why: str) -> Judgement:
     return Judgement(Verdict.INCORRECT, why, failed=True)

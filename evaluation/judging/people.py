@@ -2,10 +2,10 @@
 
 import csv
 import io
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
-from evaluation.data.model import EvaluationError, Rejected
+from evaluation.data.model import EvaluationError
 from evaluation.judging.verdicts import Judgement, Verdict
 
 _LABELS = {
@@ -18,46 +18,31 @@ _ID, _LABEL = "interaction_id", "label"
 
 
 class LabelsError(EvaluationError):
-    """The file of labels cannot be read at all; the message says why."""
+    """The file of labels cannot be read; the message names the line and says why."""
 
 
-def read_labels(path: Path, known: Collection[str]) -> tuple[dict[str, Judgement], list[Rejected]]:
-    """Judgements by interaction id, from CSV with a heading, and the rows that cannot be used
-    (`malformed_row`, `unknown_label`, `unknown_interaction`, `repeated_interaction`).
+def read_labels(path: Path, asked: Collection[str]) -> dict[str, Judgement]:
+    """Return judgements by interaction id, from CSV with a heading. `asked`: the interactions of the run.
 
-    `known`: the interactions that there are. Raises `LabelsError`.
+    Raises `LabelsError`, also for a single row that does not fit.
     """
-    judgements: dict[str, Judgement] = {}
-    rejected: list[Rejected] = []
-    for where, row in _label_rows(path):
-        name, label = (row.get(_ID) or "").strip(), (row.get(_LABEL) or "").strip().lower()
-        verdict = _LABELS.get(label)
-        if not name or not label:
-            rejected.append(Rejected("malformed_row", where, f"a row needs {_ID} and {_LABEL}"))
-        elif verdict is None:
-            why = f"{label[:80]!r} is none of {', '.join(_LABELS)}"
-            rejected.append(Rejected("unknown_label", where, why))
-        elif name not in known:
-            why = f"{name[:80]!r} was not asked in this run"
-            rejected.append(Rejected("unknown_interaction", where, why))
-        elif name in judgements:
-            rejected.append(Rejected("repeated_interaction", where, f"{name[:80]!r} has a label already"))
-        else:
-            judgements[name] = Judgement(verdict, f"a person: {label}")
-    return judgements, rejected
-
-
-def _label_rows(path: Path) -> Iterator[tuple[str, dict[str, str | None]]]:
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise LabelsError(f"{path} cannot be read as text") from error
+        raise LabelsError(f"{path} cannot be read as text.") from error
     rows = csv.DictReader(io.StringIO(text, newline=""))
     rows.fieldnames = [heading.strip().lower() for heading in rows.fieldnames or ()]
     if not {_ID, _LABEL} <= set(rows.fieldnames):
-        raise LabelsError(f"{path.name} needs the columns {_ID} and {_LABEL} in its first line")
+        raise LabelsError(f"{path.name} needs the columns {_ID} and {_LABEL} in its first line.")
+    judgements: dict[str, Judgement] = {}
     try:
         for row in rows:
-            yield f"{path.name}, line {rows.line_num}", row
+            name, label = (row[_ID] or "").strip(), (row[_LABEL] or "").strip().lower()
+            if label not in _LABELS:
+                raise csv.Error(f"{label[:80]!r} is none of {', '.join(_LABELS)}")
+            if name not in asked or name in judgements:
+                raise csv.Error(f"{name[:80]!r} was not asked in this run, or has a label already")
+            judgements[name] = Judgement(_LABELS[label], f"a person: {label}")
     except csv.Error as error:
-        raise LabelsError(f"{path.name}, line {rows.line_num}: {error}") from error
+        raise LabelsError(f"{path.name}, line {rows.line_num}: {error}.") from error
+    return judgements

@@ -8,7 +8,6 @@ end the data and begin an order.
 import hashlib
 import json
 import tomllib
-from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -48,32 +47,19 @@ Reply with one JSON object and nothing else: "reason", at most twenty words, and
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """A worked example: the case, and the verdict that it should get."""
-
-    question: str
-    truth: str
-    answer: str
-    reason: str
-    accuracy: bool
-
-    @property
-    def shown(self) -> str:
-        """As the judge sees a case, and as it should reply."""
-        case = {"question": self.question, "truth": self.truth, "answer": self.answer}
-        reply = {"reason": self.reason, "accuracy": self.accuracy}
-        return "\n".join(json.dumps(each, ensure_ascii=False) for each in (case, reply))
+EXAMPLES: list[dict[str, Any]] = tomllib.loads(
+    files(__package__).joinpath("examples.toml").read_text(encoding="utf-8")
+)["examples"]
+"""About twenty, as CRAG-MM's judge has (appendix B.1); ours. A case, and the verdict that it should get."""
 
 
-def _examples() -> tuple[Example, ...]:
-    words = files(__package__).joinpath("examples.toml").read_text(encoding="utf-8")
-    return tuple(Example(**fields) for fields in tomllib.loads(words)["examples"])
+def _lines(example: dict[str, Any]) -> str:
+    """As the judge sees a case, and as it should reply."""
+    parts = (("question", "truth", "answer"), ("reason", "accuracy"))
+    return "\n".join(json.dumps({name: example[name] for name in part}, ensure_ascii=False) for part in parts)
 
 
-EXAMPLES = _examples()
-"""About twenty, as CRAG-MM's judge has (appendix B.1); ours."""
-SYSTEM = _RULES.replace("<<examples>>", "\n".join(each.shown for each in EXAMPLES))
+SYSTEM = _RULES.replace("<<examples>>", "\n".join(map(_lines, EXAMPLES)))
 
 _ASKED = "Mark this answer:\n{case}\n\nReply with the JSON object of your verdict."
 

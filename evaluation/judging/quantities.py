@@ -9,8 +9,7 @@ from evaluation.judging.text import canonical
 
 def plain_text(text: str) -> str:
     """Return the text in canonical spelling, thousands joined and units of two words in one."""
-    joined = re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", "", text)
-    plain = canonical(re.sub(r"(?<=\d)(?=[¼-¾⅐-⅞])", " ", joined)).replace("⁄", "/")
+    plain = canonical(re.sub(r"(?<=\d)[\u00a0\u2009\u202f](?=\d{3}(?!\d))", "", text))
     return re.sub(r"(?:°|\bdegrees?) ?(celsius|fahrenheit|[cf]\b)", lambda unit: "°" + unit[1][0], plain)
 
 
@@ -39,7 +38,6 @@ _UNITS = {
     for names, factor in family.items()
     for name in names.split()
 }
-_CURRENCIES = {"euro", "dollar", "pound sterling"}
 _SMALL = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
     "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
@@ -54,7 +52,7 @@ _SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 _QUANTITY = re.compile(
     r"(?:(?P<before>[€$£]|\b(?:eur|usd|gbp))\s?)?"
     r"(?:(?<![\w.])(?<!\d,)(?<![a-z]-)(?P<digits>(?:(?<![\w)])-)?"
-    r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|(?:\d+ )?\d+/\d+|\d+(?:[.,]\d+)?))"
+    r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?!\d)|\d+/[1-9]\d*|\d+(?:[.,]\d+)?))"
     rf"|\b(?P<word>{'|'.join(sorted(NUMBER_WORDS, key=len, reverse=True))})\b)"
     rf"(?P<ordinal>(?:st|nd|rd|th|s)\b)?(?:[\s-]?(?P<scale>{'|'.join(_SCALES)})\b)?"
     r"(?:[\s-]{0,2}(?P<unit>km/h|m/s|°[cf]\b|[a-z]+[23](?!\d)|[€$£%]|[^\W\d_]+))?"
@@ -63,30 +61,23 @@ _QUANTITY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """`unit`: its dimension and factor; `noun`: a counted thing, `page`. `step`: one in the last digit."""
+    """`unit`: its dimension and factor; `noun`: a counted thing, `page`."""
 
     value: float
-    step: float
     unit: tuple[str, float] | None
     noun: str
     start: int = 0
     end: int = 0
 
     def meets(self, true: "Quantity") -> bool:
-        """Return whether this is the true quantity, within rounding or, in another unit, 1 %."""
-        if self.unit is None or true.unit is None or self.unit == true.unit:
-            return abs(self.value - true.value) <= self._tolerance(true)
-        base = true.value * true.unit[1]
-        rounding = min(0.5 * self.step * self.unit[1], 0.05 * abs(base))
-        return abs(self.value * self.unit[1] - base) <= max(0.01 * abs(base), rounding)
-
-    def _tolerance(self, true: "Quantity") -> float:
-        """Counts are exact, a whole measure may have been rounded, prices are exact to the cent."""
-        if true.unit is not None and true.unit[0] in _CURRENCIES:
-            return 0.005
-        if not true.value.is_integer():
-            return 0.005 * abs(true.value)
-        return 0.4999 if true.unit is not None and self.step < 1 else 1e-9
+        """Return whether this is the true quantity: a whole number exactly, another within 0.1 %, and in
+        another unit within 1 %.
+        """
+        if self.unit and true.unit and self.unit != true.unit:
+            base = true.value * true.unit[1]
+            return abs(self.value * self.unit[1] - base) <= 0.01 * abs(base)
+        tolerance = 1e-9 if true.value.is_integer() else 0.001 * abs(true.value)
+        return abs(self.value - true.value) <= tolerance
 
 
 def quantities(plain: str) -> list[Quantity]:
@@ -99,25 +90,20 @@ def quantities(plain: str) -> list[Quantity]:
         if not match["ordinal"]:
             name = match["before"] or match["unit"] or ""
             unit = _UNITS.get(name) or _UNITS.get(singular(name))
-            value, step = _value(match)
             stop = match.end() if match["unit"] else end
-            numbers.append(Quantity(value, step, unit, "" if unit else singular(name), match.start(), stop))
+            noun = "" if unit else singular(name)
+            numbers.append(Quantity(_value(match), unit, noun, match.start(), stop))
     return numbers
 
 
-def _value(match: re.Match[str]) -> tuple[float, float]:
+def _value(match: re.Match[str]) -> float:
     scale = _SCALES.get(match["scale"] or "", 1.0)
     if match["word"]:
-        return NUMBER_WORDS[match["word"]] * scale, scale
-    digits = match["digits"]
-    if "/" in digits:
-        try:
-            return float(sum(map(Fraction, digits.split()))), 0.0
-        except ZeroDivisionError:
-            return float("nan"), 0.0
-    joined = re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits)
-    number = digits.replace(",", "" if joined else ".")
-    return float(number) * scale, scale * 10.0 ** -len(number.partition(".")[2])
+        return NUMBER_WORDS[match["word"]] * scale
+    if "/" in match["digits"]:
+        return float(Fraction(match["digits"]))
+    joined = re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", match["digits"])
+    return float(match["digits"].replace(",", "" if joined else ".")) * scale
 
 
 def singular(noun: str) -> str:

@@ -3,11 +3,13 @@
 Follows CRAG-MM's protocol (Wang et al. 2025, section 3.3): the first 75 tokens count, "I don't know" is
 missing, anything else is correct or a hallucination. One rule for each type of answer:
 
-- number: a number of the right value, within rounding; in another unit of the same dimension, within 1 %. -
-date: every part of the true date is given. - span: a gold span stands in the answer as whole words, by
-SQuAD's normalisation. - name, text: an accepted spelling stands in the answer and is not denied. - set:
-every member is named, in any order. - boolean: the answer opens with yes or no, or repeats or denies the
-question. - unanswerable: only a refusal is right.
+- number: a number of the right value; in another unit of the same dimension, within 1 %
+- date: every part of the true date is given
+- span: a gold span stands in the answer as whole words, by SQuAD's normalisation
+- name, text: an accepted spelling stands in the answer and is not denied
+- set: every member is named, in any order
+- boolean: the answer opens with yes or no, or repeats or denies the question
+- unanswerable: only a refusal is right
 
 For questions of InfoSeek, E-VQA and OK-VQA their released scorers decide; half a point is right.
 
@@ -21,7 +23,7 @@ from itertools import pairwise
 from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.benchmarks import benchmark_score
 from evaluation.judging.quantities import NUMBER_WORDS, Quantity, dates, plain_text, quantities, singular
-from evaluation.judging.text import is_refusal, says, truncate
+from evaluation.judging.text import is_refusal, says
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 
 _MOST_READ = 800
@@ -37,13 +39,6 @@ class RuleJudge:
     async def judge(self, case: Case) -> Judgement:
         """Return the verdict."""
         return judge_by_rules(case)
-
-
-def judge(
-    answer: str, truth: Truth, question: str = "", gold: str = "", *, abstained: bool = False
-) -> Judgement:
-    """Return the verdict on `answer`. `gold` is the truth as a sentence; repeating it is right."""
-    return judge_by_rules(Case("", question, gold, truncate(answer), truth, abstained))
 
 
 def judge_by_rules(case: Case) -> Judgement:
@@ -83,7 +78,7 @@ def _check_number_truth(answer: str, truth: Truth, question: str) -> str:
     if isinstance(truth.value, bool) or not isinstance(truth.value, int | float):
         return _check_name(answer, truth, question)
     like = quantities(f"1 {plain_text(truth.unit or '')}")[0]
-    return _check_number(answer, Quantity(float(truth.value), 1.0, like.unit, like.noun), question)
+    return _check_number(answer, Quantity(float(truth.value), like.unit, like.noun), question)
 
 
 def _check_number(answer: str, true: Quantity, question: str) -> str:
@@ -91,7 +86,7 @@ def _check_number(answer: str, true: Quantity, question: str) -> str:
     stated = [
         each
         for each in quantities(answer)
-        if not _denied(answer, each.start) and (each.unit is None or each.unit[0] == dimension)
+        if not _is_denied(answer, each.start) and (each.unit is None or each.unit[0] == dimension)
     ]
     stated = [each for each in stated if each.unit or (each.noun and each.noun == true.noun)] or stated
     asked = [(each.value, each.unit) for each in quantities(question)]
@@ -106,7 +101,7 @@ def _check_date_truth(answer: str, truth: Truth, question: str) -> str:
 
 def _check_date(answer: str, true: tuple[int | None, ...], question: str) -> str:
     asked = [parts for parts, _, _ in dates(question)]
-    stated = [date for date in dates(answer) if not _denied(answer, date[1])]
+    stated = [date for date in dates(answer) if not _is_denied(answer, date[1])]
     stated = [date for date in stated if date[0] not in asked] or stated
     return _check_choice(answer, [(start, end, _same_day(parts, true)) for parts, start, end in stated])
 
@@ -132,7 +127,7 @@ _DENIALS = {"not", "no", "never", "cannot", "without", "neither", "nor", "none"}
 _Place = tuple[int, int]
 
 
-def _denied(plain: str, start: int) -> bool:
+def _is_denied(plain: str, start: int) -> bool:
     """Return whether the words before `start` deny it in its clause, or only compare something with it."""
     return bool(_DENIAL.search(_CLAUSE.split(plain[:start])[-1]))
 
@@ -160,7 +155,7 @@ def find(names: Iterable[str], plain: str) -> list[_Place]:
         ).removesuffix(r"[\W_]*")
         if words:
             places += [match.span() for match in re.finditer(rf"(?<![^\W_]){pattern}(?![^\W_])", plain)]
-    return sorted(place for place in places if not _denied(plain, place[0]))
+    return sorted(place for place in places if not _is_denied(plain, place[0]))
 
 
 def _claim(plain: str) -> str:

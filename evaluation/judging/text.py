@@ -138,21 +138,21 @@ _WORD = re.compile(r"[^\W_]+")
 _ARTICLES = frozenset({"a", "an", "the"})
 
 
-def normalised(text: str) -> str:
+def normalise(text: str) -> str:
     """The text as both measures compare it."""
     return " ".join(_ARTICLE.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 
 def exact_match(said: str, golds: Sequence[str]) -> float:
     """1 if the answer is one of the golds, else 0. No golds: 1 if nothing is said."""
-    return max(float(normalised(said) == gold) for gold in _targets(golds))
+    return max(float(normalise(said) == gold) for gold in _targets(golds))
 
 
 def word_f1(said: str, golds: Sequence[str]) -> float:
     """The harmonic mean of precision and recall in words, 0..1, of the best gold; as `exact_match` where the
     answer or a gold is empty.
     """
-    return max(_f1(normalised(said).split(), gold.split()) for gold in _targets(golds))
+    return max(_f1(normalise(said).split(), gold.split()) for gold in _targets(golds))
 
 
 def says(said: str, golds: Sequence[str]) -> bool:
@@ -161,11 +161,11 @@ def says(said: str, golds: Sequence[str]) -> bool:
     Two spellings are tried: SQuAD's, and words as runs of letters and digits, since the first glues together
     what punctuation parts ("red/green").
     """
-    return any(_holds(spelled(said), spelled(gold)) for gold in golds for spelled in (normalised, parted))
+    return any(_holds(spelled(said), spelled(gold)) for gold in golds for spelled in (normalise, words_of))
 
 
 def _targets(golds: Sequence[str]) -> list[str]:
-    return [gold for gold in map(normalised, golds) if gold] or [""]
+    return [gold for gold in map(normalise, golds) if gold] or [""]
 
 
 def _f1(said: Sequence[str], gold: Sequence[str]) -> float:
@@ -179,7 +179,7 @@ def _holds(said: str, gold: str) -> bool:
     return bool(gold) and f" {gold} " in f" {said} "
 
 
-def parted(text: str) -> str:
+def words_of(text: str) -> str:
     """Return its words as runs of letters and digits, without articles."""
     return " ".join(word for word in _WORD.findall(text.lower()) if word not in _ARTICLES)
 
@@ -197,4 +197,4 @@ def overlap(answer: str, gold: str) -> float:
 
 
 def _word_counts(text: str) -> Counter[str]:
-    return Counter(parted(canonical(text).replace("'", "")).split())
+    return Counter(words_of(canonical(text).replace("'", "")).split())

@@ -18,7 +18,7 @@ from typing import Protocol, TextIO
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from evaluation.data.model import EvaluationError, Truth
-from evaluation.data.progress import in_parallel
+from evaluation.data.progress import counter, in_parallel
 
 
 class Verdict(StrEnum):
@@ -118,11 +118,6 @@ def verdict_file(run: Path, judge: str) -> Path:
     return run / FOLDER / f"{plain}.jsonl"
 
 
-def read_verdicts(path: Path) -> dict[str, Judgement]:
-    """The last judgement on each interaction; none where there is no such file."""
-    return {line.interaction_id: line.judgement for line in _lines(path)}
-
-
 def verdicts_on(path: Path, keys: Mapping[str, str]) -> dict[str, Judgement]:
     """The judgements in the file that are of just these questions, answers and rules: `keys` by interaction
     id. An answer that was cut otherwise, asked for again, or judged by other rules is not judged yet.
@@ -198,8 +193,6 @@ async def judge_all(
     Equal cases are asked once. Raises `JudgeDown` when the first judgements all failed: an endpoint that is
     not there is not asked two thousand times.
     """
-    from tqdm import tqdm
-
     cache = cache if cache is not None else VerdictCache()
     judgements: dict[str, Judgement] = {}
     new: list[Judgement] = []
@@ -220,7 +213,7 @@ async def judge_all(
             judgements[case.interaction_id] = judgement
             bar.update()
 
-    with tqdm(total=len(cases), unit="answer", leave=False, disable=None) as bar:
+    with counter("answers", len(cases)) as bar:
         await in_parallel(groups.items(), ask, concurrency)
     return {case.interaction_id: judgements[case.interaction_id] for case in cases}
 

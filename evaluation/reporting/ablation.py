@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from evaluation.data.model import Part
 from evaluation.judging.text import one_line
 from evaluation.reporting.paper_tables import NOT_PRINTED, Column, PaperTable, Section, paper_tables
 from evaluation.runs.running import System
-from evaluation.scoring.intervals import estimate, holm, paired
+from evaluation.scoring.intervals import compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, degradations
@@ -25,20 +25,16 @@ class Systems:
     scored: Mapping[str, Sequence[Scored]]
     judge: str
     dataset: str
-    _figures: dict[tuple[object, ...], Figure] = field(default_factory=dict)
 
     def of(self, system: str, part: Part | None = None) -> list[Scored]:
         """The answers to one part, or to all."""
         return [each for each in self.scored.get(system, ()) if part is None or each.record.part is part]
 
     def figure(self, system: str, part: Part | None, column: Column, protocol: Protocol) -> Figure:
-        """Return a column's value for a system; it is computed once for all tables."""
-        key = (system, part, column.measure, tuple(column.where.items()), column.scale, protocol)
-        if key not in self._figures:
-            figure = estimate(self.of(system, part), column.of(protocol))
-            value, low, high = (column.scale * each for each in (figure.value, figure.low, figure.high))
-            self._figures[key] = _figure(value, low, high, figure.turns)
-        return self._figures[key]
+        """Return a column's value for a system."""
+        figure = estimate(self.of(system, part), column.of(protocol))
+        value, low, high = (column.scale * each for each in (figure.value, figure.low, figure.high))
+        return _figure(value, low, high, figure.turns)
 
 
 def _figure(value: float, low: float, high: float, turns: int, **more: float) -> Figure:
@@ -54,7 +50,7 @@ def differences(section: Section, protocol: Protocol, systems: Systems) -> dict[
     names = dict.fromkeys(row.system for row in section.rows if row.system != section.compare)
     answers = {name: scored for name in names if (scored := systems.of(name, section.part))} if whole else {}
     truthfulness = measure("truthfulness", protocol)
-    pairs = [paired(scored, whole, truthfulness) for scored in answers.values()]
+    pairs = [compare_pairs(scored, whole, truthfulness) for scored in answers.values()]
     return {
         name: _figure(each.difference, each.interval.low, each.interval.high, each.turns, p_value=p_value)
         for name, each, p_value in zip(answers, pairs, holm([each.p_value for each in pairs]), strict=True)
@@ -111,20 +107,20 @@ _ABOUT = (
 def markdown(values: Sequence[Mapping[str, Any]], systems: Systems) -> str:
     """The whole page, from what `table_values` makes."""
     about = _ABOUT.format(dataset=systems.dataset, judge=systems.judge)
-    lines = ["# Ablations", "", _escaped(about)]
+    lines = ["# Ablations", "", _escape(about)]
     for each in values:
         table = paper_tables()[each["key"]]
         about = f"{table.key}. {table.setting}. Protocol: {table.protocol.value}. {table.note}"
-        lines += ["", f"## {_escaped(f'{table.paper}, {table.title}')}", "", _escaped(about)]
+        lines += ["", f"## {_escape(f'{table.paper}, {table.title}')}", "", _escape(about)]
         for section, ours in zip(table.section, each["sections"], strict=True):
-            heading = [f"### {_escaped(section.name)}", ""] if section.name else []
+            heading = [f"### {_escape(section.name)}", ""] if section.name else []
             lines += ["", *heading, *_grid(section, ours["rows"], systems)]
     lines += ["", "## Done without", ""]
     lines += ["How many answers did without what, because it failed or for want of time.", ""]
     for name, counts in done_without(systems).items():
         most_first = sorted(counts.items(), key=lambda pair: -pair[1])
         stages = ", ".join(f"{stage} {count}" for stage, count in most_first) or "nothing"
-        lines.append(_escaped(f"{name}: {stages}") + "  ")
+        lines.append(_escape(f"{name}: {stages}") + "  ")
     return "\n".join(lines) + "\n"
 
 
@@ -183,9 +179,9 @@ def _p_value(value: float) -> str:
 
 
 def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(map(_escaped, cells)) + " |"
+    return "| " + " | ".join(map(_escape, cells)) + " |"
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     """As text in Markdown, wherever it comes from: on one line, no markup, no column of its own."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in one_line(text))

@@ -8,12 +8,12 @@ from itertools import combinations
 from evaluation.data.model import Part
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.reporting.comparison import Comparison, JudgedRun, ReportError
+from evaluation.reporting.comparison import Comparison, JudgedRun
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
 from evaluation.reporting.failures import RULE, Failure, instructive
-from evaluation.reporting.formatting import READINGS, NoPhoto, plural, small_photo
-from evaluation.reporting.tables import Sliced, StageTimes, sliced, stage_times
-from evaluation.scoring.intervals import Estimate, Paired, estimate, holm, paired
+from evaluation.reporting.formatting import READINGS, small_photo
+from evaluation.reporting.tables import Sliced, StageTimes, slices_of, stage_times
+from evaluation.scoring.intervals import Estimate, Paired, compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, degradations, settle
@@ -31,14 +31,13 @@ class PartScores:
 
 @dataclass(frozen=True, slots=True)
 class SystemReport:
-    """Figures of one run. `parts`: those that were asked, the whole last; `number`: its place, from 1.
+    """Figures of one run. `parts`: those that were asked, the whole last.
 
     `folder` is the run's, for whoever wants to look further. `failed`: requests without an answer, by kind;
     `judge_failures`: verdicts that the judge did not give, by why. `spans`: where the golds are stretches of
     a text.
     """
 
-    number: int
     name: str
     folder: str
     header: RunHeader
@@ -52,11 +51,6 @@ class SystemReport:
     curve: Curve
     spans: SpanReport | None = None
 
-    @property
-    def whole(self) -> PartScores:
-        """All parts together."""
-        return self.parts[-1]
-
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -66,11 +60,6 @@ class Pair:
     other: str
     paired: Paired
     corrected: float
-
-    @property
-    def stars(self) -> str:
-        """By the corrected p."""
-        return "".join("*" for limit in (0.05, 0.01, 0.001) if self.corrected < limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +74,11 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ShownFailure:
-    """A failure with the replies of all systems, its own first. `photo`: a small JPEG, or why none."""
+    """A failure with the replies of all systems, its own first. `photo`: a small JPEG."""
 
     failure: Failure
     replies: tuple[Reply, ...]
     photo: bytes | None
-    no_photo: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +93,6 @@ class Report:
     judge: str
     protocol: str
     cut: str
-    baseline: str | None
     asked: int
     questions: int
     sessions: int
@@ -121,60 +108,53 @@ class Report:
 
 
 WHOLE = "all"
-_ENOUGH_SESSIONS = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """How to score. `baseline`: a system that the others are compared with; `made_at`: Unix seconds."""
+    """How to score. `made_at`: Unix seconds."""
 
     protocol: Protocol
     judge: str
     cut: str
     made_at: float
-    baseline: str | None = None
 
 
-def analysed(comparison: Comparison, choices: Choices) -> Report:
-    """Failures are shown of the first run that is not the baseline. Raises `ReportError` where no run has the
-    baseline's name.
-    """
+def build_report(comparison: Comparison, choices: Choices) -> Report:
+    """Failures are shown of the first run."""
     runs = comparison.runs
-    if choices.baseline is not None and choices.baseline not in runs:
-        raise ReportError(f"No run is called {choices.baseline}; there are: {', '.join(runs)}.")
-    studied = next((name for name in runs if name != choices.baseline), next(iter(runs)))
+    studied = next(iter(runs))
     settled = {name: settle(run.scored, choices.protocol) for name, run in runs.items()}
-    first = next(iter(runs.values()))
-    systems = tuple(_system(number, name, run, choices) for number, (name, run) in enumerate(runs.items(), 1))
+    first = runs[studied]
     return Report(
         dataset=first.header.dataset,
         made_at=choices.made_at,
         judge=choices.judge,
         protocol=choices.protocol.value,
         cut=choices.cut,
-        baseline=choices.baseline,
         asked=comparison.asked,
         questions=len(first.scored),
         sessions=_sessions(first.scored),
-        rejected=_rejected(runs),
+        rejected=first.header.rejected,
         remarks=(*comparison.remarks, *_remarks(runs)),
-        systems=systems,
+        systems=tuple(_system(name, run, choices) for name, run in runs.items()),
         stages=tuple(
             each.stage for each in stage_times(each.record for run in runs.values() for each in run.scored)
         ),
-        slices=sliced(settled),
+        slices=slices_of(settled),
         pairs=_pairs(runs, choices),
         studied=studied,
         rule=RULE.format(system=studied),
-        failures=tuple(_shown(each, studied, runs, settled) for each in instructive(studied, settled)),
+        failures=tuple(
+            _shown_failure(each, studied, runs, settled) for each in instructive(studied, settled)
+        ),
     )
 
 
-def _system(number: int, name: str, run: JudgedRun, choices: Choices) -> SystemReport:
+def _system(name: str, run: JudgedRun, choices: Choices) -> SystemReport:
     protocol = choices.protocol
     answers = in_hand(run.scored, run.withheld, lambda each: each.verdict(protocol))
     return SystemReport(
-        number=number,
         name=name,
         folder=str(run.folder),
         header=run.header,
@@ -227,25 +207,14 @@ def _sessions(scored: Sequence[Scored]) -> int:
 
 
 def _pairs(runs: Mapping[str, JudgedRun], choices: Choices) -> tuple[Pair, ...]:
-    """Every system with every other in the order of the runs; those with the baseline first."""
+    """Every system with every other in the order of the runs."""
     truthfulness = measure("truthfulness", choices.protocol)
-    names = [
-        (one, other) if one != choices.baseline else (other, one) for one, other in combinations(runs, 2)
-    ]
-    comparisons = [paired(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
+    names = list(combinations(runs, 2))
+    comparisons = [compare_pairs(runs[one].scored, runs[other].scored, truthfulness) for one, other in names]
     corrected = holm([each.p_value for each in comparisons])
-    pairs = [
+    return tuple(
         Pair(one, other, each, p) for (one, other), each, p in zip(names, comparisons, corrected, strict=True)
-    ]
-    return tuple(sorted(pairs, key=lambda pair: pair.other != choices.baseline))
-
-
-def _rejected(runs: Mapping[str, JudgedRun]) -> dict[str, int]:
-    """Rows that cannot be asked are the dataset's: runs agree, or the largest count stands."""
-    most: Counter[str] = Counter()
-    for run in runs.values():
-        most |= Counter(run.header.rejected)
-    return dict(sorted(most.items()))
+    )
 
 
 def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
@@ -266,18 +235,10 @@ def _remarks(runs: Mapping[str, JudgedRun]) -> list[str]:
             f"No explanations came with the answers of {', '.join(quiet)}: their refusal curves know only "
             "the answers that were given, with the confidence these came with."
         )
-    few = _sessions(next(iter(runs.values())).scored)
-    if few < _ENOUGH_SESSIONS:
-        remarks.append(
-            f"There are only {plural(few, 'conversation')}: intervals of so few are narrower than "
-            "they should be."
-        )
-    if any(_judge_failures(run) for run in runs.values()):
-        remarks.append("Verdicts that the judge did not give count as incorrect, as the benchmark has it.")
     return remarks
 
 
-def _shown(
+def _shown_failure(
     failure: Failure,
     studied: str,
     runs: Mapping[str, JudgedRun],
@@ -290,8 +251,5 @@ def _shown(
         for turn in settled[name]
         if turn.scored.record.interaction_id == wanted
     ]
-    try:
-        photo, why_not = small_photo(runs[studied].folder, failure.record.photo), ""
-    except NoPhoto as missing:
-        photo, why_not = None, str(missing)
-    return ShownFailure(failure, tuple(replies), photo, why_not)
+    photo = small_photo(runs[studied].folder, failure.record.photo)
+    return ShownFailure(failure, tuple(replies), photo)

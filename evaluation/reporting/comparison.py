@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from evaluation.calibration.proposals import PROPOSED, saying
+from evaluation.calibration.proposals import PROPOSED, as_given
 from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut
@@ -12,7 +12,7 @@ from evaluation.judging.verdicts import HUMAN, verdict_file
 from evaluation.record import RunHeader
 from evaluation.reporting.formatting import plural, short
 from evaluation.runs.store import Run, load_run
-from evaluation.scoring.scored import Scored, judged, scored_with, stored_verdicts
+from evaluation.scoring.scored import Scored, score_records, stored_verdicts, with_judgements
 
 Session = tuple[Part, str]
 
@@ -45,7 +45,7 @@ class Comparison:
     remarks: tuple[str, ...]
 
 
-def compared(runs: Sequence[JudgedRun]) -> Comparison:
+def compare(runs: Sequence[JudgedRun]) -> Comparison:
     """Raises `ReportError` where the runs are of different questions, or have no whole session in common."""
     if not runs:
         raise ReportError("There is no run to report on.")
@@ -65,17 +65,9 @@ def compared(runs: Sequence[JudgedRun]) -> Comparison:
         )
     remarks = [remark for run in runs for remark in run.remarks]
     if len(common) < len(asked):
-        most = max(map(len, by_run.values()))
-        short_of = ", ".join(name for name, sessions in by_run.items() if len(sessions) < most)
         remarks.append(
             f"The runs overlap only in part: {len(common):,} of {plural(len(asked), 'conversation')} were "
-            "asked to their end in all of them, and only those are compared"
-            + (f" (fewest asked: {short_of})." if short_of else ".")
-        )
-    if len({run.header.fingerprint for run in runs}) > 1:
-        remarks.append(
-            "The runs were made on different selections of the dataset, or on versions of it that differ "
-            "elsewhere; the questions that are compared have the same words and gold answers in all."
+            "asked to their end in all of them, and only those are compared."
         )
     cut = {name: _only(run, common) for name, run in named.items()}
     return Comparison(cut, sum(map(len, asked.values())), tuple(remarks))
@@ -103,17 +95,11 @@ def _same_questions(runs: Sequence[JudgedRun]) -> None:
 
 
 def _names(runs: Sequence[JudgedRun]) -> list[str]:
-    """Fit to be shown, and no two alike: runs of one name are told apart by number."""
-    wanted = [short(run.header.name, 80) or "unnamed" for run in runs]
-    taken: set[str] = set()
-    for place, name in enumerate(wanted):
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name} ({number})"
-        taken.add(free)
-        wanted[place] = free
-    return wanted
+    """Fit to be shown, and no two alike: where two are, all are numbered."""
+    names = [short(run.header.name, 80) or "unnamed" for run in runs]
+    if len(set(names)) == len(names):
+        return names
+    return [f"{name} ({place})" for place, name in enumerate(names, 1)]
 
 
 def _by_session(scored: Iterable[Scored]) -> dict[Session, set[str]]:
@@ -133,10 +119,10 @@ def _only(run: JudgedRun, sessions: set[Session]) -> JudgedRun:
     return replace(run, scored=scored, withheld=withheld)
 
 
-def judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
+def load_judged_run(folder: Path, judge: str, cut: Cut) -> JudgedRun:
     """The run in that folder, judged. Raises `RunError`, `NotJudged`, `ReportError`."""
     run = load_run(folder)
-    scored, unjudged = judged(run.records, folder, judge, cut)
+    scored, unjudged = score_records(run.records, folder, judge, cut)
     if not run.records:
         raise ReportError(
             f"{folder} holds a run that has asked nothing yet: go on with `loreglass eval run`."
@@ -174,8 +160,8 @@ def _withheld(run: Run, judge: str, cut: Cut) -> tuple[Scored, ...]:
     `loreglass eval calibrate`.
     """
     refused = [record for record in run.records if record.answer and record.answer.abstained]
-    proposed = saying(refused, PROPOSED)
+    proposed = as_given(refused, PROPOSED)
     if judge == RuleJudge.name:
-        return tuple(judged(proposed, run.folder, judge, cut)[0])
+        return tuple(score_records(proposed, run.folder, judge, cut)[0])
     verdicts = stored_verdicts(proposed, verdict_file(run.folder, f"{judge}:{PROPOSED}"), judge, cut)
-    return tuple(scored_with(proposed, verdicts, cut))
+    return tuple(with_judgements(proposed, verdicts, cut))

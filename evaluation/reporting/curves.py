@@ -9,15 +9,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from rich.console import Console
 
 from evaluation.judging.verdicts import Verdict
 from evaluation.reporting.comparison import JudgedRun
 from evaluation.runs.tally import outcome_cells, outcome_table
+from evaluation.scoring.measures import aurc
 from evaluation.scoring.scored import Scored
-from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
+from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 from loreglass_client.models import Explanation
 
 STEPS = tuple(step / 10 for step in range(10))
@@ -105,11 +105,10 @@ def curve(answers: pd.DataFrame, asked: int) -> Curve:
         CurvePoint(float(threshold), count / asked, lost / count, lost / asked)
         for threshold, count, lost in zip(counts.index, counts, losses, strict=True)
     ]
-    risks = ties.transform("mean").cumsum() / np.arange(1, len(wrong) + 1)
     given = answers["given"].astype(bool)
     return Curve(
         points=(CurvePoint(math.inf, 0.0, 0.0, 0.0), *points) if points else (),
-        aurc=float(risks.mean()),
+        aurc=aurc(1.0 - wrong.to_numpy(), measured["confidence"].to_numpy()),
         coverage=int(given.sum()) / asked,
         hallucination=int((given & (answers["verdict"] == Verdict.INCORRECT)).sum()) / asked,
         withheld=int((~given).sum()),
@@ -127,42 +126,32 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class SpanReport:
-    """Questions with marked answers. `curve`: a step for every confidence that an answer in hand has, surest
-    first; `steps`: a few of them. `unmeasured`: answers in hand without a confidence, which are in no step.
-    """
+    """Questions with marked answers. `unmeasured`: answers in hand without a confidence, in no step."""
 
     scores: SpanScores
     steps: tuple[Step, ...]
-    curve: tuple[Step, ...]
     unmeasured: int = 0
 
 
 def span_report(run: JudgedRun) -> SpanReport | None:
     """None where the run's questions are of another kind."""
-    scored = marked(run.scored)
+    scored = marked_questions(run.scored)
     if not scored:
         return None
     scores = span_scores(scored)
     answers = in_hand(scored, run.withheld, lambda each: each.judgement.verdict)
     measured = answers.dropna(subset="confidence")
-    answerable, right = measured["answerable"].astype(bool), measured["verdict"] != Verdict.INCORRECT
-    counts = pd.DataFrame(
-        {"right": answerable & right, "wrong": answerable & ~right, "answered": ~answerable}, dtype=int
-    )
-    sums = counts.groupby(measured["confidence"]).sum().sort_index(ascending=False).cumsum()
-    curve = tuple(
-        Step(float(each.Index), _outcomes(each.right, each.wrong, each.answered, scores.outcomes))
-        for each in sums.itertuples()
-    )
-    nothing = Step(math.inf, _outcomes(0, 0, 0, scores.outcomes))
     steps = (
-        Step(least, [nothing, *(step for step in curve if step.confidence >= least)][-1].outcomes)
-        for least in STEPS
+        Step(least, _outcomes(measured[measured["confidence"] >= least], scores.outcomes)) for least in STEPS
     )
-    return SpanReport(scores, tuple(steps), curve, len(answers) - len(measured))
+    return SpanReport(scores, tuple(steps), len(answers) - len(measured))
 
 
-def _outcomes(right: int, wrong: int, answered: int, asked: Outcomes) -> Outcomes:
+def _outcomes(given: pd.DataFrame, asked: Outcomes) -> Outcomes:
+    """Return the outcomes if these answers were given, of the questions that were `asked`."""
+    answerable = given["answerable"].astype(bool)
+    wrong = int((answerable & (given["verdict"] == Verdict.INCORRECT)).sum())
+    right, answered = int(answerable.sum()) - wrong, int((~answerable).sum())
     has, no = asked.answerable or math.nan, asked.unanswerable or math.nan
     unknown = (asked.answerable - right - wrong) / has
     return Outcomes(asked.answerable, asked.unanswerable, right / has, wrong / has, unknown, answered / no)

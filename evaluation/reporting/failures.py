@@ -1,29 +1,23 @@
 """Which failures are worth a look: chosen by a rule that is stated, the same ones every time."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from itertools import islice
 
 from evaluation.data.model import AnswerType
-from evaluation.judging.text import canonical, parted, says
+from evaluation.judging.text import canonical, overlap, says
 from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Settled
 
-MOST, MOST_OF_A_CELL = 20, 3
+MOST = 20
+_MOST_OF_A_LESSON = MOST // 2
 _CONTAINED = 0.8
-_EMPTY_WORDS = frozenset(
-    (
-        "a", "an", "and", "are", "as", "at", "be", "by", "for", "from", "has", "have", "in", "is", "it",
-        "its", "of", "on", "or", "that", "the", "this", "to", "was", "were", "with",
-    )
-)  # fmt: skip
 
 
 class Lesson(StrEnum):
-    """What a failure teaches, in the order in which failures are taken."""
+    """What a failure teaches, in the order in which failures are shown."""
 
     HALLUCINATED = "hallucinated"
     HAD_IT_AND_REFUSED = "refused with the answer in hand"
@@ -31,17 +25,10 @@ class Lesson(StrEnum):
     WRONG_OR_REFUSED = "nobody was right"
 
 
-_AT_LEAST: Mapping[Lesson, int] = {
-    Lesson.HALLUCINATED: 8,
-    Lesson.HAD_IT_AND_REFUSED: 6,
-    Lesson.OTHERS_KNEW: 4,
-    Lesson.WRONG_OR_REFUSED: 2,
-}
 RULE = (
-    "Failures of {system}: first hallucinations, the most confident first (8 places); then refusals of "
-    "questions that have an answer, with the gold answer in the evidence (6); then failures where another "
-    "system was right, those that most were right about first (4); then any other (2). Places left over go "
-    "to the kinds in this order. At most three of one domain and category; ties by id."
+    "Failures of {system}: first hallucinations, the most confident first; then refusals of questions that "
+    "have an answer, with the gold answer in the evidence; then failures where another system was right; "
+    "then any other. At most ten of a kind and twenty in all; ties by id."
 )
 
 
@@ -71,15 +58,8 @@ def instructive(system: str, systems: Mapping[str, Sequence[Settled]]) -> tuple[
         others = tuple(right[turn.scored.record.interaction_id])
         if lesson := _lesson(turn, others):
             by_lesson[lesson].append(Failure(lesson, turn, others))
-    cells: Counter[tuple[str, str]] = Counter()
-    waiting = {
-        lesson: _with_room(sorted(failures, key=_rank), cells) for lesson, failures in by_lesson.items()
-    }
-    chosen: list[Failure] = []
-    for places in (_AT_LEAST, dict.fromkeys(Lesson, MOST)):  # what each kind is sure to get, then the rest
-        for lesson in Lesson:
-            chosen += islice(waiting[lesson], min(places[lesson], MOST - len(chosen)))
-    return tuple(sorted(chosen, key=lambda failure: (list(Lesson).index(failure.lesson), _rank(failure))))
+    ranked = (sorted(failures, key=_rank)[:_MOST_OF_A_LESSON] for failures in by_lesson.values())
+    return tuple(failure for failures in ranked for failure in failures)[:MOST]
 
 
 def _lesson(turn: Settled, others_right: Sequence[str]) -> Lesson | None:
@@ -102,14 +82,6 @@ def _rank(failure: Failure) -> tuple[float, int, str]:
     return -(sure or 0.0), -len(failure.others_right), failure.record.interaction_id
 
 
-def _with_room(failures: Sequence[Failure], cells: Counter[tuple[str, str]]) -> Iterator[Failure]:
-    for failure in failures:
-        cell = (failure.record.domain, failure.record.query_category)
-        if cells[cell] < MOST_OF_A_CELL:
-            cells[cell] += 1
-            yield failure
-
-
 def gold_in_evidence(each: Settled) -> bool:
     """Whether one piece of evidence says an accepted answer, or most of the gold answer's words."""
     answer = each.scored.record.answer
@@ -122,8 +94,7 @@ def gold_in_evidence(each: Settled) -> bool:
 
 def _holds_gold(piece: str, record: TurnRecord) -> bool:
     """A yes or no stands in any text, so that there the gold sentence counts."""
-    text, truth = canonical(piece), record.truth
+    truth = record.truth
     if truth and truth.accepted and truth.answer_type is not AnswerType.BOOLEAN:
-        return says(text, [canonical(each) for each in truth.accepted])
-    words = set(parted(canonical(record.gold)).split()) - _EMPTY_WORDS
-    return bool(words) and len(words & set(parted(text).split())) >= _CONTAINED * len(words)
+        return says(canonical(piece), [canonical(each) for each in truth.accepted])
+    return bool(record.gold) and overlap(piece, record.gold) >= _CONTAINED

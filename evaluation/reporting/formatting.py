@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from chassis.errors import ImageTooLarge, LoreglassError
+from chassis.errors import LoreglassError
 from chassis.images import ImageLimits, upright_rgb
 from evaluation.scoring.intervals import Estimate
 
@@ -49,7 +49,7 @@ OF_CONVERSATIONS = ("session_truthfulness", "early_stopped")
 """Means over conversations; the others are over questions."""
 
 
-def written(value: float, unit: Unit) -> str:
+def format_figure(value: float, unit: Unit) -> str:
     """`34.5 %`, `+0.123`, `1.24 s`, `340 ms`; a dash for what is not there."""
     if math.isnan(value):
         return "–"
@@ -70,20 +70,10 @@ def signed(value: float, digits: int = 3) -> str:
 
 
 def span(estimate: Estimate, unit: Unit) -> str:
-    """The interval alone: `31.0–38.2`, in the figure's unit."""
+    """The interval alone: `31.0 % to 38.2 %`."""
     if math.isnan(estimate.low) or math.isnan(estimate.high):
         return ""
-    match unit:
-        case Unit.SHARE:
-            return f"{100 * estimate.low:.1f}–{100 * estimate.high:.1f}"
-        case Unit.SCORE:
-            return f"{signed(estimate.low)} to {signed(estimate.high)}"
-        case Unit.MILLISECONDS:
-            return f"{_time(estimate.low, estimate.value)}–{_time(estimate.high, estimate.value)}"
-
-
-def _time(ms: float, like: float) -> str:
-    return f"{ms / 1000:.2f}" if like >= 1000 else f"{ms:.0f}"
+    return f"{format_figure(estimate.low, unit)} to {format_figure(estimate.high, unit)}"
 
 
 SHORT, LONG = 160, 900
@@ -92,13 +82,12 @@ SHORT, LONG = 160, 900
 _HIDDEN = frozenset(("Cc", "Cf", "Cs", "Co", "Cn"))
 _JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji are spelled with them
 _SPACES = re.compile(r"\s+")
-_MARKS_IN_A_ROW = 8
 
 
-def shown(text: str, limit: int = LONG) -> str:
+def clean(text: str, limit: int = LONG) -> str:
     """One paragraph of what is visible in `text`, cut at `limit` characters; a cut says how long it was."""
     spaced = _SPACES.sub(" ", text[: 4 * limit]).strip()
-    visible = "".join(_tamed(spaced))
+    visible = "".join(filter(_is_visible, spaced))
     if len(visible) <= limit and len(text) <= 4 * limit:
         return visible
     return f"{visible[:limit].rstrip()}… ({len(text):,} characters)"
@@ -106,22 +95,13 @@ def shown(text: str, limit: int = LONG) -> str:
 
 def short(text: str, limit: int = SHORT) -> str:
     """The same for names and cells, with nothing but an ellipsis where it is cut."""
-    visible = shown(text[: 2 * limit], 2 * limit)
+    visible = clean(text[: 2 * limit], 2 * limit)
     return visible if len(visible) <= limit else f"{visible[: limit - 1].rstrip()}…"
 
 
-def _tamed(text: str) -> list[str]:
-    """Without what is invisible or turns the line around; no more than a few marks on one letter."""
-    letters: list[str] = []
-    marks = 0
-    for letter in text:
-        category = unicodedata.category(letter)
-        if category in _HIDDEN and letter not in _JOINERS:
-            continue
-        marks = marks + 1 if category.startswith("M") else 0
-        if marks <= _MARKS_IN_A_ROW:
-            letters.append(letter)
-    return letters
+def _is_visible(letter: str) -> bool:
+    """Whether it is neither invisible nor turns the line around."""
+    return letter in _JOINERS or unicodedata.category(letter) not in _HIDDEN
 
 
 def plural(count: int, thing: str, things: str | None = None) -> str:
@@ -133,25 +113,15 @@ LONGEST_SIDE = 480
 _QUALITY = 72
 
 
-class NoPhoto(Exception):
-    """It cannot be shown; the message says why."""
-
-
-def small_photo(folder: Path, photo: str) -> bytes:
+def small_photo(folder: Path, photo: str) -> bytes | None:
     """A JPEG of at most 480 pixels a side, upright, with nothing of the file but what is seen.
 
-    `photo`: relative to the run's folder, or where else it lies. Raises `NoPhoto`.
+    `photo`: relative to the run's folder, or where else it lies. None if there is none that can be read.
     """
-    if not photo:
-        raise NoPhoto("The question was asked without a photo.")
     try:
         picture = upright_rgb((folder / photo).read_bytes(), ImageLimits(), LONGEST_SIDE)
-    except FileNotFoundError as error:
-        raise NoPhoto("The photo is no longer where it was when the question was asked.") from error
-    except ImageTooLarge as error:
-        raise NoPhoto("The photo is too large to be shown.") from error
-    except (LoreglassError, OSError, ValueError) as error:
-        raise NoPhoto("The photo's file cannot be read as a picture.") from error
+    except (LoreglassError, OSError, ValueError):
+        return None
     held = io.BytesIO()
     picture.save(held, "JPEG", quality=_QUALITY, optimize=True)
     return held.getvalue()

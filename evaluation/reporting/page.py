@@ -15,17 +15,17 @@ from markupsafe import Markup
 from pydantic import TypeAdapter
 
 from evaluation.reporting.analysis import Report
-from evaluation.reporting.figures import drawn
+from evaluation.reporting.curves import Curve
 from evaluation.reporting.formatting import (
     OF_CONVERSATIONS,
     READINGS,
     Unit,
+    clean,
+    format_figure,
     plural,
     short,
-    shown,
     signed,
     span,
-    written,
 )
 from evaluation.scoring.intervals import Estimate
 
@@ -46,7 +46,7 @@ def html(report: Report) -> str:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
-        finalize=_escaped,
+        finalize=_escape,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -54,8 +54,8 @@ def html(report: Report) -> str:
     environment.filters |= {
         "short": short,
         "when": _when,
-        "ms": lambda value: written(value, Unit.MILLISECONDS),
-        "share": lambda value: written(value, Unit.SHARE),
+        "ms": lambda value: format_figure(value, Unit.MILLISECONDS),
+        "share": lambda value: format_figure(value, Unit.SHARE),
         "signed": signed,
         "p": _p,
         "whole": lambda value: f"{value:.0f}" if value == value else "–",
@@ -66,16 +66,21 @@ def html(report: Report) -> str:
     return environment.get_template("report.html.j2").render(_values(report)) + "\n"
 
 
-def _escaped(value: Any) -> Any:
-    return value if isinstance(value, Markup) else shown(str(value))
+def _escape(value: Any) -> Any:
+    return value if isinstance(value, Markup) else clean(str(value))
 
 
 def _values(report: Report) -> dict[str, Any]:
     parts = [part.part for part in report.systems[0].parts]
     shown_parts = parts[:1] if len(parts) == 2 else parts
+    curves = [system.curve for system in report.systems]
+    most = max(
+        share for each in curves for share in (each.hallucination, *(p.hallucination for p in each.points))
+    )
     return {
         "report": report,
-        "figures": {section: [Markup(each.svg) for each in made] for section, made in drawn(report).items()},
+        "most_wrong": most or 1.0,
+        "line": _line,
         "parts": shown_parts,
         "part_names": {"single": "Single questions", "multi": "Conversations", "all": "All questions"},
         "columns": {part: _columns(report, part) for part in shown_parts},
@@ -88,6 +93,13 @@ def _values(report: Report) -> dict[str, Any]:
     }
 
 
+def _line(curve: Curve, most_wrong: float) -> Markup:
+    """Return the points of a polyline in a square of 100 by 100: answered wrongly over answered."""
+    points = (*curve.points[:: len(curve.points) // 250 + 1], *curve.points[-1:])
+    places = ((100 * each.coverage, 100 - 100 * each.hallucination / most_wrong) for each in points)
+    return Markup(" ".join(f"{across:.2f},{down:.2f}" for across, down in places))
+
+
 def _columns(report: Report, part: str) -> list[str]:
     parts = [each for system in report.systems for each in system.parts if each.part == part]
     there = {measure for each in parts for measure in each.estimates}
@@ -96,7 +108,7 @@ def _columns(report: Report, part: str) -> list[str]:
 
 
 def _value(estimates: Mapping[str, Estimate], measure: str) -> str:
-    return written(estimates[measure].value, READINGS[measure].unit) if measure in estimates else "–"
+    return format_figure(estimates[measure].value, READINGS[measure].unit) if measure in estimates else "–"
 
 
 def _span(estimates: Mapping[str, Estimate], measure: str) -> str:

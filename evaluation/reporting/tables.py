@@ -11,7 +11,6 @@ from evaluation.judging.verdicts import Verdict
 from evaluation.record import TurnRecord
 from evaluation.scoring.measures import percentile
 from evaluation.scoring.scored import Settled
-from loreglass_client.models import CitationKind
 
 FEW = 10
 """Values under so many questions say nothing yet."""
@@ -52,14 +51,6 @@ def _turn(record: TurnRecord) -> str | None:
     return f"turn {record.turn + 1}" if record.part is Part.MULTI else None
 
 
-def _photo_read(record: TurnRecord) -> str | None:
-    """Whether the photo's own text is among what the answer rests on."""
-    if record.answer is None or record.answer.abstained:
-        return None
-    kinds = {citation.kind for citation in record.answer.citations}
-    return "cites the photo's text" if CitationKind.PHOTO in kinds else "cites other things or nothing"
-
-
 def _refusal(record: TurnRecord) -> str | None:
     if record.answer is None:
         return FAILED
@@ -90,13 +81,12 @@ _OF_QUESTIONS: tuple[_Cut, ...] = (
     ("turn", "Turn of a conversation", _turn),
 )
 _OF_ANSWERS: tuple[_Cut, ...] = (
-    ("photo_text", "The photo's text", _photo_read),
     ("route", "Route", lambda record: record.answer.route.value if record.answer else FAILED),
     ("refusal", "Answered or refused, and by which check", _refusal),
 )
 
 
-def sliced(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
+def slices_of(systems: Mapping[str, Sequence[Settled]]) -> tuple[Sliced, ...]:
     """Every cut that parts the questions at all, in a fixed order."""
     cuts = []
     for cut in (*_OF_QUESTIONS, *_OF_ANSWERS):
@@ -147,26 +137,20 @@ class StageTimes:
 
 
 def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
-    """In the order in which stages are usually reached, then when there was something to say, the
-    gateway's total and what the caller saw.
+    """In the order in which the gateway tells them, then when there was something to say, the gateway's total
+    and what the caller saw.
 
     Stages that run beside each other each count in full, so that they may add up to more than the total.
     """
-    times, places, answered = list[tuple[str, float]](), list[tuple[str, float]](), 0
-    for record in records:
-        if record.answer is not None:
-            answered += 1
-            times += [("client", record.client_ms), *record.answer.timings_ms.items()]
-            steps = sorted(record.trace.stages, key=lambda step: step.start_ms) if record.trace else []
-            # by order: stages that only slow questions reach begin late in milliseconds
-            places += [(step.stage, place / len(steps)) for place, step in enumerate(steps)]
-    frame = pd.DataFrame(times, columns=["stage", "ms"]).groupby("stage")["ms"]
-    place = pd.DataFrame(places, columns=["stage", "place"]).groupby("stage")["place"].mean()
+    answered = [record for record in records if record.answer]
+    times = [each for record in answered if record.answer for each in record.answer.timings_ms.items()]
+    times += [("client", record.client_ms) for record in answered]
+    frame = pd.DataFrame(times, columns=["stage", "ms"]).groupby("stage", sort=False)["ms"]
     stages = [
         StageTimes(
             str(stage),
             len(ms),
-            len(ms) / answered,
+            len(ms) / len(answered),
             float(ms.mean()),
             percentile(ms, 0.5),
             percentile(ms, 0.95),
@@ -174,6 +158,4 @@ def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
         for stage, ms in frame
     ]
     last = {stage: number for number, stage in enumerate(_LAST, 1)}
-    return tuple(
-        sorted(stages, key=lambda each: (last.get(each.stage, 0), place.get(each.stage, 0.0), each.stage))
-    )
+    return tuple(sorted(stages, key=lambda each: last.get(each.stage, 0)))

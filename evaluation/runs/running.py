@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from chassis.errors import LoreglassError as ServiceError
 from chassis.http.calls import ServiceClient, http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Dataset, Text
-from evaluation.data.progress import in_parallel
+from evaluation.data.progress import counter, in_parallel
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.asking import Asking, Interview
 from evaluation.runs.retrying import Questioner, RunStopped
@@ -47,7 +47,7 @@ class Gateway:
 
 
 @asynccontextmanager
-async def reached(url: str, key: str = "") -> AsyncIterator[Gateway]:
+async def connect(url: str, key: str = "") -> AsyncIterator[Gateway]:
     """The gateway at that URL, with connections that are closed afterwards. Raises `RunStopped`."""
     async with AsyncExitStack() as stack:
         try:  # how long a question is asked for is `Questioner`'s to say
@@ -82,13 +82,6 @@ async def _version(url: str, key: str) -> str:
     return description.info.version
 
 
-OnRecord = Callable[[TurnRecord], Awaitable[None]]
-
-
-async def nothing(_: TurnRecord) -> None:
-    """For those who do not watch."""
-
-
 @dataclass(frozen=True, slots=True)
 class Task:
     """What is to be asked, how, and where it is kept. `name`: the system's in reports. `choice`: how the
@@ -100,11 +93,6 @@ class Task:
     asking: Asking
     name: str = ""
     choice: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def turns(self) -> int:
-        """How many questions there are."""
-        return sum(len(conversation.turns) for conversation in self.dataset.conversations)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,18 +107,21 @@ class Made:
     refused: bool = False
 
 
-async def make_run(task: Task, gateway: Gateway, *, on_record: OnRecord = nothing) -> Made:
-    """Ask what has not been answered yet, and keep it; `on_record` is told of all that is kept.
+async def make_run(task: Task, gateway: Gateway) -> Made:
+    """Ask what has not been answered yet, and keep it.
 
     Raises `RunError` and `RunStopped` before anything is asked.
     """
     gateway.require(task.asking.pipeline)
-    with RunStore(task.folder, _header(task, gateway), task.dataset.rejected) as store:
+    turns = sum(len(conversation.turns) for conversation in task.dataset.conversations)
+    with (
+        RunStore(task.folder, _header(task, gateway), task.dataset.rejected) as store,
+        counter(task.name or "questions", turns) as bar,
+    ):
         if task.name:
             store.rewrite_header(name=task.name)
         known = {record.interaction_id: record for record in store.records}
-        for record in store.records:
-            await on_record(record)
+        bar.update(len(known))
         one_at_a_time = anyio.CapacityLimiter(1)
 
         async def keep(record: TurnRecord) -> None:
@@ -138,7 +129,7 @@ async def make_run(task: Task, gateway: Gateway, *, on_record: OnRecord = nothin
                 await anyio.to_thread.run_sync(store.add, record, limiter=one_at_a_time)
             except OSError as error:
                 raise RunStopped(f"Answers cannot be kept in {task.folder}: {error.strerror}.") from error
-            await on_record(record)
+            bar.update()
 
         questioner, stopped = Questioner(task.asking.experiment), None
         interview = Interview(gateway.client, task.asking, questioner, keep, known)

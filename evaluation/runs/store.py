@@ -56,7 +56,7 @@ def load_run(folder: Path) -> Run:
     answers = [record.answer for record in records if record.answer]
     explained = bool(answers) and all(answer.explanation for answer in answers)
     header = header.model_copy(update={"explained": explained})
-    return Run(header, tuple(sorted(records, key=_order)), folder, _rejected(folder))
+    return Run(header, tuple(sorted(records, key=_order)), folder, _read_rejected(folder))
 
 
 class RunStore:
@@ -74,7 +74,7 @@ class RunStore:
         except OSError as error:
             raise RunError(f"{folder} cannot be made: {error.strerror}.") from error
         with ExitStack() as files:
-            files.callback(os.close, _locked(folder))
+            files.callback(os.close, _lock(folder))
             is_new, turns = not (folder / HEADER).exists(), folder / TURNS
             if is_new and turns.exists() and turns.stat().st_size > 0:
                 raise RunError(f"{folder} holds a {TURNS} of its own: choose another folder.")
@@ -143,7 +143,7 @@ def _differences(stored: RunHeader, new: RunHeader) -> list[str]:
     return [words for words, differ in differs.items() if differ]
 
 
-def _locked(folder: Path) -> int:
+def _lock(folder: Path) -> int:
     """A descriptor that holds the lock; the system lets go of it when the process ends, however it ends."""
     try:
         descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -199,7 +199,7 @@ def _records(folder: Path) -> tuple[list[TurnRecord], int]:
     return records, length
 
 
-def _rejected(folder: Path) -> tuple[Rejected, ...]:
+def _read_rejected(folder: Path) -> tuple[Rejected, ...]:
     path = folder / REJECTED
     rows = TypeAdapter(Rejected)
     try:

@@ -1,10 +1,7 @@
 """Progress and summary of a run, by the rule judge."""
 
 import math
-import sys
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,27 +9,25 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
-from tqdm import tqdm
 
 from evaluation.data.model import Dataset, Part, Scorer
-from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
-from evaluation.record import TurnRecord
+from evaluation.judging.rule_judge import RuleJudge
 from evaluation.runs.asking import Asking
-from evaluation.runs.running import Gateway, Made, OnRecord, System, Task, make_run
+from evaluation.runs.running import Gateway, Made, System, Task, make_run
 from evaluation.runs.store import Run
 from evaluation.scoring.measures import measure, scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, case_of, judged
-from evaluation.scoring.spans import Outcomes, SpanScores, marked, span_scores
+from evaluation.scoring.scored import Scored, score_records
+from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 
 
-def print_made(made: Made, console: Console) -> None:
+def print_summary(made: Made, console: Console) -> None:
     """The scores by both protocols, or SQuAD's where the golds are stretches of a text; what was not asked
     or failed; and what this attempt added.
     """
     run = made.run
-    scored, _ = judged(run.records, run.folder, RuleJudge.name)
-    if spans := marked(scored):
+    scored, _ = score_records(run.records, run.folder, RuleJudge.name)
+    if spans := marked_questions(scored):
         print_spans(run.header.name, span_scores(spans), console)
     else:
         console.print(_table(run.header.name, scored))
@@ -55,7 +50,7 @@ def print_made(made: Made, console: Console) -> None:
 
 
 def _table(name: str, scored: Sequence[Scored]) -> Table:
-    table = _titled(name)
+    table = _new_table(name)
     for heading in ("part", "protocol"):
         table.add_column(heading, no_wrap=True)
     for heading in ("n", "accuracy", "missing", "halluc.", "truthful", "session", "stopped"):
@@ -122,20 +117,13 @@ def print_spans(name: str, scores: SpanScores, console: Console) -> None:
     console.print(_LEGEND, style="dim", soft_wrap=True)
 
 
-def _titled(title: str) -> Table:
-    return Table(
-        title=escape(title),
-        title_justify="left",
-        title_style="bold",
-        box=None,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-    )
+def _new_table(title: str) -> Table:
+    return Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
 
 
 def outcome_table(title: str, first: str) -> Table:
     """A table of outcomes whose first column has that heading; columns may be added to its right."""
-    table = _titled(title)
+    table = _new_table(title)
     table.add_column(first, no_wrap=True)
     for heading in _OUTCOMES:
         table.add_column(heading, justify="right")
@@ -157,21 +145,6 @@ def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.0f}"
 
 
-@contextmanager
-def watched(turns: int, label: str = "") -> Iterator[OnRecord]:
-    """Show how many turns are right, missing, wrong and failed; what was answered before counts as done."""
-    counts = Counter[str]()
-    with tqdm(total=turns, unit="question", desc=label or None, file=sys.stderr, dynamic_ncols=True) as bar:
-
-        async def on_record(record: TurnRecord) -> None:
-            verdict = judge_by_rules(case_of(record)).verdict.value
-            counts["failed" if record.error else verdict] += 1
-            bar.set_postfix(counts, refresh=False)
-            bar.update()
-
-        yield on_record
-
-
 async def ask_several(
     dataset: Dataset,
     folder: Path,
@@ -190,8 +163,7 @@ async def ask_several(
         system = System.named(name)
         asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
         task = Task(dataset, folder / name, asked, name, choice)
-        with watched(task.turns, name) as on_record:
-            made = await make_run(task, gateway, on_record=on_record)
+        made = await make_run(task, gateway)
         if made.stopped:
             raise made.stopped
         runs.append(made.run)

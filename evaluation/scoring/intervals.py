@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evaluation.scoring.measures import Floats, Measure, Sampled, known, ratio, session_sums
+from evaluation.scoring.measures import Floats, Measure, Sampled, ratio, session_sums, without_unknown
 from evaluation.scoring.scored import Scored
 
 RESAMPLES = 2000
@@ -84,9 +84,9 @@ def _interval(sampled: Sampled) -> Interval:
     return Interval(float(interval.low), float(interval.high))
 
 
-def paired(a: Sequence[Scored], b: Sequence[Scored], measure: Measure) -> Paired:
+def compare_pairs(a: Sequence[Scored], b: Sequence[Scored], measure: Measure) -> Paired:
     """Compare `a` with `b` over the turns that both have; the measure is a mean of points over turns."""
-    ours, theirs = known(measure.values(a)), known(measure.values(b))
+    ours, theirs = without_unknown(measure.values(a)), without_unknown(measure.values(b))
     differences = {unit: ours[unit] - theirs[unit] for unit in ours if unit in theirs}
     if not differences:
         return Paired(math.nan, UNKNOWN, math.nan, 0, 0)

@@ -57,7 +57,7 @@ class Measure:
 
     def sampled(self, scored: Sequence[Scored]) -> Sampled:
         """The figure by conversations."""
-        valued = known(self.values(scored))
+        valued = without_unknown(self.values(scored))
         if self.splits is not None:
             return _harmonic(valued, {unit_of(each) for each in scored if self.splits(each)})
         if self.quantile is not None:
@@ -68,7 +68,7 @@ class Measure:
         return Sampled((sums, counts), ratio, len(valued))
 
 
-def known(valued: Valued) -> Valued:
+def without_unknown(valued: Valued) -> Valued:
     """Without the turns that have no value."""
     return {unit: value for unit, value in valued.items() if not math.isnan(value)}
 
@@ -128,6 +128,18 @@ def percentile(values: Sequence[float] | Floats, share: float) -> float:
     """Return the smallest value that at least `share` of all do not exceed; NaN where there are none."""
     array = np.asarray(values, np.float64)
     return float(np.quantile(array, share, method="inverted_cdf")) if array.size else math.nan
+
+
+def aurc(right: Floats, confidence: Floats) -> float:
+    """Return the area under risk and coverage (Geifman, Uziel and El-Yaniv 2019), in 0..1; less is better.
+
+    `right` (n,) of 0 and 1, `confidence` (n,): within equal ones the order is random. NaN without any.
+    """
+    order = np.argsort(-confidence, kind="stable")
+    ordered, wrong = confidence[order], 1.0 - right[order]
+    for value in np.unique(ordered):
+        wrong[ordered == value] = wrong[ordered == value].mean()
+    return float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean()) if len(wrong) else math.nan
 
 
 _Value = Callable[[Settled, Protocol], float]

@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 from functools import partial
 
 from evaluation.data.model import AnswerType
-from evaluation.judging.text import normalised, overlap, says
+from evaluation.judging.text import normalise, overlap, says
 from evaluation.record import TurnRecord
 from evaluation.scoring.scored import Scored, Valued, unit_of
 from loreglass_client.models import LookedAtKind, SearchResult
@@ -87,8 +87,8 @@ def _has_thing(record: TurnRecord, results: Sequence[SearchResult]) -> bool:
     names = [name for each in results for name in each.title.splitlines()]
     if record.target:
         return any(_is_alike(name, record.target.name) for name in names)
-    thing = normalised(record.truth.photographed) if record.truth else ""
-    return any(normalised(name) == thing for name in names)
+    thing = normalise(record.truth.photographed) if record.truth else ""
+    return any(normalise(name) == thing for name in names)
 
 
 def _is_alike(name: str, gold: str) -> bool:

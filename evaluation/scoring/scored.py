@@ -42,7 +42,7 @@ class Scored:
     @property
     def answer(self) -> str:
         """What counts of the answer; empty where there is none."""
-        return said_in(self.record, APPROXIMATE) if self.said is None else self.said
+        return answer_to_judge(self.record, APPROXIMATE) if self.said is None else self.said
 
     def verdict(self, protocol: Protocol) -> Verdict:
         """What the protocol makes of it by itself, before any early stop.
@@ -84,7 +84,7 @@ def repeats(said: str, gold: str) -> bool:
     return said.strip().lower() == gold.strip().lower()
 
 
-def said_in(record: TurnRecord, cut: Cut) -> str:
+def answer_to_judge(record: TurnRecord, cut: Cut) -> str:
     """Return what is judged of the answer: all of it by scorers of other benchmarks, which do not cut."""
     if record.answer is None:
         return ""
@@ -99,14 +99,14 @@ def case_of(record: TurnRecord, cut: Cut = APPROXIMATE) -> Case:
         interaction_id=record.interaction_id,
         question=record.question,
         gold=record.gold,
-        answer=said_in(record, cut),
+        answer=answer_to_judge(record, cut),
         truth=record.truth,
         abstained=answer is not None and answer.abstained,
         failed=answer is None,
     )
 
 
-def scored_with(
+def with_judgements(
     records: Iterable[TurnRecord],
     judgements: Mapping[str, Judgement],
     cut: Cut = APPROXIMATE,
@@ -118,7 +118,7 @@ def scored_with(
         Scored(
             record,
             judgements[record.interaction_id],
-            said_in(record, cut),
+            answer_to_judge(record, cut),
             by_hand,
         )
         for record in records
@@ -158,7 +158,7 @@ class NotJudged(EvaluationError):
     """A judge has no verdicts on a run, or not on all of it; the message says how to get them."""
 
 
-def judged(
+def score_records(
     records: Sequence[TurnRecord], folder: Path, judge: str, cut: Cut = APPROXIMATE
 ) -> tuple[list[Scored], int]:
     """The records that the judge has a verdict on, ready to be scored, and how many it has none on.
@@ -169,7 +169,7 @@ def judged(
     """
     if judge == RuleJudge.name:
         judgements = {record.interaction_id: judge_by_rules(case_of(record, cut)) for record in records}
-        return scored_with(records, judgements, cut), 0
+        return with_judgements(records, judgements, cut), 0
     shown = APPROXIMATE if judge == HUMAN else cut  # people saw the whole answer, whatever the cut
     judgements = stored_verdicts(records, verdict_file(folder, judge), judge, shown)
     if not judgements:
@@ -178,7 +178,7 @@ def judged(
             f"{judge} has judged nothing of {folder}, or other answers than are there now: "
             f"loreglass eval judge {folder} {options}"
         )
-    scored = scored_with(records, judgements, cut, by_hand=judge == HUMAN)
+    scored = with_judgements(records, judgements, cut, by_hand=judge == HUMAN)
     return scored, len(records) - len(scored)
 
 

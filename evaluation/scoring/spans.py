@@ -53,7 +53,7 @@ class SpanScores:
     held: float
 
 
-def marked(scored: Iterable[Scored]) -> list[Scored]:
+def marked_questions(scored: Iterable[Scored]) -> list[Scored]:
     """The questions of a dataset whose golds are stretches, if this is one; else none."""
     questions = [each for each in scored if each.record.truth and each.record.truth.answer_type in _MARKED]
     spans = any(each.record.truth.answer_type is AnswerType.SPAN for each in questions if each.record.truth)
@@ -68,7 +68,7 @@ def span_scores(scored: Sequence[Scored]) -> SpanScores:
     """
     has = [each for each in scored if each.record.answerable]
     no = [each for each in scored if not each.record.answerable]
-    lengths = [len(said.split()) for each in scored if (said := _said(each.record))]
+    lengths = [len(said.split()) for each in scored if (said := _reply(each.record))]
     times = [each.record.client_ms for each in scored if each.record.answer]
     return SpanScores(
         outcomes=outcomes([(each.record.answerable, each.judgement.verdict.points) for each in scored]),
@@ -100,13 +100,13 @@ def outcomes(judged: Sequence[tuple[bool, float]]) -> Outcomes:
 
 
 def _mean_of(scored: Iterable[Scored], measure: Measured) -> float:
-    return _mean(_measured(each.record, measure) for each in scored)
+    return _mean(_measure(each.record, measure) for each in scored)
 
 
-def _measured(record: TurnRecord, measure: Measured) -> float:
+def _measure(record: TurnRecord, measure: Measured) -> float:
     if record.answer is None:
         return 0.0
-    return measure(_said(record), record.truth.accepted if record.truth else ())
+    return measure(_reply(record), record.truth.accepted if record.truth else ())
 
 
 def _is_held(each: Scored) -> bool:
@@ -116,7 +116,7 @@ def _is_held(each: Scored) -> bool:
     return each.judgement.verdict.points > 0.0 or (closest is not None and says(closest.snippet, golds))
 
 
-def _said(record: TurnRecord) -> str:
+def _reply(record: TurnRecord) -> str:
     """What SQuAD would take for the prediction: empty for a refusal."""
     answer = record.answer
     return "" if answer is None or answer.abstained or is_refusal(answer.answer) else answer.answer

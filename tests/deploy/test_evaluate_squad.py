@@ -13,7 +13,7 @@ from deploy.evaluate_squad import app, state_of_platform
 from tests.unit.chassis.picture_hosts import picture
 from tests.unit.evaluation.data.small_squad import write_squad
 
-HEAVY = ("cv2", "huggingface_hub", "jinja2", "matplotlib", "numpy", "openai", "pyarrow", "tokenizers", "tqdm")
+HEAVY = ("cv2", "huggingface_hub", "jinja2", "numpy", "openai", "pyarrow", "tokenizers", "tqdm")
 
 
 def invoke(*arguments: str | Path) -> Result:

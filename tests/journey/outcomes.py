@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from evaluation.data.model import AskedTurn, Conversation, Dataset, Part
-from evaluation.judging.rule_judge import judge
-from evaluation.judging.verdicts import Verdict
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import truncate
+from evaluation.judging.verdicts import Case, Verdict
 from loreglass_client import Answer, AsyncLoreglass
 
 DEADLINE_MS = 30_000
@@ -50,9 +51,9 @@ async def converse(client: AsyncLoreglass, conversation: Conversation) -> list[O
     outcomes = []
     for turn in conversation.turns:
         answer = await talk.ask(turn.question, deadline_ms=DEADLINE_MS)
-        assert turn.truth is not None
-        judged = judge(answer.answer, turn.truth, turn.question, turn.gold, abstained=answer.abstained)
-        outcomes.append(Outcome(conversation, turn, answer, judged.verdict))
+        said = truncate(answer.answer)
+        case = Case("", turn.question, turn.gold, said, turn.truth, abstained=answer.abstained)
+        outcomes.append(Outcome(conversation, turn, answer, judge_by_rules(case).verdict))
     return outcomes
 
 

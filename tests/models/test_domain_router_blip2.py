@@ -128,8 +128,9 @@ def test_training_stops_when_the_validation_part_gets_no_better(
     assert told(run)["chosen"]["score"] == max(scores)
 
 
+@pytest.mark.parametrize("last", [1, 3])
 def test_interrupted_run_gives_the_same_head(
-    config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    config: DomainRouterConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: int
 ) -> None:
     recipe = config.recipe.model_copy(update={"epochs": 5, "learning_rate": 3e-2})
     few = {"data": (write_domains(tmp_path / "few", each=8),), "tune_qformer": True, "tuned_rate": 2e-3}
@@ -137,13 +138,13 @@ def test_interrupted_run_gives_the_same_head(
     whole = trained(train_domain_router, tuning, tmp_path / "whole")
     log = RunFolder.log
 
-    def until_the_third(self: RunFolder, step: int, numbers: Any) -> None:
+    def until_the_last(self: RunFolder, step: int, numbers: Any) -> None:
         log(self, step, numbers)
-        if step == 3:
+        if step == last:
             raise SystemExit("the power failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(RunFolder, "log", until_the_third)
+        patch.setattr(RunFolder, "log", until_the_last)
         with pytest.raises(SystemExit):
             trained(train_domain_router, tuning, tmp_path / "broken")
     broken = trained(train_domain_router, tuning, tmp_path / "broken")

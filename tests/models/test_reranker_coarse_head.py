@@ -103,12 +103,6 @@ def test_head_ranks_answers_first_for_new_photos(run: RunFolder) -> None:
     assert losses[-1] < losses[0] / 2
 
 
-def test_run_reports_calibration(run: RunFolder) -> None:
-    (measured,) = told(run)["calibration"].values()
-    assert measured["calibration_error"] < 0.25
-    assert sum(each["count"] for each in measured["reliability"]) == 2 * told(run)["samples"]["held_out"]
-
-
 def test_the_loaded_head_gives_equation_2_with_blip2s_own_states(
     saved: Path, base: Path, parity: Parity
 ) -> None:

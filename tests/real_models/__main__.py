@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from chassis.telemetry.logs import configure_logging
-from evaluation.commands.run import opened_dataset
+from evaluation.commands.run import read_dataset
 from evaluation.data.model import Dataset
 from evaluation.data.squad import PREFIX, SquadChoice
 from evaluation.runs.tally import outcome_cells, outcome_table
@@ -54,7 +54,7 @@ def main(
 def chosen_questions(file: Path, limit: int, unanswerable: int, seed: int) -> Dataset:
     """Return the seeded questions of a file in SQuAD's format, and all of its paragraphs."""
     choice = SquadChoice(unanswerable=unanswerable)
-    return opened_dataset(f"{PREFIX}{file}", squad=choice, limit=limit, seed=seed)
+    return read_dataset(f"{PREFIX}{file}", squad=choice, limit=limit, seed=seed)
 
 
 def table(title: str, systems: list[System]) -> Table:

@@ -20,10 +20,10 @@ from evaluation.data.model import Dataset
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.record import RunHeader
 from evaluation.runs.asking import Asking, unasked
-from evaluation.runs.running import reached, write_pages
+from evaluation.runs.running import connect, write_pages
 from evaluation.runs.store import Run, RunStore, load_run
 from evaluation.runs.tally import ask_several
-from evaluation.scoring.scored import judged
+from evaluation.scoring.scored import score_records
 from evaluation.scoring.spans import Outcomes, span_scores
 from loreglass_client.models import Answer, ModelUsage, Reason, Route
 from tests.real_models.recorder import Exchange, Recorder
@@ -46,7 +46,7 @@ class System:
     @property
     def outcomes(self) -> Outcomes:
         """Return the rule judge's counts of right, wrong and refused."""
-        scored, _ = judged(self.run.records, self.run.folder, RuleJudge.name)
+        scored, _ = score_records(self.run.records, self.run.folder, RuleJudge.name)
         return span_scores(scored).outcomes
 
     @property
@@ -83,7 +83,7 @@ async def compare(
                     dataset, folder / ALONE, proxy_url, started.service_urls["text_search"]
                 )
             else:
-                async with reached(started.gateway_url) as gateway:
+                async with connect(started.gateway_url) as gateway:
                     (run,) = await ask_several(dataset, folder, [name], asking, gateway, {})
             questions = [record.question for record in run.records]
             compared.append(System(name, run, recorder.take(questions)))

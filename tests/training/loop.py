@@ -90,7 +90,7 @@ def _fine_tune(steps: Steps, name: str, weights: str, tasks: tuple[str, ...], mo
 
 
 def _reinforce(steps: Steps) -> None:
-    """From the fine-tuned LoRA; the teacher is the frozen base, and half of each group is given a plan."""
+    """From the fine-tuned LoRA; the teacher is the frozen base."""
     with teaching(SAMPLE) as teacher, steps.platform(teacher) as started:
         config = _config(
             steps,
@@ -98,7 +98,6 @@ def _reinforce(steps: Steps) -> None:
             _QWEN,
             adapter=str(_run(steps, "sft-qwen") / "adapter"),
             base={"url": teacher, "model": TEACHER},
-            forced_plan={"text": PLAN, "share": 0.5},
             answer_by="scorer",
             group=4,
             batch_size=8,

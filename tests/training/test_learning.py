@@ -15,7 +15,7 @@ from gateway.llm.completion import align
 from tests.training.made import conversation, sft_config, three_tasks, trained
 from tests.training.tiny_models import tiny_mllama, tiny_qwen3_vl, tiny_qwen25_vl
 from training.chat import NO_LOSS, Chats, Turn
-from training.grpo.writing import Ask, Continuation, OwnWriter, Together, ended
+from training.grpo.writing import Ask, Continuation, OwnWriter, Together, cut_at_end
 from training.models import load, merge, tensors, with_lora
 from training.runs import ADAPTER, RunFolder
 from training.samples import Message, Piece, Task
@@ -120,11 +120,11 @@ def test_rollout_ends_at_the_stop_tag(tmp_path: Path) -> None:
     end = chats.tokenizer.eos_token_id
     ask = Ask((), None, 100, "</tool>")
     whole = chats.ids(PLAN)
-    assert ended([*whole, end, *chats.ids("and so on")], ask, chats.tokenizer) == [*whole, end]
-    rambling = ended([*whole, *chats.ids(" and so on")], ask, chats.tokenizer)
+    assert cut_at_end([*whole, end, *chats.ids("and so on")], ask, chats.tokenizer) == [*whole, end]
+    rambling = cut_at_end([*whole, *chats.ids(" and so on")], ask, chats.tokenizer)
     assert chats.tokenizer.decode(rambling).startswith(PLAN)
     assert len(rambling) <= len(whole) + 1
-    assert ended(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
+    assert cut_at_end(whole, Ask((), None, 5, "</tool>"), chats.tokenizer) == whole[:5]
 
 
 def test_rollouts_ignore_the_models_generation_config(tmp_path: Path) -> None:

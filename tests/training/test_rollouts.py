@@ -20,9 +20,9 @@ from tests.unit.gateway.llm.stage import PHOTO
 from training.chat import Chats, Turn
 from training.grpo import rollout
 from training.grpo.rollout import Question, Roller, ServicesDown, Trajectory, messages_of
-from training.grpo.settings import ForcedPlan, GrpoConfig
+from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import open_platform
-from training.grpo.writing import Ask, Continuation, ended
+from training.grpo.writing import Ask, Continuation, cut_at_end
 from training.models import load
 
 
@@ -56,7 +56,7 @@ class Scripted:
 
     def _line(self, ask: Ask) -> Continuation:
         ids = [*self._chats.ids(self._lines[ask.ends_with]), self._chats.tokenizer.eos_token_id]
-        kept = ended(ids, ask, self._chats.tokenizer)
+        kept = cut_at_end(ids, ask, self._chats.tokenizer)
         return Continuation(kept, [0.75] * len(kept) if ask.frozen else None)
 
 
@@ -66,14 +66,13 @@ def rolled(
     chats: Chats,
     writer: Scripted,
     asked: Sequence[Question],
-    group: int = 1,
 ) -> list[Trajectory]:
     """Rollouts by a scripted writer."""
 
     async def work() -> list[Trajectory]:
         async with open_platform(config, settings) as platform:
-            roller = Roller(chats, writer, config.forced_plan, config.rollout_s)
-            return await roller.roll_out(platform, asked, group)
+            roller = Roller(chats, writer, config.rollout_s)
+            return await roller.roll_out(platform, asked)
 
     return anyio.run(work)
 
@@ -144,21 +143,6 @@ def test_filter_trains_on_the_served_tokens(build: Any, services: FakeServices, 
         chat = Turn(messages_of(prompt), asked.photo)
         assert chats.inputs([chat])["input_ids"][0].tolist() == list(ask.ids)
     assert trajectory.prompt == writer.asks[0].ids
-
-
-def test_forced_plan_carries_no_loss(weights: Path, services: FakeServices, tmp_path: Path) -> None:
-    (asked,) = questions(tmp_path / "data", 1)
-    chats = Chats(load(grpo_config(tmp_path, weights).model).processor)
-    writer = Scripted(chats, LOOSE, KNOWLEDGE)
-    forced = ForcedPlan(text=PLAN, share=0.5)
-    with served(services) as settings, base_saying("312") as base:
-        config = grpo_config(tmp_path / "data", weights, base=base, forced_plan=forced.model_dump())
-        trajectories = rolled(config, settings, chats, writer, [asked] * 4, group=4)
-    assert [each.forced for each in trajectories] == [True, True, False, False]
-    assert [each.plan for each in trajectories] == [PLAN, PLAN, LOOSE, LOOSE]
-    assert own_words(chats, trajectories[0]) == [KNOWLEDGE + "<|im_end|>"]
-    assert own_words(chats, trajectories[2])[0] == LOOSE + "<|im_end|>"
-    assert len(services.cropper.calls) == 2
 
 
 def test_trajectory_has_answer_confidence(weights: Path, services: FakeServices, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
@@ -39,24 +40,15 @@ def on_all_cards(cards: int) -> None:
         os.execv(sys.executable, [sys.executable, *launcher, "-m", "loreglass", *sys.argv[1:]])
 
 
-def opened(out: Path | None, config: Settings) -> RunFolder:
+def open_run(out: Path | None, config: Settings) -> RunFolder:
     """Open the run's folder; the first process takes it. Raises `WrongConfig` and `RunRefused`."""
     from training.trainers import on_main
 
     if out is None:
         raise WrongConfig("Say where the run is kept: --out RUN.")
-    run = RunFolder(out, say=_say if on_main() else _silent)
-    if on_main():
-        run.begin(dump_config(config))
+    run = RunFolder(out, say=partial(typer.echo, err=True), writes=on_main())
+    run.begin(dump_config(config))
     return run
-
-
-def _say(line: str) -> None:
-    typer.echo(line, err=True)
-
-
-def _silent(line: str) -> None:
-    """Another process prints it."""
 
 
 def sft(config: Config, data: Data = None, out: Out = None, given: Set = None) -> None:
@@ -71,7 +63,7 @@ def sft(config: Config, data: Data = None, out: Out = None, given: Set = None) -
         settings = load_config(config, SftConfig, given, data)
         require()
         on_all_cards(settings.cards)
-        run = opened(out, settings)
+        run = open_run(out, settings)
 
         from training.sft.finetuning import finetune
 
@@ -94,7 +86,7 @@ def grpo(config: Config, data: Data = None, out: Out = None, given: Set = None) 
         require()
         gateway = from_environment(GatewaySettings)
         on_all_cards(settings.cards)
-        run = opened(out, settings)
+        run = open_run(out, settings)
 
         from training.grpo.tuning import tune
 
@@ -114,7 +106,7 @@ def head(config: Config, data: Data = None, out: Out = None, given: Set = None) 
         settings = load_config(config, AnyHead, given, data).root
         of_drafts = settings.head == "search-router"
         require("accelerate", "sklearn", *(() if of_drafts else ("torch", "transformers")))
-        run = opened(out, settings)
+        run = open_run(out, settings)
         if isinstance(settings, DomainRouterConfig):
             from training.heads.domain_router import train_domain_router
 

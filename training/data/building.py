@@ -1,15 +1,13 @@
 """Build a data set from evaluation runs: the same folder from the same runs, even after interruptions."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import anyio
-
 from evaluation.calibration.proposals import Judging
 from evaluation.calibration.replay import CalibrationError
-from evaluation.data.progress import bar
+from evaluation.data.progress import bar, in_parallel
 from evaluation.judging.verdicts import Judge
 from evaluation.runs.store import Run, load_run
 from training.data.drafts import drafts_of
@@ -20,7 +18,7 @@ from training.data.turns import (
     BrokenTurn,
     RunTurn,
     open_source,
-    rejected,
+    rejected_row,
     require_calls,
 )
 from training.samples import (
@@ -128,15 +126,11 @@ async def _make(
     """Make samples of several turns at once, and add them in the turns' order."""
     results: list[dict[Task, list[Sample]]] = [{} for _ in turns]
 
-    async def work(places: Iterable[int]) -> None:
-        for place in places:
-            for task in chosen:
-                results[place][task] = await _of_one(tasks, task, turns[place], data_set)
+    async def work(place: int) -> None:
+        for task in chosen:
+            results[place][task] = await _of_one(tasks, task, turns[place], data_set)
 
-    places = iter(bar(range(len(turns)), f"samples of {name}"))
-    async with anyio.create_task_group() as group:
-        for _ in range(_AT_ONCE):
-            group.start_soon(work, places)
+    await in_parallel(bar(range(len(turns)), f"samples of {name}"), work, _AT_ONCE)
     for of_turn in results:
         for task, samples in of_turn.items():
             data_set.samples[task] += samples
@@ -148,7 +142,7 @@ async def _of_one(tasks: Tasks, task: Task, turn: RunTurn, data_set: DataSet) ->
     except NothingToLearn as error:
         data_set.unused[task][str(error)] += 1
     except BrokenTurn as error:
-        data_set.rejected.append(rejected(turn.run, turn.record, str(error)))
+        data_set.rejected.append(rejected_row(turn.run, turn.record, str(error)))
     except NoJudgement:
         data_set.unjudged += 1
     return []

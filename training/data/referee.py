@@ -82,7 +82,7 @@ class Referee:
         parts = [case.question, case.gold, case.answer, case.abstained, _as_json(case.truth)]
 
         async def ask() -> dict[str, Any]:
-            judgement = await self._judged(case)
+            judgement = await self._ask_judge(case)
             return {"verdict": judgement.verdict.value, "why": judgement.why}
 
         judgement = await self._remembered("verdict", parts, ask)
@@ -100,7 +100,7 @@ class Referee:
         )
         return wordings
 
-    async def _judged(self, case: Case) -> Judgement:
+    async def _ask_judge(self, case: Case) -> Judgement:
         judgement = await self._judge.judge(case)
         if judgement.failed:
             raise NoJudgement(judgement.why)

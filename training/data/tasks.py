@@ -85,7 +85,7 @@ class Tasks:
         if not calls:
             raise NothingToLearn("no draw could be read")
         query = used if used in calls else next(iter(calls))
-        label = spelled(calls[query], SearchPhrase(query=query))
+        label = spell(calls[query], SearchPhrase(query=query))
         return [_conversation(turn, Task.QUERY, calls[query], label, Label.OWN)]
 
     async def _rerank(self, turn: RunTurn) -> list[Sample]:
@@ -95,7 +95,7 @@ class Tasks:
             raise NothingToLearn("no result was shown")
         helpful = await self._helpful(turn, list(pieces.values()))
         numbers = [number for number, helps in zip(pieces, helpful, strict=True) if helps]
-        label = spelled(call, Ranking(relevant=numbers[:MOST_NUMBERS]))
+        label = spell(call, Ranking(relevant=numbers[:MOST_NUMBERS]))
         return [_conversation(turn, Task.RERANK, call, label, Label.JUDGED)]
 
     async def _answer(self, turn: RunTurn) -> list[Sample]:
@@ -194,7 +194,7 @@ class Tasks:
         return (await self._referee.verdict(case)).verdict in _RIGHT
 
 
-def spelled(call: ModelCall, reply: Structured) -> str:
+def spell(call: ModelCall, reply: Structured) -> str:
     """Return a reply in the form that the call asked for."""
     return reply.as_lines().strip() if call.form == LINES else reply.as_json()
 

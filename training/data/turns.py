@@ -111,7 +111,7 @@ class Album:
             try:
                 yield self._turn(run, record, history)
             except BrokenTurn as error:
-                yield rejected(run, record, str(error))
+                yield rejected_row(run, record, str(error))
             answered = record.answer.answer if record.answer else "" if record.error else record.gold
             if answered:
                 earlier[record.session_id].append((record.question, answered))
@@ -160,7 +160,7 @@ def open_source(source: str, split: str | None) -> Run:
     return Run(header, records, Path(dataset.name), dataset.rejected)
 
 
-def rejected(run: Run, record: TurnRecord, why: str) -> RejectedRow:
+def rejected_row(run: Run, record: TurnRecord, why: str) -> RejectedRow:
     """Return the rejected row of a turn."""
     return RejectedRow(where=f"{run.folder.name}, interaction {record.interaction_id}", why=why)
 

@@ -19,25 +19,23 @@ NAMES = ("answer", "tool_format", "filter_format", "tool_use")
 class RolledOut:
     """The texts of one rollout. `plan`, `knowledge`: written by the trained model, None if it was not asked.
 
-    `answer`: written by the frozen base, empty for a refusal. `forced`: the plan is not the model's.
+    `answer`: written by the frozen base, empty for a refusal.
     """
 
     plan: str | None = None
     knowledge: str | None = None
     answer: str = ""
-    forced: bool = False
 
 
 def rewards(written: RolledOut, sample: QuestionSample, *, by_scorer: bool = False) -> dict[str, float]:
-    """Return the rewards by name. A forced plan earns nothing for its form."""
-    own_plan = None if written.forced else written.plan
+    """Return the rewards by name."""
     return {
         "answer": answer_reward(written.answer, sample, by_scorer=by_scorer),
-        "tool_format": float(own_plan is not None and plan_in_form(own_plan) is not None),
+        "tool_format": float(written.plan is not None and plan_in_form(written.plan) is not None),
         "filter_format": float(
             written.knowledge is not None and knowledge_in_form(written.knowledge) is not None
         ),
-        "tool_use": float(own_plan is not None and read_plan(own_plan) is not None),
+        "tool_use": float(written.plan is not None and read_plan(written.plan) is not None),
     }
 
 

@@ -30,7 +30,6 @@ from gateway.state import Turn as Said
 from gateway.thresholds import Thresholds
 from training.chat import Chats, Turn
 from training.grpo.rewards import RolledOut
-from training.grpo.settings import ForcedPlan
 from training.grpo.writing import Ask, Continuation, Together, Writer
 from training.samples import Message, Piece, QuestionSample
 
@@ -104,28 +103,19 @@ class Platform:
 class Roller:
     """Makes rollouts of questions, all at once."""
 
-    def __init__(self, chats: Chats, writer: Writer, forced: ForcedPlan, rollout_s: float) -> None:
+    def __init__(self, chats: Chats, writer: Writer, rollout_s: float) -> None:
         self._chats = chats
         self._writer = writer
-        self._forced = forced
         self._rollout_s = rollout_s
 
-    async def roll_out(
-        self, platform: Platform, questions: Sequence[Question], group: int = 1
-    ) -> list[Trajectory]:
-        """Return one trajectory for each question; `group` equal questions follow one another.
-
-        Raises `ServicesDown`, and what the writer raises.
-        """
+    async def roll_out(self, platform: Platform, questions: Sequence[Question]) -> list[Trajectory]:
+        """Return one trajectory for each question. Raises `ServicesDown`, and what the writer raises."""
         together = Together[Ask, Continuation](self._writer, len(questions))
-        forced = round(self._forced.share * group) if self._forced.text else 0
         slots: list[Trajectory | None] = [None] * len(questions)
 
         async def work(place: int) -> None:
             try:
-                slots[place] = await self._one(
-                    platform, questions[place], place, together, place % group < forced
-                )
+                slots[place] = await self._one(platform, questions[place], place, together)
             finally:
                 together.leave()
 
@@ -146,13 +136,12 @@ class Roller:
         question: Question,
         place: int,
         together: Together[Ask, Continuation],
-        forced: bool,
     ) -> Trajectory:
         query = question.query
         chat = messages_of(plan_prompt(query, platform.options))
         ids = self._chats.inputs([Turn(chat, question.photo)])["input_ids"][0].tolist()
-        trajectory = Trajectory(prompt=tuple(ids), forced=forced)
-        member = Member(self._chats, question, place, together, trajectory, self._forced.text, platform.base)
+        trajectory = Trajectory(prompt=tuple(ids))
+        member = Member(self._chats, question, place, together, trajectory, platform.base)
         pipeline = WikiPrfPipeline(
             platform.services,
             WikiPrfVlmReasoner(member, platform.options),
@@ -184,7 +173,6 @@ class Member:
     place: int
     together: Together[Ask, Continuation]
     trajectory: Trajectory
-    forced_plan: str
     base: Model | None
     measured: bool = False
 
@@ -215,10 +203,6 @@ class Member:
         return _written(self._text(reply.ids), tuple(reply.tokens(self.chats.tokenizer)))
 
     async def _plan(self, prompt: Prompt[Any]) -> str:
-        if self.trajectory.forced:
-            ids = self.chats.ids(self.forced_plan)
-            self.trajectory.add([*ids, self.chats.tokenizer.eos_token_id], own=False)
-            return self.forced_plan
         ids = (await self._written(prompt, self.trajectory.prompt, self.question.photo)).ids
         self.trajectory.add(ids, own=True)
         return self._text(ids)

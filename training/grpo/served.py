@@ -21,7 +21,7 @@ from PIL import Image
 
 from training.chat import Chats
 from training.grpo.rollout import ServicesDown
-from training.grpo.writing import Ask, Continuation, ended
+from training.grpo.writing import Ask, Continuation, cut_at_end
 from training.trainers import on_main
 
 _OURS = "rollouts-"
@@ -72,7 +72,7 @@ class WritingServer:
                 },
             }
             (choice,) = self._ask("/inference/v1/generate", request)["choices"]
-            ids = ended(choice["token_ids"], ask, chats.tokenizer)
+            ids = cut_at_end(choice["token_ids"], ask, chats.tokenizer)
             if not likeliest:
                 return Continuation(ids)
             logprobs = choice["logprobs"]["content"][: len(ids)]

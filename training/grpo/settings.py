@@ -31,15 +31,6 @@ class FrozenBase(Settings):
     model: str = ""
 
 
-class ForcedPlan(Settings):
-    """A plan that some completions of each group are given in place of their own, so that tools are seen to
-    work at all. Its tokens carry no loss, and its form earns nothing. `share`: of a group.
-    """
-
-    text: str = ""
-    share: float = Field(default=0.0, ge=0, lt=1)
-
-
 class GrpoConfig(RunSettings):
     """Without KL, with a clipped ratio (equation 10). `batch_size`: completions a step, over all cards.
 
@@ -65,7 +56,6 @@ class GrpoConfig(RunSettings):
     rewards: RewardWeights = RewardWeights()
     answer_by: Literal["exact_match", "scorer"] = "exact_match"
     short_answers: bool = False
-    forced_plan: ForcedPlan = ForcedPlan()
     rollout_s: float = Field(default=1800, gt=0)
     write_at_once: int = Field(default=16, ge=1)
     most_questions: int | None = Field(default=None, ge=1)

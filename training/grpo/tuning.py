@@ -27,7 +27,7 @@ from training.grpo.writing import OwnWriter, Writer
 from training.models import load, with_lora
 from training.runs import Prediction, Rollout, RunFolder
 from training.samples import Part, Task, read_folders
-from training.trainers import arguments, on_main, train_between
+from training.trainers import arguments, train_between
 
 SERVED = "served-adapter"
 """A run's folder with the LoRA of the current step, for the vLLM server."""
@@ -88,13 +88,12 @@ class Rollouts:
     def of_batch(self, trainer: Any) -> dict[str, Any]:
         """Return what TRL expects of a rollout function, for the trainer's batch."""
         questions = [self._train[place] for place in trainer.places]
-        trajectories = self._rolled_out(trainer, questions, self._config.group, self._config.temperature)
+        trajectories = self._rolled_out(trainer, questions, self._config.temperature)
         earned = [self._rewards(*each) for each in zip(trajectories, questions, strict=True)]
-        if on_main():
-            step = trainer.state.global_step
-            self._run.add_rollouts(
-                [_rollout(step, *each) for each in zip(trajectories, questions, earned, strict=True)]
-            )
+        step = trainer.state.global_step
+        self._run.add_rollouts(
+            [_rollout(step, *each) for each in zip(trajectories, questions, earned, strict=True)]
+        )
         return {
             "prompt_ids": [list(each.prompt) for each in trajectories],
             "completion_ids": [each.ids for each in trajectories],
@@ -108,22 +107,22 @@ class Rollouts:
         mine, size = list[Prediction](), self._config.batch_size
         for start in bar(range(0, len(share), size), "rollouts of the held-out part"):
             batch = share[start : start + size]
-            mine += map(_prediction, self._rolled_out(trainer, batch, 1, temperature=0.0), batch)
+            mine += map(_prediction, self._rolled_out(trainer, batch, temperature=0.0), batch)
         return mine
 
     def _rolled_out(
-        self, trainer: Any, questions: Sequence[Question], group: int, temperature: float
+        self, trainer: Any, questions: Sequence[Question], temperature: float
     ) -> list[Trajectory]:
         config, chats = self._config, self._chats
         writer: Writer = OwnWriter(trainer, chats, temperature, config.top_p, config.write_at_once)
         if self._server is not None:
             self._server.update(trainer)
             writer = partial(self._server.write, chats=chats, temperature=temperature, top_p=config.top_p)
-        roller = Roller(chats, writer, config.forced_plan, config.rollout_s)
+        roller = Roller(chats, writer, config.rollout_s)
 
         async def work() -> list[Trajectory]:
             async with open_platform(config, self._settings) as platform:
-                return await roller.roll_out(platform, questions, group)
+                return await roller.roll_out(platform, questions)
 
         return anyio.run(work)
 
@@ -238,7 +237,6 @@ def _rollout(step: int, trajectory: Trajectory, question: Question, earned: dict
         knowledge=trajectory.knowledge,
         answer=trajectory.answer,
         rewards=earned,
-        forced=trajectory.forced,
         failed=trajectory.failed,
         own_tokens=sum(trajectory.mask),
         tokens=len(trajectory.ids),

@@ -108,7 +108,7 @@ class OwnWriter:
         finally:
             model.train(was_training)
         new = whole[:, inputs["input_ids"].shape[1] :].tolist()
-        sequences = [ended(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
+        sequences = [cut_at_end(ids, ask, self.chats.tokenizer) for ids, ask in zip(new, asks, strict=True)]
         if not likeliest:
             return [Continuation(ids) for ids in sequences]
         rows = probabilities.of_rows.tolist()
@@ -129,7 +129,7 @@ class OwnWriter:
         return inputs
 
 
-def ended(ids: Sequence[int], ask: Ask, tokenizer: Any) -> list[int]:
+def cut_at_end(ids: Sequence[int], ask: Ask, tokenizer: Any) -> list[int]:
     """Return the tokens up to the end of the turn, or up to `ends_with` and an end that follows it."""
     ids, end = ids[: ask.most_tokens], tokenizer.eos_token_id
     turn = list(ids[: ids.index(end) + 1]) if end in ids else list(ids)

@@ -1,16 +1,16 @@
 """The coarse reranker's head: a projection of BLIP-2's query tokens for (question, photo).
 
-It learns to match the texts that answer; BLIP-2 itself is frozen. A logistic curve turns similarities into
-probabilities, so that their calibration can be measured.
+It learns to match the texts that answer by InfoNCE (van den Oord et al. 2018); BLIP-2 itself is frozen.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.functional import cross_entropy, normalize
 
 from chassis.accelerator import Placement, open_accelerator
 from chassis.models.qformer import DEFAULT_MODEL, QFormer
@@ -18,15 +18,14 @@ from chassis.models.witness import witness
 from evaluation.data.progress import bar
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
-from training.heads.calibration import calibrated
-from training.heads.contrastive import ContrastiveLearner, Encoded, projected, recall, similarities
-from training.heads.epochs import fit
+from training.heads.epochs import SCORE, TIE, fit
 from training.heads.parts import Parts, pixels, read_parts
 from training.heads.settings import CoarseRerankerConfig
 from training.runs import RunFolder
 from training.samples import PassagesSample, Task
 
 CHECKPOINT = "head.safetensors"
+DEPTHS = (1, 5, 10)
 MAX_SIDE = 672
 """Photos are scaled down to it, as in the service."""
 _MOST_THRESHOLD = 0.99
@@ -45,7 +44,7 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     if len(photos) < len(parts.photos):
         raise WrongConfig("The coarse reranker learns from questions with a photo only.")
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
-    encoded = _encoded(qformer, parts.samples, photos, recipe.batch_size)
+    encoded = _encode(qformer, parts.samples, photos, recipe.batch_size)
     projection = qformer.model.vision_projection
     learner = ContrastiveLearner(encoded, parts.validation, config, (projection.weight, projection.bias))
     chosen = fit(learner, parts.training, recipe, run)
@@ -53,14 +52,12 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     alone = [qformer.photo_vectors([pixels(photos[place], MAX_SIDE)])[0] for place in held_out]
     before = recall(torch.from_numpy(np.stack(alone)).to(encoded.states.device), encoded, held_out)
     with torch.no_grad():
-        after = recall(projected(encoded.states[held_out], *learner.head), encoded, held_out)
+        after = recall(project(encoded.states[held_out], *learner.head), encoded, held_out)
         reached = _cosines(encoded, learner, parts.validation)
-        unseen = _cosines(encoded, learner, parts.held_out)
-    threshold = float(np.quantile(reached[reached[:, 1] == 1, 0], 1 - config.reached_by))
+    threshold = float(np.quantile(reached, 1 - config.reached_by))
     weight, bias = (each.detach().cpu().numpy() for each in learner.head)
     head = CoarseHead(weight, bias, min(_MOST_THRESHOLD, max(0.0, threshold)), config.model, witness(qformer))
     head.save(run.path / CHECKPOINT)
-    probability = _logistic(reached, unseen[:, 0])
     run.finish(
         {
             "kind": "coarse-reranker",
@@ -69,7 +66,6 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
             "chosen": chosen,
             "threshold": head.threshold,
             "held_out": {"photo_alone": asdict(before), "head": asdict(after)},
-            **calibrated({"similarity, by a logistic curve": (unseen[:, 1], probability)}),
         }
     )
     run.say(f"held out, by the photo alone: {before}")
@@ -77,9 +73,9 @@ def train_coarse_reranker(config: CoarseRerankerConfig, run: RunFolder) -> Coars
     return head
 
 
-def _encoded(
+def _encode(
     qformer: QFormer, samples: Sequence[PassagesSample], photos: Sequence[Path], batch_size: int
-) -> Encoded:
+) -> "Encoded":
     texts = sorted({text for each in samples for text in (each.positive, *each.negatives)})
     places = {text: place for place, text in enumerate(texts)}
     states, vectors = [], []
@@ -99,21 +95,94 @@ def _encoded(
     )
 
 
-def _cosines(encoded: Encoded, learner: ContrastiveLearner, places: Sequence[int]) -> Any:
-    """Return (pairs, 2): the similarity of each question and each of its texts, and 1 if the text answers."""
-    rows = []
-    for n in places:
-        texts = [encoded.positives[n], *encoded.negatives[n]]
-        scores = similarities(projected(encoded.states[[n]], *learner.head), encoded.texts[texts])[0]
-        rows += [(float(each), float(m == 0)) for m, each in enumerate(scores)]
-    return np.array(rows, np.float64)
+def _cosines(encoded: "Encoded", learner: "ContrastiveLearner", places: Sequence[int]) -> Any:
+    """Return (places,): the similarity of each question and the text that answers it."""
+    vectors = project(encoded.states[list(places)], *learner.head)
+    texts = encoded.texts[[encoded.positives[n] for n in places]]
+    return (vectors @ texts[:, :, None]).amax(dim=(1, 2)).double().cpu().numpy()
 
 
-def _logistic(pairs: Any, similarity: Any) -> Any:
-    """Return P(answers) of similarities, by a curve fitted on `pairs`, or their share if all are equal."""
-    from sklearn.linear_model import LogisticRegression
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """`states` (samples, N_q, hidden) of questions with photos, `texts` (texts, d) of unit length; by sample
+    the place of the text that answers and of those that do not.
+    """
 
-    if len(set(pairs[:, 1])) < 2:
-        return np.full(len(similarity), pairs[:, 1].mean())
-    curve = LogisticRegression(C=100.0).fit(pairs[:, :1], pairs[:, 1])
-    return curve.predict_proba(similarity[:, None])[:, 1]
+    states: Any
+    texts: Any
+    positives: tuple[int, ...]
+    negatives: tuple[tuple[int, ...], ...]
+
+    def pool(self, places: Sequence[int]) -> list[int]:
+        """Return the texts of some samples, each once."""
+        return sorted({text for n in places for text in (self.positives[n], *self.negatives[n])})
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Shares of questions whose text is among the first k of a part's texts, and the mean reciprocal rank."""
+
+    questions: int
+    texts: int
+    at: dict[int, float]
+    mrr: float
+
+    def __str__(self) -> str:
+        recalls = ", ".join(f"recall@{k} {share:.3f}" for k, share in self.at.items())
+        return f"{recalls}, MRR {self.mrr:.3f} ({self.questions} questions, {self.texts} texts)"
+
+
+class ContrastiveLearner:
+    """Learns a projection (weight, bias), beginning with `start`. The towers are frozen: they ran once."""
+
+    def __init__(
+        self,
+        encoded: Encoded,
+        validation: Sequence[int],
+        config: CoarseRerankerConfig,
+        start: tuple[Any, Any],
+    ) -> None:
+        self._encoded, self._validation, self._config = encoded, validation, config
+        weight, bias = (each.detach().clone().float().requires_grad_(True) for each in start)
+        self.head = (weight, bias)
+        self.parameters = {"weight": weight, "bias": bias}
+        recipe = config.recipe
+        self.optimizer = torch.optim.AdamW(self.head, recipe.learning_rate, weight_decay=recipe.weight_decay)
+
+    def loss(self, places: Sequence[int]) -> Any:
+        """See `Learner`."""
+        # Each text once: one that answers two questions is no negative of either.
+        pool = self._encoded.pool(places)
+        questions = project(self._encoded.states[list(places)], *self.head)
+        scores = similarities(questions, self._encoded.texts[pool])
+        answers = torch.tensor([pool.index(self._encoded.positives[n]) for n in places])
+        return cross_entropy(scores / self._config.temperature, answers.to(scores.device))
+
+    def validate(self) -> dict[str, float]:
+        """See `Learner`."""
+        places = list(self._validation)
+        with torch.no_grad():
+            mrr = recall(project(self._encoded.states[places], *self.head), self._encoded, places).mrr
+        return {SCORE: mrr, TIE: 0.0, "validation/mrr": mrr}
+
+
+def project(states: Any, weight: Any, bias: Any) -> Any:
+    """Return unit vectors (samples, N_q, d)."""
+    return normalize(states @ weight.T + bias, dim=-1)
+
+
+def similarities(vectors: Any, texts: Any) -> Any:
+    """Equation (2) of QA-Dragon: (samples, texts), of each one's query tokens (samples, N_q, d) the best."""
+    return (vectors @ texts.T).amax(dim=1)
+
+
+def recall(vectors: Any, encoded: Encoded, places: Sequence[int]) -> Recall:
+    """Return the recall of the samples at `places` with these `vectors`, among all texts of these samples."""
+    pool = encoded.pool(places)
+    scores = similarities(vectors, encoded.texts[pool])
+    answers = torch.tensor([pool.index(encoded.positives[n]) for n in places], device=scores.device)
+    own = scores.gather(1, answers[:, None])
+    others = ~(scores <= own)  # NaN counts as better, so that it ranks last
+    ranks = 1 + others.sum(dim=1).double()
+    at = {k: float((ranks <= k).double().mean()) for k in DEPTHS}
+    return Recall(len(places), len(pool), at, float((1 / ranks).mean()))

@@ -4,18 +4,22 @@ By default only the linear head learns, on features that are computed once, in f
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.metrics import classification_report, confusion_matrix, f1_score
+from sklearn.metrics import f1_score
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.models.qformer import DEFAULT_MODEL, QFormer
+from chassis.models.qformer import DEFAULT_MODEL, QFormer, Question
 from chassis.models.witness import witness
 from contracts.domain_router import Domain
+from evaluation.data.progress import bar
+from services.domain_router.engine import IMAGE_SIDE
+from services.domain_router.engines.blip2 import pooled
 from services.domain_router.engines.domain_head import DomainHead
 from services.domain_router.measures import (
     Labels,
@@ -24,10 +28,9 @@ from services.domain_router.measures import (
     log_loss,
     softmax,
 )
-from training.heads.calibration import classified
-from training.heads.encoders import Encoder
+from training.heads.calibration import figures_of
 from training.heads.epochs import SCORE, TIE, fit
-from training.heads.parts import Parts, read_parts
+from training.heads.parts import Parts, pixels, read_parts
 from training.heads.settings import DomainRouterConfig, Recipe
 from training.runs import RunFolder
 from training.samples import DomainSample, Task
@@ -54,14 +57,14 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     labels = np.array([_number(each) for each in parts.samples], np.int64)
     learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
-    return _calibrated(config, run, parts, encoder, labels, learner.folded(), chosen, witness(qformer))
+    return _calibrate(config, run, parts, encoder, labels, learner.fold(), chosen, witness(qformer))
 
 
-def _calibrated(
+def _calibrate(
     config: DomainRouterConfig,
     run: RunFolder,
     parts: Parts[Any],
-    encoder: Encoder,
+    encoder: "Encoder",
     labels: Labels,
     head: Folded,
     chosen: dict[str, float],
@@ -76,6 +79,10 @@ def _calibrated(
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
     measures = measure(raw / temperature, true)
     probabilities = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
+    likeliest = {
+        name: (np.asarray(rows.argmax(axis=1) == true, np.float64), rows.max(axis=1))
+        for name, rows in probabilities.items()
+    }
     run.finish(
         {
             "kind": config.head,
@@ -84,7 +91,7 @@ def _calibrated(
             "chosen": chosen,
             "temperature": temperature,
             "held_out": measures,
-            **classified(true, probabilities),
+            "calibration": figures_of(likeliest),
         }
     )
     run.say(
@@ -95,20 +102,15 @@ def _calibrated(
 
 
 def measure(logits: Matrix, labels: Labels) -> dict[str, Any]:
-    """Return the figures of (n, classes) logits, already divided by the temperature. `confusion`: true, then
-    predicted; `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
+    """Return the figures of (n, classes) logits, already divided by the temperature.
+
+    `macro_f1`: the mean over the classes that occur; `log_loss` in nats.
     """
-    predicted, classes = logits.argmax(axis=1), range(len(_LABELS))
-    report = classification_report(
-        labels, predicted, labels=classes, target_names=_LABELS, output_dict=True, zero_division=0
-    )
     return {
         "examples": len(labels),
-        "accuracy": float((predicted == labels).mean()),
+        "accuracy": float((logits.argmax(axis=1) == labels).mean()),
         "macro_f1": _macro_f1(logits, labels),
         "log_loss": log_loss(logits, labels),
-        "classes": {label: report[label] for label in _LABELS},
-        "confusion": confusion_matrix(labels, predicted, labels=classes).tolist(),
     }
 
 
@@ -128,11 +130,11 @@ class _Learner:
     """Learns a linear map of features with mean 0 and variance 1, so that one rate fits all."""
 
     def __init__(
-        self, encoder: Encoder, labels: Labels, parts: Parts[Any], config: DomainRouterConfig
+        self, encoder: "Encoder", labels: Labels, parts: Parts[Any], config: DomainRouterConfig
     ) -> None:
         self._encoder, self._labels, self._recipe = encoder, labels, config.recipe
         self._validation = parts.validation
-        features = _encoded(encoder, parts.training, config.recipe)
+        features = _encode(encoder, parts.training, config.recipe)
         self._mean = features.mean(dim=0)
         self._spread = features.std(dim=0, correction=0).clamp(min=_LEAST_SPREAD)
         shape = (len(_LABELS), features.shape[1])
@@ -158,13 +160,13 @@ class _Learner:
     def validate(self) -> dict[str, float]:
         """See `Learner`. Of two epochs with the same macro-F1 the one with less log loss is better."""
         with torch.no_grad():
-            features = _encoded(self._encoder, self._validation, self._recipe)
+            features = _encode(self._encoder, self._validation, self._recipe)
             logits = self._head(features).double().cpu().numpy()
         labels = self._labels[list(self._validation)]
         score, loss = _macro_f1(logits, labels), log_loss(logits, labels)
         return {SCORE: score, TIE: -loss, "validation/macro_f1": score, "validation/log_loss": loss}
 
-    def folded(self) -> Folded:
+    def fold(self) -> Folded:
         """Return the map of raw features: weight (classes, features) and bias."""
         with torch.no_grad():
             weight = self._weight.double() / self._spread.double()
@@ -175,13 +177,13 @@ class _Learner:
         return ((features - self._mean) / self._spread) @ self._weight.T + self._bias
 
 
-def _logits(encoder: Encoder, head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
+def _logits(encoder: "Encoder", head: Folded, places: Sequence[int], recipe: Recipe) -> Matrix:
     """Return logits (len(places), classes) as the checkpoint computes them."""
-    features = _encoded(encoder, places, recipe).cpu().numpy().astype(np.float64)
+    features = _encode(encoder, places, recipe).cpu().numpy().astype(np.float64)
     return np.asarray(features @ head[0].T.astype(np.float64) + head[1])
 
 
-def _encoded(encoder: Encoder, places: Sequence[int], recipe: Recipe) -> Any:
+def _encode(encoder: "Encoder", places: Sequence[int], recipe: Recipe) -> Any:
     encoder.learn(False)
     with torch.no_grad():
         starts = range(0, len(places), recipe.batch_size)
@@ -190,3 +192,55 @@ def _encoded(encoder: Encoder, places: Sequence[int], recipe: Recipe) -> Any:
 
 def _number(sample: DomainSample) -> int:
     return _LABELS.index(sample.domain)
+
+
+Asked = tuple[str, Path | None]
+"""A question and the path of its photo."""
+
+
+def questions(pairs: Sequence[Asked]) -> list[Question]:
+    """Decode the photos. Raises `WrongConfig`."""
+    return [(question, None if photo is None else pixels(photo, IMAGE_SIDE)) for question, photo in pairs]
+
+
+class Encoder:
+    """Computes pooled features of examples, by their places.
+
+    `tuned`: the Q-Former learns, with its query tokens and its word embeddings; the vision tower does not.
+    Else each example goes through the base model once. `parameters`: what learns besides the head, by name in
+    the model; may be empty.
+    """
+
+    def __init__(self, qformer: QFormer, pairs: Sequence[Asked], batch_size: int, *, tuned: bool) -> None:
+        self._qformer, self._asked = qformer, pairs
+        self._learning: list[Any] = []
+        self.parameters: dict[str, Any] = {}
+        self._features: Any = None
+        if tuned:
+            self._let_learn(qformer.model)
+        else:
+            encoded = [
+                pooled(states)
+                for start in bar(range(0, len(pairs), batch_size), "reading questions and photos")
+                for states in qformer.encode_questions(questions(pairs[start : start + batch_size]))
+            ]
+            self._features = torch.from_numpy(np.stack(encoded)).to(qformer.accelerator.device)
+
+    def _let_learn(self, model: Any) -> None:
+        model.requires_grad_(False)
+        self._learning = [model.qformer, model.embeddings]
+        for part in (*self._learning, model.query_tokens):
+            part.requires_grad_(True)
+        self.parameters = {name: each for name, each in model.named_parameters() if each.requires_grad}
+
+    def features(self, places: Sequence[int]) -> Any:
+        """Return float32 features (len(places), hidden), with gradients if the Q-Former learns."""
+        if self._features is not None:
+            return self._features[list(places)]
+        pairs = questions([self._asked[place] for place in places])
+        return self._qformer.question_states(self._qformer.prepare(pairs)).mean(dim=1)
+
+    def learn(self, on: bool) -> None:
+        """Switch dropout in the parts that learn."""
+        for part in self._learning:
+            part.train(on)

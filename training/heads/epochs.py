@@ -41,7 +41,8 @@ def fit(learner: Learner, training: Sequence[int], recipe: Recipe, run: RunFolde
     torch.manual_seed(recipe.seed)  # dropout
     path = run.checkpoints / STATE
     path.parent.mkdir(parents=True, exist_ok=True)
-    state = _begun(learner) if not path.exists() else _resumed(learner, path, run)
+    state = _resume(learner, path) if path.exists() else _initial(learner)
+    run.go_on_after(state["epoch"])
     left = range(state["epoch"] + 1, recipe.epochs + 1)
     for number in bar(left, "epochs"):
         if number - state["improved"] > recipe.patience:
@@ -60,7 +61,7 @@ def fit(learner: Learner, training: Sequence[int], recipe: Recipe, run: RunFolde
     return {**best, "epoch": state["best_epoch"], "epochs": state["epoch"]}
 
 
-def _begun(learner: Learner) -> dict[str, Any]:
+def _initial(learner: Learner) -> dict[str, Any]:
     return {
         "epoch": 0,
         "improved": 0,
@@ -70,13 +71,12 @@ def _begun(learner: Learner) -> dict[str, Any]:
     }
 
 
-def _resumed(learner: Learner, path: Path, run: RunFolder) -> dict[str, Any]:
+def _resume(learner: Learner, path: Path) -> dict[str, Any]:
     saved = torch.load(path, weights_only=True)
     _restore(learner, saved["weights"])
     learner.optimizer.load_state_dict(saved["optimizer"])
     torch.set_rng_state(saved["random"])
     state: dict[str, Any] = saved["state"]
-    run.go_on_after(state["epoch"])
     return state
 
 

@@ -1,7 +1,7 @@
 """The search router: P(the draft is right) by logistic regression on its features (QA-Dragon, section 3.2).
 
-Prints and stores risk and coverage on held-out conversations beside those of the drafts' own confidence: a
-router that is not better is useless. Nothing is random.
+Prints and stores the figures on held-out conversations beside those of the drafts' own confidence: a router
+that is not better is useless. Nothing is random.
 """
 
 import hashlib
@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from chassis.calibration import LogisticCurve
+from evaluation.scoring.measures import aurc
 from gateway.steps.routing import FALLING, FEATURES, RouterArtefact
 from training.config import WrongConfig
-from training.heads.calibration import aurc, calibrated, calibration_error, table
+from training.heads.calibration import calibration_error, figures_of
 from training.heads.fitting import Matrix, Problem, fit, held_out
 from training.heads.settings import SearchRouterConfig
 from training.runs import RunFolder
@@ -67,12 +68,14 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
         weights = ", ".join(f"{name} {weight}" for name, weight in artefact.coefficients.items())
         run.say(f"intercept {artefact.intercept}, {weights}")
         run.say(f"the same in all drafts, so of no weight: {', '.join(artefact.constant) or 'none'}")
-    run.say(table(drafts.right, columns))
+    figures = figures_of({name: (drafts.right, said) for name, said in columns.items()})
+    for name, each in figures.items():
+        run.say(f"{name}: AURC {each['aurc']:.3f}, calibration error {each['calibration_error']:.3f}")
     run.finish(
         {
             "kind": "search-router",
             "samples": {"drafts": len(drafts.samples), "right": int(drafts.right.sum())},
-            **calibrated({name: (drafts.right, said) for name, said in columns.items()}),
+            "calibration": figures,
         }
     )
     return artefact

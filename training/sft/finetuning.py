@@ -35,8 +35,6 @@ def finetune(config: SftConfig, run: RunFolder) -> None:
     chats = Chats(loaded.processor)
     mixture = read_mixture(config, chats)
     run.leave_out(mixture.left_out)
-    for fault in mixture.faults:
-        run.say(fault)
 
     def collate(rows: Sequence[dict[str, int]]) -> dict[str, Any]:
         return chats.training_inputs([mixture.train[row["place"]].turn for row in rows])
@@ -83,5 +81,4 @@ def _summary(config: SftConfig, mixture: Mixture) -> dict[str, Any]:
         "refusals": sum(each.sample.source.value == "refusal" for each in mixture.train),
         "held_out": len(mixture.held_out),
         "left_out": len(mixture.left_out),
-        "faults": mixture.faults,
     }

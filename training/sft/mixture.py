@@ -34,29 +34,16 @@ class Mixture:
     held_out: tuple[Located, ...]
     left_out: tuple[RejectedRow, ...]
 
-    @property
-    def faults(self) -> list[str]:
-        """Return what is wrong with the whole set."""
-        answers = [each.sample for each in self.train if each.sample.task is Task.ANSWER]
-        faults = []
-        if answers and all(sample.source is Label.REFUSAL for sample in answers):
-            faults.append(
-                f"All {len(answers)} answers to learn are refusals: the model would learn to refuse."
-            )
-        if not self.held_out:
-            faults.append("Nothing is held out: nobody will know what was learnt.")
-        return faults
-
 
 def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
     """Read all samples of the config's folders and tasks.
 
     Raises `UnreadableData`, and `WrongConfig` if nothing is left to learn.
     """
-    to_learn, held_out, left_out = selected(config)
+    to_learn, held_out, left_out = select_samples(config)
     random.Random(config.seed).shuffle(to_learn)
     train = _fitting(bar(to_learn, "measuring samples"), chats, config, left_out)
-    mixture = Mixture(train, _sampled(held_out, config), tuple(left_out))
+    mixture = Mixture(train, _sample(held_out, config), tuple(left_out))
     if not train:
         first = f" The first: {left_out[0].where}: {left_out[0].why}." if left_out else ""
         raise WrongConfig(
@@ -68,7 +55,7 @@ def read_mixture(config: SftConfig, chats: Chats) -> Mixture:
     return mixture
 
 
-def selected(config: SftConfig) -> tuple[list[Located], list[Located], list[RejectedRow]]:
+def select_samples(config: SftConfig) -> tuple[list[Located], list[Located], list[RejectedRow]]:
     """Return samples to learn, held-out ones, and invalid rows. Raises `UnreadableData`."""
     located, rejected = list[Located](), list[RejectedRow]()
     for task in config.tasks:
@@ -117,7 +104,7 @@ def place_of(sample: ConversationSample) -> str:
     return f"{sample.task.value} sample {sample.id} ({turn})"
 
 
-def _sampled(samples: Sequence[Located], config: SftConfig) -> tuple[Located, ...]:
+def _sample(samples: Sequence[Located], config: SftConfig) -> tuple[Located, ...]:
     """Return at most `held_out` of them, tasks in turn, chosen by the seed."""
     by_task: dict[Task, list[Located]] = {task: [] for task in config.tasks}
     for each in random.Random(config.seed).sample(list(samples), len(samples)):

@@ -47,9 +47,9 @@ class ScriptedReferee(Referee):
         self._words = words
         self._left = silent_after
 
-    async def _judged(self, case: Case) -> Judgement:
+    async def _ask_judge(self, case: Case) -> Judgement:
         self._count(f"{case.question} {case.answer}")
-        return await super()._judged(case)
+        return await super()._ask_judge(case)
 
     async def _marked(self, need: Need, piece: str) -> bool:
         self._count(f"{need.question} {piece}")

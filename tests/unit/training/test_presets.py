@@ -127,11 +127,6 @@ def test_knowledge_earns_by_its_form(knowledge: str | None, in_form: float) -> N
     assert rewards(RolledOut(PLAN, knowledge, ""), sample())["filter_format"] == in_form
 
 
-def test_forced_plan_earns_nothing() -> None:
-    earned = rewards(RolledOut(PLAN, KNOWLEDGE, "31 metres", forced=True), sample())
-    assert earned == {"answer": 1.0, "tool_format": 0.0, "filter_format": 1.0, "tool_use": 0.0}
-
-
 TEXTS = st.text(max_size=400) | st.text(alphabet="<>/thinktoolanswer1. \n:flip", max_size=200)
 
 

@@ -123,19 +123,10 @@ def test_gain_by_silence_is_reported(tmp_path: Path) -> None:
     assert reported(run_of(tmp_path / "learnt", before, learnt))[1] == ""
 
 
-def test_uniform_answers_are_reported(tmp_path: Path) -> None:
-    before = predictions([(IDK, 0.5)] * 4 + [("Bern", 0.5)])
-    after = predictions([("Bern", 0.9)] * 5)
-    _, warned = reported(run_of(tmp_path / "run", before, after))
-    assert "100% of 45 replies are one and the same" in warned
-
-
-def test_few_or_different_samples_are_reported(tmp_path: Path) -> None:
+def test_few_samples_are_reported(tmp_path: Path) -> None:
     said = predictions([("Paris", 0.9)])
     _, warned = reported(run_of(tmp_path / "few", said[:2], said[:2]))
     assert "only 2 held-out samples" in warned
-    _, warned = reported(run_of(tmp_path / "others", said[:10], said[10:]))
-    assert "Of 31 held-out samples 0 were replied to both before and after." in warned
     page, _ = reported(run_of(tmp_path / "after alone", [], predictions([(IDK, 0.9)])))
     assert "| answer | refused | 41 | – | 100.0% |" in page
     _, warned = reported(run_of(tmp_path / "none", [], []))
@@ -164,11 +155,10 @@ def test_uniform_or_failed_rollouts_are_reported(tmp_path: Path) -> None:
     assert "In 4 of 4 rollouts a service failed" in warned
 
 
-def test_data_faults_are_on_the_page(tmp_path: Path) -> None:
-    run = run_of(tmp_path / "run", [], [], faults=["All 40 answers to learn are refusals."])
+def test_rows_that_were_left_out_are_counted_on_the_page(tmp_path: Path) -> None:
+    run = run_of(tmp_path / "run", [], [])
     run.leave_out([RejectedRow(where="answer.jsonl, line 4", why="its photo photos/4.png is missing")] * 41)
     page, warned = reported(run)
-    assert "All 40 answers to learn are refusals." in warned
     assert "41 rows were left out (see left-out.jsonl), and 40 were learnt from" in warned
     assert warned.partition(": ")[2].splitlines()[0] in page
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from evaluation.scoring.measures import aurc
 from gateway.steps.routing import RouterArtefact, SearchRouter
 from training.config import WrongConfig, dump_config
-from training.heads.calibration import aurc, calibration_error, reliability, risks
+from training.heads.calibration import calibration_error
 from training.heads.fitting import held_out
 from training.heads.search_router import ARTEFACT, artefact_of, problem_of, read_drafts, train_search_router
 from training.heads.settings import SearchRouterConfig
@@ -117,7 +118,7 @@ def test_artefact_describes_its_data(tmp_path: Path) -> None:
     again, _ = trained(tmp_path / "again", *data, date="2026-11-23")
     assert (again.path / ARTEFACT).read_bytes() == (run.path / ARTEFACT).read_bytes()
     compared, said = trained(tmp_path / "compared", data[0], compare=run.path / ARTEFACT)
-    assert "artefact" in said[-1]
+    assert "artefact" in said[-2]
     assert not (compared.path / ARTEFACT).exists()
 
 
@@ -161,14 +162,10 @@ def test_invalid_row_is_refused(tmp_path: Path) -> None:
         read_drafts([data])
 
 
-def test_risk_coverage_and_reliability_of_four_drafts() -> None:
+def test_risk_and_calibration_of_four_drafts() -> None:
     """By hand: right, wrong, right, wrong from the surest on."""
     right, said = np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.9, 0.8, 0.7, 0.6])
-    assert risks(right, said) == pytest.approx([0, 1 / 2, 1 / 3, 1 / 2])
     assert aurc(right, said) == pytest.approx((0 + 1 / 2 + 1 / 3 + 1 / 2) / 4)
-    assert risks(right, np.full(4, 0.5)) == pytest.approx([0.5] * 4)
+    assert aurc(right, np.full(4, 0.5)) == 0.5
     assert calibration_error(right, said) == pytest.approx((0.1 + 0.8 + 0.3 + 0.6) / 4)
     assert calibration_error(right, np.full(4, 0.5)) == 0
-    (only,) = reliability(right, np.full(4, 0.55))
-    assert (only.said, only.true, only.count) == (pytest.approx(0.55), 0.5, 4)
-    assert [each.count for each in reliability(right, np.array([1.0, 0.0, 0.99, 0.05]))] == [2, 2]

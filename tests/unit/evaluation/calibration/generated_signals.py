@@ -59,7 +59,6 @@ def generated(
     return Signals(
         in_force=in_force,
         session=np.arange(count) // turns,
-        turn=np.arange(count) % turns,
         proposed=sometimes(points, 0.9),
         draft=np.where(drafted, np.where(rng.random(count) < 0.7, 1.0, -1.0), np.nan),
         draft_confidence=np.where(drafted, share(), np.nan),
@@ -75,5 +74,4 @@ def generated(
         judge_token_mean=doubtful + (1.0 - doubtful) * rng.random(count),
         citable=rng.random(count) < 0.95,
         went_direct=np.zeros(count, bool),
-        given=rng.random(count) < 0.8,
     )

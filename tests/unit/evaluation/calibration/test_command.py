@@ -10,7 +10,7 @@ import pytest
 import typer
 from typer.testing import CliRunner, Result
 
-from evaluation.calibration.promise import Given, kept
+from evaluation.calibration.promise import Given, compare_with_promise
 from evaluation.calibration.replay import OF_JUDGE
 from evaluation.commands.calibrate import calibrate, promise_file
 from evaluation.scoring.intervals import Interval
@@ -51,7 +51,6 @@ def test_gateway_loads_the_file_with_its_promise(dev: Path, tmp_path: Path) -> N
     assert promise["after"]["truthfulness"] >= promise["expected"]["truthfulness"]
     assert promise["after"]["truthfulness"] > promise["before"]["truthfulness"]
     assert promise["thresholds"].keys() == THRESHOLDS.keys() | set(OF_JUDGE)
-    assert promise["uncertain"] == 0
     assert promise["check"] is None
 
 
@@ -65,13 +64,13 @@ def test_a_check_says_whether_other_questions_keep_the_promise(dev: Path, tmp_pa
     assert check["after"]["questions"] == 50
 
 
-def test_a_ceiling_with_a_confidence_is_promised_and_named(tmp_path: Path) -> None:
+def test_a_ceiling_is_promised_and_named(tmp_path: Path) -> None:
     dev, out = made(tmp_path / "dev", seed=3, count=110), tmp_path / "thresholds.toml"
-    result = asked(dev, "--out", out, "--ceiling", 0.1, "--confidence", 0.9)
+    result = asked(dev, "--out", out, "--ceiling", 0.1)
     assert result.exit_code == 0, result.output
     promise = json.loads(promise_file(out).read_text("utf-8"))
     assert promise["after"]["hallucination"] <= 0.1
-    assert "(Learn then Test)." in out.read_text("utf-8").replace("\n# ", " ")
+    assert "(conformal risk control)." in out.read_text("utf-8").replace("\n# ", " ")
 
 
 def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
@@ -88,7 +87,7 @@ def test_existing_file_needs_overwrite(dev: Path, tmp_path: Path) -> None:
     ("options", "told"),
     [
         (["--ceiling", "0.001"], "at least 999 conversations"),
-        (["--confidence", "0.9"], "needs a --ceiling"),
+        (["--ceiling", "1.5"], "between 0 and 1"),
         (["--judge", "human"], "withheld"),
     ],
 )
@@ -124,7 +123,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         questions=100,
         sessions=100,
         accuracy=0.8,
-        accuracy_range=Interval(low=0.7, high=0.9),
         acceptable=0.0,
         missing=0.2 - wrong,
         hallucination=wrong,
@@ -132,6 +130,6 @@ def test_a_ceiling_is_broken_only_by_more_than_chance(
         truthfulness=0.8 - wrong,
         truthfulness_range=Interval(low=0.7, high=0.9),
     )
-    is_kept, sentence = kept(0.02, found, found)
+    is_kept, sentence = compare_with_promise(0.02, found, found)
     assert is_kept is expected
     assert "at most 2 %" in sentence

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
-from evaluation.calibration.proposals import Judging, judged
+from evaluation.calibration.proposals import Judging, judge_run
 from evaluation.calibration.replay import CalibrationError
 from evaluation.data.opening import open_dataset
 from evaluation.judging.rule_judge import RuleJudge
@@ -20,7 +20,7 @@ from evaluation.judging.verdicts import Case, Judgement, Verdict
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import Task as Asked
-from evaluation.runs.running import make_run, reached
+from evaluation.runs.running import connect, make_run
 from evaluation.runs.store import Run
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import Draft, Query
@@ -74,7 +74,7 @@ async def run_of(folder: Path, questions: list[Turn], router: Path | None = None
     services, reasoner = FakeServices(), TooSure()
     async with (
         gateway_before(services, reasoner, experiments=True, router=router) as platform,
-        reached(str(platform.client.base_url)) as gateway,
+        connect(str(platform.client.base_url)) as gateway,
     ):
         task = Asked(open_dataset(str(world)), folder / "run", Asking(pipeline="loreglass"), "loreglass")
         return (await make_run(task, gateway)).run
@@ -139,7 +139,7 @@ async def test_draft_is_judged_once_apart_from_the_answer(tmp_path: Path) -> Non
     assert [row.right for row in rows] == [True] * 3
     asked = judge.asked
     await exported(run, judge)
-    await judged(run, Judging(judge))
+    await judge_run(run, Judging(judge))
     assert (asked, judge.asked) == (3, 3)
     kept = {path.name for path in (run.folder / "verdicts").iterdir()}
     assert any("draft" in name for name in kept)

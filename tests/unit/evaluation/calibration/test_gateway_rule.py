@@ -32,20 +32,16 @@ def arrays(given: bool, explanation: Explanation) -> Signals:
 
 
 async def test_replay_equals_the_gateway(anyio_backend: object) -> None:
-    random, certain, changed = Random(11), 0, 0
+    random, changed = Random(11), 0
     for _ in range(CASES):
         case, before, after = drawn(random), thresholds_of(random), thresholds_of(random)
         done, explanation = await ask(case, before)
         otherwise, retold = await ask(case, after)
         signals = arrays(done, explanation)
-        assert replay(signals, signals.in_force).given[0] == done
-        assert replay(signals, signals.in_force).exact[0]
+        assert replay(signals, signals.in_force)[0] == done
         replayed = replay(signals, Cutoffs.among(retold.thresholds))
-        if replayed.exact[0]:
-            assert replayed.given[0] == otherwise, (case, before, after)
-            certain += 1
-            changed += bool(otherwise != done)
-    assert certain > 0.8 * CASES
+        assert replayed[0] == otherwise, (case, before, after)
+        changed += bool(otherwise != done)
     assert changed > 0.1 * CASES
 
 
@@ -55,5 +51,4 @@ async def test_a_failed_request_has_no_answer_under_any_thresholds(anyio_backend
     )
     failed = recorded(True, explanation).model_copy(update={"answer": None, "error": "overloaded"})
     signals = signals_of([failed], {}, {}, Cutoffs.among(explanation.thresholds))
-    assert not replay(signals, signals.in_force).given[0]
-    assert np.all(replay(signals, signals.in_force).points == 0.0)
+    assert np.all(replay(signals, signals.in_force) == 0.0)

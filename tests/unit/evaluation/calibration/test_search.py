@@ -8,13 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.calibration.replay import Cutoffs, Signals, basis_of, joined, replay
+from evaluation.calibration.replay import Cutoffs, Signals, basis_of, join, replay
 from evaluation.calibration.search import best_cutoffs
 from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
 
 
 def truthfulness(signals: Signals, cutoffs: Cutoffs) -> float:
-    return float(replay(signals, cutoffs).points.mean())
+    return float(replay(signals, cutoffs).mean())
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -70,7 +70,7 @@ def test_planted_token_thresholds_are_found() -> None:
     found = best_cutoffs(signals, replace(USUAL, supported=0.0))
     assert found.token_min == pytest.approx(0.55, abs=0.05)
     assert found.token_mean == pytest.approx(0.8, abs=0.05)
-    assert not np.any(replay(signals, found).points < 0.0)
+    assert not np.any(replay(signals, found) < 0.0)
 
 
 def test_a_basis_is_told_and_two_are_told_apart() -> None:
@@ -78,7 +78,7 @@ def test_a_basis_is_told_and_two_are_told_apart() -> None:
     free = replace(signals, token_grammar=np.where(np.isnan(signals.token_grammar), np.nan, 0.0))
     assert basis_of(signals) == "under a grammar"
     assert basis_of(free) == "over the whole vocabulary"
-    assert "not alike" in basis_of(joined([signals, free]))
+    assert "not alike" in basis_of(join([signals, free]))
     assert basis_of(replace(signals, token_grammar=np.full(40, np.nan))) == ""
 
 
@@ -98,4 +98,4 @@ def test_extremes_give_all_or_nothing(points: float) -> None:
     drafts = np.full(50, np.nan)
     signals = replace(signals, proposed=np.full(50, points), draft=drafts, p_direct=drafts)
     found = replay(signals, best_cutoffs(signals, USUAL))
-    assert found.points.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)
+    assert found.sum() == (np.count_nonzero(signals.citable) if points > 0 else 0.0)

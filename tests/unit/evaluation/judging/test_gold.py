@@ -27,7 +27,7 @@ async def told(judge: ScriptedJudge) -> Result:
 
 
 def test_no_gold_case_is_an_example() -> None:
-    shown = {text for each in prompt.EXAMPLES for text in (each.question, each.truth, each.answer)}
+    shown = {text for each in prompt.EXAMPLES for text in (each["question"], each["truth"], each["answer"])}
     assert not shown & {
         text for each in CASES for text in (each.case.question, each.case.gold, each.case.answer)
     }
@@ -50,13 +50,6 @@ def test_the_rules_judge_agrees_with_people_on_most() -> None:
     assert found.accuracy > 0.7
 
 
-def test_the_command_prints_the_rules_judge_by_kind() -> None:
-    result = CliRunner().invoke(app, ["gold"])
-    assert result.exit_code == 0
-    assert f"rules: answers: {len(CASES)}, equal" in result.output
-    assert all(kind in result.output for kind in {each.kind for each in CASES})
-
-
 @pytest.mark.anyio
 async def test_perfect_model_agrees_with_people() -> None:
     def script(body: Body, _: int) -> object:
@@ -66,122 +59,74 @@ async def test_perfect_model_agrees_with_people() -> None:
     judge = ScriptedJudge(script)  # type: ignore[arg-type]
     result = await told(judge)
     assert "equal 100.0%, kappa 1.000" in result.output
+    assert all(kind in result.output for kind in {each.kind for each in CASES})
     assert len(judge.asked) == sum(undisputed(each.case) is None for each in CASES)
 
 
-def test_people_are_no_judge_to_be_compared() -> None:
-    assert CliRunner().invoke(app, ["gold", "--judge", "human"]).exit_code == 2
-
-
-def assert_verdict(case: tuple[str, str], answer: str, right: bool) -> None:
-    """Judge an answer to the question of `case` against its gold."""
-    question, gold = case
-    judgement = judge_by_rules(Case("i", question, gold, answer))
-    assert judgement.verdict is (Verdict.CORRECT if right else Verdict.INCORRECT), judgement
-
-
 PRICE = ("how much does this magazine cost?", "The Fjord Weekly costs 4.50 euros.")
-PAGES = ("how many pages does this book have?", "The 2019 edition of Salt Road has 312 pages.")
-RANGE = ("what's the range of this car?", "It has a range of 300 miles.")
-YEAR = ("when was this car first made?", "The Orlo 5 was first produced in 1972.")
-CAR = ("what car is this?", "This is an Orlo 5 Estate.")
-WRITER = ("who wrote this book?", "The book was written by Gabriela de la Torre in 1967.")
-COLOURS = ("what colours does it come in?", "It comes in red, dark blue and green.")
-OPEN = ("is this shop open on sunday?", "Yes, it opens at ten.")
-USE = ("what is this plant used for?", "It is mostly used to soothe burns.")
 SAFE = ("can dogs eat this?", "Dogs should not eat it because it upsets their stomachs.")
-
-
-@pytest.mark.parametrize(
-    ("case", "answer", "right"),
-    [
-        (PRICE, "€4.50", True),
-        (PRICE, "It costs 5.40 euros.", False),
-        (PAGES, "It has 312.", True),
-        (PAGES, "2019", False),
-        (RANGE, "About 483 km.", True),
-        (RANGE, "About 400 km.", False),
-        (YEAR, "It came out in 1972.", True),
-        (YEAR, "1973", False),
-        (CAR, "an orlo 5 estate from the eighties", True),
-        (CAR, "an Orlo 7", False),
-        (WRITER, "Gabriela Torres", False),
-        (COLOURS, "green, red, and dark blue", True),
-        (COLOURS, "green and red", False),
-        (OPEN, "Yes.", True),
-        (OPEN, "No, it is closed.", False),
-        (USE, "People soothe burns with it.", True),
-        (USE, "It is used as a spice.", False),
-        (SAFE, "It upsets their stomach, so they shouldn't eat it.", True),
-        (SAFE, "They eat it gladly because it settles upset stomachs.", False),
-    ],
-)
-def test_the_question_decides_which_part_of_the_gold_counts(
-    case: tuple[str, str], answer: str, right: bool
-) -> None:
-    assert_verdict(case, answer, right)
+UPSET = "They eat it gladly because it settles upset stomachs."
 
 
 @pytest.mark.parametrize(
     ("question", "gold", "right", "wrong"),
     [
-        ("what's the weight limit?", "The weight limit is 300 lbs.", ("300 lb", "136 kg"), ("300 kg",)),
-        ("what's the score?", "The score is 3-2.", ("3-2", "3 to 2"), ("3-3", "2-1")),
-        ("how many goals were that?", "He scored 27 goals in the 2022-23 season.", ("27",), ("22", "2022")),
-        ("what percent alcohol?", "It has 5% alcohol by volume.", ("5 percent", "5.0%"), ("4.5%",)),
-        ("solve this equation", "The answer is x = 5.", ("x=5",), ("x = -5",)),
+        (*PRICE, ["€4.50"], ["It costs 5.40 euros."]),
+        ("how many pages does it have?", "The 2019 edition has 312 pages.", ["It has 312."], ["2019"]),
+        ("what's the range of it?", "It has a range of 300 miles.", ["About 483 km."], ["About 400 km."]),
+        ("when was it first made?", "It was first produced in 1972.", ["It came out in 1972."], ["1973"]),
+        ("what car is this?", "This is an Orlo 5 Estate.", ["an orlo 5 estate, I think"], ["an Orlo 7"]),
+        ("who wrote this?", "It was written by Gabriela de la Torre in 1967.", [], ["Gabriela Torres"]),
         (
-            "how often should i water it?",
-            "You should water it once every two to three weeks.",
-            ("Every 2-3 weeks.",),
-            ("Every 2-3 days.", "Once a week."),
+            "what colours does it come in?",
+            "It comes in red, dark blue and green.",
+            ["green, red, dark blue"],
+            ["green and red"],
         ),
         (
-            "who founded this company?",
-            "The shop was founded by Ada Renn and Otto Lind.",
-            ("Otto Lind and Ada Renn, in 1964",),
-            ("Otto Lind", "Lind"),
+            "what is it used for?",
+            "It is mostly used to soothe burns.",
+            ["People soothe burns."],
+            ["A spice."],
+        ),
+        (*SAFE, ["It upsets their stomach, so they shouldn't eat it."], [UPSET]),
+        ("what's the weight limit?", "The weight limit is 300 lbs.", ["300 lb", "136 kg"], ["300 kg"]),
+        ("what's the score?", "The score is 3-2.", ["3-2", "3 to 2"], ["3-3", "2-1"]),
+        ("how many goals?", "He scored 27 goals in the 2022-23 season.", ["27"], ["22", "2022"]),
+        ("what percent alcohol?", "It has 5% alcohol by volume.", ["5 percent", "5.0%"], ["4.5%"]),
+        ("solve this equation", "The answer is x = 5.", ["x=5"], ["x = -5"]),
+        (
+            "how often?",
+            "Once every two to three weeks.",
+            ["Every 2-3 weeks."],
+            ["Every 2-3 days.", "Weekly."],
+        ),
+        ("who founded it?", "Ada Renn and Otto Lind founded it.", ["Otto Lind and Ada Renn"], ["Lind"]),
+        ("what breed is it?", "The dog is a golden retriever.", ["golden retriever"], ["Labrador retriever"]),
+        ("is this shop open on sunday?", "Yes, it opens at ten.", ["Yes."], ["No, it is closed."]),
+        (
+            "is this plant toxic to cats?",
+            "Yes, lilies are toxic to cats.",
+            ["It is toxic to cats, but not to dogs."],
+            ["Lilies aren't toxic to cats.", "It is safe for cats."],
         ),
         (
-            "what breed is it?",
-            "The dog is a golden retriever.",
-            ("golden retriever",),
-            ("Labrador retriever",),
+            "can i eat this raw?",
+            "No, it must be cooked.",
+            ["You should not eat it raw."],
+            ["You can eat it raw.", "You can eat it."],
         ),
+        ("is this taller than the Mill?", "Yes, by 20 metres.", ["It is taller than the Mill."], []),
+        ("isn't this edible?", "No.", ["It isn't edible."], []),
     ],
 )
-def test_the_usual_golds_are_judged_as_a_person_would(
-    question: str, gold: str, right: tuple[str, ...], wrong: tuple[str, ...]
+def test_gold_sentences_are_compared_by_what_the_question_asks(
+    question: str, gold: str, right: list[str], wrong: list[str]
 ) -> None:
     for answers, verdict in ((right, Verdict.CORRECT), (wrong, Verdict.INCORRECT)):
         for answer in answers:
             judgement = judge_by_rules(Case("i", question, gold, answer))
             assert (answer, judgement.verdict) == (answer, verdict), judgement
-
-
-TOXIC = ("is this plant toxic to cats?", "Yes, lilies are toxic to cats.")
-RAW = ("can i eat this raw?", "No, it must be cooked.")
-TALLER = ("is this taller than the Old Mill?", "Yes, by 20 metres.")
-
-
-@pytest.mark.parametrize(
-    ("case", "answer", "right"),
-    [
-        (TOXIC, "It is toxic to cats, but not to dogs.", True),
-        (TOXIC, "Lilies aren't toxic to cats.", False),
-        (TOXIC, "It is safe for cats.", False),
-        (RAW, "You should not eat it raw.", True),
-        (RAW, "You can eat it raw.", False),
-        (RAW, "You can eat it.", False),
-        (TALLER, "It is taller than the Old Mill.", True),
-        (("is this edible?", "No, it is poisonous."), "It isn't edible.", True),
-        (("isn't this edible?", "No."), "It isn't edible.", True),
-    ],
-)
-def test_repeating_what_was_asked_says_yes_and_denying_it_says_no(
-    case: tuple[str, str], answer: str, right: bool
-) -> None:
-    assert_verdict(case, answer, right)
 
 
 PIECES = (

@@ -21,21 +21,23 @@ FOUR = {"i1": Verdict.CORRECT, "i2": Verdict.ACCEPTABLE, "i3": Verdict.MISSING, 
 @pytest.mark.parametrize("text", [CSV, "\ufeff" + CSV])
 def test_labels_are_read_from_csv(tmp_path: Path, text: str) -> None:
     (tmp_path / "labels.csv").write_text(text, encoding="utf-8")
-    judgements, rejected = read_labels(tmp_path / "labels.csv", FOUR.keys())
+    judgements = read_labels(tmp_path / "labels.csv", FOUR.keys())
     assert {name: judgement.verdict for name, judgement in judgements.items()} == FOUR
-    assert rejected == []
 
 
-def test_rows_that_cannot_be_used_are_named_and_the_others_kept(tmp_path: Path) -> None:
-    rows = ("i1,perfect", "i2,superb", "elsewhere,perfect", "i1,incorrect", ",perfect", "i2", "")
-    (tmp_path / "l.csv").write_text("interaction_id,label\n" + "\n".join(rows))
-    judgements, rejected = read_labels(tmp_path / "l.csv", {"i1", "i2"})
-    assert {name: judgement.verdict for name, judgement in judgements.items()} == {"i1": Verdict.CORRECT}
-    assert [row.kind for row in rejected] == [
-        "unknown_label", "unknown_interaction", "repeated_interaction", *["malformed_row"] * 2,
-    ]  # fmt: skip
-    assert rejected[0].where == "l.csv, line 3"
-    assert "perfect, acceptable, missing, incorrect" in rejected[0].why
+@pytest.mark.parametrize(
+    ("row", "why"),
+    [
+        ("i2,superb", "'superb' is none of perfect, acceptable, missing, incorrect"),
+        ("i2", "'' is none of"),
+        ("elsewhere,perfect", "'elsewhere' was not asked in this run"),
+        ("i1,incorrect", "has a label already"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused_by_its_line(tmp_path: Path, row: str, why: str) -> None:
+    (tmp_path / "l.csv").write_text(f"interaction_id,label\ni1,perfect\n{row}\n")
+    with pytest.raises(LabelsError, match=rf"l\.csv, line 3: .*{why}"):
+        read_labels(tmp_path / "l.csv", {"i1", "i2"})
 
 
 @pytest.mark.parametrize("content", [None, b"id,verdict\n1,2\n", b"", b"\xff\xfe\x00"])

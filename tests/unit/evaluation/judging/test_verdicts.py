@@ -6,7 +6,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from evaluation.judging.text import APPROXIMATE, TokenizerError, open_cut
+from evaluation.judging.text import TokenizerError, open_cut
 from evaluation.judging.verdicts import (
     Case,
     JudgeDown,
@@ -16,8 +16,8 @@ from evaluation.judging.verdicts import (
     counts,
     judge_all,
     key_of,
-    read_verdicts,
     verdict_file,
+    verdicts_on,
 )
 
 pytestmark = pytest.mark.anyio
@@ -60,6 +60,10 @@ async def judged(path: Path, judge: Counting, asked: list[Case], *also: Path) ->
         return await judge_all(asked, judge, concurrency=3, cache=cache)
 
 
+def stored(path: Path, asked: list[Case], version: str = "1") -> dict[str, Judgement]:
+    return verdicts_on(path, {each.interaction_id: key_of(each, Counting.name, version) for each in asked})
+
+
 async def test_judgements_keep_order_and_concurrency_limit() -> None:
     judge = Counting(lambda case: WRONG if case.interaction_id == "i3" else RIGHT)
     found = await judge_all(cases(20), judge, concurrency=3)
@@ -72,7 +76,7 @@ async def test_same_answer_is_judged_once(tmp_path: Path) -> None:
     judge = Counting()
     found = await judged(tmp_path / "j.jsonl", judge, cases(6, "the same"))
     assert len(judge.asked) == 1
-    assert len(found) == len(read_verdicts(tmp_path / "j.jsonl")) == 6
+    assert len(found) == len(stored(tmp_path / "j.jsonl", cases(6, "the same"))) == 6
 
 
 async def test_a_verdict_of_another_run_is_used_and_kept_here_too(tmp_path: Path) -> None:
@@ -81,7 +85,7 @@ async def test_a_verdict_of_another_run_is_used_and_kept_here_too(tmp_path: Path
     found = await judged(tmp_path / "b.jsonl", judge, cases(4), tmp_path / "a.jsonl", tmp_path / "none.jsonl")
     assert judge.asked == ["i3"]
     assert counts(found) == {"correct": 3, "incorrect": 1}
-    assert read_verdicts(tmp_path / "b.jsonl") == found
+    assert stored(tmp_path / "b.jsonl", cases(4)) == found
 
 
 async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Path) -> None:
@@ -89,12 +93,12 @@ async def test_a_judgement_that_failed_is_kept_and_asked_for_again(tmp_path: Pat
     first = await judged(
         path, Counting(lambda case: FAILED if case.interaction_id == "i1" else RIGHT), cases(3)
     )
-    assert read_verdicts(path) == first
+    assert stored(path, cases(3)) == first
     assert counts(first) == {"correct": 2, "failed": 1}
     judge = Counting(lambda _: WRONG)
     assert (await judged(path, judge, cases(3)))["i1"] == WRONG
     assert judge.asked == ["i1"]
-    assert read_verdicts(path)["i1"] == WRONG
+    assert stored(path, cases(3))["i1"] == WRONG
 
 
 async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> None:
@@ -104,7 +108,7 @@ async def test_half_a_line_is_left_out_and_asked_for_again(tmp_path: Path) -> No
     judge = Counting()
     await judged(path, judge, cases(3))
     assert len(judge.asked) == 1
-    assert len(read_verdicts(path)) == 3
+    assert len(stored(path, cases(3))) == 3
     assert len(path.read_text().splitlines()) == 4
 
 
@@ -114,9 +118,9 @@ async def test_new_rules_version_is_judged_again(tmp_path: Path) -> None:
     new.version = "2"
     for judge in (old, new):
         await judged(path, judge, cases(1))
-    assert read_verdicts(path) == {"i0": WRONG}
+    assert stored(path, cases(1), "2") == {"i0": WRONG}
     await judged(path, old, cases(1))
-    assert read_verdicts(path) == {"i0": RIGHT}
+    assert stored(path, cases(1)) == {"i0": RIGHT}
     assert len(old.asked) == 1
 
 
@@ -130,7 +134,7 @@ async def test_killed_run_keeps_its_verdicts(tmp_path: Path) -> None:
 
     with pytest.raises(BaseExceptionGroup), VerdictCache(path) as cache:
         await judge_all(cases(5), Counting(dies), concurrency=1, cache=cache)
-    assert list(read_verdicts(path)) == ["i0", "i1"]
+    assert list(stored(path, cases(5))) == ["i0", "i1"]
 
 
 async def test_an_endpoint_that_only_fails_is_given_up() -> None:
@@ -163,14 +167,6 @@ def test_what_a_verdict_depends_on_is_in_its_key() -> None:
     }
     assert len(keys) == 8
     assert key_of(case, "j") == key_of(Case("other", "q", "g", "a"), "j")
-
-
-def test_without_a_tokenizer_words_are_cut_nearly_so() -> None:
-    cut = open_cut(None)
-    assert cut is APPROXIMATE
-    assert cut("short") == "short"
-    assert cut("well " * 80).split() == ["well"] * 75
-    assert "approximation" in cut.name
 
 
 def small_tokenizer(folder: Path) -> Path:

@@ -17,7 +17,6 @@ from loreglass_client.models import (
     Note,
     Reason,
     Route,
-    StageTrace,
     Trace,
 )
 from tests.unit.evaluation.records import answered, turn_of
@@ -114,7 +113,18 @@ def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored
     verdict = Verdict.MISSING if refuses else Verdict.CORRECT if right else Verdict.INCORRECT
     said = record.gold if right else f"It is made by Maker {chance.randint(6, 99)}."
     certain = min(1.0, max(0.0, chance.gauss(0.75 if right else 0.5, 0.18))) * (0.5 if refuses else 1.0)
-    trace = _trace(skill, record, chance, refuses)
+    times = {stage: round(ms * skill.slow * chance.lognormvariate(0, 0.35), 2) for stage, ms in _STAGES}
+    times["total"] = round(sum(times.values()), 2)
+    trace = Trace(
+        trace_id=f"trace-{record.interaction_id}",
+        pipeline=skill.name,
+        route=chance.choice(list(Route)),
+        reason=Reason.MODEL_UNSURE if refuses else Reason.ANSWERED,
+        deadline_ms=10_000,
+        total_ms=times["total"],
+        stages=[],
+        refused_by="answer_confidence" if refuses else None,
+    )
     kind = CitationKind.PHOTO if record.truth and record.truth.needs == "photo" else CitationKind.PAGE
     cited = Citation(title="A page", url="https://page.example/a", snippet=said, score=0.8, kind=kind)
     answer = answered(
@@ -122,7 +132,7 @@ def _answered(skill: Skill, record: TurnRecord, chance: random.Random) -> Scored
         confidence=0.0 if refuses else round(certain, 4),
         route=trace.route,
         citations=[] if refuses else [cited],
-        timings_ms={**{each.stage: each.ms for each in trace.stages}, "total": trace.total_ms},
+        timings_ms=times,
         explanation=_explanation(record, said, certain),
     )
     done = record.model_copy(update={"answer": answer, "trace": trace, "client_ms": trace.total_ms + 3.0})
@@ -137,26 +147,6 @@ def _explanation(record: TurnRecord, said: str, certain: float) -> Explanation:
         signals={"answer_confidence": round(certain, 4), "support": 0.7, "token_min": 0.5},
         evidence=[seen],
         notes=[Note(stage="text_search", text=f"queries: maker of thing {record.interaction_id}")],
-    )
-
-
-def _trace(skill: Skill, record: TurnRecord, chance: random.Random, refused: bool) -> Trace:
-    stages: list[StageTrace] = []
-    at = 0.0
-    for stage, typical in _STAGES:
-        ms = round(typical * skill.slow * chance.lognormvariate(0, 0.35), 2)
-        stages.append(StageTrace(stage=stage, state="done", start_ms=round(at, 2), ms=ms, detail=""))
-        if stage not in ("ocr", "domain_router", "image_search"):
-            at += ms
-    return Trace(
-        trace_id=f"trace-{record.interaction_id}",
-        pipeline=skill.name,
-        route=chance.choice(list(Route)),
-        reason=Reason.MODEL_UNSURE if refused else Reason.ANSWERED,
-        deadline_ms=10_000,
-        total_ms=round(max(each.start_ms + each.ms for each in stages), 2),
-        stages=stages,
-        refused_by="answer_confidence" if refused else None,
     )
 
 

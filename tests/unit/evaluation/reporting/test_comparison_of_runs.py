@@ -11,9 +11,9 @@ import pytest
 
 from evaluation.data.model import AnswerType, Part, Truth
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.reporting.comparison import JudgedRun, ReportError, compared
+from evaluation.reporting.comparison import JudgedRun, ReportError, compare
 from evaluation.reporting.curves import confidence_of, curve, in_hand
-from evaluation.reporting.failures import MOST, MOST_OF_A_CELL, Lesson, gold_in_evidence, instructive
+from evaluation.reporting.failures import MOST, Lesson, gold_in_evidence, instructive
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored, Settled, settle
 from loreglass_client.models import Explanation
@@ -39,7 +39,7 @@ def ids(scored: tuple[Scored, ...]) -> list[str]:
 
 def test_runs_on_different_datasets_are_refused_by_name() -> None:
     with pytest.raises(ReportError, match=r"runs/other one on crag-mm: only runs on the same dataset"):
-        compared([judged("one"), judged("other", dataset="crag-mm")])
+        compare([judged("one"), judged("other", dataset="crag-mm")])
 
 
 def test_the_same_question_in_other_words_is_refused() -> None:
@@ -47,12 +47,12 @@ def test_the_same_question_in_other_words_is_refused() -> None:
     changed = other.scored[3].record.model_copy(update={"gold": "Something else."})
     scored = (*other.scored[:3], replace(other.scored[3], record=changed), *other.scored[4:])
     with pytest.raises(ReportError, match=f"question {changed.interaction_id} in other words"):
-        compared([judged("one"), replace(other, scored=scored)])
+        compare([judged("one"), replace(other, scored=scored)])
 
 
 def test_unfinished_conversation_is_left_out() -> None:
     last = next(record for record in reversed(ASKED) if record.part is Part.MULTI)
-    comparison = compared([judged("one"), without(judged("other"), last.interaction_id)])
+    comparison = compare([judged("one"), without(judged("other"), last.interaction_id)])
     for each in comparison.runs.values():
         assert all(turn.record.session_id != last.session_id for turn in each.scored)
     one, other = comparison.runs.values()
@@ -63,7 +63,7 @@ def test_unfinished_conversation_is_left_out() -> None:
 def test_answers_that_were_withheld_are_cut_down_with_the_rest() -> None:
     one = judged("one")
     lost = one.scored[0].record
-    comparison = compared([replace(one, withheld=one.scored), without(judged("other"), lost.interaction_id)])
+    comparison = compare([replace(one, withheld=one.scored), without(judged("other"), lost.interaction_id)])
     assert lost.session_id not in {each.record.session_id for each in comparison.runs["one"].withheld}
 
 
@@ -72,19 +72,12 @@ def test_runs_without_a_common_conversation_are_refused() -> None:
     first = without(judged("one"), *(r.interaction_id for r in ASKED if r.session_id in early))
     second = without(judged("other"), *(r.interaction_id for r in ASKED if r.session_id not in early))
     with pytest.raises(ReportError, match="no conversation in common"):
-        compared([first, second])
+        compare([first, second])
 
 
 def test_runs_of_one_name_are_told_apart() -> None:
-    comparison = compared(
-        [judged("same"), judged("same"), replace(judged("same"), folder=Path("runs/third"))]
-    )
-    assert list(comparison.runs) == ["same", "same (2)", "same (3)"]
-
-
-def test_another_selection_of_the_dataset_is_said() -> None:
-    comparison = compared([judged("one"), judged("other", fingerprint="f2")])
-    assert "different selections of the dataset" in comparison.remarks[-1]
+    comparison = compare([judged("same"), judged("same"), replace(judged("same"), folder=Path("runs/third"))])
+    assert list(comparison.runs) == ["same (1)", "same (2)", "same (3)"]
 
 
 PROTOCOL = Protocol.CRAG_MM_2026
@@ -185,14 +178,12 @@ def with_records(turns: Sequence[Settled], **changes: object) -> list[Settled]:
 SYSTEMS = {"mine": settled("mine"), "yours": settled("yours", 0.6)}
 
 
-def test_failures_are_spread_over_cells() -> None:
-    found = instructive("mine", SYSTEMS)
-    assert len(found) == MOST
-    order = [list(Lesson).index(failure.lesson) for failure in found]
+def test_no_kind_of_failure_takes_all_places() -> None:
+    failures = instructive("mine", SYSTEMS)
+    assert len({failure.record.interaction_id for failure in failures}) == len(failures) == MOST
+    order = [list(Lesson).index(failure.lesson) for failure in failures]
     assert order == sorted(order)
-    cells = Counter((failure.record.domain, failure.record.query_category) for failure in found)
-    assert max(cells.values()) <= MOST_OF_A_CELL
-    assert len({failure.record.interaction_id for failure in found}) == MOST
+    assert Counter(order).most_common(1)[0][1] <= MOST / 2
 
 
 def test_the_surest_hallucination_comes_first() -> None:

@@ -14,7 +14,7 @@ from evaluation.judging.verdicts import Verdict
 from evaluation.runs.store import load_run
 from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, judged
+from evaluation.scoring.scored import Scored, score_records
 from tests.unit.evaluation.reporting.generated import Skill, questions, run, written
 
 WRONG = Verdict.INCORRECT
@@ -41,7 +41,7 @@ def told(
 
 
 def scored_of(folder: Path) -> list[Scored]:
-    return judged(load_run(folder).records, folder, "rules")[0]
+    return score_records(load_run(folder).records, folder, "rules")[0]
 
 
 def test_rates_are_those_of_the_protocol_with_intervals_around_them(told: Any, folders: list[Path]) -> None:

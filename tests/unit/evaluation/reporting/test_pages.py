@@ -1,7 +1,5 @@
 """The report's page is well-formed, self-contained and safe against hostile text."""
 
-import base64
-import io
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -60,7 +58,7 @@ class Elements(HTMLParser):
         self.said.append(data)
 
 
-def made(root: Path, *runs: Generated, baseline: str | None = None) -> Path:
+def made(root: Path, *runs: Generated) -> Path:
     folders = [written(each, root / f"run-{place}") for place, each in enumerate(runs)]
     out = root / "report"
     write_report(
@@ -69,7 +67,6 @@ def made(root: Path, *runs: Generated, baseline: str | None = None) -> Path:
         judge="rules",
         protocol=Protocol.KDD_CUP_2025,
         cut=APPROXIMATE,
-        baseline=baseline,
         made_at=0.0,
     )
     return out
@@ -91,7 +88,6 @@ def hostile(record: TurnRecord) -> TurnRecord:
         }
     )
     cited = [each.model_copy(update={"snippet": "<script>", "title": HOSTILE}) for each in answer.citations]
-    steps = [step.model_copy(update={"stage": HOSTILE, "state": HOSTILE}) for step in record.trace.stages]
     return record.model_copy(
         update={
             "question": HOSTILE,
@@ -105,7 +101,7 @@ def hostile(record: TurnRecord) -> TurnRecord:
                     "timings_ms": {**answer.timings_ms, HOSTILE: 3.0},
                 }
             ),
-            "trace": record.trace.model_copy(update={"stages": steps, "refused_by": HOSTILE}),
+            "trace": record.trace.model_copy(update={"refused_by": HOSTILE}),
         }
     )
 
@@ -155,12 +151,9 @@ def test_hostile_words_stand_there_as_words(attacked: Path) -> None:
     assert not re.search(r"[\u202a-\u202e\u2066-\u2069\x00-\x08\x0b-\x1f]", said)
 
 
-def test_photos_travel_small_inside_the_page(plain: Path) -> None:
+def test_photos_travel_inside_the_page(plain: Path) -> None:
     page = Elements((plain / "report.html").read_text(encoding="utf-8"))
-    photos = [a["src"] for tag, a in page.tags if tag == "img"]
-    assert photos
-    with Image.open(io.BytesIO(base64.b64decode(str(photos[0]).partition(",")[2]))) as small:
-        assert small.size == (360, 480)
+    assert [a["src"] for tag, a in page.tags if tag == "img"]
 
 
 def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
@@ -173,17 +166,6 @@ def test_the_same_runs_give_the_same_report_to_the_byte(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in first.rglob("*") if path.is_file()} == kept
 
 
-@pytest.mark.parametrize("count", [1, 3])
-def test_systems_with_long_names_are_all_named(count: int, tmp_path: Path) -> None:
-    asked = questions(6)
-    names = [f"system-{number}-{'of-a-long-name-' * 5}".rstrip("-") for number in range(count)]
-    report = made(tmp_path, *(run(Skill(name), asked, seed=n) for n, name in enumerate(names)))
-    page = "".join(Elements((report / "report.html").read_text(encoding="utf-8")).said)
-    for name in names:
-        assert name[:60] in page
-    assert ("nobody to be compared with" in page) == (count == 1)
-
-
 def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path) -> None:
     failed = {"answer": None, "trace": None, "error": "overloaded"}
     asked = run(Skill("one"), questions(5))
@@ -193,4 +175,5 @@ def test_a_run_in_which_every_request_failed_is_reported_as_that(tmp_path: Path)
     assert f"overloaded {len(lost)}" in page
     assert f"one {len(lost)} of {len(lost)}" in page
     assert "No explanations" not in page
+    assert "nobody to be compared with" in page
     assert "failed nothing that could be looked at" in page

@@ -1,5 +1,6 @@
 """`loreglass eval report` and its errors."""
 
+import io
 import json
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from typer.testing import CliRunner
 
 from evaluation.commands import report as command
 from evaluation.judging.verdicts import Verdict
-from evaluation.reporting.formatting import NoPhoto, small_photo
+from evaluation.reporting.formatting import small_photo
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
 from tests.unit.evaluation.scoring.predictions import keep_verdict
 
@@ -40,14 +41,12 @@ def judged(folder: Path, generated: Generated, judge: str, most: int | None = No
         keep_verdict(folder, judge, each.record, Verdict.ACCEPTABLE)
 
 
-def test_baseline_by_folder_or_name(two: list[Path], tmp_path: Path) -> None:
-    for baseline in (str(two[0]), "one"):
-        told(*two, "--out", tmp_path / "out", "--baseline", baseline)
-        found = numbers(tmp_path / "out")
-        assert found["baseline"] == "one"
-        assert found["studied"] == "other"
-        assert isinstance(found["pairs"], list)
-        assert [(pair["one"], pair["other"]) for pair in found["pairs"]] == [("other", "one")]
+def test_systems_are_compared_in_the_order_of_the_runs(two: list[Path], tmp_path: Path) -> None:
+    told(*reversed(two), "--out", tmp_path / "out")
+    report = numbers(tmp_path / "out")
+    assert report["studied"] == "other"
+    assert isinstance(report["pairs"], list)
+    assert [(pair["one"], pair["other"]) for pair in report["pairs"]] == [("other", "one")]
 
 
 def test_a_model_that_was_stopped_half_way_must_go_on_first(tmp_path: Path) -> None:
@@ -87,7 +86,7 @@ def test_questions_without_a_gold_answer_are_left_out_and_counted(tmp_path: Path
 def test_missing_packages_are_named(two: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluation.commands.run.find_spec", lambda name: None)
     said = told(*two, "--out", tmp_path / "out", code=1)
-    assert "This command needs matplotlib, jinja2, pandas, scipy" in said
+    assert "This command needs jinja2, pandas, scipy" in said
     assert "pip install 'loreglass[evaluation-report]'" in said
 
 
@@ -97,25 +96,13 @@ def test_a_photo_is_turned_upright_and_tells_nothing_of_its_file(tmp_path: Path)
     exif[0x010E] = "where I live"
     Image.new("RGB", (1200, 900), "#888").save(tmp_path / "p.jpg", exif=exif, comment=b"where I live")
     small = small_photo(tmp_path, "p.jpg")
+    assert small is not None
     assert b"where I live" not in small
-    (tmp_path / "small.jpg").write_bytes(small)
-    with Image.open(tmp_path / "small.jpg") as opened:
+    with Image.open(io.BytesIO(small)) as opened:
         assert opened.size == (360, 480)
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "why"),
-    [
-        ("gone.jpg", None, "no longer where it was"),
-        ("words.jpg", b"no picture at all", "cannot be read as a picture"),
-        ("torn.png", b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "cannot be read as a picture"),
-        ("nul\x00.jpg", None, "cannot be read as a picture"),
-    ],
-)
-def test_a_photo_that_cannot_be_shown_says_why(
-    tmp_path: Path, name: str, content: bytes | None, why: str
-) -> None:
-    if content is not None:
-        (tmp_path / name).write_bytes(content)
-    with pytest.raises(NoPhoto, match=why):
-        small_photo(tmp_path, name)
+@pytest.mark.parametrize("name", ["", "gone.jpg", "words.jpg", "nul\x00.jpg"])
+def test_a_photo_that_cannot_be_read_is_left_out(tmp_path: Path, name: str) -> None:
+    (tmp_path / "words.jpg").write_bytes(b"no picture at all")
+    assert small_photo(tmp_path, name) is None

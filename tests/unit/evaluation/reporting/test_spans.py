@@ -11,7 +11,7 @@ from typer.testing import CliRunner, Result
 from evaluation.cli import app
 from evaluation.commands.report import write_report
 from evaluation.judging.text import APPROXIMATE
-from evaluation.reporting.comparison import judged_run
+from evaluation.reporting.comparison import load_judged_run
 from evaluation.reporting.curves import STEPS, span_report
 from evaluation.scoring.protocols import Protocol
 from tests.unit.evaluation.generated_runs import GOLD, OTHER, Question, questions, write_run
@@ -38,7 +38,7 @@ def test_a_step_is_what_giving_all_of_its_confidence_would_say(
     asked = [*asked, Question(0.5)]
     folder = tmp_path_factory.mktemp("run") / "run"
     write_run(folder, asked)
-    report = span_report(judged_run(folder, "rules", APPROXIMATE))
+    report = span_report(load_judged_run(folder, "rules", APPROXIMATE))
     assert report
     has = [each for each in asked if each.answerable]
     no = [each for each in asked if not each.answerable]
@@ -49,8 +49,6 @@ def test_a_step_is_what_giving_all_of_its_confidence_would_say(
         assert step.outcomes.not_known == pytest.approx(1 - len(given_ones) / len(has))
         if no:
             assert step.outcomes.answered == sum(each.confidence >= least for each in no) / len(no)
-    confidences = [step.confidence for step in report.curve]
-    assert confidences == sorted({each.confidence for each in asked}, reverse=True)
 
 
 def page_of(folder: Path, out: Path) -> str:
@@ -63,7 +61,7 @@ def test_the_report_of_such_a_run_has_its_outcomes_and_its_curve(tmp_path: Path)
     page = page_of(tmp_path / "run", tmp_path / "out")
     for told in ('id="spans"', "HasAns F1", "confidence from 0.4"):
         assert told in page
-    assert "asked without a photo" in page
+    assert "There is no photo" in page
     (system,) = json.loads((tmp_path / "out/report.json").read_text("utf-8"))["systems"]
     assert system["spans"]["scores"]["outcomes"]["answerable"] == 40
 

@@ -11,7 +11,7 @@ from evaluation.data.opening import open_dataset
 from evaluation.record import TurnRecord
 from evaluation.runs.asking import NO_PHOTO, Asking
 from evaluation.runs.retrying import MOST_LOSSES, MOST_OVERLOADS, Questioner, RunStopped
-from evaluation.runs.running import Made, Task, make_run, reached
+from evaluation.runs.running import Made, Task, connect, make_run
 from evaluation.runs.store import RunStore, load_run
 from loreglass_client import LoreglassError
 from loreglass_client.errors import (
@@ -37,7 +37,7 @@ def task(folder: Path, single: Sequence[Turn], multi: Sequence[Sequence[Turn]], 
 
 
 async def made(task: Task, pipeline: ScriptedPipeline, *, experiments: bool = True) -> Made:
-    async with scripted_gateway(pipeline, experiments=experiments) as url, reached(url) as gateway:
+    async with scripted_gateway(pipeline, experiments=experiments) as url, connect(url) as gateway:
         return await make_run(task, gateway)
 
 
@@ -134,9 +134,9 @@ async def test_a_key_lets_the_run_in_and_without_one_it_ends(tmp_path: Path) -> 
     asked = task(tmp_path, [WHO, WHO], [], Asking())
     async with scripted_gateway(ScriptedPipeline(script), keys=tmp_path / "keys.toml") as url:
         with pytest.raises(RunStopped, match="LOREGLASS_API_KEY"):
-            async with reached(url):
+            async with connect(url):
                 pass
-        async with reached(url, key.text) as gateway:
+        async with connect(url, key.text) as gateway:
             assert (await make_run(asked, gateway)).run.failures == {}
 
 

@@ -77,17 +77,6 @@ async def test_a_run_takes_the_name_that_it_was_given_last(tmp_path: Path) -> No
         assert load_run(tmp_path / "run").header.name == expected
 
 
-def test_a_gateway_that_is_not_there_is_one_sentence_and_no_run(tmp_path: Path) -> None:
-    world = write_world(tmp_path / "world", [WHO], [])
-    result = CliRunner().invoke(
-        app, ["run", str(world), "--out", str(tmp_path / "run"), "--gateway", NOWHERE]
-    )
-    assert result.exit_code == 1
-    assert f"No Loreglass server at {NOWHERE}" in result.output
-    assert "Traceback" not in result.output
-    assert not (tmp_path / "run").exists()
-
-
 @pytest.mark.parametrize("threshold", ["supported", "supported=high", "=0.5"])
 def test_a_threshold_that_is_none_is_refused_with_the_usage(tmp_path: Path, threshold: str) -> None:
     told = ["run", str(tmp_path), "--out", str(tmp_path / "run"), "--threshold", threshold]

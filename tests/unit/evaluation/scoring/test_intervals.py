@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.judging.verdicts import Judgement, Verdict
-from evaluation.scoring.intervals import estimate, holm, paired, sign_flip_p
+from evaluation.scoring.intervals import compare_pairs, estimate, holm, sign_flip_p
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
 from evaluation.scoring.scored import Scored
@@ -63,7 +63,7 @@ def test_interval_equals_a_naive_estimate(name: str) -> None:
 def test_nothing_has_no_interval_and_one_conversation_no_spread() -> None:
     truthfulness = measure("truthfulness", KDD)
     assert math.isnan(estimate([], truthfulness).low)
-    assert math.isnan(paired([], many(1), truthfulness).p_value)
+    assert math.isnan(compare_pairs([], many(1), truthfulness).p_value)
     only_failed = [Scored(turn_record(None), Judgement(M, ""))]
     assert math.isnan(estimate(only_failed, measure("elapsed_mean_ms", KDD)).high)
     alone = estimate(session("s", C, X, C), measure("truthfulness", BASELINE))
@@ -73,13 +73,13 @@ def test_nothing_has_no_interval_and_one_conversation_no_spread() -> None:
 def test_only_questions_that_both_have_are_compared() -> None:
     a = [*session("a", C, C), *session("b", X)]
     b = [*session("b", C), *session("a", X), *session("c", C)]
-    found = paired(a, b, measure("accuracy", BASELINE))
+    found = compare_pairs(a, b, measure("accuracy", BASELINE))
     assert (found.sessions, found.turns, found.difference) == (2, 2, 0)
 
 
 def test_paired_difference_is_antisymmetric() -> None:
     a, b, truthfulness = many(1), many(2), measure("truthfulness", KDD)
-    found, back = paired(a, b, truthfulness), paired(b, a, truthfulness)
+    found, back = compare_pairs(a, b, truthfulness), compare_pairs(b, a, truthfulness)
     assert found.difference == pytest.approx(truthfulness.of(a) - truthfulness.of(b))
     assert found.difference == pytest.approx(-back.difference)
     assert found.p_value == pytest.approx(back.p_value)

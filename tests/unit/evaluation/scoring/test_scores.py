@@ -9,7 +9,7 @@ from evaluation.judging.text import Cut, overlap
 from evaluation.judging.verdicts import HUMAN, Judgement, Verdict
 from evaluation.scoring.measures import scores_of
 from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import NotJudged, Scored, judged
+from evaluation.scoring.scored import NotJudged, Scored, score_records
 from tests.unit.evaluation.scoring.predictions import JUDGED, conversation, keep_verdict, turn_record
 
 KDD, BASELINE = Protocol.KDD_CUP_2025, Protocol.CRAG_MM_2026
@@ -67,20 +67,20 @@ def test_an_answer_that_was_asked_for_again_is_not_judged_yet(tmp_path: Path) ->
     keep_verdict(tmp_path, MODEL, turn_record("312 pages"))
     keep_verdict(tmp_path, MODEL, turn_record(None, session="t"))
     now = [turn_record("312 pages"), turn_record("200 pages", session="t")]
-    scored, unjudged = judged(now, tmp_path, MODEL)
+    scored, unjudged = score_records(now, tmp_path, MODEL)
     assert ([each.record.session_id for each in scored], unjudged) == (["s"], 1)
 
 
 def test_verdicts_by_other_rules_or_of_another_cut_do_not_count(tmp_path: Path) -> None:
     keep_verdict(tmp_path, MODEL, turn_record("312 pages"), version="an older wording")
     with pytest.raises(NotJudged, match="other answers"):
-        judged([turn_record("312 pages")], tmp_path, MODEL)
+        score_records([turn_record("312 pages")], tmp_path, MODEL)
     keep_verdict(tmp_path, MODEL, turn_record("312 pages"))
     with pytest.raises(NotJudged):
-        judged([turn_record("312 pages")], tmp_path, MODEL, FIRST_WORD)
+        score_records([turn_record("312 pages")], tmp_path, MODEL, FIRST_WORD)
 
 
 def test_human_labels_hold_under_any_cut(tmp_path: Path) -> None:
     keep_verdict(tmp_path, HUMAN, turn_record("312 pages"))
-    scored, unjudged = judged([turn_record("312 pages")], tmp_path, HUMAN, FIRST_WORD)
+    scored, unjudged = score_records([turn_record("312 pages")], tmp_path, HUMAN, FIRST_WORD)
     assert (len(scored), unjudged) == (1, 0)

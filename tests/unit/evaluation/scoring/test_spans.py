@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.rule_judge import judge_by_rules
-from evaluation.judging.text import exact_match, is_refusal, normalised, says, word_f1
+from evaluation.judging.text import exact_match, is_refusal, normalise, says, word_f1
 from evaluation.scoring.scored import Scored, case_of
-from evaluation.scoring.spans import marked, span_scores
+from evaluation.scoring.spans import marked_questions, span_scores
 from loreglass_client.models import Citation, CitationKind
 from tests.unit.evaluation.records import answered, turn_of
 
@@ -114,7 +114,7 @@ WORDS = (
     "theme",
 )  # fmt: skip
 TEXT = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join) | st.text(max_size=30)
-GOLD = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join).filter(normalised)
+GOLD = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join).filter(normalise)
 PREDICTIONS = st.lists(
     st.fixed_dictionaries({"said": st.none() | TEXT, "golds": st.lists(GOLD, max_size=3)}),
     min_size=1,
@@ -217,5 +217,5 @@ def test_questions_of_another_kind_are_not_scored_as_stretches() -> None:
         )
         for each, kind in zip(others, kinds, strict=True)
     ]
-    assert marked(told) == []
-    assert len(marked([*others, scored({"said": "", "golds": ["Edda Marr"]})])) == 3
+    assert marked_questions(told) == []
+    assert len(marked_questions([*others, scored({"said": "", "golds": ["Edda Marr"]})])) == 3
