@@ -86,7 +86,7 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 MEASURED = (
-    "draft_confidence", "p_direct", "answer_confidence", "token_min", "token_mean", "token_grammar",
+    "draft_confidence", "p_direct", "answer_confidence", "token_min", "token_mean",
     "support", "evidence_support", "judged", "judge_token_min", "judge_token_mean",
 )  # fmt: skip
 """The gateway's signals that thresholds are held against, or that say what they are."""
@@ -112,7 +112,6 @@ class Signals:
     answer_confidence: Floats
     token_min: Floats
     token_mean: Floats
-    token_grammar: Floats
     support: Floats
     evidence_support: Floats
     judged: Floats
@@ -163,14 +162,6 @@ def signals_of(
         went_direct=direct,
         **{name: measured(name) for name in MEASURED},
     )
-
-
-def basis_of(signals: Signals) -> str:
-    """Over which tokens the probabilities of this run are; empty where nobody told any."""
-    held, free = int((signals.token_grammar > 0).sum()), int((signals.token_grammar == 0).sum())
-    if held and free:
-        return f"under a grammar ({held} answers) and over the whole vocabulary ({free}), which are not alike"
-    return "under a grammar" if held else "over the whole vocabulary" if free else ""
 
 
 def unmeasured_of(signals: Signals) -> int:

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from evaluation.calibration.promise import Base, Promise
-from evaluation.calibration.replay import CalibrationError, Signals, basis_of, unmeasured_of
+from evaluation.calibration.replay import CalibrationError, Signals, unmeasured_of
 from evaluation.judging.text import one_line
 from evaluation.scoring.intervals import Interval
 
@@ -57,8 +57,8 @@ def _percent(value: float, interval: Interval) -> str:
     return f"{100 * value:.1f} ({100 * interval.low:.1f}–{100 * interval.high:.1f})"
 
 
-def comments_of(promise: Promise, signals: Signals, test: Signals | None = None) -> list[str]:
-    """Return the header of a thresholds file: aim, runs and token basis; the promise has its own file."""
+def comments_of(promise: Promise, signals: Signals) -> list[str]:
+    """Return the header of a thresholds file: aim and runs; the promise has its own file."""
     lines = [
         f"Chosen on {promise.made_at} by `loreglass eval calibrate` for {promise.pipeline}.",
         promise.aim,
@@ -66,19 +66,17 @@ def comments_of(promise: Promise, signals: Signals, test: Signals | None = None)
     for source in promise.runs:
         about = f"{source.dataset} (fingerprint {source.fingerprint[:16]}), {source.questions} questions"
         lines.append(f"On the run {source.name}: {about}, judged by {promise.judge}.")
-    return lines + token_basis(signals, test)
+    return lines + unmeasured_lines(signals)
 
 
-def token_basis(signals: Signals, test: Signals | None) -> list[str]:
-    """Token thresholds hold for probabilities of one kind: of which, and if the check's are of another."""
-    basis = basis_of(signals)
-    checked = basis_of(test) if test else basis
-    lines = [f"token_min and token_mean: for probabilities {basis}."] if basis else []
-    if unmeasured := unmeasured_of(signals):
-        lines.append(f"answer_confidence: {unmeasured} answers have none (not measured), and pass it.")
-    if checked != basis:
-        lines.append(f"The check's are {checked or 'not told'}: there they do not say what they say here.")
-    return lines
+def unmeasured_lines(signals: Signals) -> list[str]:
+    """Return what to say of answers without a measured confidence; nothing if there are none."""
+    unmeasured = unmeasured_of(signals)
+    return (
+        [f"answer_confidence: {unmeasured} answers have none (not measured), and pass it."]
+        if unmeasured
+        else []
+    )
 
 
 VERSION = "version"

@@ -62,7 +62,7 @@ def calibrate(
         evidence, test = anyio.run(_collect, runs, check, opened, open_cut(tokenizer), concurrency)
         before = read_base(base)
         promise = choose_thresholds(evidence, ceiling, before, test)
-        _write(promise, before, out, evidence.signals, test.signals if test else None)
+        _write(promise, before, out, evidence.signals)
 
 
 def promise_file(out: Path) -> Path:
@@ -86,13 +86,13 @@ async def _collect(
         return evidence, await collect([load_run(check)], judging) if check else None
 
 
-def _write(promise: "Promise", base: "Base", out: Path, signals: "Signals", test: "Signals | None") -> None:
+def _write(promise: "Promise", base: "Base", out: Path, signals: "Signals") -> None:
     """Write the thresholds and the promise, and print it."""
-    from evaluation.calibration.report import comments_of, render, show, token_basis
+    from evaluation.calibration.report import comments_of, render, show, unmeasured_lines
 
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, render(promise, base, comments_of(promise, signals, test)))
-    for line in token_basis(signals, test):
+    write_whole(out, render(promise, base, comments_of(promise, signals)))
+    for line in unmeasured_lines(signals):
         typer.echo(line, err=True)
     write_whole(promise_file(out), promise.model_dump_json(indent=2) + "\n")
     console = Console()

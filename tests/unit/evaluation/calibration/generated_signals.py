@@ -66,7 +66,6 @@ def generated(
         answer_confidence=confidence,
         token_min=low,
         token_mean=mean,
-        token_grammar=np.where(np.isnan(mean), np.nan, 1.0),
         support=support,
         evidence_support=np.where(np.isnan(support), np.nan, evidence),
         judged=judged,

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from evaluation.calibration.replay import Cutoffs, Signals, basis_of, join, replay
+from evaluation.calibration.replay import Cutoffs, Signals, replay
 from evaluation.calibration.search import best_cutoffs
 from tests.unit.evaluation.calibration.generated_signals import USUAL, generated
 
@@ -71,15 +71,6 @@ def test_planted_token_thresholds_are_found() -> None:
     assert found.token_min == pytest.approx(0.55, abs=0.05)
     assert found.token_mean == pytest.approx(0.8, abs=0.05)
     assert not np.any(replay(signals, found) < 0.0)
-
-
-def test_a_basis_is_told_and_two_are_told_apart() -> None:
-    signals = generated(np.random.default_rng(1), 40)
-    free = replace(signals, token_grammar=np.where(np.isnan(signals.token_grammar), np.nan, 0.0))
-    assert basis_of(signals) == "under a grammar"
-    assert basis_of(free) == "over the whole vocabulary"
-    assert "not alike" in basis_of(join([signals, free]))
-    assert basis_of(replace(signals, token_grammar=np.full(40, np.nan))) == ""
 
 
 def test_router_is_searched_only_on_full_runs() -> None:
