@@ -27,6 +27,7 @@ from services.reader.engines.extractive import (
     ExtractiveReader,
     ReadingOptions,
     features,
+    rivals,
     uncalibrated,
 )
 from services.verifier.engines import builtin as verifier
@@ -57,12 +58,16 @@ def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Obser
     reader = ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=uncalibrated(_WIDE)))
     for task in tqdm(tasks, unit="question", mininterval=10):
         answers = reader.read(Query(task.question, task.subject), task.passages, _MOST_READ)
+        margins = [_margin(each.probability) for each in answers]
+        places = [(each.passage, each.sentence.start) for each in answers]
         candidates = tuple(
             (
-                features(_margin(each.probability), bool(task.subject), each.passage, task.passages),
+                features(margin, bool(task.subject), each.passage, task.passages, rival),
                 says(each.spoken, task.golds),
             )
-            for each in answers
+            for each, margin, rival in zip(
+                answers, margins, rivals(list(zip(places, margins, strict=True))), strict=True
+            )
         )
         best = [(answers[0].spoken, task.passages[answers[0].passage])] if answers else []
         listed = [
