@@ -7,8 +7,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx
 
-from loreglass_client.calls import DEFAULT_URL, Retries, environment
+from loreglass_client.calls import Retries
 from loreglass_client.client import Asking, AsyncConversation
+from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import BlockingWire, Source, at_once, each_at_once
 
 Parameters = ParamSpec("Parameters")

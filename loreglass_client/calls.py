@@ -1,7 +1,6 @@
 """One call: send it, retry it where that helps, read the reply, translate errors."""
 
 import math
-import os
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -25,16 +24,9 @@ from loreglass_client.wires import AsyncWire, BlockingWire
 Body = TypeVar("Body", bound=BaseModel)
 _More = Callable[[], Awaitable[bytes | None]]
 
-DEFAULT_URL = "http://127.0.0.1:7100"
 _CONNECT_S = 5.0
 _MOST_BYTES = 64 * 2**20  # of a reply
 _OK, _BUSY = 200, (429, 503)
-
-
-def environment() -> tuple[str, str]:
-    """Return `LOREGLASS_GATEWAY_URL` and `LOREGLASS_API_KEY`."""
-    url, key = os.environ.get("LOREGLASS_GATEWAY_URL"), os.environ.get("LOREGLASS_API_KEY", "")
-    return url or DEFAULT_URL, key.strip()
 
 
 @dataclass(frozen=True, slots=True)

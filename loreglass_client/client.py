@@ -13,7 +13,7 @@ import anyio
 import httpx
 from pydantic import BaseModel
 
-from loreglass_client.calls import DEFAULT_URL, Call, Retries, environment
+from loreglass_client.calls import Call, Retries
 from loreglass_client.errors import BrokenReply, InvalidRequest, NotConfigured, SessionNotFound, Unreachable
 from loreglass_client.models import (
     Answer,
@@ -26,6 +26,7 @@ from loreglass_client.models import (
     Things,
     Trace,
 )
+from loreglass_client.settings import DEFAULT_URL, environment
 from loreglass_client.wires import AsyncWire, BlockingWire, Source
 
 _GRACE_S = 5.0  # the gateway keeps the deadline; this is for the reply's way back

@@ -59,14 +59,14 @@ def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Obser
     for task in tqdm(tasks, unit="question", mininterval=10):
         answers = reader.read(Query(task.question, task.subject), task.passages, _MOST_READ)
         margins = [_margin(each.probability) for each in answers]
-        places = [(each.passage, each.sentence.start) for each in answers]
+        read = [task.passages[each.passage].text[each.sentence.start : each.sentence.end] for each in answers]
         candidates = tuple(
             (
                 features(margin, bool(task.subject), each.passage, task.passages, rival),
                 says(each.spoken, task.golds),
             )
             for each, margin, rival in zip(
-                answers, margins, rivals(list(zip(places, margins, strict=True))), strict=True
+                answers, margins, rivals(list(zip(read, margins, strict=True))), strict=True
             )
         )
         best = [(answers[0].spoken, task.passages[answers[0].passage])] if answers else []

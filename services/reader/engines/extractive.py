@@ -123,7 +123,8 @@ class ExtractiveReader:
             )
         ]
         named = bool(query.subject)
-        margins = [((each.passage, each.sentence.start), each.margin) for each in candidates]
+        read = [passages[each.passage].text[each.sentence.start : each.sentence.end] for each in candidates]
+        margins = list(zip(read, (each.margin for each in candidates), strict=True))
         scored = [
             (
                 self._options.curve.probability(features(each.margin, named, each.passage, passages, rival)),
@@ -134,13 +135,16 @@ class ExtractiveReader:
         return [_answer(query, passages, found, probability) for probability, found in _best(scored, top_n)]
 
 
-def rivals(margins: Sequence[tuple[tuple[int, int], float]]) -> list[float]:
-    """Return for each answer the highest margin of another sentence. `margins`: with the sentence's place."""
-    best: dict[tuple[int, int], float] = {}
-    for place, margin in margins:
-        best[place] = max(margin, best.get(place, margin))
+def rivals(margins: Sequence[tuple[str, float]]) -> list[float]:
+    """Return for each answer the highest margin of another sentence. `margins`: with the answer's sentence.
+
+    Passages overlap: a sentence is no rival of itself.
+    """
+    best: dict[str, float] = {}
+    for sentence, margin in margins:
+        best[sentence] = max(margin, best.get(sentence, margin))
     first, second = nlargest(2, [*best.values(), _LEAST_RIVAL, _LEAST_RIVAL])
-    return [second if best[place] == first else first for place, _ in margins]
+    return [second if best[sentence] == first else first for sentence, _ in margins]
 
 
 def features(
