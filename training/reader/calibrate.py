@@ -27,7 +27,6 @@ from services.reader.engines.extractive import (
     ExtractiveReader,
     ReadingOptions,
     features,
-    rivals,
     uncalibrated,
 )
 from services.verifier.engines import builtin as verifier
@@ -58,16 +57,12 @@ def observe(tasks: Sequence[ReadingTask], model: CrossEncoder) -> Iterator[Obser
     reader = ExtractiveReader(CrossEncoderModel(model), options=ReadingOptions(curve=uncalibrated(_WIDE)))
     for task in tqdm(tasks, unit="question", mininterval=10):
         answers = reader.read(Query(task.question, task.subject), task.passages, _MOST_READ)
-        margins = [_margin(each.probability) for each in answers]
-        read = [task.passages[each.passage].text[each.sentence.start : each.sentence.end] for each in answers]
         candidates = tuple(
             (
-                features(margin, bool(task.subject), each.passage, task.passages, rival),
+                features(_margin(each.probability), bool(task.subject), each.passage, task.passages),
                 says(each.spoken, task.golds),
             )
-            for each, margin, rival in zip(
-                answers, margins, rivals(list(zip(read, margins, strict=True))), strict=True
-            )
+            for each in answers
         )
         best = [(answers[0].spoken, task.passages[answers[0].passage])] if answers else []
         listed = [

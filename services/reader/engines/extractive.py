@@ -7,7 +7,6 @@ The margin of a span is its start and end logit less those of [CLS] in the same 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from heapq import nlargest
 from typing import Protocol
 
 import numpy as np
@@ -29,15 +28,11 @@ _NEGLIGIBLE = 0.01
 """Below this probability a span is not worth sending: no caller answers at one in a hundred."""
 
 
-FEATURES = (
-    "margin", "rank", "named", "record", "print", "margin_named", "margin_record", "margin_print", "rival",
-)  # fmt: skip
+FEATURES = ("margin", "rank", "named", "record", "print", "margin_named", "margin_record", "margin_print")
 """Inputs of the probability. "rank": 1 for the first page of the search, 1/2 for the second; 0 for what is no
 page. "named": the question is about a thing with a known name. "record", "print": the passage is an attribute
-of a thing, or text in the photo. "rival": the highest margin of another sentence.
+of a thing, or text in the photo.
 """
-_LEAST_RIVAL = -5.0
-"""Margins: no answer is as likely as one that is far below "no answer"."""
 
 
 def uncalibrated(temperature: float = 2.0) -> LogisticCurve:
@@ -123,33 +118,14 @@ class ExtractiveReader:
             )
         ]
         named = bool(query.subject)
-        read = [passages[each.passage].text[each.sentence.start : each.sentence.end] for each in candidates]
-        margins = list(zip(read, (each.margin for each in candidates), strict=True))
         scored = [
-            (
-                self._options.curve.probability(features(each.margin, named, each.passage, passages, rival)),
-                each,
-            )
-            for each, rival in zip(candidates, rivals(margins), strict=True)
+            (self._options.curve.probability(features(each.margin, named, each.passage, passages)), each)
+            for each in candidates
         ]
         return [_answer(query, passages, found, probability) for probability, found in _best(scored, top_n)]
 
 
-def rivals(margins: Sequence[tuple[str, float]]) -> list[float]:
-    """Return for each answer the highest margin of another sentence. `margins`: with the answer's sentence.
-
-    Passages overlap: a sentence is no rival of itself.
-    """
-    best: dict[str, float] = {}
-    for sentence, margin in margins:
-        best[sentence] = max(margin, best.get(sentence, margin))
-    first, second = nlargest(2, [*best.values(), _LEAST_RIVAL, _LEAST_RIVAL])
-    return [second if best[sentence] == first else first for sentence, _ in margins]
-
-
-def features(
-    margin: float, named: bool, place: int, passages: Sequence[Passage], rival: float
-) -> list[float]:
+def features(margin: float, named: bool, place: int, passages: Sequence[Passage]) -> list[float]:
     """Return the values of `FEATURES` for an answer in `passages[place]`, which stand in the search's order.
 
     `named`: the question is asked of a thing whose name is known.
@@ -158,7 +134,7 @@ def features(
     pages_before = sum(each.kind is PassageKind.PAGE for each in passages[:place])
     rank = 1 / (1 + pages_before) if kind is PassageKind.PAGE else 0.0
     marks = (float(named), float(kind is PassageKind.ATTRIBUTE), float(kind is PassageKind.PHOTO))
-    return [margin, rank, *marks, *(margin * mark for mark in marks), rival]
+    return [margin, rank, *marks, *(margin * mark for mark in marks)]
 
 
 def _best(scored: Sequence[tuple[float, _Candidate]], top_n: int) -> list[tuple[float, _Candidate]]:

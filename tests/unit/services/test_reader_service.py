@@ -13,7 +13,6 @@ from contracts import reader as contract
 from contracts.reader import ReadReply
 from services.reader.app import create_app
 from services.reader.engine import Answer, Passage, PassageKind, Query, Reader, Span
-from services.reader.engines.extractive import rivals
 from services.reader.engines.rows import say_cell, with_named_rows
 from services.reader.engines.spoken import MOST_SPOKEN, speak, speak_attribute
 from services.reader.routes import MAX_CHARACTERS, router
@@ -353,9 +352,3 @@ def test_a_name_that_makes_a_clause_too_long_does_not_cut_off_its_end() -> None:
 )
 def test_a_cell_is_said_with_the_name_of_its_row(row: str, span: str, said: str | None) -> None:
     assert say_cell(row, span) == said
-
-
-def test_the_best_other_sentence_is_the_rival_and_no_sentence_its_own() -> None:
-    margins = [("It opens at nine.", 4.0), ("It closes at six.", 1.0), ("It opens at nine.", 3.0)]
-    assert rivals(margins) == [1.0, 4.0, 1.0]
-    assert rivals(margins[:1]) == [-5.0]
