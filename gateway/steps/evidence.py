@@ -25,6 +25,7 @@ from gateway.state import (
 )
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
+from language.tables import columns_of
 
 MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
@@ -32,8 +33,6 @@ CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking
 _ENDLESS_WORD = re.compile(r"(\S{200})\S+")
 _LINE_END = re.compile(r"\n+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'“])")
-_ROW = re.compile(r"[^:;]{1,80}: [^:;]*; [^:;]{1,80}: ")
-"""How a row of a table begins: "Code: E10; Meaning: No water. Open the tap."."""
 
 
 def fused_queries(query: Query, draft: Draft, entity: Entity | None) -> tuple[str, ...]:
@@ -156,7 +155,7 @@ def chunk_text(text: str) -> list[str]:
     sentences = [
         part
         for line in _LINE_END.split(text)
-        for part in ([line] if _ROW.match(line) else _SENTENCE_END.split(line))
+        for part in ([line] if columns_of(line) else _SENTENCE_END.split(line))
         if part.strip()
     ]
     chunks: list[list[str]] = []

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from itertools import groupby
 from unicodedata import category
 
+from language.tables import COLUMN, columns_of
 from language.words import content_stems
 
-_COLUMN = re.compile(r"(?:^|; )([^:;\n]{1,80}): ")
-"""The column before each cell: "Ticket: Adult; Price: £14.50"."""
 _WITH_UNIT = re.compile(r"(.+?) ?\(([^()]{1,10})\)")
 """The name of a column with its unit: "Price (£)", "Height (m)"."""
 _CURRENCY = "Sc"
@@ -33,7 +32,7 @@ def _lines(stems: frozenset[str], text: str) -> Iterator[str]:
         if len(columns) == 1:
             meant = [_has_label(stems, row) for row in rows]
         elif columns:
-            words = [len(stems & content_stems(_COLUMN.sub(" ", row))) for row in rows]
+            words = [len(stems & content_stems(COLUMN.sub(" ", row))) for row in rows]
             meant = [each == max(words) for each in words] if words.count(max(words)) == 1 else []
         for place, row in enumerate(rows):
             yield row if not any(meant) or meant[place] else re.sub(r"[^\r\n]", " ", row)
@@ -41,9 +40,8 @@ def _lines(stems: frozenset[str], text: str) -> Iterator[str]:
 
 def _columns(line: str) -> tuple[str, ...]:
     """Return a row's columns; a fact's only one is nameless, so that facts of any labels stand together."""
-    columns = _COLUMN.findall(line)
-    if len(columns) > 1:
-        return tuple(columns)
+    if columns := columns_of(line):
+        return columns
     return ("",) if _FACT.fullmatch(line.rstrip()) else ()
 
 
@@ -52,15 +50,14 @@ def _has_label(stems: frozenset[str], fact: str) -> bool:
     return bool(label) and label <= stems
 
 
-def say_cell(row: str, span: str) -> str | None:
-    """Return the cell that the span ends in, with the row's first one: "Raven teapot, price: £95".
+def say_cell(row: str, end: int) -> str | None:
+    """Return the cell in which an answer ends, with the row's first one: "Raven teapot, price: £95".
 
     None if it is no row of a table.
     """
-    columns = list(_COLUMN.finditer(row))
+    columns = list(COLUMN.finditer(row))
     if len(columns) < 2:
         return None
-    end = row.find(span) + len(span)
     place = max((index for index, column in enumerate(columns) if column.start() < end), default=0)
     ends = [*(column.start() for column in columns[1:]), len(row)]
     name, value = columns[place][1], row[columns[place].end() : ends[place]].strip()
