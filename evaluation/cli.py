@@ -1,6 +1,6 @@
 """`loreglass eval`: ask, judge, compare, calibrate, ablate.
 
-What a command needs is loaded when it runs: models' clients and tables of rows take seconds.
+Each command imports its libraries when it runs, because pandas and the clients of models load slowly.
 """
 
 import typer

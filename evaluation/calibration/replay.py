@@ -10,9 +10,8 @@ record; a test holds the two against each other). It is exact for `answer_confid
 - Time is not replayed: a question that ran out of it has no answer under any thresholds.
 - Where the lite reasoner answered in a model's place, the model's refused answer is not replayed.
 
-`verify_from`, `same_thing`,
-`decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for those make a run
-each (`eval run --threshold NAME=VALUE`) and calibrate on it.
+`verify_from`, `same_thing`, `decisive`, `tau_coarse` and `tau_fine` change what an answer is made from; for
+those make a run each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -201,7 +200,7 @@ def by_conversation(signals: Signals, values: Floats | Bools) -> tuple[Floats, F
 
 
 def replay(signals: Signals, cutoffs: Cutoffs) -> Floats:
-    """Return each question's points for what would have been said; 0 for what is or amounts to a refusal."""
+    """Return the points of each question under these thresholds: 0 for a refusal."""
     direct = _router_says_direct(signals, cutoffs) | signals.went_direct  # nothing else is known of those
     whole_way = _stands(signals, cutoffs) & ~signals.went_direct
     return np.nan_to_num(np.where(direct, signals.draft, np.where(whole_way, signals.proposed, 0.0)), nan=0.0)

@@ -146,8 +146,6 @@ def loosest_below(ceiling: float, signals: Signals, path: Sequence[Cutoffs]) -> 
 
     Raises `CalibrationError`: too few conversations, or too many wrong answers even at the strict end.
     """
-    if not 0.0 < ceiling < 1.0:
-        raise CalibrationError("A ceiling lies between 0 and 1.")
     fewest = math.ceil(1.0 / ceiling - 1.0 - _SAME)
     about = f"A ceiling of {100 * ceiling:g} %"
     if signals.sessions < fewest:

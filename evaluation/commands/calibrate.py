@@ -55,6 +55,10 @@ def calibrate(
             raise CalibrationError(
                 "People judged what was said, not what was withheld: --judge rules or model."
             )
+        if ceiling is not None and not 0.0 < ceiling < 1.0:
+            raise CalibrationError(
+                f"--ceiling {ceiling:g} is not between 0 and 1: 0.02 allows 2 % wrong answers."
+            )
         for path in (out, promise_file(out)):
             if path.exists() and not overwrite:
                 raise CalibrationError(f"{path} is there already; --overwrite replaces it.")

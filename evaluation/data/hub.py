@@ -39,9 +39,9 @@ def fetch_split(repository: str, revision: str | None, split: str | None) -> tup
             )
         )
     except offline as error:  # gated, private, no such revision: the hub's words say which
-        why = " ".join(str(error).split())[:_LONGEST]
+        why = " ".join(str(error).split())[:_LONGEST].rstrip(".")
         raise DatasetError(
-            f"{repository} could not be fetched: {why} A folder with its Parquet files does as well."
+            f"{repository} could not be fetched: {why}. You can also give a folder with its Parquet files."
         ) from error
     files = [path for path in sorted(folder.rglob("*.parquet")) if split_of(str(path)) == wanted]
     if not files:

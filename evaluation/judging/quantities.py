@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import dataclass
-from fractions import Fraction
+from decimal import Decimal
 
 from evaluation.judging.text import canonical
 
@@ -48,7 +48,7 @@ NUMBER_WORDS = {
     **{word: 10 * n for n, word in enumerate(_TENS, 2)},
     **{f"{ten}-{one}": 10 * n + m for n, ten in enumerate(_TENS, 2) for m, one in enumerate(_SMALL[1:10], 1)},
 }
-_SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9}
 _QUANTITY = re.compile(
     r"(?:(?P<before>[€$£]|\b(?:eur|usd|gbp))\s?)?"
     r"(?:(?<![\w.])(?<!\d,)(?<![a-z]-)(?P<digits>(?:(?<![\w)])-)?"
@@ -97,13 +97,13 @@ def quantities(plain: str) -> list[Quantity]:
 
 
 def _value(match: re.Match[str]) -> float:
-    scale = _SCALES.get(match["scale"] or "", 1.0)
+    scale = _SCALES.get(match["scale"] or "", 1)
     if match["word"]:
-        return NUMBER_WORDS[match["word"]] * scale
-    if "/" in match["digits"]:
-        return float(Fraction(match["digits"]))
-    joined = re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", match["digits"])
-    return float(match["digits"].replace(",", "" if joined else ".")) * scale
+        return float(NUMBER_WORDS[match["word"]] * scale)
+    number, _, divisor = match["digits"].partition("/")
+    joined = re.fullmatch(r"-?\d{1,3}(?:,\d{3})+(?:\.\d+)?", number)
+    exact = Decimal(number.replace(",", "" if joined else ".")) * scale  # 8.2 * 1e9 is not whole as a float
+    return float(exact) / float(divisor or 1)
 
 
 def singular(noun: str) -> str:

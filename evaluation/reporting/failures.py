@@ -17,7 +17,7 @@ _CONTAINED = 0.8
 
 
 class Lesson(StrEnum):
-    """What a failure teaches, in the order in which failures are shown."""
+    """The kinds of failures, in the order of the report."""
 
     HALLUCINATED = "hallucinated"
     HAD_IT_AND_REFUSED = "refused with the answer in hand"

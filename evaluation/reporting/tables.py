@@ -137,8 +137,7 @@ class StageTimes:
 
 
 def stage_times(records: Iterable[TurnRecord]) -> tuple[StageTimes, ...]:
-    """In the order in which the gateway tells them, then when there was something to say, the gateway's total
-    and what the caller saw.
+    """Return the times of stages in the gateway's order, then of the first word, the total and the client.
 
     Stages that run beside each other each count in full, so that they may add up to more than the total.
     """

@@ -167,7 +167,7 @@ def test_only_the_splits_files_are_downloaded(hub: Hub, tmp_path: Path) -> None:
 def test_a_hub_that_cannot_be_reached_is_a_sentence(hub: Hub, tmp_path: Path) -> None:
     hub.failure = errors.LocalEntryNotFoundError("not here")
     with pytest.raises(
-        DatasetError, match=r"owner/name could not be fetched: not here A folder with its Parquet files"
+        DatasetError, match=r"owner/name could not be fetched: not here\. You can also give a folder"
     ):
         from_hub(tmp_path, "owner/name")
 

@@ -132,6 +132,7 @@ def test_two_judges_are_compared_on_what_both_have_judged(tmp_path: Path) -> Non
         (["judge", "{run}", "--judge", "human"], "--labels"),
         (["judge", "{run}", "--tokenizer", "{none}"], "tokenizer.json of a model"),
         (["agreement", "{run}", "--between", "rules", "model:m"], "--judge model --model m"),
+        (["gold", "--judge", "human"], "people's verdicts"),
         (["agreement", "{run}", "--between", "rules", "human", "--protocol", "x"], "crag-mm-2026"),
     ],
 )

@@ -49,6 +49,7 @@ SHARE = truth("number", 1.375, "11/8", "1.375", unit="")
         ("20 m/s", truth("number", 72, "72 km/h", unit="km/h")),
         ("13.3 g per 100 g", truth("number", 13.3, "13.3 g", unit="g")),
         ("1.2 million people", truth("number", 1_200_000, unit="people")),
+        ("8.2 billion people", truth("number", 8_200_000_000, unit="people")),
         ("not 300 but 1234 pages", PAGES),
         ("-5", truth("number", -5, "-5", unit="")),
         ("It weighs 250 g and is 12 cm tall.", GRAMS),
