@@ -47,7 +47,7 @@ _OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAI
 _WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NOT_HEARD, Reason.NOTHING_INDEXED})
 """Refusals of the question itself, or with nothing to search: no passage comes close."""
 _SHARED_WORDS = 2
-"""A question whose photo is missing fits any passage. One comes close only if it shares this many words with it."""
+"""If its photo is missing, a question and the passage that comes close share at least so many words."""
 CLOSEST_CHARS = 300
 """Characters, at most, of the sentences that come closest."""
 _PASSAGE_CHARS = 1_500
