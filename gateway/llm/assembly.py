@@ -67,6 +67,19 @@ class Assembly(Generic[Value]):
         """Return whether the model wrote thoughts, beside its reply or at its beginning."""
         return self._thoughts or self.text.lstrip().startswith("<think>")
 
+    @property
+    def ignores_schema(self) -> bool:
+        """Return whether the model ended the reply itself, and it is not an object of the schema's fields."""
+        reply = self.as_text()
+        if reply.cut_off or not reply.text:
+            return False
+        fields = read_object(reply.text)
+        return (
+            fields is None
+            or not fields.complete
+            or not fields.value.keys() <= self._class.model_fields.keys()
+        )
+
     def add(self, chunk: ChunkWire) -> None:
         """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
         self._add_end(chunk)

@@ -204,11 +204,10 @@ class VlmClient:
         try:
             return assembly.completion()
         except VlmReplyUnusable as error:
-            is_whole = bool(assembly.text) and assembly.finish_reason != "length"
             schema_sent = abilities.schema and not prompt.is_text
-            if isinstance(error, VlmDeclined) or not (is_whole and schema_sent):
+            if isinstance(error, VlmDeclined) or not (schema_sent and assembly.ignores_schema):
                 raise
-        log.warning("vlm.schema_not_held")  # the server ignored it
+        log.warning("vlm.schema_not_held")
         self._learn(replace(self.abilities, schema=False))
         return await self._reply(prompt, call, deadline)
 

@@ -148,9 +148,10 @@ async def bounded(response: Response, limit: int = 2**20) -> bytes:
 def read_models(content: bytes) -> list[ServedModel]:
     """Read the models of `GET /v1/models`. Raises `ValueError` if it is not that."""
     body = json.loads(content)
-    if not isinstance(body, dict) or "data" not in body:
+    entries = body.get("data", "") if isinstance(body, dict) else ""
+    if not isinstance(entries, list | None):
         raise ValueError("not a list of models")
-    return [ServedModel.model_validate(entry) for entry in body["data"] or ()]
+    return [ServedModel.model_validate(entry) for entry in entries or ()]
 
 
 def _sees_photos(facts: object) -> bool | None:

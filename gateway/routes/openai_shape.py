@@ -17,7 +17,7 @@ _BASE = "The base address of this model ends in /v1 and in nothing after it"
 
 
 def install_openai_errors(app: FastAPI) -> None:
-    """Send the errors of `/v1/…` in OpenAI's shape, too."""
+    """Add the member that OpenAI's clients read to the errors of `/v1/…`."""
 
     async def handle(request: Request, error: Exception) -> Response:
         assert isinstance(error, LoreglassError)

@@ -92,15 +92,15 @@ class Sender:
             if self.started:
                 await self.write(_COMMENT)
 
-    async def write(self, piece: bytes) -> None:
-        """Send a piece."""
+    async def write(self, piece: bytes, *, more: bool = True) -> None:
+        """Send a piece. Not `more`: the reply ends with it."""
         async with self._lock:
             if not self.started:
                 self.started = True
                 headers = self._reply.raw_headers
                 await self._send({"type": "http.response.start", "status": 200, "headers": headers})
-            await self._send({"type": "http.response.body", "body": piece, "more_body": True})
+            await self._send({"type": "http.response.body", "body": piece, "more_body": more})
 
     async def end(self) -> None:
-        """Send the end."""
-        await self._send({"type": "http.response.body", "body": b"", "more_body": False})
+        """End the reply."""
+        await self.write(b"", more=False)

@@ -9,7 +9,7 @@ from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.reasoning.port import Answering
 from gateway.state import Context, Draft, GenerationBudget, Query, Reply
-from gateway.steps.conclusion import Outcome, answered, out_of_time
+from gateway.steps.conclusion import Outcome, conclude_unchecked, out_of_time
 from gateway.steps.evidence import prompt_tokens
 from gateway.thresholds import Thresholds
 
@@ -54,7 +54,7 @@ async def answer_unchecked(
     size = Work(extra_prompt_tokens=tokens, max_output_tokens=generation.answer_tokens)
     async with run.required(Stage.ANSWER, size) as deadline:
         reply = await answer(generation, deadline)
-    return answered(query.question, reply, context, run.failures, run.explain)
+    return conclude_unchecked(query.question, reply, context, run.failures, run.explain)
 
 
 async def read_instead(

@@ -46,8 +46,8 @@ _OF_THE_QUESTION = frozenset({Reason.LANGUAGE, Reason.NEEDS_PHOTO, Reason.UNAVAI
 """Reasons that hold whatever was found."""
 _WITHOUT_CLOSEST = frozenset({Reason.LANGUAGE, Reason.NOT_HEARD, Reason.NOTHING_INDEXED})
 """Refusals of the question itself, or with nothing to search: no passage comes close."""
-_TELLING = 2
-"""Words of a question without its photo that a passage must share to come close: "this church", "charter"."""
+_SHARED_WORDS = 2
+"""If its photo is missing, a question and the passage that comes close share at least so many words."""
 CLOSEST_CHARS = 300
 """Characters, at most, of the sentences that come closest."""
 _PASSAGE_CHARS = 1_500
@@ -174,24 +174,24 @@ def conclude(
     """
     route, entity = context.route, context.entity
 
-    def refused(reason: Reason, by: str | None = None) -> Outcome:
+    def refusal_for(reason: Reason, by: str | None = None) -> Outcome:
         closest = closest_of(question, context.evidence, reply.quotes)
-        if reason is Reason.NEEDS_PHOTO and closest and not _is_telling(question, closest):
+        if reason is Reason.NEEDS_PHOTO and closest and not _shares_words(question, closest):
             closest = None
         return refusal(reason, route, domain, entity, by, closest)
 
     if not reply.says_something:
-        return refused(_why_unknown(reply, context, failures))
+        return refusal_for(_why_unknown(reply, context, failures))
     citations = tuple(checked_citations(reply, context.evidence))
     accepted = verdict is not None and verdict.verification is not Verification.UNVERIFIED
     citable = bool(citations) or (verdict_suffices and accepted)
     explain.signal("citable", float(citable))
     if reply.confidence is not None and reply.confidence < thresholds.answer_confidence:
-        return refused(_why_unknown(reply, context, failures), NOT_CONFIDENT)
+        return refusal_for(_why_unknown(reply, context, failures), NOT_CONFIDENT)
     if verdict is not None and verdict.refusal is not None:
-        return refused(Reason.UNSUPPORTED, verdict.refusal)
+        return refusal_for(Reason.UNSUPPORTED, verdict.refusal)
     if not citable:
-        return refused(Reason.UNSUPPORTED, NOT_CITED)
+        return refusal_for(Reason.UNSUPPORTED, NOT_CITED)
     return _answer_of(reply, context, domain, citations, verdict)
 
 
@@ -257,10 +257,10 @@ def _around(quote: str, text: str) -> str:
     return text[holding[0].start : holding[-1].end] if holding else quote
 
 
-def _is_telling(question: str, closest: Citation) -> bool:
+def _shares_words(question: str, closest: Citation) -> bool:
     """Return whether the passage shares enough words with a question whose photo is missing."""
     shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
-    return len(shared) >= _TELLING
+    return len(shared) >= _SHARED_WORDS
 
 
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:
@@ -291,16 +291,16 @@ def cite(source: Evidence, quote: str) -> Citation:
     )
 
 
-def answered(
+def conclude_unchecked(
     question: str,
     reply: Reply,
     context: Context,
     failures: Mapping[Stage, ErrorKind],
     explain: Explaining = SILENT,
 ) -> Outcome:
-    """The outcome of a pipeline that neither verifies nor withholds: the answer as it was said.
+    """Return the outcome of a pipeline that verifies and withholds nothing: the answer as the model gave it.
 
-    A reply that says it does not know is a refusal. Cited is what the answer is traced to, perhaps nothing.
+    A reply that says it does not know is a refusal. An answer without a source in the evidence cites nothing.
     Signal: `answer_confidence`, which nothing is held against here.
     """
     explain.evidence(context.evidence)

@@ -1,4 +1,4 @@
-"""A model server that somebody runs already: found, measured, put behind the platform, or refused."""
+"""An existing model server: it is found, measured and used by the platform, or refused."""
 
 import json
 from collections.abc import Mapping
@@ -50,21 +50,21 @@ def blind(request: ScriptedRequest) -> Reply:
 
 
 async def test_the_only_model_is_taken_and_measured_with_a_photo_and_a_long_prompt() -> None:
-    said: list[str] = []
+    messages: list[str] = []
     async with vlm_server(counts) as server:
-        found = await find_model(server.url, tell=said.append)
-    assert (found.url, found.model) == (server.url, server.model)
+        model_server = await find_model(server.url, tell=messages.append)
+    assert (model_server.url, model_server.model) == (server.url, server.model)
     assert [len(request.images) for request in server.requests] == [0, 0, 0, 1, 1]
     assert max(len(request.text) for request in server.requests) > 4_000
-    assert [server.model in line for line in said] == [True]
+    assert [server.model in line for line in messages] == [True]
 
 
 async def test_no_two_starts_measure_with_the_same_text_and_probes_begin_alike() -> None:
     async with vlm_server(counts) as server:
         for _ in range(2):
             await find_model(server.url)
-    measured = [request for request in server.requests if TASK not in request.text]
-    assert len({request.system for request in measured}) == len(measured) == 8
+    measurements = [request for request in server.requests if TASK not in request.text]
+    assert len({request.system for request in measurements}) == len(measurements) == 8
     assert len({request.system for request in server.requests if TASK in request.text}) == 1
 
 
@@ -77,12 +77,12 @@ async def test_the_key_goes_along() -> None:
 
 async def test_a_model_without_photos_is_measured_without_one_and_described_so() -> None:
     async with vlm_server(blind) as server:
-        found = await find_model(server.url)
-    assert not found.abilities.sees_photos
+        model_server = await find_model(server.url)
+    assert not model_server.abilities.sees_photos
     assert [len(request.images) for request in server.requests] == [0, 0, 0, 1, 0, 0]
-    said = found.description(GatewaySettings())
-    assert f"{server.model} reads text; does not see photos: photos are answered by what the services" in said
-    assert "after a photo" not in said
+    text = model_server.description(GatewaySettings())
+    assert f"{server.model} reads text; does not see photos: photos are answered by what the services" in text
+    assert "after a photo" not in text
 
 
 async def test_a_model_without_a_chat_template_is_refused_with_what_to_do() -> None:
@@ -156,26 +156,24 @@ def test_a_model_that_is_too_slow_is_described_with_the_deadline_that_would_do()
 
 
 def test_a_quick_model_is_described_without_advice() -> None:
-    said = ModelServer("http://127.0.0.1:8000", "a-large-one", DESKTOP, Abilities(context=8_192)).description(
-        GatewaySettings()
-    )
-    assert "67 tokens a second" in said
-    assert "Its context is 8,192 tokens." in said
-    assert "would do" not in said
-
-
-def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() -> None:
-    for context, told in (
-        (4_096, "4,096 tokens; a question needs about 4,500"),
-        (0, "OLLAMA_CONTEXT_LENGTH"),
-    ):
-        assert told in ModelServer("http://m", "m", DESKTOP, Abilities(context=context)).description(
-            GatewaySettings()
-        )
+    server = ModelServer("http://127.0.0.1:8000", "a-large-one", DESKTOP, Abilities(context=8_192))
+    text = server.description(GatewaySettings())
+    assert "67 tokens a second" in text
+    assert "Its context is 8,192 tokens." in text
+    assert "would do" not in text
 
 
 @pytest.mark.parametrize(
-    ("traits", "told"),
+    ("context", "words"),
+    [(4_096, "4,096 tokens; a question needs about 4,500"), (0, "OLLAMA_CONTEXT_LENGTH")],
+)
+def test_a_short_or_unknown_context_is_described_with_what_to_do(context: int, words: str) -> None:
+    server = ModelServer("http://m", "m", DESKTOP, Abilities(context=context))
+    assert words in server.description(GatewaySettings())
+
+
+@pytest.mark.parametrize(
+    ("traits", "words"),
     [
         (ServerTraits(), "schema: held; system message: taken; token probabilities: reported"),
         (ServerTraits(logprobs=False), "token probabilities: not reported; thinking: none"),
@@ -184,17 +182,17 @@ def test_a_context_that_is_short_or_untold_is_told_with_what_a_question_needs() 
         (LLAMA_ON_VLLM_0_10_2, "Photos: seen; schema: "),
     ],
 )
-async def test_what_the_server_can_do_is_found_out_and_said(traits: ServerTraits, told: str) -> None:
+async def test_the_description_says_what_the_server_can_do(traits: ServerTraits, words: str) -> None:
     async with vlm_server(counts, traits) as server:
-        found = await find_model(server.url)
-    assert told in found.description(GatewaySettings())
+        model_server = await find_model(server.url)
+    assert words in model_server.description(GatewaySettings())
 
 
 def test_a_speed_that_the_operator_has_set_stays() -> None:
-    found, settings = ModelServer("http://m", "m", LAPTOP), PocketSettings()
-    measured = with_model(found, GatewaySettings(), settings)
-    assert (measured.reasoning, measured.vlm_model, measured.vlm_speed) == (Reasoning.VLM, "m", LAPTOP)
-    assert with_model(found, GatewaySettings(vlm_speed=DESKTOP), settings).vlm_speed == DESKTOP
+    model_server, settings = ModelServer("http://m", "m", LAPTOP), PocketSettings()
+    changed = with_model(model_server, GatewaySettings(), settings)
+    assert (changed.reasoning, changed.vlm_model, changed.vlm_speed) == (Reasoning.VLM, "m", LAPTOP)
+    assert with_model(model_server, GatewaySettings(vlm_speed=DESKTOP), settings).vlm_speed == DESKTOP
 
 
 async def test_the_platform_answers_with_the_model_that_it_was_given() -> None:

@@ -24,7 +24,7 @@ from gateway.planning.stages import Stage
 from gateway.state import Context, Evidence, Query, Reply
 from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_unchecked
-from gateway.steps.conclusion import Outcome, answered
+from gateway.steps.conclusion import Outcome, conclude_unchecked
 from gateway.steps.photo import begin_image_search
 from gateway.thresholds import RetrievalLimits
 
@@ -50,7 +50,7 @@ class ClosedBookPipeline:
         """Answer, and give the answer as it is."""
         async with run.required(self.stage) as deadline:
             reply = await self.answer_alone(query, deadline)
-        return answered(query.question, reply, Context(Route.DIRECT), run.failures, run.explain)
+        return conclude_unchecked(query.question, reply, Context(Route.DIRECT), run.failures, run.explain)
 
 
 IMAGE_SHARE = 1 / 3

@@ -18,7 +18,7 @@ from tests.unit.gateway.papers import ask_paper, ask_three_step, ask_wiki_prf, d
 from tests.unit.gateway.pipelines import WHO_WROTE, Result, loreglass
 from tests.unit.gateway.reasoners import ScriptedReasoner, after_reading, direct_draft
 from tests.unit.gateway.test_qa_dragon import READ, tools
-from tests.unit.gateway.test_wiki_prf import CAPTION, GROUND, many, retrieved, with_crop
+from tests.unit.gateway.test_wiki_prf import CAPTION, GROUND, filter_pieces, many, with_crop
 
 pytestmark = pytest.mark.anyio
 
@@ -214,7 +214,7 @@ async def test_three_step_answers_from_the_other_searches(
 
 
 async def test_wiki_prf_without_a_module_uses_what_was_retrieved() -> None:
-    document, sections = retrieved(await ask_wiki_prf(services=with_crop(), missing=["processing"]))
+    document, sections = filter_pieces(await ask_wiki_prf(services=with_crop(), missing=["processing"]))
     assert (bool(document), sections) == (True, [])
     unfiltered = await ask_wiki_prf(services=with_crop(), missing=["filtering"])
     assert unfiltered.reasoner.pieces("answer_from_knowledge")
@@ -238,6 +238,6 @@ async def test_wiki_prf_retrieves_and_keeps_fewer(missing: list[str], articles: 
     services.image_search.reply = images(*hits)
     result = await ask_wiki_prf(CAPTION, services, missing=missing)
     assert services.text_search.calls[-1].k == articles
-    assert len(retrieved(result)[1]) == sections
+    assert len(filter_pieces(result)[1]) == sections
     await ask_wiki_prf(GROUND, services, missing=missing)
     assert services.image_search.calls[-1][1] == articles

@@ -62,7 +62,7 @@ def pictures(services: FakeServices) -> list[bytes]:
     return [picture for searched, _ in services.image_search.calls for picture in searched]
 
 
-def retrieved(result: Any) -> tuple[list[str], list[str]]:
+def filter_pieces(result: Any) -> tuple[list[str], list[str]]:
     """The pieces of the whole photo's article and of the tools' sections, as the filter reads them."""
     document, _, sections = result.reasoner.text("filter_knowledge").partition("Found by the tools.")
     return _bodies(document), _bodies(sections)
@@ -105,7 +105,7 @@ async def test_unreadable_plan_leaves_the_full_photo_search(reply: Any) -> None:
     result = await ask_wiki_prf({"plan_tools": reply})
     assert pictures(result.services) == [PHOTO.jpeg]
     assert not result.services.cropper.calls
-    document, sections = retrieved(result)
+    document, sections = filter_pieces(result)
     assert (bool(document), sections) == (True, [])
     assert result.outcome.reason is Reason.ANSWERED
     assert result.run.degraded == ["tool_plan"]
@@ -117,7 +117,7 @@ async def test_an_article_at_the_address_of_the_record_is_read_whole() -> None:
     services.pages.reply = lambda request: pages(
         *(hit.model_copy(update={"url": request.addresses[0]}) for hit in hits)
     )
-    document, _ = retrieved(await ask_wiki_prf(NO_TOOL, services))
+    document, _ = filter_pieces(await ask_wiki_prf(NO_TOOL, services))
     assert document[1:] == [hit.snippet for hit in hits]
     assert services.text_search.calls == []
 
@@ -126,7 +126,7 @@ async def test_the_whole_photo_s_best_article_is_always_there() -> None:
     services = FakeServices()
     hits = [image_hit(BOOK, 0.9), image_hit("Another Book", 0.8, author="Nobody")]
     services.image_search.reply = images(*hits)
-    document, sections = retrieved(await ask_wiki_prf(NO_TOOL, services))
+    document, sections = filter_pieces(await ask_wiki_prf(NO_TOOL, services))
     assert document == [f"The author of {BOOK} is Mira Holm.", PAGES]
     assert sections == []
 
@@ -136,7 +136,7 @@ async def test_grounding_without_a_region_searches_the_full_photo() -> None:
     result = await ask_wiki_prf(GROUND, services)
     assert services.cropper.calls
     assert pictures(services) == [PHOTO.jpeg]
-    assert retrieved(result)[1]
+    assert filter_pieces(result)[1]
     assert result.run.degraded == []
 
 
@@ -215,7 +215,7 @@ async def test_three_sections_are_kept_by_caption_or_by_question(
     assert [call.query for call in services.reranker.calls] == [ranked_by]
     first = "a" if tool is CAPTION else "The"
     last = article_hits - 1
-    assert retrieved(result)[1] == [f"Passage {last - n} of {first}." for n in range(3)]
+    assert filter_pieces(result)[1] == [f"Passage {last - n} of {first}." for n in range(3)]
 
 
 def test_gathered_evidence_is_bounded_without_repeats() -> None:
@@ -228,7 +228,7 @@ def test_gathered_evidence_is_bounded_without_repeats() -> None:
 
 async def test_the_answer_is_made_from_filtered_knowledge_and_cites_what_was_retrieved() -> None:
     result = await ask_wiki_prf(services=with_crop())
-    _, sections = retrieved(result)
+    _, sections = filter_pieces(result)
     assert len(set(sections)) == len(sections) == 2
     assert result.reasoner.pieces("answer_from_knowledge") == []
     assert "<<<knowledge>>>\nIt has 312 pages.\n" in result.reasoner.text("answer_from_knowledge")
@@ -258,8 +258,10 @@ async def test_knowledge_that_cannot_be_filtered_is_used_as_it_is(reply: Any) ->
 async def test_the_filter_s_material_fits_the_context_window() -> None:
     services, facts = FakeServices(), " ".join(f"Fact {number} is about cars." for number in range(900))
     services.text_search.reply = lambda request: pages(text_hit(facts))
-    document, _ = retrieved(await ask_wiki_prf(NO_TOOL, services, options=VlmOptions(window=Window(4_000))))
-    whole, _ = retrieved(await ask_wiki_prf(NO_TOOL, services))
+    document, _ = filter_pieces(
+        await ask_wiki_prf(NO_TOOL, services, options=VlmOptions(window=Window(4_000)))
+    )
+    whole, _ = filter_pieces(await ask_wiki_prf(NO_TOOL, services))
     assert 0 < len("".join(document)) < len("".join(whole)) <= EVIDENCE_CHARS / 2
 
 
@@ -278,7 +280,7 @@ async def test_without_a_photo_pages_are_searched_by_the_question_and_nothing_is
     assert not result.services.image_search.calls
     assert not result.services.cropper.calls
     assert [call.queries for call in result.services.text_search.calls] == [[WHO_WROTE]]
-    assert retrieved(result)[1] == [PAGES]
+    assert filter_pieces(result)[1] == [PAGES]
     assert (result.outcome.answer, result.run.degraded) == (PAGES, [])
 
 

@@ -23,6 +23,7 @@ from gateway.llm.call import VlmEndpoint
 from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import LINES, SCHEMA
+from gateway.llm.server import read_models
 from tests.unit.gateway.llm.stage import PHOTO, Bench, bench
 
 pytestmark = pytest.mark.anyio
@@ -150,6 +151,25 @@ async def test_control_characters_do_not_mean_an_ignored_schema() -> None:
         await ask(it)
     assert completion.value == Finding(reason="a\x08b", answer="c\td")
     assert [call.form for call in it.calls] == [SCHEMA] * 2
+
+
+async def test_a_value_out_of_its_range_does_not_mean_an_ignored_schema() -> None:
+    too_long = says(
+        {"reason": "r" * 41, "answer": "Baker", "shelf": None}
+    )  # schemas are sent without lengths
+    async with bench({"finding": [too_long, says(GOOD)]}) as it:
+        with pytest.raises(VlmReplyUnusable):
+            await ask(it)
+        await ask(it)
+    assert [(call.form, call.requests) for call in it.calls] == [(SCHEMA, 1)] * 2
+
+
+@pytest.mark.parametrize(
+    "content", ["5", "[]", '{"data": 5}', '{"data": {"id": "m"}}', '{"data": ["m"]}', "{}"]
+)
+def test_a_list_of_models_in_another_format_is_refused(content: str) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        read_models(content.encode())
 
 
 async def test_reading_stops_at_the_end_of_the_object() -> None:

@@ -56,14 +56,14 @@ def blind(status: int, complaint: str) -> Callable[[ScriptedRequest], Reply]:
     return reply
 
 
-def guarded(breaker: Breaker) -> Guard:
+def guard_of(breaker: Breaker) -> Guard:
     return Guard("vlm", breaker=breaker, gate=Gate("vlm", 4, 4))
 
 
 @pytest.mark.parametrize(("status", "complaint"), COMPLAINTS)
 async def test_an_error_about_images_is_retried_without_them(status: int, complaint: str) -> None:
     breaker = Breaker(2)
-    async with bench(blind(status, complaint), guard=guarded(breaker)) as it:
+    async with bench(blind(status, complaint), guard=guard_of(breaker)) as it:
         assert it.client.sees_photos
         assert (await it.client.complete(SEEN, deadline())).text == "Since 1840."
         await it.client.complete(SEEN, deadline())
@@ -86,7 +86,7 @@ async def test_a_probe_finds_a_text_only_model(status: int, complaint: str) -> N
 @pytest.mark.parametrize("status", [500, 502])
 async def test_failing_photos_do_not_open_the_breaker(status: int) -> None:
     breaker = Breaker(2)
-    async with bench(blind(status, "CUDA error"), guard=guarded(breaker)) as it:
+    async with bench(blind(status, "CUDA error"), guard=guard_of(breaker)) as it:
         for _ in range(5):
             with pytest.raises(DependencyUnavailable):
                 await it.client.complete(SEEN, deadline())
@@ -96,7 +96,7 @@ async def test_failing_photos_do_not_open_the_breaker(status: int) -> None:
 
 async def test_an_unreachable_server_opens_the_breaker() -> None:
     breaker = Breaker(2)
-    async with bench({}, guard=guarded(breaker), base_url=closed_port()) as it:
+    async with bench({}, guard=guard_of(breaker), base_url=closed_port()) as it:
         for _ in range(2):
             with pytest.raises(DependencyUnavailable):
                 await it.client.complete(SEEN, deadline())
