@@ -129,6 +129,8 @@ class SoundCache:
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\([^()\s]{0,2000}(?:\s[^()\n]{0,300})?\)")
 _ADDRESS = re.compile(r"(?:https?://|www\.)[^\s()<>\[\]]*[^\s()<>\[\].,;:!?]", re.IGNORECASE)
 _EMPHASIS = re.compile(r"([*`]{1,3}|__|~~)(?=\S)(.{1,500}?)(?<=\S)\1")
+_LINE_MARK = re.compile(r"^[ \t]{0,8}(?:#{1,6}|[-*+•>])[ \t]+", re.MULTILINE)
+"""Of a heading, a list or a quotation."""
 _FOOTNOTE = re.compile(r"\s?\[\^?\d{1,3}\]")
 _EMPTY_BRACKETS = re.compile(r"\(\s*\)|<\s*>|\[\s*\]")
 _LINE_END = re.compile(r"([^\s.!?:;,…])[ \t]*\n+\s*")
@@ -140,8 +142,9 @@ _MOST_TIMES = 4
 
 
 def speakable(text: str, most_chars: int) -> str:
-    """Return `text` without links, addresses and emphasis, cut at the end of a sentence if possible."""
-    plain = _ADDRESS.sub("", _LINK.sub(r"\1", text[: _MOST_TIMES * most_chars]))
+    """Return `text` without links, addresses and marks, cut at the end of a sentence if possible."""
+    plain = _LINE_MARK.sub("", text[: _MOST_TIMES * most_chars])
+    plain = _ADDRESS.sub("", _LINK.sub(r"\1", plain))
     plain = _EMPHASIS.sub(r"\2", _FOOTNOTE.sub("", plain))
     plain = _EMPTY_BRACKETS.sub("", plain)
     plain = _SPACE.sub(" ", _LINE_END.sub(r"\1. ", plain))

@@ -44,6 +44,7 @@ SAID = {
     "It was built in 1889 [1][2].": "It was built in 1889.",
     "It is tall\nIt is old.\n": "It is tall. It is old.",
     "2 * 3 * 4 is 24.": "2 * 3 * 4 is 24.",
+    "# Size\n- It is tall\n- It is -5 °C cold.": "Size. It is tall. It is -5 °C cold.",
     "snake_case_name stays.": "snake_case_name stays.",
     "": "",
     "https://example.org": "",
@@ -60,7 +61,7 @@ def test_a_long_text_ends_behind_a_sentence_or_a_word() -> None:
     assert speakable("One is here. Two is there. Three.", 30) == "One is here. Two is there."
 
 
-MARKS = ["[", "*", "(", "a\n", "`", "**a ", "\n", "\n "]
+MARKS = ["[", "*", "(", "a\n", "`", "**a ", "\n", "\n ", "#", "- ", "\n-"]
 
 
 @pytest.mark.parametrize("mark", MARKS)
