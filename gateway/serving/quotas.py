@@ -13,7 +13,7 @@ from enum import StrEnum
 import structlog
 from limits.aio.storage import MemoryStorage, RedisStorage
 from redis.asyncio import Redis
-from redis.exceptions import RedisError, ResponseError
+from redis.exceptions import OutOfMemoryError, ReadOnlyError, RedisError, ResponseError
 
 from chassis.errors import QuotaExceeded
 from chassis.resilience.deadlines import Clock
@@ -74,6 +74,8 @@ class Rates:
             try:
                 try:
                     return await _take(self._shared, key, int(per_minute))
+                except (OutOfMemoryError, ReadOnlyError):  # of Redis, not of the count
+                    raise
                 except (ResponseError, ValueError) as error:  # of this tenant's count alone
                     log.warning("stored_value_unreadable", what="rate", reason=type(error).__name__)
                     await self._shared.clear_sliding_window(key, _WINDOW_S)
