@@ -111,6 +111,21 @@ async def test_an_invalid_count_in_redis_is_deleted_and_affects_no_other_tenant(
         assert waits == [False, False, False, False, True]
 
 
+async def test_a_full_redis_keeps_the_counts(redis_client: Redis) -> None:
+    rates = Rates(redis_client, namespace=(namespace := uuid.uuid4().hex), clock=(clock := ManualClock()))
+    assert await take(rates, 4) == 0
+    await redis_client.config_set("maxmemory", 1)
+    try:
+        with capture_logs() as logs:
+            await take(rates, 4)
+    finally:
+        await redis_client.config_set("maxmemory", 0)
+    assert [line["event"] for line in logs] == ["rates_not_shared"]
+    assert len(await redis_client.keys(f"{namespace}:*")) == 1
+    clock.now += 60.0
+    assert [await take(rates, 2) > 0 for _ in range(2)] == [False, True]
+
+
 async def test_without_redis_each_gateway_counts_its_part() -> None:
     [port] = free_ports(1)
     async with aclosing(connect(f"redis://127.0.0.1:{port}/0")) as client:
