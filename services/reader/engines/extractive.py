@@ -156,15 +156,15 @@ def _answer(query: Query, passages: Sequence[Passage], candidate: _Candidate, pr
         passage=candidate.passage,
         span=Span(candidate.start, candidate.end),
         sentence=candidate.sentence,
-        spoken=_spoken(sentence, span, query.subject, passage),
+        spoken=_spoken(sentence, span, candidate.end - candidate.sentence.start, query.subject, passage),
         probability=probability,
     )
 
 
-def _spoken(sentence: str, span: str, subject: str | None, passage: Passage) -> str:
+def _spoken(sentence: str, span: str, end: int, subject: str | None, passage: Passage) -> str:
     if passage.kind is PassageKind.ATTRIBUTE:
         return speak_attribute(sentence, span, passage.title)
-    cell = say_cell(sentence, span)
+    cell = say_cell(sentence, end)
     if cell and len(cell.split()) <= MOST_SPOKEN:
         return as_sentence(cell)
     return speak(sentence, span, subject, passage.title)

@@ -9,8 +9,8 @@ from language.words import content_stems
 
 _COLUMN = re.compile(r"(?:^|; )([^:;\n]{1,80}): ")
 """The column before each cell: "Ticket: Adult; Price: £14.50"."""
-_WITH_UNIT = re.compile(r"(.+?) ?\(([^()]{1,10})\)")
-"""The name of a column with its unit: "Price (£)", "Height (m)"."""
+_WITH_UNIT = re.compile(r"(.+?) ?\(([^()\d][^()]{0,9})\)")
+"""The name of a column with its unit: "Price (£)", "Height (m)"; "Population (2021)" has none."""
 _CURRENCY = "Sc"
 _FACT = re.compile(r"[^:;]{1,40}: .{1,80}")
 """A line of a list of facts: "Ports: USB-C, jack"."""
@@ -52,19 +52,18 @@ def _has_label(stems: frozenset[str], fact: str) -> bool:
     return bool(label) and label <= stems
 
 
-def say_cell(row: str, span: str) -> str | None:
-    """Return the cell that the span ends in, with the row's first one: "Raven teapot, price: £95".
+def say_cell(row: str, end: int) -> str | None:
+    """Return the cell of the answer that ends at `end`, with the row's first one: "Raven teapot, price: £95".
 
     None if it is no row of a table.
     """
     columns = list(_COLUMN.finditer(row))
     if len(columns) < 2:
         return None
-    end = row.find(span) + len(span)
     place = max((index for index, column in enumerate(columns) if column.start() < end), default=0)
     ends = [*(column.start() for column in columns[1:]), len(row)]
     name, value = columns[place][1], row[columns[place].end() : ends[place]].strip()
-    if (parts := _WITH_UNIT.fullmatch(name)) is not None:
+    if value[-1:].isdigit() and (parts := _WITH_UNIT.fullmatch(name)) is not None:
         name, unit = parts.groups()
         if unit not in value:
             value = f"{unit}{value}" if category(unit[0]) == _CURRENCY else f"{value} {unit}"
