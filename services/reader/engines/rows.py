@@ -8,8 +8,8 @@ from unicodedata import category
 from language.tables import COLUMN, columns_of
 from language.words import content_stems
 
-_WITH_UNIT = re.compile(r"(.+?) ?\(([^()]{1,10})\)")
-"""The name of a column with its unit: "Price (£)", "Height (m)"."""
+_WITH_UNIT = re.compile(r"(.+?) ?\(([^()\d][^()]{0,9})\)")
+"""The name of a column with its unit: "Price (£)", "Height (m)"; "Population (2021)" has none."""
 _CURRENCY = "Sc"
 _FACT = re.compile(r"[^:;]{1,40}: .{1,80}")
 """A line of a list of facts: "Ports: USB-C, jack"."""
@@ -61,7 +61,7 @@ def say_cell(row: str, end: int) -> str | None:
     place = max((index for index, column in enumerate(columns) if column.start() < end), default=0)
     ends = [*(column.start() for column in columns[1:]), len(row)]
     name, value = columns[place][1], row[columns[place].end() : ends[place]].strip()
-    if (parts := _WITH_UNIT.fullmatch(name)) is not None:
+    if value[-1:].isdigit() and (parts := _WITH_UNIT.fullmatch(name)) is not None:
         name, unit = parts.groups()
         if unit not in value:
             value = f"{unit}{value}" if category(unit[0]) == _CURRENCY else f"{value} {unit}"
