@@ -39,10 +39,10 @@ def plan(
 ) -> None:
     """Check that FILE fits on its cards, and show the plan or write it as environment files."""
     console = Console(highlight=False)
-    given = {"--cards": cards, "--preset": preset, "--sequences": sequences}
+    overrides = {"--cards": cards, "--preset": preset, "--sequences": sequences}
     if deadline_ms != DEFAULT_DEADLINE_MS:
-        given["--deadline-ms"] = deadline_ms
-    options = [f"{name} {value}" for name, value in given.items() if value is not None]
+        overrides["--deadline-ms"] = deadline_ms
+    options = [f"{name} {value}" for name, value in overrides.items() if value is not None]
     try:
         placement = read(file, cards=cards, preset=preset, sequences=sequences, voice=voice)
         proposal = propose(placement, deadline_ms)

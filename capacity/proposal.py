@@ -102,7 +102,7 @@ def pack(file: PlacementFile) -> Layout:
 
 
 def _take(left: list[float], gb: float, order: Sequence[int]) -> int:
-    """Take `gb` of the first card of `order` that has room, or of the one that has most left."""
+    """Take `gb` of the first card of `order` with enough memory left, else of the one with most left."""
     fits = (card for card in order if gb <= left[card] + _ROUNDING)
     card = next(fits, max(order, key=lambda card: left[card]))
     left[card] -= gb
@@ -134,7 +134,7 @@ def least_context(preset: Preset) -> int:
 
 
 def least_gb(preset: Preset) -> float:
-    """Return the memory that vLLM needs to start: it must hold one sequence of the whole context."""
+    """Return the memory that vLLM needs to start: for one sequence of the whole context."""
     return preset.resident_gb + preset.sequence_gb(least_context(preset))
 
 
@@ -151,7 +151,7 @@ def vlm_sizes(file: PlacementFile, left_gb: float) -> VlmSizes:
     lengths = range(preset.context, least, -_STEP)
     context = next((tokens for tokens in lengths if preset.sequence_gb(tokens) <= free), least)
     usual = min(context, USUAL_CONTEXT)
-    room = int(free / preset.sequence_gb(usual / 2) + 1e-9)
-    sequences = max(1, min(room, preset.most_sequences, file.vlm.sequences or preset.sequences))
-    wanted = max(sequences * preset.sequence_gb(usual), preset.sequence_gb(context))
-    return VlmSizes(min(most, share_for(preset.resident_gb + wanted, node)), context, sequences)
+    fitting = int(free / preset.sequence_gb(usual / 2) + _ROUNDING)
+    sequences = max(1, min(fitting, preset.most_sequences, file.vlm.sequences or preset.sequences))
+    cache_gb = max(sequences * preset.sequence_gb(usual), preset.sequence_gb(context))
+    return VlmSizes(min(most, share_for(preset.resident_gb + cache_gb, node)), context, sequences)

@@ -66,7 +66,7 @@ class Patience:
     clock: Callable[[], float] = time.monotonic
 
     async def call(self, attempt: Callable[[], Awaitable[Result]]) -> Result:
-        """Return the result of `attempt`, tried again after passing failures. All writes may be repeated."""
+        """Return the result of `attempt`, repeated after temporary failures. All writes may be repeated."""
         for pause_s in self.pauses_s:
             try:
                 return await attempt()

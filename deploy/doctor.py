@@ -26,7 +26,7 @@ from gateway.settings import GatewaySettings
 
 _WITHIN_S = 8.0
 _MISTYPED = (httpx.InvalidURL, OverflowError, UnicodeError)
-"""Errors of a mistyped address: a port beyond 65535, a bracket left open."""
+"""Errors for an invalid address: a port above 65535, a missing bracket."""
 _VOICE = {"stt": "hears questions", "tts": "speaks answers"}
 _GATEWAY, _SEARCHES = "gateway", {"image_search": "photos", "text_search": "passages"}
 Body = TypeVar("Body", bound=BaseModel)
@@ -48,7 +48,7 @@ class Part:
 
     @property
     def state(self) -> str:
-        """Return a word or a sentence."""
+        """Return the state for the table."""
         if self.info is None:
             return f"does not answer at {self.url}"
         if self.health is None:
@@ -57,11 +57,11 @@ class Part:
 
     @property
     def notes(self) -> list[str]:
-        """Return what its checks found besides that all is well."""
+        """Return the problems and remarks of its checks."""
         checks = self.health.checks if self.health else {}
         notes = [f"{name}: {note}" for name, note in checks.items() if note != "ok"]
         if self.health and self.trouble:
-            notes.append(f"What the {self.name} holds is not known: {self.trouble}")
+            notes.append(f"The contents of {self.name} cannot be read: {self.trouble}")
         return notes
 
 
@@ -93,10 +93,10 @@ async def _part(http: httpx.AsyncClient, name: str, url: str) -> Part:
     except WrongSettings as error:
         return Part(name, url, info, health, trouble=str(error))
     headers = {"Authorization": f"Bearer {token}"} if token else {}
-    held = await _get(http, f"{url}/v1/collections", Collections, headers)
-    if isinstance(held, str):
-        return Part(name, url, info, health, trouble=held)
-    return Part(name, url, info, health, sum(each.points for each in held.collections if each.aliases))
+    reply = await _get(http, f"{url}/v1/collections", Collections, headers)
+    if isinstance(reply, str):
+        return Part(name, url, info, health, trouble=reply)
+    return Part(name, url, info, health, sum(each.points for each in reply.collections if each.aliases))
 
 
 async def _get(
@@ -111,7 +111,7 @@ async def _get(
     except (httpx.HTTPError, *_MISTYPED):
         return "does not answer"
     except ValidationError:
-        return "answers as no part of Loreglass does"
+        return "answers, but not as a part of Loreglass"
 
 
 def _address(app: App) -> str:
@@ -124,7 +124,7 @@ def _address(app: App) -> str:
 
 
 def advice(parts: Sequence[Part]) -> Iterator[str]:
-    """Yield what to know and what to do next, the most urgent first."""
+    """Yield the problems with the next steps, the most urgent first."""
     away = [part.name for part in parts if part.info is None]
     if len(away) == len(parts):
         yield "Nothing runs here: loreglass serve (in a clone also: make serve)."
@@ -148,8 +148,8 @@ def advice(parts: Sequence[Part]) -> Iterator[str]:
         yield (
             f"Voice: the gateway {' and '.join(voice)}."
             if voice
-            else "Voice is not set up, devices use their own: LOREGLASS_GATEWAY_STT_URL and _TTS_URL name"
-            " servers of OpenAI's /v1/audio routes."
+            else "Voice is not set up, devices use their own. To set it up, let LOREGLASS_GATEWAY_STT_URL and"
+            " LOREGLASS_GATEWAY_TTS_URL name servers with OpenAI's /v1/audio routes."
         )
     if gateway and gateway.info and gateway.info.engine == "lite":
         yield (
@@ -163,7 +163,7 @@ def report(parts: Sequence[Part], console: Console) -> bool:
     table = Table("part", "state", "runs", "holds")
     for part in parts:
         runs = holds = ""
-        if part.info:  # the gateway's engine is what reasons for it, wherever that is
+        if part.info:  # the gateway's engine may run on another machine
             place = "" if part.name == _GATEWAY else f" on {part.info.device}"
             runs = f"{part.info.engine}{place}, {part.info.version}"
         if part.points is not None:

@@ -42,7 +42,7 @@ STOP_WORDS = word_set("""
 REMEMBERED_CHARS = 2000
 """Longest text whose result is cached, so that a cache full of hostile texts stays small (tens of MB)."""
 _WORD_CHARS = 64
-"""The same of words, of which more are cached."""
+"""The same limit for words, of which more are cached."""
 
 _HIDDEN = re.compile(
     "[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064"

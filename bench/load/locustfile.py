@@ -1,9 +1,9 @@
 """Users of a gateway: `locust -f bench/load/locustfile.py --host http://localhost:7100`.
 
-They take a photo, ask about it, go on asking, and think in between; some follow the answer as it is
-written, some ask what nobody can know. Locust's table shows how the requests ended. When locust quits, the
-service level objectives are held against it; if one is missed, the exit status is 1. It does the same with
-locust's web page. `make load` starts platforms and runs it.
+A user sends a photo with a question, then asks follow-up questions with pauses between them. A quarter of
+the answers are streamed, and some questions have no answer. Locust's table counts the requests by how they
+ended. When Locust quits, the service level objectives are checked against that table; the exit status is 1
+if one is missed, also after a run from Locust's web page. `make load` starts platforms and runs this file.
 """
 
 import logging
@@ -32,7 +32,7 @@ _GRACE_S = 15
 _TRANSPORT_MS = 1_000
 """On top of the deadline, for the way there and back."""
 _STREAMED, _FORGOTTEN = 0.25, 0.3
-"""Shares of the answers that are followed, and of the conversations that are deleted at their end."""
+"""Shares of the answers that are streamed, and of the conversations that are deleted at their end."""
 _PRIORITIES = {"interactive": 14, "standard": 4, "background": 2}
 """Priorities of twenty requests."""
 _ANY_STATUS = frozenset(range(100, 600))
@@ -45,10 +45,10 @@ def _add_options(parser: LocustArgumentParser, **_: Any) -> None:
     add = parser.add_argument
     add("--wearers-material", default="signs", help="signs, sample, routes, or a folder with asked.jsonl")
     add("--wearers-think", type=float, default=4.0, help="seconds between questions, mean")
-    add("--wearers-deadline-ms", type=int, default=10_000, help="how long they wait")
-    add("--wearers-pipeline", default="", help="another than the default one")
+    add("--wearers-deadline-ms", type=int, default=10_000, help="deadline of a question")
+    add("--wearers-pipeline", default="", help="in place of the gateway's default")
     keys = {"env_var": "LOREGLASS_WEARERS_KEYS", "is_secret": True}
-    add("--wearers-keys", default="", help="API keys that they take in turn; commas", **keys)
+    add("--wearers-keys", default="", help="API keys, separated by commas; users take them in turn", **keys)
 
 
 def _prepare(environment: Environment, **_: Any) -> None:
@@ -80,7 +80,7 @@ def _options(environment: Environment) -> Any:
 
 
 class Wearer(FastHttpUser):
-    """Somebody with a camera who wants to know."""
+    """A user with a camera."""
 
     connection_timeout = 10.0
     network_timeout = 75.0
@@ -96,7 +96,7 @@ class Wearer(FastHttpUser):
         self._key = keys[Wearer._came % len(keys)] if keys else ""
         possible = [each for each in _talks if not each.impossible]
         self._talks = self._chance.sample(possible, len(possible))
-        self._riddles = [each for each in _talks if each.impossible]
+        self._unanswerable = [each for each in _talks if each.impossible]
 
     def wait_time(self) -> float:
         """Return a person's pause in seconds: around the mean, never three times as long."""
@@ -104,7 +104,7 @@ class Wearer(FastHttpUser):
         return min(self._chance.gammavariate(4, mean / 4), 3 * mean)
 
     def on_start(self) -> None:
-        """Not all begin at the same moment."""
+        """Wait a random time, so that users do not all begin at once."""
         time.sleep(self._chance.uniform(0, self._options.wearers_think))
 
     @task(8)
@@ -121,16 +121,16 @@ class Wearer(FastHttpUser):
             self._send("forget", f"/sessions/{session_id}", {}, None, Expected())
 
     @task(1)
-    def ask_what_nobody_knows(self) -> None:
-        """It must be refused in time, too."""
-        if self._riddles:
-            riddle = self._chance.choice(self._riddles)
-            self._ask(riddle, "impossible", riddle.turns[0], None)
+    def ask_unanswerable(self) -> None:
+        """Ask a question that must be refused in time."""
+        if self._unanswerable:
+            talk = self._chance.choice(self._unanswerable)
+            self._ask(talk, "impossible", talk.turns[0], None)
         else:
             self.converse()
 
     def _ask(self, talk: Conversation, kind: str, question: str, session_id: str | None) -> str | None:
-        """Return the session in which it was answered, if it was and is remembered."""
+        """Return the answer's session; None without an answer, or if the session was not stored."""
         options = self._options
         fields = {
             "question": question,

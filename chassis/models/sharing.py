@@ -1,4 +1,4 @@
-"""Loading a model once for all threads of a process."""
+"""Load a model once for all threads of a process."""
 
 from collections.abc import Callable
 from functools import cache, wraps
@@ -9,10 +9,10 @@ Model = TypeVar("Model")
 
 
 def load_once(load: Callable[[], Model]) -> Callable[[], Model]:
-    """Decorate a loader: the first call loads, all others wait for that and share the model.
+    """Decorate a loader: the first call loads the model, other calls wait and return the same one.
 
-    `functools.cache` alone loads once for each thread that comes before the first is done, and the services
-    of a process start side by side.
+    `functools.cache` alone would load again in each thread that calls before the first load ends, and the
+    services of a process start side by side.
     """
     cached, lock = cache(load), Lock()
 

@@ -62,10 +62,10 @@ def _copy_sparse(source: str, target: str) -> None:
 
 
 def _end_of_hole(file: FileIO) -> int:
-    """Move to where data goes on, by what the file system knows, and return that place."""
+    """Seek to the next data that the file system reports, and return its offset."""
     try:
         return file.seek(file.tell(), os.SEEK_DATA)
-    except OSError as error:  # ENXIO: the hole goes on to the end; else nothing is known of holes
+    except OSError as error:  # ENXIO: no data until the end; other errors: no support for holes
         return file.seek(0, os.SEEK_END) if error.errno == errno.ENXIO else file.tell()
 
 

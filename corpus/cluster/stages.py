@@ -52,20 +52,20 @@ def cut(alias: str, source: Path, size: int, name: SourceName | None = None) -> 
     is_file = not source.is_dir() and not (alias == PAGES and is_page_file(source))
     if alias == PAGES and is_file:
         contents: list[Content] = list(spans(source, size, PART_BYTES))
-        named = manifest_digest(source, read_pictures(source))
+        digest = manifest_digest(source, read_pictures(source))
     elif alias == PAGES:
         files = page_files(source, name or name_of(source))
-        contents, named = _batches(files, size), manifest_digest(source)
+        contents, digest = _batches(files, size), manifest_digest(source)
     else:
         photos = list(read_photos(source, name))
-        named = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
+        digest = manifest_digest(source, (each.photo for each in photos if isinstance(each, PhotoRecord)))
         contents = _batches(photos, size)
     if len(contents) > MOST_PARTS:
         least = -(-len(contents) // MOST_PARTS) * size
         raise ManifestError(f"{source} has {len(contents):,} parts. Use --part-records {least} or more.")
     label = f"part-{{}}-of-{len(contents)}-by-{size}".format
     counts = [each.records if isinstance(each, Span) else len(each) for each in contents]
-    return [Part(label(n), *each) for n, each in enumerate(zip(contents, counts, strict=True))], named
+    return [Part(label(n), *each) for n, each in enumerate(zip(contents, counts, strict=True))], digest
 
 
 def read(
@@ -196,7 +196,7 @@ class Writer:
             outcomes[where] = outcome, reason
 
         pipeline = Pipeline[Any](self._version, send, lambda _: None, record)
-        await pipeline.run(batching.batches(iter(await self._without_repeated(items))))
+        await pipeline.run(batching.batches(iter(await self._without_duplicates(items))))
         return [
             Result(
                 row["part"],
@@ -209,8 +209,8 @@ class Writer:
             for row, item in zip(rows, items, strict=True)
         ]
 
-    async def _without_repeated(self, items: Sequence[Any]) -> list[Any]:
-        """The items, without those whose key another record holds."""
+    async def _without_duplicates(self, items: Sequence[Any]) -> list[Any]:
+        """Return the items, without those whose key another record holds."""
         places: dict[str, str] = {}
         for each in items:
             if not isinstance(each, Rejected):

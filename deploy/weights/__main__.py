@@ -110,10 +110,12 @@ def vlm(preset: str) -> Weights:
 
 def speech(preset: str) -> Weights:
     """Return the weights of a server that transcribes speech. Raises `CannotFetch` if a preset has none."""
-    voices = {each.name: each for each in SPEECH_PRESETS.values() if each.repository}
-    if preset not in voices:
-        raise CannotFetch(f"There is no voice {preset} with weights to fetch. Use {' or '.join(voices)}.")
-    entry = voices[preset]
+    presets = {each.name: each for each in SPEECH_PRESETS.values() if each.repository}
+    if preset not in presets:
+        raise CannotFetch(
+            f"The speech preset {preset!r} has no weights to fetch. Use {' or '.join(presets)}."
+        )
+    entry = presets[preset]
     return Weights(entry.repository, (HEARS,), entry.weights_gb, files=(entry.file,))
 
 
@@ -248,7 +250,9 @@ def _parser(settings: WeightsSettings, preset: str) -> argparse.ArgumentParser:
     )
     parser.add_argument("--dir", type=Path, default=settings.dir, help="where they go (%(default)s)")
     parser.add_argument("--preset", choices=PRESETS, default=preset, help="the VLM's (%(default)s)")
-    parser.add_argument("--voice", default=settings.voice, help="a preset of services/speech that hears")
+    parser.add_argument(
+        "--voice", default=settings.voice, help="speech recognition: a preset of services/speech"
+    )
     apps = sorted({app for weights in SERVICES for app in weights.used_by} | {"vlm", HEARS})
     parser.add_argument(
         "--only",

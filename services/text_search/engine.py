@@ -51,7 +51,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class FusedHit:
-    """A passage of a page; `score` is the page's fused score, `query_indexes` who found the page."""
+    """A passage of a page; `query_indexes`: sub-queries that found the page; `score`: its fused score."""
 
     passage: Passage
     score: float

@@ -15,9 +15,9 @@ from chassis.vectors.rules import is_point_id
 from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
 
 OVERFETCH = 4
-"""Several of the nearest passages may be of one page, and few of them are returned: so many times `k`."""
-_OF_A_PAGE = 2
-"""Passages of one page, at most: the best one may end just before the answer."""
+"""The search fetches this many times `k`: many of the nearest passages may be of one page."""
+_MOST_OF_PAGE = 2
+"""Returned passages of one page: the best one may end just before the answer."""
 
 _PICTURED = "pictured"
 """In a point's payload: its dense vector is of the page's picture too."""
@@ -105,7 +105,7 @@ def _payload(passage: Passage) -> dict[str, Any]:
 
 
 def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
-    """The best passages of the pages with the highest sums of 1 / (60 + rank), `k` in all and two of a page.
+    """Return `k` passages, at most two a page, of the pages with the highest sums of 1 / (60 + rank).
 
     Ranks count pages, so that a page with many passages does not push the others down. Equal sums are
     settled by the passages' scores, each as a share of its own sub-query's best.
@@ -138,6 +138,6 @@ def fuse(rankings: Sequence[Sequence[Candidate]], k: int) -> list[FusedHit]:
     hits = (
         FusedHit(passage, page_scores[url], tuple(found_by[url]))
         for url in ordered
-        for passage in best[url][:_OF_A_PAGE]
+        for passage in best[url][:_MOST_OF_PAGE]
     )
     return list(islice(hits, k))

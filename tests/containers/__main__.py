@@ -74,9 +74,9 @@ def main() -> int:
 
 def _configure(folder: Path) -> None:
     """Podman as this machine lets it run, unless somebody has said how."""
-    if "CONTAINERS_CONF" not in os.environ and (told := configuration()):
+    if "CONTAINERS_CONF" not in os.environ and (settings := configuration()):
         path = folder / "containers.conf"
-        path.write_text(told)
+        path.write_text(settings)
         os.environ["CONTAINERS_CONF"] = str(path)
 
 

@@ -88,10 +88,10 @@ class Containers(Deployment):
         raise PodmanFailed(f"{name} is not ready:\n{podman('logs', '--tail=20', container)}")
 
     def _index(self, folder: Path, what: str) -> Indexed:
-        said = self._project.compose(
+        output = self._project.compose(
             "run", "--rm", "-T", "corpus", "index", what, f"/data/{what}.jsonl", data=folder
         )
-        if (counted := _COUNTS.search(said)) is None:
-            raise PodmanFailed(f"corpus index {what} did not say what it did:\n{said[-2000:]}")
+        if (counted := _COUNTS.search(output)) is None:
+            raise PodmanFailed(f"corpus index {what} did not say what it did:\n{output[-2000:]}")
         new, unchanged, rejected = map(int, counted.groups())
         return Indexed(new, unchanged, rejected)

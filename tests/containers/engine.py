@@ -12,7 +12,7 @@ MOST_LINES = 15
 
 
 class PodmanFailed(Exception):
-    """A command failed; the text is what it said."""
+    """A command failed; the text is its output."""
 
 
 def podman(*words: str, timeout_s: float = COMMAND_S) -> str:
@@ -60,11 +60,11 @@ def compose(words: list[str], environment: Mapping[str, str], log: Path, timeout
             check=False,
         )
         file.seek(before)
-        said = file.read().decode(errors="replace")
+        output = file.read().decode(errors="replace")
     if done.returncode != 0:
-        lines = [line for line in said.splitlines() if "WARNING" not in line]
+        lines = [line for line in output.splitlines() if "WARNING" not in line]
         raise PodmanFailed("\n  ".join(["podman-compose failed:", *lines[-MOST_LINES:]]))
-    return said
+    return output
 
 
 def _run(command: list[str], timeout_s: float) -> str:

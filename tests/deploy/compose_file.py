@@ -65,8 +65,8 @@ def networks_of(service: Service) -> dict[str, list[str]]:
 def environment_of(service: Service) -> dict[str, str]:
     """What its process is told: the environment files, then `environment`."""
     files = [read_env(ROOT / name) for name in service.get("env_file", [])]
-    told = {key: value for file in files for key, value in file.items()}
-    return told | {key: str(value) for key, value in service.get("environment", {}).items()}
+    variables = {key: value for file in files for key, value in file.items()}
+    return variables | {key: str(value) for key, value in service.get("environment", {}).items()}
 
 
 def _put_in(node: Any, known: Mapping[str, str]) -> Any:

@@ -110,8 +110,8 @@ def _kustomize_version() -> tuple[int, int] | None:
     if shutil.which("kubectl") is None:
         return None
     command = ["kubectl", "version", "--client", "--output=yaml"]
-    told = yaml.safe_load(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    found = re.match(r"v(\d+)\.(\d+)", told.get("kustomizeVersion", ""))
+    report = yaml.safe_load(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    found = re.match(r"v(\d+)\.(\d+)", report.get("kustomizeVersion", ""))
     return (int(found[1]), int(found[2])) if found else (0, 0)
 
 

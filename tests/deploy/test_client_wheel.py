@@ -78,17 +78,17 @@ def test_a_wheel_holds_the_client_its_types_and_its_licence_and_nothing_else(bui
     (wheel,) = built.glob("*.whl")
     with zipfile.ZipFile(wheel) as content:
         names = set(content.namelist())
-        told = content.read(f"loreglass_client-{version()}.dist-info/METADATA").decode()
+        description = content.read(f"loreglass_client-{version()}.dist-info/METADATA").decode()
     modules = {f"loreglass_client/{path.name}" for path in SOURCE.glob("*.py")}
     metadata = {f"loreglass_client-{version()}.dist-info/{name}" for name in ("METADATA", "WHEEL", "RECORD")}
     licence = {f"loreglass_client-{version()}.dist-info/licenses/LICENSE"}
     assert names == modules | {"loreglass_client/py.typed"} | metadata | licence
-    assert (SOURCE / "README.md").read_text() in told
+    assert (SOURCE / "README.md").read_text() in description
 
 
 def test_it_goes_out_with_the_platforms_version_and_licence() -> None:
-    told = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
-    assert told["version"] == version()
+    project = tomllib.loads((SOURCE / "pyproject.toml").read_text())["project"]
+    assert project["version"] == version()
     assert (SOURCE / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
 
 

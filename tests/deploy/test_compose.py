@@ -53,13 +53,13 @@ def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[s
 @each_app
 @pytest.mark.parametrize("twin", ["", TWIN], ids=["pocket", "l40s"])
 def test_an_app_accepts_its_variables(app: App, twin: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = environment_of(SERVICES[app.host + twin])
+    variables = environment_of(SERVICES[app.host + twin])
     prefixes = {each.prefix: each.settings.model_fields for each in APPS}
     shared = {f"LOREGLASS_SERVICE_{name.upper()}" for name in ServiceAccess.model_fields}
-    for key in {key for key in told if key.startswith("LOREGLASS_")} - shared:
+    for key in {key for key in variables if key.startswith("LOREGLASS_")} - shared:
         (prefix,) = [prefix for prefix in prefixes if key.startswith(prefix)]
         assert key.removeprefix(prefix).lower() in prefixes[prefix], key
-    for key, value in told.items():
+    for key, value in variables.items():
         monkeypatch.setenv(key, value)
     app.settings()
 

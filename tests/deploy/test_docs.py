@@ -94,19 +94,19 @@ def declares(text: str, option: str) -> bool:
 
 def each_of(find: Callable[[Path], Iterator[Any]]) -> pytest.MarkDecorator:
     """A case for each thing that the pages tell, so that no test passes by finding nothing."""
-    found = [(page, told) for page in PAGES for told in find(page)]
-    ids = [f"{page.relative_to(ROOT)} {number}" for number, (page, _) in enumerate(found)]
-    return pytest.mark.parametrize("told", [told for _, told in found], ids=ids)
+    mentions = [(page, mention) for page in PAGES for mention in find(page)]
+    ids = [f"{page.relative_to(ROOT)} {number}" for number, (page, _) in enumerate(mentions)]
+    return pytest.mark.parametrize("mention", [mention for _, mention in mentions], ids=ids)
 
 
 def our_modules(page: Path) -> Iterator[tuple[str, list[str]]]:
     """Of the modules that are run, those that are not somebody else's."""
-    return (told for told in modules(page) if told[0].partition(".")[0] in _FOLDERS)
+    return (mention for mention in modules(page) if mention[0].partition(".")[0] in _FOLDERS)
 
 
 @each_of(our_modules)
-def test_a_module_that_is_run_exists_and_takes_these_options(told: tuple[str, list[str]]) -> None:
-    module, words = told
+def test_a_module_that_is_run_exists_and_takes_these_options(mention: tuple[str, list[str]]) -> None:
+    module, words = mention
     assert source(module), module
     assert [each for each in options(words) if not declares(source(module), each)] == [], module
 
@@ -117,9 +117,9 @@ def check_loreglass(words: list[str]) -> None:
     while (below := getattr(command, "commands", {})) and words and words[0].isalpha():
         assert words[0] in below, f"loreglass has no {words[0]}"
         command, words = below[words[0]], words[1:]
-    asked = [each for one in (command, *below.values()) for each in one.params]
-    known = {name for each in asked for name in (*each.opts, *each.secondary_opts)} | {"--help"}
-    assert not options(words) - known, f"loreglass {command.name}"
+    parameters = [each for one in (command, *below.values()) for each in one.params]
+    names = {name for each in parameters for name in (*each.opts, *each.secondary_opts)} | {"--help"}
+    assert not options(words) - names, f"loreglass {command.name}"
 
 
 def loreglass_words(page: Path) -> Iterator[list[str]]:
@@ -132,14 +132,14 @@ def loreglass_words(page: Path) -> Iterator[list[str]]:
 
 
 @each_of(loreglass_words)
-def test_the_command_has_these_subcommands_and_options(told: list[str]) -> None:
-    check_loreglass(told)
+def test_the_command_has_these_subcommands_and_options(mention: list[str]) -> None:
+    check_loreglass(mention)
 
 
 @each_of(lambda page: (words for name, *words in commands(page) if name == "make"))
-def test_make_has_these_targets(told: list[str]) -> None:
+def test_make_has_these_targets(mention: list[str]) -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert {word for word in told if word[:1] not in "-." and "=" not in word} <= targets
+    assert {word for word in mention if word[:1] not in "-." and "=" not in word} <= targets
 
 
 def example_options(variable: str) -> list[str]:
@@ -161,8 +161,8 @@ def test_examples_in_the_makefile_have_options_that_exist(module: str, option: s
 
 
 @each_of(lambda page: iter(sorted(set(re.findall(r"--wearers-[a-z-]+", page.read_text())))))
-def test_wearers_have_these_options(told: str) -> None:
-    assert declares(source("bench.load.locustfile"), told)
+def test_wearers_have_these_options(mention: str) -> None:
+    assert declares(source("bench.load.locustfile"), mention)
 
 
 def is_there(word: str, page: Path) -> bool:
@@ -196,14 +196,14 @@ def settings() -> Iterator[type[BaseSettings]]:
 @cache
 def variables() -> set[str]:
     """What settings read, and what other code and compose call by its whole name."""
-    known = {
+    names = {
         f"{each.model_config.get('env_prefix', '')}{name.upper()}"
         for each in settings()
         for name in each.model_fields
     }
     code = [path for top in _FOLDERS - {"docs"} for path in (ROOT / top).rglob("*.py")]
-    told = [ROOT / ".env", ROOT / "docker-compose.yml", ROOT / "deploy/compose/dashboards.yml"]
-    return known.union(*(_VARIABLE.findall(path.read_text()) for path in (*code, *told)))
+    files = [ROOT / ".env", ROOT / "docker-compose.yml", ROOT / "deploy/compose/dashboards.yml"]
+    return names.union(*(_VARIABLE.findall(path.read_text()) for path in (*code, *files)))
 
 
 @each_page
@@ -223,8 +223,8 @@ def compose_services(page: Path) -> Iterator[str]:
 
 
 @each_of(compose_services)
-def test_services_of_compose_have_these_names(told: str) -> None:
-    assert told in SERVICES
+def test_services_of_compose_have_these_names(mention: str) -> None:
+    assert mention in SERVICES
 
 
 CONFIG: dict[str, Any] = yaml.safe_load((ROOT / "mkdocs.yml").read_text())

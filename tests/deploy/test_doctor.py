@@ -85,9 +85,9 @@ def test_where_nothing_runs_that_is_said_with_what_starts_it(
     ports: list[int], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert not main()
-    said = capsys.readouterr().out
-    assert "does not answer" in said
-    assert "make serve" in said
+    output = capsys.readouterr().out
+    assert "does not answer" in output
+    assert "make serve" in output
 
 
 def test_settings_without_a_model_s_name_are_one_sentence(
@@ -147,14 +147,14 @@ def test_a_model_server_that_is_named_and_is_not_there_is_told(
 async def test_services_with_tokens_tell_what_is_indexed_to_who_shows_the_read_token(
     ports: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token, shown = "r" * 40, []
+    token, calls = "r" * 40, []
 
     def answers(request: httpx.Request) -> httpx.Response:
-        path, told_token = request.url.path, request.headers.get("authorization")
-        shown.append((path, told_token))
+        path, sent_token = request.url.path, request.headers.get("authorization")
+        calls.append((path, sent_token))
         if path == "/info":
             return httpx.Response(200, json={"service": "x", "version": "1", "engine": "builtin"})
-        if path == "/v1/collections" and told_token != f"Bearer {token}":
+        if path == "/v1/collections" and sent_token != f"Bearer {token}":
             detail = "This service needs its token."
             problem = Problem(type="urn:loreglass:problem:unauthorized", title="x", status=401, detail=detail)
             return httpx.Response(401, json=problem.model_dump())
@@ -163,8 +163,10 @@ async def test_services_with_tokens_tell_what_is_indexed_to_who_shows_the_read_t
     async with httpx.AsyncClient(transport=httpx.MockTransport(answers)) as http:
         without = await examine(http)
         monkeypatch.setenv("LOREGLASS_SERVICE_TOKEN", token)
-        shown.clear()
+        calls.clear()
         having = await examine(http)
-    assert "What the text_search holds is not known: This service needs its token." in list(advice(without))
+    assert "The contents of text_search cannot be read: This service needs its token." in list(
+        advice(without)
+    )
     assert any("Nothing is indexed" in line for line in advice(having))
-    assert {path for path, told_token in shown if told_token} == {"/v1/collections"}
+    assert {path for path, sent_token in calls if sent_token} == {"/v1/collections"}

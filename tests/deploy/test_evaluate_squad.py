@@ -44,8 +44,8 @@ def test_a_file_that_is_none_is_refused_before_anything_starts(tmp_path: Path) -
 
 
 def test_the_command_line_starts_without_what_only_evaluations_need() -> None:
-    told = f"import sys, deploy.command; print([name for name in {HEAVY} if name in sys.modules])"
-    started = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    program = f"import sys, deploy.command; print([name for name in {HEAVY} if name in sys.modules])"
+    started = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert started.stdout.strip() == "[]"
 
 

@@ -50,17 +50,17 @@ def test_make_takes_the_newest_python_that_runs(tmp_path: Path, running: tuple[s
 
 
 def test_where_no_python_will_do_make_says_which_would(tmp_path: Path) -> None:
-    told = make_dry_run(tmp_path, ())
-    assert told.returncode != 0
-    assert "Python 3.11, 3.12 or 3.13" in told.stderr
+    outcome = make_dry_run(tmp_path, ())
+    assert outcome.returncode != 0
+    assert "Python 3.11, 3.12 or 3.13" in outcome.stderr
 
 
 def test_make_installs_with_uv_where_it_is_there_unless_told_not_to(tmp_path: Path) -> None:
     with_uv = ("python3.11", "uv")
-    told = make_dry_run(tmp_path, with_uv).stdout
-    assert f"|| {tmp_path}/uv venv " in told
-    assert f"{tmp_path}/uv pip install --python" in told
-    assert "-m pip install" not in told
+    commands = make_dry_run(tmp_path, with_uv).stdout
+    assert f"|| {tmp_path}/uv venv " in commands
+    assert f"{tmp_path}/uv pip install --python" in commands
+    assert "-m pip install" not in commands
     assert "python -m pip install" in make_dry_run(tmp_path, with_uv, "UV=").stdout
 
 
@@ -127,12 +127,12 @@ def test_nothing_is_installed_without_its_hash_but_torch() -> None:
 def test_targets_that_are_made_at_once_do_not_share_the_list_of_what_they_install(tmp_path: Path) -> None:
     targets = [str(tmp_path / name) for name in (".measure", ".models")]
     command = ["make", "--dry-run", f"VENV={tmp_path}", f"PYTHON={sys.executable}", *targets]
-    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    written = re.findall(r"requirements/hashed\.py .* > (\S+)", told)
-    assert sorted(written) == [
+    commands = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    lists = re.findall(r"requirements/hashed\.py .* > (\S+)", commands)
+    assert sorted(lists) == [
         str(tmp_path / f".{name}.txt") for name in ("dev", "measure", "models", "photographs", "pocket")
     ]
-    assert re.findall(r"--require-hashes -r (\S+)", told) == written
+    assert re.findall(r"--require-hashes -r (\S+)", commands) == lists
 
 
 def test_secrets_are_not_sent_to_who_builds_images() -> None:

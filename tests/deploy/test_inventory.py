@@ -63,7 +63,7 @@ def with_a_page() -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("told", "expected"),
+    ("hosts", "expected"),
     [
         pytest.param(folders_of_services, HOSTS, id="folders"),
         pytest.param(locked_images, HOSTS, id="locks of images"),
@@ -81,5 +81,5 @@ def with_a_page() -> set[str]:
         pytest.param(lambda: {HOST_OF[name] for name in Services.names()}, HOSTS - {"gateway"}, id="gateway"),
     ],
 )
-def test_every_app_is_everywhere(told: Callable[[], set[str]], expected: set[str]) -> None:
-    assert told() == expected
+def test_every_app_is_everywhere(hosts: Callable[[], set[str]], expected: set[str]) -> None:
+    assert hosts() == expected

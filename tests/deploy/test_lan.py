@@ -121,7 +121,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
         async with platform(settings) as running:
             lan = running.lan
             assert lan is not None
-            shown = lan.description()
+            text = lan.description()
             port = lan.tls.listener.getsockname()[1]
             trust = ssl.create_default_context(cafile=lan.certificate.file)
             async with (
@@ -130,7 +130,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
             ):
                 from_lan = {"X-Forwarded-For": "192.168.1.20"}  # a packet from there cannot be sent here
                 stranger = await phone.post("/answer", json=question, headers=from_lan)
-                [token] = re.findall(r"#join=(\S+)", shown)
+                [token] = re.findall(r"#join=(\S+)", text)
                 joined = await phone.post("/devices/join", json={"token": token}, headers=from_lan)
                 key = {"Authorization": f"Bearer {joined.json()['key']}", **from_lan}
                 answered = await phone.post("/answer", json=question, headers=key)
@@ -149,7 +149,7 @@ async def test_a_phone_joins_by_the_code_and_then_asks_over_https(
     assert (local.status_code, with_some_key.status_code, invitation.status_code) == (200, 200, 201)
     assert odd.status_code in (401, 422)
     assert invitation.json()["code"].startswith("data:image/svg+xml")
-    assert invitation.json()["fingerprint"] in shown
+    assert invitation.json()["fingerprint"] in text
     assert token not in str(lines)
     assert joined.json()["key"] not in str(lines)
 

@@ -45,8 +45,8 @@ async def call(client: Client, tool: str, **arguments: Any) -> tuple[bool, Any]:
     result = await client.call_tool(tool, arguments)
     if result.is_error:
         return True, result.content[0].text
-    told = result.structured_content
-    return False, told.get("result", told)
+    content = result.structured_content
+    return False, content.get("result", content)
 
 
 async def test_an_assistant_asks_searches_and_looks_things_up(

@@ -94,16 +94,16 @@ def test_a_taken_port_ends_the_process_with_advice(tmp_path: Path) -> None:
 def test_a_gateway_that_is_open_to_the_network_without_keys_is_warned_about(
     host: str, keys: Path | None, warned: bool
 ) -> None:
-    told = greeting(Platform("http://192.0.2.7:7100", {}), host, keys)
-    assert told.startswith("Loreglass answers at http://192.0.2.7:7100")
-    assert ("Warning: everybody who can reach 0.0.0.0" in told) is warned
+    text = greeting(Platform("http://192.0.2.7:7100", {}), host, keys)
+    assert text.startswith("Loreglass answers at http://192.0.2.7:7100")
+    assert ("Warning: everybody who can reach 0.0.0.0" in text) is warned
 
 
 SETTING = "LOREGLASS_GATEWAY_EXPERIMENTS"
 
 
 @pytest.mark.parametrize(
-    ("host", "said", "allowed"),
+    ("host", "experiments", "allowed"),
     [
         ("127.0.0.1", None, True),
         ("::1", None, True),
@@ -113,9 +113,9 @@ SETTING = "LOREGLASS_GATEWAY_EXPERIMENTS"
     ],
 )
 def test_the_pocket_platform_allows_them_where_only_this_machine_asks(
-    monkeypatch: pytest.MonkeyPatch, host: str, said: str | None, allowed: bool
+    monkeypatch: pytest.MonkeyPatch, host: str, experiments: str | None, allowed: bool
 ) -> None:
     monkeypatch.delenv(SETTING, raising=False)
-    if said is not None:
-        monkeypatch.setenv(SETTING, said)
+    if experiments is not None:
+        monkeypatch.setenv(SETTING, experiments)
     assert gateway_settings_for(host).experiments is allowed

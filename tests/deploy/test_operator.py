@@ -69,11 +69,11 @@ async def test_an_upload_that_replaces_an_indexed_one_is_told_before_it_does(tmp
         await here.index()
         other = await here.hand_over("barn/README.md", b"The barn has no rooms.")
         again = await here.hand_over("hall/README.md", b"Elm Hall has 15 rooms.")
-        told = (await here.client.get("/operator/uploads")).json()["files"]
+        waiting = (await here.client.get("/operator/uploads")).json()["files"]
         events = await here.index()
     replies = (first, other, again)
     assert [each.json()["replaces"] for each in replies] == [False, False, True]
-    assert [(each["name"], each["replaces"]) for each in told] == [
+    assert [(each["name"], each["replaces"]) for each in waiting] == [
         ("barn/README.md", False),
         ("hall/README.md", True),
     ]

@@ -110,7 +110,7 @@ def test_every_alert_is_seen_to_fire_and_to_keep_quiet() -> None:
 def test_rules_ask_for_nothing_that_is_not_measured_or_recorded() -> None:
     recorded = {rule["record"] for rule in rules() if "record" in rule}
     for rule in rules():
-        assert {name for name, _ in asked(rule["expr"])} <= recorded | METRICS.keys(), rule
+        assert {name for name, _ in selectors(rule["expr"])} <= recorded | METRICS.keys(), rule
 
 
 def test_reasons_and_routes_that_rules_name_exist() -> None:
@@ -131,8 +131,8 @@ def test_reasons_and_routes_that_rules_name_exist() -> None:
 def test_an_alert_reaches_who_is_meant(labels: Mapping[str, str], receiver: str) -> None:
     amtool = installed("amtool", "prometheus-alertmanager")
     run(amtool, "check-config", ALERTMANAGER)
-    told = [f"{name}={value}" for name, value in {"alertname": "GatewayDown", **labels}.items()]
-    assert run(amtool, "config", "routes", "test", f"--config.file={ALERTMANAGER}", *told).split() == [
+    arguments = [f"{name}={value}" for name, value in {"alertname": "GatewayDown", **labels}.items()]
+    assert run(amtool, "config", "routes", "test", f"--config.file={ALERTMANAGER}", *arguments).split() == [
         receiver
     ]
 
@@ -144,11 +144,11 @@ def test_a_message_names_the_alert_and_leads_to_its_paragraph(tmp_path: Path) ->
     alert = {"labels": {"alertname": "GatewayDown", "job": "gateway", "severity": "page"}}
     with incoming_webhook() as (address, messages), alertmanager(program, address, tmp_path) as url:
         httpx.post(f"{url}/api/v2/alerts", json=[alert | {"annotations": annotations}]).raise_for_status()
-        (told,) = messages.get(timeout=60)["attachments"]
-    assert told["title"] == "FIRING: GatewayDown gateway"
-    assert told["title_link"] == "https://r/#a"
-    assert told["text"] == "No gateway answers. Start it.\n"
-    assert told["color"] == "danger"
+        (message,) = messages.get(timeout=60)["attachments"]
+    assert message["title"] == "FIRING: GatewayDown gateway"
+    assert message["title_link"] == "https://r/#a"
+    assert message["text"] == "No gateway answers. Start it.\n"
+    assert message["color"] == "danger"
 
 
 @contextmanager
@@ -196,8 +196,8 @@ RUNBOOK_LINK = re.compile(r"#alert-[\w-]+")
 
 
 def panels(path: Path) -> list[dict[str, Any]]:
-    told: list[dict[str, Any]] = json.loads(path.read_text())["panels"]
-    return [panel for panel in told if panel["type"] != "row"]
+    rows: list[dict[str, Any]] = json.loads(path.read_text())["panels"]
+    return [panel for panel in rows if panel["type"] != "row"]
 
 
 def queries(path: Path) -> Iterator[tuple[str, str]]:
@@ -213,7 +213,7 @@ def queries(path: Path) -> Iterator[tuple[str, str]]:
         yield each["expr"], each.get("titleFormat", "")
 
 
-def asked(expr: str) -> Iterator[tuple[str, set[str]]]:
+def selectors(expr: str) -> Iterator[tuple[str, set[str]]]:
     """Each metric of an expression with the labels that it is selected by."""
     plain = re.sub(r"\[[^]]*\]|offset \w+", " ", _GROUPING.sub(" ", expr))
     for name, selector in _SELECTOR.findall(re.sub(r'"[^"]*"', '""', plain)):
@@ -224,15 +224,17 @@ def asked(expr: str) -> Iterator[tuple[str, set[str]]]:
 @pytest.mark.parametrize("path", [*DASHBOARDS, *SCALERS], ids=lambda path: str(path.stem))
 def test_every_metric_and_label_exists(path: Path) -> None:
     for expr, legend in queries(path):
-        found = list(asked(expr))
-        assert found, expr
-        for name, labels in found:
+        uses = list(selectors(expr))
+        assert uses, expr
+        for name, labels in uses:
             assert name in METRICS, f"{name} in {expr}"
             assert labels <= METRICS[name], expr
-        made = set(re.findall(r'label_replace\(.*?"(\w+)"', expr)) | set(re.findall(r', "(\w+)", "', expr))
-        known = made.union(*(METRICS[name] for name, _ in found))
+        new_labels = set(re.findall(r'label_replace\(.*?"(\w+)"', expr)) | set(
+            re.findall(r', "(\w+)", "', expr)
+        )
+        known_labels = new_labels.union(*(METRICS[name] for name, _ in uses))
         grouped = {label.strip() for group in _GROUPING.findall(expr) for label in group.split(",")} - {""}
-        assert grouped | set(re.findall(r"\{\{\s*(\w+)", legend)) <= known, expr
+        assert grouped | set(re.findall(r"\{\{\s*(\w+)", legend)) <= known_labels, expr
 
 
 def test_prometheus_parses_every_query(tmp_path: Path) -> None:

@@ -190,9 +190,9 @@ def run(*arguments: str) -> tuple[int, str]:
 
 @pytest.mark.usefixtures("model_hub")
 def test_a_fetched_reader_is_listed_and_its_settings_are_printed(tmp_path: Path) -> None:
-    code, said = run("get", "--folder", str(tmp_path))
-    assert code == 0, said
-    settings = dict(each.split("=", 1) for each in said.split() if each.startswith("LOREGLASS_"))
+    code, output = run("get", "--folder", str(tmp_path))
+    assert code == 0, output
+    settings = dict(each.split("=", 1) for each in output.split() if each.startswith("LOREGLASS_"))
     prefix = "LOREGLASS_READER_"
     reader = ReaderSettings.model_validate(
         {"engine": settings[f"{prefix}ENGINE"], "model": settings[f"{prefix}MODEL"]}
@@ -203,7 +203,7 @@ def test_a_fetched_reader_is_listed_and_its_settings_are_printed(tmp_path: Path)
 
 def test_without_a_network_it_says_so_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
-    code, said = run("get", "--folder", str(tmp_path))
+    code, output = run("get", "--folder", str(tmp_path))
     assert code == 1
-    assert "could not be fetched" in said
-    assert "Traceback" not in said
+    assert "could not be fetched" in output
+    assert "Traceback" not in output

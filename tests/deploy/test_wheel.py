@@ -103,9 +103,9 @@ def test_a_wheel_holds_the_data_that_the_code_reads(wheel: Path) -> None:
 
 def test_an_installed_command_has_the_wheels_version_and_every_subcommand(installed: Installed) -> None:
     assert installed.run(*installed.command("--version")).stdout == f"loreglass {version()}\n"
-    told = installed.run(*installed.command("--help")).stdout
+    help_text = installed.run(*installed.command("--help")).stdout
     for name in ("ask", "demo", "serve", "index", "plan", "eval", "train"):
-        assert f" {name} " in told
+        assert f" {name} " in help_text
     planned = installed.run(*installed.command("plan"))
     assert planned.returncode == 0, planned.stderr
 

@@ -142,9 +142,9 @@ def test_a_peer_asks_the_three_services_and_answers_with_what_they_said(
     with peer(name, services_url) as subject:
         for kind in ("upload", "follow-up"):
             before = _calls(services_url)
-            said = ask(subject.url, subject.bodies[kind])
-            for told in ("Direct line every 12 minutes", "local", "Marrow Quay Bridge"):
-                assert told in said
+            reply = ask(subject.url, subject.bodies[kind])
+            for fact in ("Direct line every 12 minutes", "local", "Marrow Quay Bridge"):
+                assert fact in reply
             after = _calls(services_url)
             more = {name: after[name] - before[name] for name in after if after[name] > before[name]}
             assert more == {"ocr": 1, "image_search": 1, "domain_router": 1}
