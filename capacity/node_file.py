@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from chassis.startup import WrongSettings
-from chassis.toml_files import checked
+from chassis.validation import read_settings
 from services.speech.presets import HEARS, SPEAKS
 from services.speech.presets import PRESETS as SPEECH_PRESETS
 from services.speech.presets import Preset as SpeechPreset
@@ -244,5 +244,5 @@ def read(
         for name, given in (("node", {"cards": cards}), ("vlm", {"preset": preset, "sequences": sequences})):
             if isinstance(content.get(name), dict):
                 content[name] |= {key: value for key, value in given.items() if value is not None}
-    file = checked(PlacementFile, content, str(path))
+    file = read_settings(PlacementFile, content, str(path))
     return file if voice else file.model_copy(update={"voice": {}})

@@ -1,13 +1,24 @@
-"""Pydantic's schemas in one piece for OpenAPI, and its errors in plain words."""
+"""Values read by pydantic: bodies, TOML files, its errors in plain words, and its schemas for OpenAPI."""
 
+import tomllib
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
 
 from chassis.errors import InvalidRequest
+from chassis.startup import WrongSettings
 
+T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
+Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
+"""A number from 0."""
+Count = Annotated[int, Field(strict=True, ge=0)]
+"""A whole number from 0."""
+Share = Annotated[float, Field(strict=True, ge=0, le=1)]
+"""A number in 0..1."""
+Switch = Annotated[bool, Field(strict=True)]
 
 _PLAIN = {"missing": "must be given", "extra_forbidden": "unknown field"}
 """In place of what pydantic says, which speaks of fields and inputs."""
@@ -25,6 +36,24 @@ def validated(model: type[Model], values: object) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         raise InvalidRequest(f"{first_fault(error)}.") from error
+
+
+def read_toml(path: Path, name: str) -> dict[str, Any]:
+    """Return the file's content. `name`: for messages. Raises `WrongSettings`, which quotes no content."""
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise WrongSettings(f"{name} cannot be read.") from error
+    except ValueError:  # not TOML, or not UTF-8; the parser's words may quote the file
+        raise WrongSettings(f"{name} is not TOML.") from None
+
+
+def read_settings(kind: type[T], content: object, name: str) -> T:
+    """The content as a value of `kind`. Raises `WrongSettings`: the first entry that is wrong, unquoted."""
+    try:
+        return TypeAdapter(kind).validate_python(content)
+    except ValidationError as error:
+        raise WrongSettings(f"{name} cannot be used: {first_fault(error)}.") from None
 
 
 def fault(entry: Iterable[object], kind: str, message: str) -> str:

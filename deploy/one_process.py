@@ -17,9 +17,8 @@ from anyio.from_thread import start_blocking_portal
 from fastapi import APIRouter
 from pydantic import SecretStr
 
-from chassis.http.access import is_loopback
+from chassis.addresses import is_loopback, shared_token
 from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
-from chassis.local_access import shared_token
 from chassis.settings import ServiceAccess, TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry.logs import configure_logging

@@ -10,19 +10,20 @@ from collections.abc import Sequence
 
 from PIL import Image, UnidentifiedImageError, _imaging
 
-from chassis import heif
 from chassis.decoding import jpeg
-from chassis.decoding.program import Bounds, Result, serve
-from chassis.upright import (
+from chassis.decoding.pictures import (
     Fault,
     ImageLimits,
     NotDecoded,
     as_rgb,
+    decode_phone_format,
     header_fault,
     is_upright,
+    kind_of,
     size_fault,
     turn_upright,
 )
+from chassis.decoding.program import Bounds, Result, serve
 
 MOST_SCANS = 64
 """Of a progressive JPEG. libjpeg's own script (jcparam.c) has 10 for colour, 18 for CMYK; mozjpeg tries 64 to
@@ -51,11 +52,11 @@ _imaging.set_blocks_max(4)  # of 16 MiB
 def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
     """The upright picture as RGB, scaled down to `max_side` where given. Blocking.
 
-    Raises `NotDecoded`. HEIC and AVIF are for processes of their own: see `heif`.
+    Raises `NotDecoded`. HEIC and AVIF are for processes of their own: see `pictures`.
     """
     try:
-        if (kind := heif.kind_of(data)) is not None:
-            return heif.decoded(data, kind, limits, max_side)
+        if (kind := kind_of(data)) is not None:
+            return decode_phone_format(data, kind, limits, max_side)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
             if fault := _jpeg_fault(picture, data, limits):
                 raise NotDecoded(fault)

@@ -17,8 +17,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
+from chassis.addresses import is_loopback
 from chassis.errors import LoreglassError
-from chassis.http.access import Check, GateMiddleware, check_token, is_loopback
+from chassis.http.access import Check, GateMiddleware, check_token
 from chassis.http.bodies import BoundedBodies, Router
 from chassis.http.connections import Connections
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware

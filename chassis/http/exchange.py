@@ -30,8 +30,15 @@ from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
 from chassis.telemetry.metrics import Metrics, known_method
-from chassis.telemetry.spans import exchange_span, mark_failed
-from chassis.telemetry.tracing import TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
+from chassis.telemetry.spans import (
+    TRACE_ID,
+    TRACEPARENT,
+    TRACESTATE,
+    exchange_span,
+    is_trace_id,
+    mark_failed,
+    read_caller,
+)
 from contracts import headers
 
 _DEADLINE, _TRACE = headers.DEADLINE.lower().encode(), headers.TRACE.lower().encode()

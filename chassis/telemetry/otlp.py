@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, SamplingResult
 
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.spans import TRACE_ID
 
 _SCOPE = "loreglass"
 _FLUSH_S = 2.0

@@ -23,7 +23,13 @@ import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.building import STILL_BUILT, Building
+from chassis.vectors.collections import (
+    STILL_BUILT,
+    Building,
+    not_found,
+    require_collection_name,
+    require_schema,
+)
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder, sync_tree
 from chassis.vectors.port import (
     RANK_CONSTANT,
@@ -35,7 +41,6 @@ from chassis.vectors.port import (
     StoredPoint,
     in_fused_order,
 )
-from chassis.vectors.rules import not_found, require_collection_name, require_schema
 from chassis.vectors.versions import (
     Version,
     Versions,

@@ -1,4 +1,7 @@
-"""The port: versioned collections of points with named dense and sparse vectors, and aliases."""
+"""The port: versioned collections of points with named dense and sparse vectors, and aliases.
+
+Without pydantic: engines import it.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +9,9 @@ from typing import Any, Protocol
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, where the best has rank 1 (Cormack, Clarke and Buettcher, SIGIR 2009)."""
+ADDRESS, SOURCE, ORIGIN = "address", "source", "origin"
+KEYWORDS = (ADDRESS, SOURCE, ORIGIN)
+"""Payload fields that documents are looked up by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,20 @@ class CollectionInfo:
     aliases: tuple[str, ...]
     finished: tuple[str, ...] = ()
     fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`address`: the document's identity. `source`: the name of what was indexed; `place`: where that is."""
+
+    address: str
+    source: str = ""
+    place: str = ""
+
+    @property
+    def payload(self) -> dict[str, str]:
+        """Return its part of a point's payload."""
+        return {ADDRESS: self.address, SOURCE: self.source, ORIGIN: self.place}
 
 
 class VectorStore(Protocol):
@@ -205,3 +225,9 @@ def _others(points: Sequence[ScoredPoint], point_id: str, most: int) -> list[Sco
 def in_fused_order(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
     """Best first; Qdrant leaves the order of equal scores, which ranks make common, to chance."""
     return sorted(points, key=lambda point: (-point.score, point.id))
+
+
+def origin_of(payload: Mapping[str, Any]) -> Origin:
+    """Return a point's origin; points of earlier releases have a URL only."""
+    address = payload.get(ADDRESS) or payload.get("url") or ""
+    return Origin(str(address), str(payload.get(SOURCE, "")), str(payload.get(ORIGIN, "")))

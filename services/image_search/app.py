@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.vectors.document_routes import documents_router
-from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
+from chassis.vectors.routes import (
+    collections_router,
+    documents_router,
+    indexing_router,
+    probed,
+    watch_published,
+)
 from services.image_search.engine import ImageSearchEngine
 from services.image_search.routes import router, write_router
 from services.image_search.settings import Engine, ImageSearchSettings

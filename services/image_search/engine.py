@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chassis.rgb import RGB
-from chassis.vectors.origin import ADDRESS, Origin
-from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from chassis.vectors.port import ADDRESS, CollectionSchema, Origin, ScoredPoint, StoredPoint, VectorStore
 
 Floats = npt.NDArray[np.floating[Any]]
 RESERVE_MS = 60

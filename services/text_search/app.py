@@ -10,9 +10,14 @@ from fastapi import FastAPI
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.http.fetching import FetchLimits, PublicFetcher
 from chassis.startup import WrongSettings
-from chassis.vectors.document_routes import documents_router
 from chassis.vectors.port import RANK_CONSTANT
-from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
+from chassis.vectors.routes import (
+    collections_router,
+    documents_router,
+    indexing_router,
+    probed,
+    watch_published,
+)
 from services.text_search.encoding import Pooling, TextEncoder
 from services.text_search.engine import Provider, TextSearchEngine
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, RemoteSeeingEncoder
@@ -103,7 +108,7 @@ def open_engine(settings: TextSearchSettings, resources: EngineResources) -> Tex
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
     """The built-in model, one whose forward passes the calls share, or the client of a server."""
     if settings.engine is Engine.BUILTIN:
-        from chassis.models.sentence_encoder import shared_sentence_encoder
+        from chassis.models.encoders import shared_sentence_encoder
 
         return shared_sentence_encoder()
     instructions = settings.instructions

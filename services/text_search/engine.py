@@ -6,8 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from chassis.vectors.origin import Origin
-from chassis.vectors.port import CollectionSchema, VectorStore
+from chassis.vectors.port import CollectionSchema, Origin, VectorStore
 
 
 class Provider(StrEnum):

@@ -8,10 +8,18 @@ from itertools import islice
 from typing import Any
 
 from chassis.errors import CollectionConflict
+from chassis.vectors.collections import is_point_id
 from chassis.vectors.documents import points_of
-from chassis.vectors.origin import ADDRESS, Origin, origin_of
-from chassis.vectors.port import RANK_CONSTANT, ScoredPoint, SparseVector, StoredPoint, VectorStore
-from chassis.vectors.rules import is_point_id
+from chassis.vectors.port import (
+    ADDRESS,
+    RANK_CONSTANT,
+    Origin,
+    ScoredPoint,
+    SparseVector,
+    StoredPoint,
+    VectorStore,
+    origin_of,
+)
 from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
 
 OVERFETCH = 4

@@ -14,8 +14,7 @@ import numpy as np
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights
-from chassis.models.qformer import QFormer, Question, Vectors
-from chassis.models.witness import require_witness
+from chassis.models.qformer import QFormer, Question, Vectors, require_witness
 from chassis.rgb import RGB
 from services.domain_router.engines.domain_head import DomainHead
 

@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from chassis.models.pretrained import WrongWeights
-from chassis.models.tensor_file import read_tensors, write_tensors
+from chassis.models.pretrained import WrongWeights, read_tensors, write_tensors
 from services.domain_router.measures import Matrix, softmax
 
 FORMAT, VERSION = "loreglass-domain-head", 1

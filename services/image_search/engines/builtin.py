@@ -13,8 +13,7 @@ from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time, until_cancelled
 from chassis.pixels import drawn_pattern
 from chassis.rgb import RGB
-from chassis.vectors.origin import KEYWORDS
-from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.classical.calibration import Claim, load, settle
 from services.image_search.engines.classical.features import (

@@ -11,9 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
-from chassis.models.remote_reply import in_index_order, unit_vector
-from chassis.models.remote_request import data_uri
+from chassis.http.remote import RemoteServer, data_uri, in_index_order, unit_vector
 from chassis.pixels import drawn_pattern, encode_jpeg
 from chassis.rgb import RGB
 from services.image_search.engine import Floats

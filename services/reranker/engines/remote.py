@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
-from chassis.models.remote_reply import in_index_order
-from chassis.models.remote_request import content_part, without_controls
+from chassis.http.remote import RemoteServer, content_part, in_index_order, without_controls
 from chassis.pixels import encode_jpeg
 from services.reranker.engine import INSTRUCTION, SAMPLE, Photo, with_entity
 

@@ -5,8 +5,14 @@ from collections.abc import Mapping, Sequence
 from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
 from chassis.images import ImageLimits, clean_image
 from chassis.models.cancellation import until_cancelled
-from chassis.vectors.origin import KEYWORDS
-from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
+from chassis.vectors.port import (
+    KEYWORDS,
+    RANK_CONSTANT,
+    CollectionSchema,
+    Prefetch,
+    SparseVector,
+    VectorStore,
+)
 from services.text_search.encoding import TextEncoder, Vector
 from services.text_search.engine import Candidate, FusedHit, Passage
 from services.text_search.engines.remote import RemoteSeeingEncoder

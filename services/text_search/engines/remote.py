@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
-from chassis.models.remote_reply import in_index_order, unit_vector
-from chassis.models.remote_request import content_part, without_controls
+from chassis.http.remote import RemoteServer, content_part, in_index_order, unit_vector, without_controls
 from services.text_search.encoding import Instructions, Vector, model_name
 
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")

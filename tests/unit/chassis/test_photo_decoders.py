@@ -18,12 +18,12 @@ import pytest
 
 from chassis import images
 from chassis.decoding import photos, pool
+from chassis.decoding.pictures import Fault, NotDecoded
 from chassis.decoding.pool import Decoders, Ending, Program, decode_once, environment
 from chassis.errors import CorruptImage, DeadlineExceeded, NotReady, Overloaded, UnsupportedImage
 from chassis.images import CleanImage, ImageLimits, PhotoDecoders, clean_image
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
-from chassis.upright import Fault, NotDecoded
 from tests.unit.chassis import pictures
 from tests.unit.chassis.scans import many_scans, segment
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from chassis.models.remote_reply import in_index_order, unit_vector
+from chassis.http.remote import in_index_order, unit_vector
 
 
 def test_entries_come_back_in_the_order_of_the_inputs() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chassis.models.cancellation import Abandoned
-from chassis.models.sentence_encoder import WEIGHTS, SentenceEncoder, shared_sentence_encoder
+from chassis.models.encoders import SENTENCE_ENCODER, SentenceEncoder, shared_sentence_encoder
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def encoder() -> SentenceEncoder:
 
 def test_the_weights_are_those_of_the_card(encoder: SentenceEncoder) -> None:
     for name, digest in encoder.card["sha256"].items():
-        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((SENTENCE_ENCODER / name).read_bytes()).hexdigest() == digest
 
 
 def test_texts_that_mean_the_same_lie_close(encoder: SentenceEncoder) -> None:

@@ -2,7 +2,7 @@ from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from time import sleep
 
-from chassis.models.sharing import load_once
+from chassis.models.encoders import load_once
 
 
 def test_threads_that_come_at_once_share_one_model() -> None:

@@ -10,8 +10,8 @@ from anyio.lowlevel import checkpoint
 from fastapi import FastAPI
 
 from chassis.http.app import create_app
+from chassis.http.health import SingleFlight
 from chassis.resilience.deadlines import Deadline
-from chassis.resilience.single_flight import SingleFlight
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics
 from tests.live import live

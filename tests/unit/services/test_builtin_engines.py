@@ -5,7 +5,7 @@ import hashlib
 import pytest
 
 from chassis.models.cancellation import Abandoned
-from chassis.models.cross_encoder import WEIGHTS, CrossEncoder, shared_cross_encoder
+from chassis.models.encoders import CROSS_ENCODER, CrossEncoder, shared_cross_encoder
 from services.reader.engine import Passage, Query, Reader
 from services.reader.engines.builtin import open_builtin
 from services.verifier.engines.builtin import BuiltinVerifier
@@ -27,7 +27,7 @@ def reader() -> Reader:
 
 def test_the_weights_are_those_of_the_card(model: CrossEncoder) -> None:
     for name, digest in model.card["sha256"].items():
-        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == digest
+        assert hashlib.sha256((CROSS_ENCODER / name).read_bytes()).hexdigest() == digest
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from chassis.errors import CollectionConflict, DependencyUnavailable
-from chassis.models.sentence_encoder import shared_sentence_encoder
+from chassis.models.encoders import shared_sentence_encoder
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
 from services.text_search.encoding import Vector
