@@ -22,8 +22,11 @@ class SparseVector:
     values: tuple[float, ...]
 
 
-Prefetch = tuple[str, Sequence[float] | SparseVector]
+Vector = Sequence[float] | SparseVector
+Prefetch = tuple[str, Vector]
 """One of the searches that are fused: the name of a vector, and what to look for."""
+Fields = Mapping[str, Sequence[str]]
+"""Payload fields, and the values that each may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class StoredPoint:
     """`id` is a UUID string in canonical form; `payload` is JSON."""
 
     id: str
-    vectors: Mapping[str, Sequence[float] | SparseVector]
+    vectors: Mapping[str, Vector]
     payload: Mapping[str, Any]
 
 
@@ -149,24 +152,13 @@ class VectorStore(Protocol):
         ...
 
     def search(
-        self,
-        name: str,
-        vector: str,
-        query: Sequence[float] | SparseVector,
-        limit: int,
-        *,
-        exact: bool = False,
+        self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
         """The `limit` nearest points by the vector named `vector`, best first; `exact`: without an index."""
         ...
 
     def search_fused(
-        self,
-        name: str,
-        prefetches: Sequence[Prefetch],
-        limit: int,
-        depth: int,
-        rank_constant: int = RANK_CONSTANT,
+        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int, rank_constant: int
     ) -> list[ScoredPoint]:
         """The `limit` best points of several searches together, by reciprocal rank, in one query.
 
@@ -182,8 +174,8 @@ class VectorStore(Protocol):
     def scroll(
         self,
         name: str,
-        where: Mapping[str, Sequence[str]] | None = None,
-        unless: Mapping[str, Sequence[str]] | None = None,
+        where: Fields | None = None,
+        unless: Fields | None = None,
         fields: Sequence[str] | None = None,
     ) -> Iterator[ScoredPoint]:
         """Yield every point's payload, in id order (score 0).

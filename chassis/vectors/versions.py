@@ -27,7 +27,7 @@ from chassis.vectors.collections import (
     not_found,
 )
 from chassis.vectors.files import replace_text
-from chassis.vectors.port import CollectionSchema, SparseVector
+from chassis.vectors.port import CollectionSchema, SparseVector, Vector
 
 log = structlog.get_logger()
 
@@ -285,7 +285,7 @@ def search_params() -> edge.SearchParams:
     return edge.SearchParams(hnsw_ef=SEARCH_BREADTH, quantization=rescored)
 
 
-def edge_vector(vector: Sequence[float] | SparseVector) -> list[float] | edge.SparseVector:
+def edge_vector(vector: Vector) -> list[float] | edge.SparseVector:
     """Return the vector as Edge takes it."""
     if isinstance(vector, SparseVector):
         return edge.SparseVector(list(vector.indices), list(vector.values))

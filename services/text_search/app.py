@@ -18,8 +18,7 @@ from chassis.vectors.routes import (
     probed,
     watch_published,
 )
-from services.text_search.encoding import Pooling, TextEncoder
-from services.text_search.engine import Provider, TextSearchEngine
+from services.text_search.engine import Pooling, Provider, TextEncoder, TextSearchEngine
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, RemoteSeeingEncoder
 from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings

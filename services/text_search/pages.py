@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from chassis.errors import CollectionConflict
+from chassis.json_text import sendable
 from chassis.vectors.collections import is_point_id
 from chassis.vectors.documents import points_of
 from chassis.vectors.port import (
@@ -17,6 +18,7 @@ from chassis.vectors.port import (
     ScoredPoint,
     SparseVector,
     StoredPoint,
+    Vector,
     VectorStore,
     origin_of,
 )
@@ -30,7 +32,7 @@ _MOST_OF_PAGE = 2
 _PICTURED = "pictured"
 """In a point's payload: its dense vector is of the page's picture too."""
 
-Vectors = Mapping[str, Sequence[float] | SparseVector]
+Vectors = Mapping[str, Vector]
 
 
 def unfit(passage: Passage, terms: SparseVector) -> str:
@@ -60,7 +62,7 @@ def write_passages(
 
 def _is_unicode(text: str) -> bool:
     """JSON can carry lone surrogates; no store and no model takes them."""
-    return text.encode("utf-8", "ignore").decode() == text
+    return sendable(text) == text
 
 
 def candidate(point: ScoredPoint) -> Candidate:

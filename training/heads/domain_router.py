@@ -18,8 +18,7 @@ from chassis.models.qformer import DEFAULT_MODEL, QFormer, Question, witness
 from contracts.domain_router import Domain
 from evaluation.data.progress import bar
 from services.domain_router.engine import IMAGE_SIDE
-from services.domain_router.engines.blip2 import pooled
-from services.domain_router.engines.domain_head import DomainHead
+from services.domain_router.engines.blip2 import DomainHead, pooled
 from services.domain_router.measures import (
     Labels,
     Matrix,

@@ -14,7 +14,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
-from services.text_search.encoding import Forward, Instructions, Pooling, TokenIds, Vector, model_name
+from services.text_search.engine import Forward, Instructions, Pooling, TokenIds, Vector, model_name
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
 

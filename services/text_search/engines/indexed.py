@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
 from chassis.images import ImageLimits, clean_image
+from chassis.json_text import sendable
 from chassis.models.cancellation import until_cancelled
 from chassis.vectors.port import (
     KEYWORDS,
@@ -13,8 +14,7 @@ from chassis.vectors.port import (
     SparseVector,
     VectorStore,
 )
-from services.text_search.encoding import TextEncoder, Vector
-from services.text_search.engine import Candidate, FusedHit, Passage
+from services.text_search.engine import Candidate, FusedHit, Passage, TextEncoder, Vector
 from services.text_search.engines.remote import RemoteSeeingEncoder
 from services.text_search.lexical import TERMS, passage_weights, query_weights
 from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
@@ -65,7 +65,7 @@ class IndexedTextSearch:
     ) -> list[FusedHit]:
         """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
-        vectors = self._query_vectors([_encodable(query) for query in queries], photo)
+        vectors = self._query_vectors(list(map(sendable, queries)), photo)
         rankings = [
             self._rank(query, vector, depth or k * OVERFETCH, collection)
             for query, vector in until_cancelled(zip(queries, vectors, strict=True))
@@ -100,7 +100,7 @@ class IndexedTextSearch:
         }
         pictures = self._clean_pictures(passages, rejected) if self._seeing else {}
         fit = [passage for passage in passages if passage.id not in rejected]
-        vectors: dict[str, dict[str, Sequence[float] | SparseVector]] = {
+        vectors: dict[str, dict[str, Vector]] = {
             passage.id: {TERMS: terms[passage.id]} if self._uses_terms else {} for passage in fit
         }
         for passage, meaning in zip(fit, self._passage_vectors(fit, pictures), strict=True):
@@ -145,8 +145,3 @@ def _with_title(passage: Passage) -> str:
     if not passage.title or passage.text.startswith(passage.title):
         return passage.text
     return f"{passage.title}\n{passage.text}"
-
-
-def _encodable(text: str) -> str:
-    """Lone surrogates, which JSON can carry and no model takes, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

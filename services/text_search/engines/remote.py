@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from chassis.http.remote import RemoteServer, content_part, in_index_order, unit_vector, without_controls
-from services.text_search.encoding import Instructions, Vector, model_name
+from services.text_search.engine import Instructions, Vector, model_name
 
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")
 _LETTERS_PER_TOKEN = 6
