@@ -100,7 +100,7 @@ class IndexedTextSearch:
         }
         pictures = self._clean_pictures(passages, rejected) if self._seeing else {}
         fit = [passage for passage in passages if passage.id not in rejected]
-        vectors: dict[str, dict[str, Vector]] = {
+        vectors: dict[str, dict[str, Sequence[float] | SparseVector]] = {
             passage.id: {TERMS: terms[passage.id]} if self._uses_terms else {} for passage in fit
         }
         for passage, meaning in zip(fit, self._passage_vectors(fit, pictures), strict=True):
