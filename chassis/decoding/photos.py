@@ -49,7 +49,7 @@ Image.MAX_IMAGE_PIXELS = None  # ImageLimits is checked on the header instead of
 _imaging.set_blocks_max(4)  # of 16 MiB
 
 
-def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
+def decode(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
     """The upright picture as RGB, scaled down to `max_side` where given. Blocking.
 
     Raises `NotDecoded`. HEIC and AVIF are for processes of their own: see `pictures`.
@@ -87,11 +87,11 @@ def cut_clean(data: bytes, limits: ImageLimits, max_side: int) -> jpeg.Cut | Non
 
 
 def _stands_upright(data: bytes) -> bool:
-    """Return whether the photo is upright; false if its metadata cannot be read: `decoded` judges that."""
+    """Return whether the photo is upright; false if its metadata cannot be read: `decode` judges that."""
     try:
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
             return is_upright(picture)
-    except Exception:  # noqa: BLE001 - as `decoded`, whatever Pillow makes of it
+    except Exception:  # noqa: BLE001 - as `decode`, whatever Pillow makes of it
         return False
 
 
@@ -135,7 +135,7 @@ def arguments_of(limits: ImageLimits, max_side: int | None, quality: int | None)
     return [str(each) for each in (*bounds, max_side or 0, quality or 0)]
 
 
-def encoded(picture: Image.Image, quality: int) -> bytes:
+def encode_picture(picture: Image.Image, quality: int) -> bytes:
     """Return the picture as JPEG."""
     buffer = io.BytesIO()
     picture.save(buffer, "JPEG", quality=quality)
@@ -148,8 +148,8 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     try:
         if int(quality) and (cut := cut_clean(data, limits, int(max_side))):
             return 0, (SIZE.pack(cut.width, cut.height), cut.jpeg)
-        picture = decoded(data, limits, int(max_side) or None)
-        content = encoded(picture, int(quality)) if int(quality) else picture.tobytes()
+        picture = decode(data, limits, int(max_side) or None)
+        content = encode_picture(picture, int(quality)) if int(quality) else picture.tobytes()
     except NotDecoded as error:
         return error.fault, ()
     except Exception:  # noqa: BLE001 - whatever it is, there is no picture

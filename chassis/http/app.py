@@ -79,7 +79,7 @@ class EngineResources:
         self.metrics.watch(self.accelerator)
         return self.accelerator
 
-    def batched(
+    def batch(
         self, forward: Callable[[Sequence[Item]], Sequence[Result]], limits: BatchLimits, name: str
     ) -> MicroBatcher[Item, Result]:
         """`forward`, shared by the calls that wait at the same time."""
@@ -89,7 +89,7 @@ class EngineResources:
         self.metrics.watch_batches(name, batcher)
         return batcher
 
-    def closing(self, close: Callable[[], object]) -> None:
+    def on_close(self, close: Callable[[], object]) -> None:
         """Have `close` called when the service stops."""
         self._opened.callback(close)
 

@@ -25,7 +25,7 @@ from chassis.errors import (
     PayloadTooLarge,
 )
 from chassis.http.connections import address_of
-from chassis.http.problems import noted_problem, problem_response
+from chassis.http.problems import problem_response, read_problem_kind
 from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
@@ -206,7 +206,7 @@ class ExchangeMiddleware:
         status = exchange.status or _CLIENT_CLOSED_REQUEST
         route = getattr(scope.get("route"), "path", _UNMATCHED)
         seconds = time.monotonic() - exchange.started
-        problem = exchange.failure.kind.value if exchange.failure else noted_problem(scope)
+        problem = exchange.failure.kind.value if exchange.failure else read_problem_kind(scope)
         self._metrics.observe(route, scope["method"], status, seconds, problem)
         if exchange.span.is_recording():
             _tell(exchange.span, scope, route, status, problem)

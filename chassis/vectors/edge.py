@@ -40,7 +40,7 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     Vector,
-    in_fused_order,
+    sort_fused,
 )
 from chassis.vectors.versions import (
     Version,
@@ -307,7 +307,7 @@ class EdgeStore:
         # Qdrant's ranks begin at 0. Its stubs do not say that an Rrf is a Fusion.
         fusion: Any = edge.Fusion.Rrf(k=rank_constant + 1)
         request = edge.QueryRequest(limit=limit, query=fusion, prefetches=searches, with_payload=True)
-        return in_fused_order(self._query(name, request))
+        return sort_fused(self._query(name, request))
 
     def _query(self, name: str, request: edge.QueryRequest) -> list[ScoredPoint]:
         with edge_errors():

@@ -214,7 +214,7 @@ def _others(points: Sequence[ScoredPoint], point_id: str, most: int) -> list[Sco
     return [point for point in points if point.id != point_id][:most]
 
 
-def in_fused_order(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
+def sort_fused(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
     """Best first; Qdrant leaves the order of equal scores, which ranks make common, to chance."""
     return sorted(points, key=lambda point: (-point.score, point.id))
 

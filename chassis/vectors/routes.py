@@ -56,6 +56,10 @@ class Indexed(Protocol):
         """The schema of every collection of this engine."""
         ...
 
+    def probe(self) -> None:
+        """Do a little of the real work, or raise."""
+        ...
+
 
 _IDS = JsonLimits(max_bytes=2**20, max_items=8_192)
 
@@ -270,14 +274,7 @@ def require_unpublished(store: VectorStore, name: str) -> None:
         raise CollectionConflict("Readers see this version. Make a copy, change that, and publish it.")
 
 
-class _Probed(Protocol):
-    @property
-    def store(self) -> VectorStore: ...
-
-    def probe(self) -> None: ...
-
-
-def probed(engine: _Probed) -> Note | None:
+def probe_index(engine: Indexed) -> Note | None:
     """Do a little of the real work, or raise; a note where something is not as it should be."""
     engine.probe()
     notes = engine.store.notes()

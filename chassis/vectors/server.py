@@ -28,7 +28,7 @@ from chassis.vectors.port import (
     SparseVector,
     StoredPoint,
     Vector,
-    in_fused_order,
+    sort_fused,
 )
 from chassis.vectors.server_client import (
     call,
@@ -302,7 +302,7 @@ class ServerStore:
             ],
             query=models.RrfQuery(rrf=models.Rrf(k=rank_constant + 1)),  # Qdrant's ranks begin at 0
         )
-        return in_fused_order(fused)
+        return sort_fused(fused)
 
     def set_payload(self, name: str, keyword: str, value: str, fields: Mapping[str, Any]) -> None:
         chosen = models.Filter(must=conditions({keyword: [value]}))

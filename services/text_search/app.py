@@ -15,7 +15,7 @@ from chassis.vectors.routes import (
     collections_router,
     documents_router,
     indexing_router,
-    probed,
+    probe_index,
     watch_published,
 )
 from services.text_search.engine import Pooling, Provider, TextEncoder, TextSearchEngine
@@ -51,7 +51,7 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         routers=[router, pages_router, collections_router],
         write_routers=[write_router, indexing_router, documents_router],
         open_engine=partial(open_engine, settings),
-        probe=probed,
+        probe=probe_index,
         close_engine=lambda engine: engine.store.close(),
         takes=("text", "image") if settings.sees_photos else ("text",),
     )
@@ -113,7 +113,7 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
     instructions = settings.instructions
     if settings.engine is Engine.REMOTE:
         server = settings.open_remote("text_search")
-        resources.closing(server.close)
+        resources.on_close(server.close)
         options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
         encoder = RemoteSeeingEncoder if settings.sees_photos else RemoteEncoder
         return encoder(server, instructions, options)
@@ -122,5 +122,5 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
     accelerator = resources.open_accelerator(settings.placement)
     source = settings.model or DEFAULT_MODEL
     model = BgeModel(source, accelerator, settings.pooling, settings.max_tokens)
-    forward = resources.batched(model.forward, settings.batch_limits, "encode")
+    forward = resources.batch(model.forward, settings.batch_limits, "encode")
     return BgeEncoder(model, forward, instructions, settings.max_batch)

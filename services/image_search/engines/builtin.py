@@ -1,8 +1,6 @@
 """Finds known things by local features: VLAD proposes, geometry verifies, a calibration says how sure."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +8,8 @@ import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
-from chassis.models.cancellation import has_time, until_cancelled
-from chassis.pixels import drawn_pattern
+from chassis.models.cancellation import has_time, until_cancelled, work_in_threads
+from chassis.pixels import probe_picture
 from chassis.rgb import RGB
 from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
@@ -97,14 +95,8 @@ class BuiltinImageSearch:
                 return []
             return self._search_photo(photos[index], index, collection)
 
-        places = range(len(photos))
-        at_once = min(len(photos), _AT_ONCE)
-        if at_once < 2:
-            return [each for place in places for each in look(place)]
-        with ThreadPoolExecutor(at_once, "photos") as threads:
-            # Each copy of the context brings the caller into the thread.
-            looking = [threads.submit(copy_context().run, look, place) for place in places]
-            return [each for photo in looking for each in photo.result()]
+        found = work_in_threads(look, range(len(photos)), _AT_ONCE)
+        return [each for photo in found for each in photo]
 
     def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol: local features know no words."""
@@ -138,7 +130,7 @@ class BuiltinImageSearch:
 
     def probe(self) -> None:
         """Describe and encode a drawn pattern, and reach the store."""
-        self.embed([drawn_pattern()])
+        self.embed([probe_picture()])
         self.store.collections()
 
     def _features_of(self, key: str, photo: RGB) -> LocalFeatures:

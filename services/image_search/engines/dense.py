@@ -12,7 +12,7 @@ import numpy as np
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time
-from chassis.pixels import drawn_pattern
+from chassis.pixels import probe_picture
 from chassis.rgb import RGB
 from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
@@ -155,7 +155,7 @@ class DenseImageSearch:
 
     def probe(self) -> None:
         """Encode a drawn pattern, and reach the store."""
-        self.embed([drawn_pattern()])
+        self.embed([probe_picture()])
         self.store.collections()
 
     def _nearest(self, collection: str, vector: Floats, limit: int) -> list[ScoredPoint]:

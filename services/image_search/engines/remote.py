@@ -5,14 +5,13 @@ is given squares that we cut, since not every model looks at a photo's ends, or 
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from chassis.http.remote import RemoteServer, data_uri, in_index_order, unit_vector
-from chassis.pixels import drawn_pattern, encode_jpeg
+from chassis.models.cancellation import work_in_threads
+from chassis.pixels import encode_jpeg, probe_picture
 from chassis.rgb import RGB
 from services.image_search.engine import Floats
 from services.image_search.engines.views import square_views
@@ -74,7 +73,7 @@ class RemoteImageEncoder:
     @property
     def size(self) -> int:
         """Learnt by encoding a drawn pattern, unless the server has answered before."""
-        return self._size or len(self.forward([drawn_pattern()])[0])
+        return self._size or len(self.forward([probe_picture()])[0])
 
     def views(self, photo: RGB) -> list[RGB]:
         """Squares of the photo, the centre first."""
@@ -94,12 +93,8 @@ class RemoteImageEncoder:
         self, inputs: Sequence[str], step: int, body: Callable[[Sequence[str], RemoteOptions], Body]
     ) -> list[Floats]:
         parts = [inputs[start : start + step] for start in range(0, len(inputs), step)]
-        if len(parts) == 1:
-            return self._embed(parts[0], body)
-        with ThreadPoolExecutor(min(len(parts), AT_ONCE), "remote-images") as threads:
-            # Each copy of the context brings the caller's deadline into the thread.
-            embedding = [threads.submit(copy_context().run, self._embed, part, body) for part in parts]
-            return [vector for done in embedding for vector in done.result()]
+        vectors = work_in_threads(lambda part: self._embed(part, body), parts, AT_ONCE)
+        return [vector for part in vectors for vector in part]
 
     def _embed(
         self, inputs: Sequence[str], body: Callable[[Sequence[str], RemoteOptions], Body]

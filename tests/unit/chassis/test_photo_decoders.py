@@ -294,7 +294,7 @@ def test_what_libraries_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) ->
     data = bytearray(pictures.encoded(pictures.scene(), "TIFF", compression="tiff_adobe_deflate"))
     data[8:16] = bytes(8)  # of the pixels: libtiff says what zlib says
     with pytest.raises(NotDecoded):
-        photos.decoded(bytes(data), ImageLimits(), 64)
+        photos.decode(bytes(data), ImageLimits(), 64)
     assert "ZIPDecode" in capfd.readouterr().err
     reply = decode_once(images.PROGRAM, photos.arguments_of(ImageLimits(), 64, None), bytes(data))
     assert (reply.status, capfd.readouterr()) == (Fault.CORRUPT, ("", ""))
