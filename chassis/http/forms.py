@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from fastapi import Request
 from pydantic import BaseModel
-from starlette.datastructures import FormData, UploadFile
+from starlette.datastructures import FormData
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from chassis.errors import InvalidRequest, MalformedRequest, PayloadTooLarge, UnsupportedMediaType
@@ -98,7 +98,8 @@ async def read_pictured(request: Request, model: type[Body], limits: JsonLimits)
 async def _read_form(request: Request, longest_text: int) -> tuple[bytes, bytes | None]:
     async with read_form(request, max_files=2, max_fields=2, max_part_size=longest_text) as form:
         _check_names(form)
-        body = await _content(form[_REQUEST])
+        part = form[_REQUEST]
+        body = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else await part.read()
         return body, await _photo(form)
 
 
@@ -117,10 +118,6 @@ async def _photo(form: FormData) -> bytes | None:
     if isinstance(part, str):
         raise InvalidRequest(f"{_IMAGE}: must be a file part.")
     return await part.read() if part else None
-
-
-async def _content(part: str | UploadFile) -> bytes:
-    return part.encode("utf-8", "surrogatepass") if isinstance(part, str) else await part.read()
 
 
 def _parse(model: type[Body], body: bytes, limits: JsonLimits | None = None) -> Body:

@@ -77,7 +77,8 @@ class QFormer:
         self._tokenizer = tokenizer
         self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
         with torch.no_grad():  # not inference mode: training needs it too
-            self._no_photo = self._look(torch.zeros(1, 3, *self._picture_size()))
+            size = self._images.size
+            self._no_photo = self._look(torch.zeros(1, 3, int(size["height"]), int(size["width"])))
 
     @classmethod
     def from_pretrained(cls, source: str, accelerator: Accelerator) -> Self:
@@ -151,10 +152,6 @@ class QFormer:
         pixels = pixels.to(self.accelerator.device, next(vision.parameters()).dtype)
         return vision(pixel_values=pixels).last_hidden_state
 
-    def _picture_size(self) -> tuple[int, int]:
-        size = self._images.size
-        return int(size["height"]), int(size["width"])
-
     def _pixels(self, photos: Sequence[NDArray[np.uint8]]) -> Any:
         prepared = self._images(images=list(photos), return_tensors="pt", input_data_format="channels_last")
         return prepared["pixel_values"].to(self.accelerator.device)
@@ -183,7 +180,9 @@ def witness(qformer: QFormer) -> Vectors:
 
     The difference, since what all inputs have in common would make other weights look alike.
     """
-    card = _test_card()
+    ramp = np.linspace(0, 255, 96)
+    across, down = np.meshgrid(ramp, ramp)
+    card = np.stack([across, down, 255 * (across // 64 % 2)], axis=-1).astype(np.uint8)
     questions = [("What is the name of this, and where is it?", card), ("How old is it?", 255 - card[::-1])]
     one, other = qformer.encode_questions(questions)
     return one - other
@@ -191,22 +190,12 @@ def witness(qformer: QFormer) -> Vectors:
 
 def require_witness(qformer: QFormer, expected: Vectors, trained: str) -> None:
     """Raise `WrongWeights` unless the witness is the `expected` one, of the base model of the training."""
-    likeness = _cosine(witness(qformer), expected)
+    actual = witness(qformer)
+    lengths = float(np.linalg.norm(actual) * np.linalg.norm(expected))
+    comparable = lengths and actual.shape == expected.shape
+    likeness = float((actual * expected).sum()) / lengths if comparable else 0.0
     if not likeness >= _SAME_DIRECTION:  # a NaN is not
         raise WrongWeights(
             f"The {trained} was not trained on this base model: for two fixed questions their features have"
             f" a cosine of {likeness:.2f}."
         )
-
-
-def _test_card() -> NDArray[np.uint8]:
-    """Gradients in the three channels, one of them in steps: (96, 96, 3)."""
-    ramp = np.linspace(0, 255, 96)
-    across, down = np.meshgrid(ramp, ramp)
-    return np.stack([across, down, 255 * (across // 64 % 2)], axis=-1).astype(np.uint8)
-
-
-def _cosine(one: Vectors, other: Vectors) -> float:
-    """Of all numbers in a row; 0 where the shapes differ."""
-    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
-    return float((one * other).sum()) / lengths if lengths and one.shape == other.shape else 0.0

@@ -78,7 +78,6 @@ class BuiltinImageSearch:
         self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
     def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
-        """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
         for each in self._search_photos(photos, collection):
@@ -103,7 +102,6 @@ class BuiltinImageSearch:
         raise NotSupported("The built-in engine searches by photos only.")
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
-        """See the protocol."""
         self.store.require(collection, self.schema)
         rejected = {}
         points = []
@@ -121,7 +119,6 @@ class BuiltinImageSearch:
         return rejected
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
-        """See the protocol."""
         rows = [
             self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options)).vectors)
             for photo in until_cancelled(photos)

@@ -3,7 +3,7 @@
 Runs without a web framework; the encoder is a model here or on a ready-made server.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -164,14 +164,10 @@ class DenseImageSearch:
         fetch = limit * _OVER_FETCH
         while True:
             hits = self.store.search(collection, VECTOR, query, fetch)
-            if len(hits) < fetch or fetch >= MOST_FETCHED or _count_entities(hits) >= limit:
+            if len(hits) < fetch or fetch >= MOST_FETCHED or len(set(map(_entity, hits))) >= limit:
                 return hits
             fetch = min(fetch * 4, MOST_FETCHED)
 
 
 def _entity(hit: ScoredPoint) -> str:
     return str(hit.payload["entity"])
-
-
-def _count_entities(hits: Iterable[ScoredPoint]) -> int:
-    return len({_entity(hit) for hit in hits})

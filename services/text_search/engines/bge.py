@@ -98,11 +98,9 @@ class BgeEncoder:
         self.name = self._instructions.name_of(model.name)
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._instructions.query + text for text in texts])
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._instructions.passage + text for text in texts])
 
     def _encode(self, texts: Sequence[str]) -> list[Vector]:

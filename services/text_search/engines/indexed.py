@@ -63,7 +63,6 @@ class IndexedTextSearch:
         depth: int | None = None,
         photo: bytes | None = None,
     ) -> list[FusedHit]:
-        """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
         vectors = self._query_vectors(list(map(sendable, queries)), photo)
         rankings = [
@@ -134,7 +133,6 @@ class IndexedTextSearch:
         return jpegs
 
     def probe(self) -> None:
-        """See the protocol."""
         query_weights("Who wrote it?")
         self._query_vectors(["Who wrote it?"], None)
         self.store.collections()

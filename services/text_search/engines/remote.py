@@ -54,11 +54,9 @@ class RemoteEncoder:
         self.name = self._instructions.name_of(f"{model} ({self.kind})")
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._input(self._instructions.query, text) for text in texts])
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._input(self._instructions.passage, text) for text in texts])
 
     def _encode(self, inputs: Sequence[Any]) -> list[Vector]:
