@@ -21,11 +21,10 @@ from chassis.addresses import is_loopback
 from chassis.errors import LoreglassError
 from chassis.http.access import Check, GateMiddleware, check_token
 from chassis.http.bodies import BoundedBodies, Router
-from chassis.http.connections import Connections
+from chassis.http.connections import Connections, UploadBudget
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
 from chassis.http.health import Note, health_router, metrics_router
 from chassis.http.problems import install_problem_handlers
-from chassis.http.uploads import UploadBudget
 from chassis.models.batching import BatchLimits, MicroBatcher
 from chassis.models.workers import EnginePool
 from chassis.resilience.deadlines import Deadline

@@ -24,9 +24,8 @@ from chassis.errors import (
     Overloaded,
     PayloadTooLarge,
 )
-from chassis.http.connections import address_of
+from chassis.http.connections import Upload, UploadBudget, address_of
 from chassis.http.problems import problem_response, read_problem_kind
-from chassis.http.uploads import Upload, UploadBudget
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
 from chassis.telemetry.metrics import Metrics, known_method

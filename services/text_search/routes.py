@@ -6,8 +6,7 @@ from fastapi import Depends, Request
 
 from chassis.errors import InvalidRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
-from chassis.http.bodies import Router, takes_json
-from chassis.http.forms import pictured_schema, read_pictured
+from chassis.http.bodies import Router, pictured_schema, read_pictured, takes_json
 from chassis.images import ImageLimits, clean_image
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool

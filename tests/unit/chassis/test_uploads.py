@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from chassis.errors import Overloaded
-from chassis.http.connections import address_of
-from chassis.http.uploads import Upload, UploadBudget
+from chassis.http.connections import Upload, UploadBudget, address_of
 from chassis.settings import AppSettings
 from tests.live import live
 from tests.unit.chassis.apps import Witness, probe_app
