@@ -23,13 +23,6 @@ import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.collections import (
-    STILL_BUILT,
-    Building,
-    not_found,
-    require_collection_name,
-    require_schema,
-)
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder, sync_tree
 from chassis.vectors.port import (
     CollectionInfo,
@@ -41,6 +34,13 @@ from chassis.vectors.port import (
     StoredPoint,
     Vector,
     sort_fused,
+)
+from chassis.vectors.rules import (
+    STILL_BUILT,
+    Building,
+    not_found,
+    require_collection_name,
+    require_schema,
 )
 from chassis.vectors.versions import (
     Version,

@@ -194,6 +194,24 @@ class VectorStore(Protocol):
         ...
 
 
+class Indexed(Protocol):
+    """An engine that keeps what it knows in collections of one schema."""
+
+    @property
+    def store(self) -> VectorStore:
+        """The store of the collections."""
+        ...
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """The schema of every collection of this engine."""
+        ...
+
+    def probe(self) -> None:
+        """Do a little of the real work, or raise."""
+        ...
+
+
 def recall(store: VectorStore, name: str, schema: CollectionSchema, sample: int, k: int) -> float:
     """The share of `sample` points' `k` nearest others that searches find as exact ones do, in 0..1.
 

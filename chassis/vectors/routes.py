@@ -1,7 +1,7 @@
 """The routes of collections and of their documents that every service with vectors has."""
 
 from collections.abc import Iterator
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from fastapi import Depends, Query, Request
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
@@ -16,9 +16,9 @@ from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.telemetry.metrics import Metrics
 from chassis.vectors import documents
-from chassis.vectors.collections import is_point_id
 from chassis.vectors.documents import Listings, is_published
-from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, recall
+from chassis.vectors.port import CollectionInfo, Indexed, VectorStore, recall
+from chassis.vectors.rules import is_point_id
 from contracts.collections import (
     BuildIndex,
     Built,
@@ -41,25 +41,6 @@ from contracts.documents import (
     SourcesThere,
     SourceUse,
 )
-
-
-class Indexed(Protocol):
-    """An engine that keeps what it knows in collections of one schema."""
-
-    @property
-    def store(self) -> VectorStore:
-        """The store of the collections."""
-        ...
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """The schema of every collection of this engine."""
-        ...
-
-    def probe(self) -> None:
-        """Do a little of the real work, or raise."""
-        ...
-
 
 _IDS = JsonLimits(max_bytes=2**20, max_items=8_192)
 

@@ -9,16 +9,6 @@ from typing import Any
 from qdrant_client import QdrantClient, models
 
 from chassis.errors import CollectionConflict, DependencyUnavailable
-from chassis.vectors.collections import (
-    BUILD_BREADTH,
-    BUILD_WAIT_S,
-    LINKS,
-    STILL_BUILT,
-    Building,
-    not_found,
-    require_collection_name,
-    require_schema,
-)
 from chassis.vectors.port import (
     CollectionInfo,
     CollectionSchema,
@@ -29,6 +19,16 @@ from chassis.vectors.port import (
     StoredPoint,
     Vector,
     sort_fused,
+)
+from chassis.vectors.rules import (
+    BUILD_BREADTH,
+    BUILD_WAIT_S,
+    LINKS,
+    STILL_BUILT,
+    Building,
+    not_found,
+    require_collection_name,
+    require_schema,
 )
 from chassis.vectors.server_client import (
     call,

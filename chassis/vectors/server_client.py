@@ -8,8 +8,8 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from chassis.errors import CollectionNotFound, DependencyUnavailable
-from chassis.vectors.collections import OVERSAMPLING, QUANTILE, SEARCH_BREADTH, is_collection_name, not_found
 from chassis.vectors.port import CollectionSchema, Fields, ScoredPoint, SparseVector, Vector
+from chassis.vectors.rules import OVERSAMPLING, QUANTILE, SEARCH_BREADTH, is_collection_name, not_found
 
 _PAGE = 256
 

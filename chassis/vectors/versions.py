@@ -16,7 +16,9 @@ from chassis.errors import DependencyUnavailable, LoreglassError
 from chassis.resilience.deadlines import Clock
 from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.build_graph import NotBuilt, build_graph
-from chassis.vectors.collections import (
+from chassis.vectors.files import replace_text
+from chassis.vectors.port import CollectionSchema, SparseVector, Vector
+from chassis.vectors.rules import (
     BUILD_BREADTH,
     LINKS,
     OVERSAMPLING,
@@ -26,8 +28,6 @@ from chassis.vectors.collections import (
     is_collection_name,
     not_found,
 )
-from chassis.vectors.files import replace_text
-from chassis.vectors.port import CollectionSchema, SparseVector, Vector
 
 log = structlog.get_logger()
 

@@ -16,10 +16,10 @@ from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.validation import validated
-from chassis.vectors.collections import is_point_id
 from chassis.vectors.documents import content
 from chassis.vectors.port import ADDRESS, Origin
 from chassis.vectors.routes import require_unpublished
+from chassis.vectors.rules import is_point_id
 from contracts.collections import Indexed
 from contracts.documents import DocumentContent, RenameDocument
 from contracts.image_search import ImageHit, ImageItem, ImageItems, ImageSearchReply, ImageTextSearchRequest

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from chassis.vectors.port import CollectionSchema, Origin, VectorStore
+from chassis.vectors.port import Indexed, Origin
 
 
 class Provider(StrEnum):
@@ -60,18 +60,8 @@ class FusedHit:
     query_indexes: tuple[int, ...]
 
 
-class TextSearchEngine(Protocol):
+class TextSearchEngine(Indexed, Protocol):
     """Finds passages; implementations are synchronous, blocking and thread-safe."""
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        ...
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """What every collection of this engine looks like."""
-        ...
 
     def search(
         self,
@@ -95,10 +85,6 @@ class TextSearchEngine(Protocol):
         held of that address, so that an edited page never answers with its old text.
         Raises `CollectionNotFound`.
         """
-        ...
-
-    def probe(self) -> None:
-        """Do a little of the real work, or raise."""
         ...
 
 

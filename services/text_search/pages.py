@@ -9,7 +9,6 @@ from typing import Any
 
 from chassis.errors import CollectionConflict
 from chassis.json_text import sendable
-from chassis.vectors.collections import is_point_id
 from chassis.vectors.documents import points_of
 from chassis.vectors.port import (
     ADDRESS,
@@ -22,6 +21,7 @@ from chassis.vectors.port import (
     VectorStore,
     origin_of,
 )
+from chassis.vectors.rules import is_point_id
 from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
 
 OVERFETCH = 4

@@ -1,4 +1,4 @@
-"""What the stores share: checks of collections and their names, and how an index is built."""
+"""Rules that all stores share: names and schemas of collections, and how an index is built."""
 
 import re
 import threading
