@@ -1,4 +1,4 @@
-"""Values read by pydantic: bodies, TOML files, its errors in plain words, and its schemas for OpenAPI."""
+"""Values read by pydantic (bodies, settings, TOML files), its errors in plain words and its schemas."""
 
 import tomllib
 from collections.abc import Iterable
@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+from pydantic_settings import BaseSettings
 
 from chassis.errors import InvalidRequest
 from chassis.startup import WrongSettings
 
 T = TypeVar("T")
 Model = TypeVar("Model", bound=BaseModel)
+Settings = TypeVar("Settings", bound=BaseSettings)
 Amount = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 """A number from 0."""
 Count = Annotated[int, Field(strict=True, ge=0)]
@@ -36,6 +38,24 @@ def validated(model: type[Model], values: object) -> Model:
         return model.model_validate(values)
     except ValidationError as error:
         raise InvalidRequest(f"{first_fault(error)}.") from error
+
+
+def from_environment(settings_class: type[Settings], **overrides: Any) -> Settings:
+    """Return the environment's settings, except for `overrides`.
+
+    Raises `WrongSettings` with the first fault. It shows no value, which may be a key.
+    """
+    try:
+        return settings_class(**overrides)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        prefix, name = (
+            str(settings_class.model_config.get("env_prefix", "")),
+            "_".join(map(str, first["loc"])),
+        )
+        reason = first["msg"].removeprefix("Value error, ").rstrip(".")
+        setting = (prefix + name).upper() if name else prefix + "*"
+        raise WrongSettings(f"{setting}: {reason}.") from error
 
 
 def read_toml(path: Path, name: str) -> dict[str, Any]:

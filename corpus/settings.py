@@ -8,8 +8,8 @@ from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from chassis.addresses import local_token, service_url
-from chassis.http.serving import from_environment
 from chassis.settings import WriteToken
+from chassis.validation import from_environment
 
 
 class CorpusSettings(BaseSettings):
