@@ -15,9 +15,9 @@ def decode_rgb(data: bytes, limits: ImageLimits | None = None, max_side: int | N
     return np.asarray(upright_rgb(data, limits or ImageLimits(), max_side))
 
 
-def probe_picture(side: int = 96) -> RGB:
-    """Return a coloured pattern for probes: (side, side, 3)."""
-    ramp = np.add.outer(np.arange(side), np.arange(side) * 2)
+def probe_picture() -> RGB:
+    """Return a coloured pattern for probes: (96, 96, 3)."""
+    ramp = np.add.outer(np.arange(96), np.arange(96) * 2)
     return np.asarray(ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255, np.uint8)
 
 

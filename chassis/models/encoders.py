@@ -33,6 +33,7 @@ _BATCH_TOKENS = 4_096
 """With padding; bounds the memory of a pass."""
 _QUESTION_TOKENS = 64
 _STRIDE_TOKENS = 64
+_MOST_WINDOWS = 64
 _CACHE_SIZE = 256
 """Readings of about 10 kB each."""
 
@@ -61,15 +62,15 @@ class CrossEncoder:
         self._plain, self._pairs = self._encoder.tokenizer(), self._encoder.tokenizer()
         self._pairs.enable_truncation(self.card["max_tokens"], stride=_STRIDE_TOKENS, strategy="only_second")
 
-    def windows(self, question: str, passages: Sequence[str], most: int = 64) -> list[Window]:
-        """Return the windows of the passages, `most` in all: the heads of all passages come first."""
+    def windows(self, question: str, passages: Sequence[str]) -> list[Window]:
+        """Return the windows of the passages, 64 in all: the heads of all passages come first."""
         head = self._head(question)
         encoded = [self._pairs.encode(head, passage) for passage in passages]
         parts = [[each, *each.overflowing] for each in encoded]
         ordered = sorted(
             (place, passage) for passage, windows in enumerate(parts) for place in range(len(windows))
         )
-        return [_window(passage, parts[passage][place]) for place, passage in ordered[:most]]
+        return [_window(passage, parts[passage][place]) for place, passage in ordered[:_MOST_WINDOWS]]
 
     def _head(self, question: str) -> str:
         """Return as much of the question as may stand in a window."""

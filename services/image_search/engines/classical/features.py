@@ -139,6 +139,8 @@ def _working_image(photo: RGB, options: DescribeOptions) -> Bytes:
 
 MAGIC = b"LGFEAT03"
 HEADER = struct.Struct("<8s3I")
+_MOST_IN_MEMORY = 256
+"""Photos whose features stay in memory, 0.4 MB each."""
 # Half precision keeps positions to a quarter of a pixel below 1024.
 HALF = np.dtype("<f2")
 
@@ -158,11 +160,10 @@ def content_key(photo: RGB, options: DescribeOptions) -> str:
 class FeatureFolder:
     """The files, with the most recently used ones kept in memory. Safe from several threads."""
 
-    def __init__(self, folder: Path, keep: int = 256) -> None:
-        """`keep`: how many photos' features stay in memory."""
+    def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._recent = lru_cache(maxsize=keep)(lambda key: decode(self._path(key).read_bytes()))
+        self._recent = lru_cache(_MOST_IN_MEMORY)(lambda key: decode(self._path(key).read_bytes()))
 
     def holds(self, key: str) -> bool:
         """Whether features were written under this key."""
