@@ -20,12 +20,20 @@ from contracts.text_search import Chunks
 from corpus.folders import FolderFile
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.jsonl import Rejected
-from corpus.manifests import count_records, files_of, has_files, is_page_file, manifest_digest, name_of
 from corpus.page_records import read_pictures
 from corpus.photo_records import count_photos, read_photos
 from corpus.pipeline import Batching, OnRecord, Outcome, Pipeline, Progress, Remark, Tally
 from corpus.settings import write_token
-from corpus.sources import SourceName, places_around
+from corpus.sources import (
+    SourceName,
+    count_records,
+    files_of,
+    has_files,
+    is_page_file,
+    manifest_digest,
+    name_of,
+    places_around,
+)
 from corpus.versions import CALL_MS, Patience, Version, sources_at
 
 IMAGES = "images"

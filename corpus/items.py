@@ -16,7 +16,6 @@ from chassis.images import ImageLimits, clean_image
 from chassis.vectors.origin import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
-from corpus.attributes import clean_attributes
 from corpus.chunking import cut_page
 from corpus.jsonl import Rejected, Unusable, check_file
 from corpus.page_records import PageRecord, read_pages
@@ -24,6 +23,7 @@ from corpus.pages import NoContent, Page
 from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
 from corpus.reading import read_page
 from corpus.sources import SourceName
+from corpus.values import clean_attributes
 
 MUCH_LEFT_OUT = 0.5
 """The share of a page's text, left out as boilerplate, from which the report names it."""

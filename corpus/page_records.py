@@ -9,7 +9,6 @@ from typing import Any
 
 from chassis.vectors.origin import Origin
 from corpus.folders import FolderFile
-from corpus.formats.suffixes import PAGE_FORMATS, TEXT_FORMATS, PageFormat, largest_file
 from corpus.jsonl import (
     Rejected,
     Span,
@@ -21,8 +20,17 @@ from corpus.jsonl import (
     text_field,
     url_field,
 )
-from corpus.manifests import PAGE_SUFFIXES, PHOTO_SUFFIXES, files_of, is_page_file, listed, name_of
-from corpus.sources import SourceName, with_shared_urls
+from corpus.pages import PAGE_FORMATS, TEXT_FORMATS, PageFormat, largest_file
+from corpus.sources import (
+    PAGE_SUFFIXES,
+    PHOTO_SUFFIXES,
+    SourceName,
+    files_of,
+    is_page_file,
+    listed,
+    name_of,
+    with_shared_urls,
+)
 from corpus.values import moment
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from chassis.vectors.origin import Origin
 from corpus.folders import FolderFile, file_in, has_number, thing_in
-from corpus.formats.suffixes import PAGE_FORMATS
 from corpus.jsonl import Rejected, Unusable, check_file, json_lines, record_fields, text_field, url_field
-from corpus.manifests import (
+from corpus.pages import PAGE_FORMATS
+from corpus.sources import (
     METADATA,
     PHOTO_SUFFIXES,
+    SourceName,
     count_records,
     files_of,
     is_photo_file,
@@ -22,7 +23,6 @@ from corpus.manifests import (
     require_existing,
     with_origins,
 )
-from corpus.sources import SourceName
 
 LARGEST_PHOTO = 30 * 2**20
 _ADVICE = f"If the number belongs to the name, say so in {METADATA}."

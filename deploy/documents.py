@@ -26,10 +26,9 @@ from contracts.message import Message
 from contracts.message import Request as Body
 from corpus.documents import DocumentIndex
 from corpus.ingest import Index
-from corpus.manifests import METADATA
 from corpus.photo_records import LARGEST_PHOTO
 from corpus.pipeline import Outcome
-from corpus.sources import SourceName
+from corpus.sources import METADATA, SourceName
 from deploy.indexing import Indexing
 from deploy.operator import require_operator
 

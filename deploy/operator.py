@@ -25,8 +25,7 @@ from chassis.http.forms import read_form
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in
-from corpus.manifests import PHOTO_SUFFIXES
-from corpus.sources import SourceName
+from corpus.sources import PHOTO_SUFFIXES, SourceName
 from deploy.administration import RiskChoice, administration_router
 from deploy.contents import Contents, Entry
 from deploy.examples import Example, examples_of

@@ -18,9 +18,9 @@ from chassis.errors import (
 from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
-from corpus.formats.suffixes import PAGE_FORMATS, largest_file
-from corpus.manifests import METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
+from corpus.pages import PAGE_FORMATS, largest_file
 from corpus.photo_records import LARGEST_PHOTO
+from corpus.sources import METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
 
 MOST_FILES = 1_000
 MOST_BYTES = 2 * 2**30

@@ -21,11 +21,10 @@ from corpus.cluster.stages import Claims, Part, Result, Row, Target, cut, prepar
 from corpus.ingest import IMAGES, PAGES, IngestOptions
 from corpus.items import prepare_page
 from corpus.jsonl import ManifestError, Rejected, json_lines, spans
-from corpus.manifests import manifest_digest
 from corpus.page_records import read_pages
 from corpus.photo_records import read_photos
 from corpus.pipeline import Outcome
-from corpus.sources import SourceName
+from corpus.sources import SourceName, manifest_digest
 from corpus.versions import Patience, Version
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings

@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.formats.suffixes import PageFormat
 from corpus.page_records import PageRecord
-from corpus.pages import BlockKind, NoContent, Page
+from corpus.pages import BlockKind, NoContent, Page, PageFormat
 from corpus.reading import read_page
 from tests.unit.corpus.formats.documents import passages
 

@@ -9,11 +9,11 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from corpus.folders import thing_in
-from corpus.formats.suffixes import PageFormat
 from corpus.jsonl import ManifestError, Rejected
-from corpus.manifests import count_records, manifest_digest
 from corpus.page_records import PageRecord, read_pages
+from corpus.pages import PageFormat
 from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, count_photos, read_photos
+from corpus.sources import count_records, manifest_digest
 
 
 def write(folder: Path, *names: str, content: bytes = b"not looked at here") -> None:

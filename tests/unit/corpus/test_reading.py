@@ -7,9 +7,8 @@ import pytest
 from chassis.decoding import pool
 from chassis.decoding.pool import Program
 from corpus import reading
-from corpus.formats.suffixes import PageFormat
 from corpus.page_records import PageRecord
-from corpus.pages import NoContent
+from corpus.pages import NoContent, PageFormat
 from corpus.reading import read_page
 
 HOSTILE = """

@@ -2,9 +2,8 @@
 
 import pytest
 
-from corpus.extraction import read_document
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import Page
+from corpus.formats.process import read_document
+from corpus.pages import Page, PageFormat
 
 PROSE = "".join(
     f"<p>The valley has many mills, and the county counts them each spring; in the {place} they grind.</p>"

@@ -2,8 +2,7 @@
 
 import pytest
 
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import NoContent
+from corpus.pages import NoContent, PageFormat
 from tests.unit.corpus.formats.documents import lines_of
 
 ROWS = ["Bridge: Birch Bridge; Length, m: 31,5", "Bridge: Salt Bridge; Length, m: 112"]

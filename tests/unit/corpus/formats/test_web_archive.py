@@ -4,9 +4,8 @@ from email.message import EmailMessage
 
 import pytest
 
-from corpus.extraction import read_document
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import NoContent
+from corpus.formats.process import read_document
+from corpus.pages import NoContent, PageFormat
 from tests.unit.corpus.formats.documents import shown
 
 HTML = "<html><title>The mill</title><body><h1>The mill</h1><p>Café opens at nine.</p></body></html>"
