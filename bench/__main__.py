@@ -9,9 +9,8 @@ import typer
 from rich.console import Console
 
 from bench import offered_load, overhead, peers, profile
-from bench.benchmark import Bench, Benchmark, cores
+from bench.benchmark import Bench, Benchmark, cores, machine, page, write
 from bench.generator import generator
-from bench.report import machine, page, write
 from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {

@@ -14,11 +14,9 @@ import httpx
 from PIL import Image, ImageOps
 from rich.console import Console
 
-from bench.benchmark import Bench, Benchmark
-from bench.figures import Table, number, percentile
+from bench.benchmark import About, Bench, Benchmark, Table, number, percentile
 from bench.ports import free_ports
 from bench.processes import PYTHON, Running, cpu_seconds, memory_mib, serving
-from bench.report import About
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS

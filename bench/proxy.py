@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bench.serving import serve
+from bench.processes import serve
 
 
 class Proxy:

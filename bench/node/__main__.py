@@ -6,7 +6,7 @@ import typer
 
 from bench.node.app import NodeApp
 from bench.node.pace import PACES
-from bench.serving import serve
+from bench.processes import serve
 
 
 def main(

@@ -4,6 +4,7 @@ Written as its own examples are (GenAIExamples: VisualQnA for the photo in a cha
 `align_inputs`). Its orchestrator speaks JSON to every service, so that the photo goes as base64.
 """
 
+import os
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -18,8 +19,8 @@ from comps.cores.proto.api_protocol import (
 )
 from fastapi import Request
 
-from bench.peer_apps.settings import PORT, SERVICES_URL
-
+SERVICES_URL = os.environ["PEER_SERVICES_URL"]  # by bench.peers
+PORT = int(os.environ["PEER_PORT"])
 _OCR, _SEARCH, _DOMAIN = (f"{name}/MicroService" for name in ("ocr", "image_search", "domain_router"))
 
 

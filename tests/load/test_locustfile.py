@@ -13,7 +13,7 @@ import pytest
 from PIL import Image, ImageOps
 
 from bench.load.conversations import INDEX, Conversation, signs
-from bench.settings import ROOT, environment
+from bench.processes import ROOT, environment
 from tests.journey.deployments import OneProcess
 from tests.loopback import loopback
 from tests.unit.chassis.pictures import encoded

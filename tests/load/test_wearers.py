@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from bench.load.contract import ContractBroken, Expected, read_reply, reply_to
+from bench.generator import Reply
+from bench.load.contract import ContractBroken, Expected, read_reply, reply_to, request_name, verdicts
 from bench.load.conversations import INDEX, Conversation, conversations
-from bench.load.objectives import request_name, verdicts
-from bench.replies import Reply
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
 
 JSON, EVENTS, PROBLEM = "application/json", "text/event-stream", "application/problem+json"

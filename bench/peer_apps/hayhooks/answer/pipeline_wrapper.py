@@ -4,6 +4,7 @@ Written as Haystack's guide to custom components and Hayhooks' on wrappers, asyn
 say; the components keep an httpx client each, as Haystack's own fetcher does.
 """
 
+import os
 from typing import Any
 
 import httpx
@@ -11,8 +12,7 @@ from fastapi import UploadFile
 from hayhooks import BasePipelineWrapper
 from haystack import Pipeline, component
 
-from bench.peer_apps.settings import SERVICES_URL
-
+SERVICES_URL = os.environ["PEER_SERVICES_URL"]  # by bench.peers
 _UNSENT = "This component only runs asynchronously."
 
 
