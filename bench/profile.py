@@ -20,7 +20,7 @@ from bench.processes import PYTHON, Running, cpu_seconds, memory_mib, serving
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from evaluation.data.model import Conversation
 from evaluation.data.opening import open_dataset
 

@@ -1,6 +1,7 @@
 """`/v1/documents`: list, show, index, rename and remove documents of a platform in one process.
 
-Every change makes a new version of the index; `loreglass index rollback` undoes it.
+Every change makes a new version of the index; `loreglass index rollback` undoes it. `/v1/search` and
+`/v1/things` show callers what the index holds, without an answer.
 """
 
 import json
@@ -17,11 +18,19 @@ from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
 from chassis.errors import InvalidRequest, MalformedRequest, NotFound, PayloadTooLarge
+from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router
 from chassis.http.calls import ServiceClient, http_client
 from chassis.http.forms import read_form
 from chassis.json_text import JsonLimits, read_json
-from contracts.documents import LONGEST_LISTING, LONGEST_NAME, DocumentContent, Documents, HeldAddresses
+from contracts.documents import (
+    LONGEST_LISTING,
+    LONGEST_NAME,
+    Document,
+    DocumentContent,
+    Documents,
+    HeldAddresses,
+)
 from contracts.message import Message
 from contracts.message import Request as Body
 from corpus.documents import DocumentIndex
@@ -31,13 +40,19 @@ from corpus.pipeline import Outcome
 from corpus.sources import METADATA, SourceName
 from deploy.indexing import Indexing
 from deploy.operator import require_operator
+from gateway.routes.dependencies import CallerDep, GatewayDep
+from loreglass_client.models import Passage, Passages, Thing, Things
 
 _METADATA = JsonLimits(max_bytes=2**16, max_items=512)
+_MOST = 20
+_MOST_LISTED = 200
+"""Photos by name, among which a thing is looked for."""
 _LONGEST_PART = 200
 """Bytes of a folder's or a file's name."""
 
 Address = Annotated[str, Query(min_length=1, max_length=4_096)]
 Text = Annotated[str, Query(max_length=LONGEST_NAME)]
+Limit = Annotated[int, Query(ge=1, le=_MOST)]
 
 
 class Listed(BaseModel):
@@ -196,3 +211,45 @@ def _write(folder: Path, path: PurePosixPath, content: bytes, facts: dict[str, A
     (folder / path).write_bytes(content)
     if facts:
         (folder / METADATA).write_text(json.dumps({**facts, "file_name": path.as_posix()}), encoding="utf-8")
+
+
+def lookup_router(indexing: Indexing) -> APIRouter:
+    """`GET /v1/search` and `GET /v1/things`, for callers who may ask."""
+    router = Router(include_in_schema=False)
+
+    @router.get("/v1/search")
+    async def search(
+        _: CallerDep,
+        gateway: GatewayDep,
+        deadline: RequestDeadline,
+        q: Annotated[str, Query(min_length=1, max_length=2_000)],
+        limit: Limit = 5,
+    ) -> Passages:
+        passages = await gateway.services.search_pages([q], limit, deadline)
+        return Passages(
+            passages=[Passage(title=each.title, url=each.url, text=each.text) for each in passages]
+        )
+
+    @router.get("/v1/things")
+    async def look_up(
+        _: CallerDep, name: Annotated[str, Query(min_length=1, max_length=200)], limit: Limit = 5
+    ) -> Things:
+        async with open_documents(indexing, Index.IMAGES) as documents:
+            listed = (await documents.find(name, limit=_MOST_LISTED)).documents
+            nearest = sorted(_one_of_each(listed, name), key=lambda each: _distance(each, name))
+            contents = [await documents.show(each.address) for each in nearest[:limit]]
+        return Things(
+            things=[Thing(name=each.name, url=each.url, facts=each.attributes) for each in contents]
+        )
+
+    return router
+
+
+def _one_of_each(documents: list[Document], name: str) -> list[Document]:
+    """Return a photo of each thing whose own name holds `name`: others match by their addresses."""
+    things = {each.name: each for each in documents if name.casefold() in each.name.casefold()}
+    return list(things.values())
+
+
+def _distance(document: Document, name: str) -> tuple[bool, int]:
+    return document.name.casefold() != name.casefold(), len(document.name)

@@ -28,7 +28,7 @@ from corpus.ingest import Index, IngestOptions, ingest_pages, ingest_photos
 from corpus.pipeline import OnRecord, Outcome
 from corpus.versions import Patience
 from deploy.photographs import PAGES, are_installed, write_photographs
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0

@@ -28,11 +28,10 @@ from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
 from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
-from deploy.documents import documents_router
+from deploy.documents import documents_router, lookup_router
 from deploy.indexing import Indexing, Searches
 from deploy.inventory import APPS
 from deploy.invitations import invitations_router
-from deploy.lookup import lookup_router
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings

@@ -28,8 +28,8 @@ from corpus.folders import thing_in
 from corpus.sources import PHOTO_SUFFIXES, SourceName
 from deploy.administration import RiskChoice, administration_router
 from deploy.contents import Contents, Entry
-from deploy.examples import Example, examples_of
 from deploy.indexing import UPLOADS, Indexing, Job
+from deploy.photographs import Example, examples_of
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.page import PageFile
 from gateway.routes.streaming import Emit, EventStream
