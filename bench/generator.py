@@ -173,8 +173,6 @@ class Load:
 
 
 class Generator:
-    """A handle on the processes; each load has one to itself."""
-
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
 

@@ -46,8 +46,6 @@ FATES: Mapping[str, tuple[Fate, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One gateway at one load."""
-
     fates: Counter[Fate]
     goodput: float
     full_goodput: float

@@ -175,7 +175,6 @@ def table(cells: Cells, kind: str, base: str, finding: str) -> Table:
 
 
 def median(outcomes: Sequence[Outcome]) -> float:
-    """Return the middle of their milliseconds."""
     return percentile(_ms(outcomes), 0.5)
 
 

@@ -87,7 +87,6 @@ def one_process(
 
 
 def index_sample(urls: Mapping[str, str]) -> None:
-    """Index the sample's catalogue and pages."""
     quiet = Console(quiet=True)
     for ingest, what, file, service in (
         (ingest_photos, "images", "images.jsonl", "image_search"),

@@ -27,7 +27,6 @@ class Proxy:
         self._photo: bytes | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["path"] == "/health/ready":

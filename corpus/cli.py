@@ -40,8 +40,6 @@ Ingest = Callable[[Path, str, IngestOptions], Coroutine[Any, Any, IngestReport]]
 
 
 class Engine(StrEnum):
-    """Which engine runs the ingestion."""
-
     LOCAL = "local"
     RAY = "ray"
 

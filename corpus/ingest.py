@@ -49,7 +49,6 @@ class Index(StrEnum):
 
     @property
     def service(self) -> str:
-        """Return the name of the service that stores it."""
         return "image_search" if self is Index.IMAGES else "text_search"
 
 
@@ -106,7 +105,6 @@ class IngestReport:
 
     @classmethod
     def of(cls, tally: Tally, version: str | None, removed: int = 0) -> "IngestReport":
-        """Return what an ingestion came to."""
         return cls(
             added=tally.counts[Outcome.ADDED],
             replaced=tally.counts[Outcome.REPLACED],
@@ -120,7 +118,6 @@ class IngestReport:
 
     @property
     def indexed(self) -> int:
-        """Return the number of records that were written."""
         return self.added + self.replaced
 
 

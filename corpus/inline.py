@@ -147,7 +147,6 @@ def _is_power(text: str, before: str) -> bool:
 
 
 def _strip_before(element: HtmlElement) -> None:
-    """Take away the space before the element."""
     previous, parent = element.getprevious(), element.getparent()
     if previous is None:
         parent.text = parent.text.rstrip() if parent.text else None
@@ -215,8 +214,6 @@ def is_layout(table: HtmlElement) -> bool:
 
 
 class _Budget:
-    """Limits the cells and characters that are added to a page."""
-
     def __init__(self) -> None:
         self._cells, self._chars = _MOST_CELLS, _MOST_CHARS
 

@@ -47,7 +47,6 @@ class PhotoItem:
 
     @property
     def point_ids(self) -> list[str]:
-        """Return the ids of its points in the index."""
         return [self.item.id]
 
     @property
@@ -68,12 +67,10 @@ class PageItem:
 
     @property
     def point_ids(self) -> list[str]:
-        """Return the ids of its points in the index."""
         return [chunk.id for chunk in self.chunks]
 
     @property
     def key(self) -> str:
-        """Return its address, as a photo's."""
         return self.chunks[0].address
 
 

@@ -32,7 +32,6 @@ Address = Annotated[str, typer.Argument(help="as `loreglass index list pages` pr
 
 
 def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module."""
     app.command("list")(list_held)
     app.command("rollback")(rollback)
     app.command("show")(show)

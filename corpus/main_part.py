@@ -199,7 +199,6 @@ class _Weight:
     controls: int = 0
 
     def add(self, other: _Weight) -> None:
-        """Add what an element inside this one holds."""
         self.chars += other.chars
         self.linked += other.linked
         self.prose += other.prose
@@ -232,7 +231,6 @@ class _Place(NamedTuple):
 
 
 def _weigh(tree: HtmlElement) -> dict[HtmlElement, _Weight]:
-    """Return the weight of each element."""
     elements = [each for each in tree.iter() if isinstance(each.tag, str)]
     weights = {each: _Weight() for each in elements}
     places: dict[HtmlElement, _Place] = {}

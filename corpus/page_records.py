@@ -107,7 +107,6 @@ def _page_record(
 
 
 def page_of_file(file: FolderFile) -> PageRecord | Rejected:
-    """The page that a file holds."""
     suffix = file.path.suffix.lower()
     try:
         if file.fault:

@@ -6,8 +6,6 @@ from enum import StrEnum
 
 
 class BlockKind(StrEnum):
-    """The kind of a block in its page."""
-
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     LIST = "list"
@@ -87,5 +85,4 @@ LARGEST_DOCUMENT = 64 * MIB
 
 
 def largest_file(page_format: PageFormat) -> int:
-    """Return the largest size of a file in bytes."""
     return LARGEST_TEXT if page_format in TEXT_FORMATS else LARGEST_DOCUMENT

@@ -195,5 +195,4 @@ def require_existing(source: Path) -> Path:
 
 
 def listed(suffixes: frozenset[str]) -> str:
-    """Return the suffixes as a message has them."""
     return ", ".join(sorted(suffixes))

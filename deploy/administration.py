@@ -60,14 +60,10 @@ class Administration(BaseModel):
 
 
 class NewRisk(Body):
-    """The risk from now on."""
-
     risk: Risk
 
 
 class NewKey(Body):
-    """The tenant and rights of a new key."""
-
     tenant: Annotated[str, Field(pattern=f"^(?:{TENANT_NAME.pattern})$")]
     priority: Priority = Priority.INTERACTIVE
     operator: StrictBool = False
@@ -186,12 +182,10 @@ def administration_router(risk: RiskChoice) -> APIRouter:
 
     @router.get("/administration")
     async def administration(request: Request, gateway: GatewayDep) -> Administration:
-        """Show what may be changed."""
         return await state(request, gateway)
 
     @router.put("/risk")
     async def choose_risk(request_body: NewRisk, request: Request, gateway: GatewayDep) -> Administration:
-        """Answer with another risk from now on."""
         if risk.is_set:
             raise InvalidRequest("The risk or a thresholds file is set in the environment; change it there.")
         await anyio.to_thread.run_sync(risk.choose, request_body.risk)
@@ -200,7 +194,6 @@ def administration_router(risk: RiskChoice) -> APIRouter:
 
     @router.post("/keys", status_code=201)
     async def make_key(request_body: NewKey, gateway: GatewayDep) -> MadeKey:
-        """Make a key."""
         editor = _editor(gateway)
         key = await anyio.to_thread.run_sync(
             lambda: editor.add(request_body.tenant, request_body.priority, operator=request_body.operator)
@@ -209,7 +202,6 @@ def administration_router(risk: RiskChoice) -> APIRouter:
 
     @router.delete("/keys/{prefix}")
     async def revoke_key(prefix: str, request: Request, gateway: GatewayDep) -> Administration:
-        """Revoke a key."""
         if prefix == _prefix_of(request):
             raise InvalidRequest("This is the key that you use. Revoke it with another operator's key.")
         await anyio.to_thread.run_sync(_editor(gateway).revoke, prefix)

@@ -89,7 +89,6 @@ def documents_router(indexing: Indexing) -> APIRouter:
 
     @router.get("")
     async def list_documents(index: Index, page: Annotated[Listed, Query()]) -> Documents:
-        """Documents by name."""
         async with open_documents(indexing, index) as documents:
             return await documents.find(page.q, page.source, page.offset, page.limit)
 
@@ -97,14 +96,12 @@ def documents_router(indexing: Indexing) -> APIRouter:
     async def remove_source(
         index: Index, source: Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)]
     ) -> HeldAddresses:
-        """Remove all documents of a source."""
         with indexing.changing_index():
             async with open_documents(indexing, index) as documents:
                 return HeldAddresses(addresses=await documents.remove(source=source))
 
     @router.get("/document")
     async def show(index: Index, address: Address) -> DocumentContent:
-        """A document as it is searched."""
         async with open_documents(indexing, index) as documents:
             return await documents.show(address)
 
@@ -113,8 +110,6 @@ def documents_router(indexing: Indexing) -> APIRouter:
 
 
 def _add_changes(router: APIRouter, indexing: Indexing) -> None:
-    """Add the routes that change one document."""
-
     @router.put("/document")
     async def index_file(index: Index, address: Address, request: Request) -> IndexedDocument:
         """Index a file, the part `file` of a form, in place of what was indexed from this address.
@@ -138,7 +133,6 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
 
     @router.patch("/document")
     async def rename(index: Index, address: Address, new: NewName) -> DocumentContent:
-        """Give a document another name."""
         with indexing.changing_index():
             async with open_documents(indexing, index) as documents:
                 return await documents.rename(address, new.name)
@@ -153,7 +147,6 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
 
 @asynccontextmanager
 async def open_documents(indexing: Indexing, index: Index) -> AsyncIterator[DocumentIndex]:
-    """Open the documents of an index."""
     searches = indexing.searches
     async with http_client() as http:
         service = ServiceClient(http, index.service, searches.url(index), token=searches.token)

@@ -95,8 +95,6 @@ class Invitations:
 
 
 class JoinRequest(BaseModel):
-    """A token that came with an invitation."""
-
     token: Annotated[SecretStr, Field(max_length=100)]
 
 

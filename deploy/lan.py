@@ -68,7 +68,6 @@ class OwnCertificate:
 
     @property
     def file(self) -> Path:
-        """Return the certificate's file."""
         return self.folder / "certificate.pem"
 
     @property
@@ -92,7 +91,6 @@ class OwnCertificate:
         return True
 
     def load_into(self, context: ssl.SSLContext) -> None:
-        """Use the certificate for handshakes from now on."""
         context.load_cert_chain(self.file, self.key_file)
 
     def fingerprint(self) -> str:

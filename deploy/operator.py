@@ -101,8 +101,6 @@ class Slice(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """The parts that the routes use."""
-
     photos: Contents
     pages: Contents
     thumbnails: Thumbnails
@@ -175,17 +173,14 @@ def _data_router(operator: Operator) -> APIRouter:
 
     @router.get("/photos")
     async def photos(page: Annotated[Slice, Query()]) -> Listing:
-        """Things whose photos are indexed."""
         return await _page_of(operator.photos, page, operator.thumbnails)
 
     @router.get("/pages")
     async def pages(page: Annotated[Slice, Query()]) -> Listing:
-        """Pages that are indexed."""
         return await _page_of(operator.pages, page)
 
     @router.get("/uploads")
     async def uploads() -> UploadsState:
-        """List waiting files."""
         names = await anyio.to_thread.run_sync(indexing.uploads.names)
         return UploadsState(files=await _waiting(operator, names), running=indexing.running)
 
@@ -204,14 +199,12 @@ def _data_router(operator: Operator) -> APIRouter:
 
     @router.delete("/uploads")
     async def clear() -> UploadsState:
-        """Forget what waits."""
         with indexing.changing_uploads():
             await anyio.to_thread.run_sync(indexing.uploads.clear)
         return await uploads()
 
     @router.post("/job", status_code=202)
     async def start(job: JobRequest) -> UploadsState:
-        """Begin to index."""
         await indexing.start(sample=job.sample)
         return await uploads()
 

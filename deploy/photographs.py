@@ -53,8 +53,6 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation about one photograph."""
-
     photo: Path
     questions: tuple[Question, ...]
 

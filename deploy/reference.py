@@ -288,7 +288,6 @@ PAGES: dict[str, Callable[[], str]] = {"api.md": api, "settings.md": settings, "
 
 
 def main() -> None:
-    """Write every page."""
     FOLDER.mkdir(exist_ok=True)
     for name, page in PAGES.items():
         (FOLDER / name).write_text(page(), "utf-8")

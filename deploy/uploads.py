@@ -81,7 +81,6 @@ class Uploads:
         return path.as_posix()
 
     def names(self) -> list[str]:
-        """Return the names of waiting files."""
         roots = self.photos, self.pages
         return [each.relative_to(root).as_posix() for root in roots for each in _files(root)]
 

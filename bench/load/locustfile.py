@@ -78,8 +78,6 @@ def _options(environment: Environment) -> Any:
 
 
 class Wearer(FastHttpUser):
-    """A user with a camera."""
-
     connection_timeout = 10.0
     network_timeout = 75.0
     _came = 0

@@ -25,8 +25,6 @@ class _Strict(BaseModel):
 
 
 class TextPart(_Strict):
-    """A text part."""
-
     type: Literal["text"]
     text: str
 
@@ -49,13 +47,10 @@ class ImageUrl(_Strict):
 
 
 def decode(url: str) -> bytes:
-    """Return the bytes of a data URI."""
     return base64.b64decode(url.removeprefix(_DATA_URI), validate=True)
 
 
 class ImagePart(_Strict):
-    """An image part."""
-
     type: Literal["image_url"]
     image_url: ImageUrl
 
@@ -64,8 +59,6 @@ Part = Annotated[TextPart | ImagePart, Field(discriminator="type")]
 
 
 class SystemMessage(_Strict):
-    """A system message."""
-
     role: Literal["system"]
     content: str
 
@@ -78,7 +71,6 @@ class UserMessage(_Strict):
 
     @property
     def parts(self) -> list[Part]:
-        """Return the content as parts."""
         if isinstance(self.content, str):
             return [TextPart(type="text", text=self.content)]
         return self.content
@@ -95,16 +87,12 @@ Message = Annotated[SystemMessage | UserMessage | AssistantMessage, Field(discri
 
 
 class JsonSchema(_Strict):
-    """`response_format.json_schema`."""
-
     name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     schema_: dict[str, Any] = Field(alias="schema")
     strict: bool
 
 
 class SchemaFormat(_Strict):
-    """Structured output."""
-
     type: Literal["json_schema"]
     json_schema: JsonSchema
 
@@ -116,8 +104,6 @@ class ObjectFormat(_Strict):
 
 
 class StreamOptions(_Strict):
-    """Options of a stream."""
-
     include_usage: bool
 
 
@@ -161,12 +147,10 @@ class ScriptedRequest:
 
     @property
     def system(self) -> str:
-        """Return the system message."""
         return "".join(m.content for m in self.chat.messages if isinstance(m, SystemMessage))
 
     @property
     def parts(self) -> list[Part]:
-        """Return the parts of the user's messages."""
         return [part for m in self.chat.messages if isinstance(m, UserMessage) for part in m.parts]
 
     @property
@@ -181,7 +165,6 @@ class ScriptedRequest:
 
     @property
     def photos(self) -> int:
-        """Return how many photos there are."""
         return sum(isinstance(part, ImagePart) for part in self.parts)
 
     def end(self, *, abandoned: bool) -> None:

@@ -36,7 +36,6 @@ def align_inputs(
 
 
 def align_outputs(self: ServiceOrchestrator, data: Any, cur_node: str, *args: Any, **kwargs: Any) -> Any:
-    """Return the input of the next service."""
     if cur_node == _OCR:
         return {"text": "\n".join(line["text"] for line in data["lines"])}
     return data
@@ -89,7 +88,6 @@ class AnswerService:
         return ChatCompletionResponse(model="answer", choices=[choice], usage=UsageInfo())
 
     def start(self) -> None:
-        """Serve."""
         service = MicroService(
             self.__class__.__name__,
             service_role=ServiceRoleType.MEGASERVICE,

@@ -93,7 +93,6 @@ class Target:
     patience: Patience
 
     def client(self, http: Any) -> ServiceClient:
-        """Return a client of the service."""
         return ServiceClient(http, Index(self.alias).service, self.url, token=self.token)
 
 
@@ -111,7 +110,6 @@ class Result:
 
 
 def row_of(part: int, content: Content) -> Row:
-    """Return the input row of a part."""
     return {"part": part, "content": pickle.dumps(content)}
 
 

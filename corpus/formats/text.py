@@ -27,7 +27,6 @@ _MOST_COLUMNS = 1_000
 
 
 def read_text(content: bytes) -> Page:
-    """Read a text file."""
     text = decode_page(content).replace("\r\n", "\n").replace("\r", "\n")
     paragraphs = (clean_line(part) for part in _EMPTY_LINE.split(text))
     blocks = tuple(block for part in paragraphs for block in make_block(BlockKind.PARAGRAPH, [part]))

@@ -29,8 +29,6 @@ class _Service:
 
 @component
 class Ocr(_Service):
-    """Read the photo's text."""
-
     @component.output_types(text=str)
     def run(self, photo: bytes) -> dict[str, str]:
         raise NotImplementedError(_UNSENT)
@@ -43,8 +41,6 @@ class Ocr(_Service):
 
 @component
 class ImageSearch(_Service):
-    """Find the thing in the photo."""
-
     @component.output_types(entity=str)
     def run(self, photo: bytes) -> dict[str, str]:
         raise NotImplementedError(_UNSENT)
@@ -57,8 +53,6 @@ class ImageSearch(_Service):
 
 @component
 class DomainRouter(_Service):
-    """Find the topic of the question."""
-
     @component.output_types(domain=str, text=str)
     def run(self, question: str, text: str) -> dict[str, str]:
         raise NotImplementedError(_UNSENT)
@@ -82,7 +76,6 @@ class PipelineWrapper(BasePipelineWrapper):
         self.pipeline.connect("ocr.text", "domain_router.text")
 
     async def run_api_async(self, question: str, files: list[UploadFile] | None = None) -> dict[str, str]:
-        """Answer a question about a photo."""
         if files:
             self.photo = await files[0].read()
         photo = {"photo": self.photo}
