@@ -20,7 +20,7 @@ from corpus.ingest import Source
 from corpus.items import PageItem, PhotoItem, page_item, prepare_photo
 from corpus.jsonl import ManifestError, Rejected
 from corpus.pages import Block, BlockKind, Page
-from corpus.photo_records import PhotoRecord
+from corpus.records import PhotoRecord
 from corpus.values import plain_text, web_url
 
 LARGEST_ARTICLE = 8 * 2**20

@@ -18,10 +18,9 @@ from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.chunking import cut_page
 from corpus.jsonl import Rejected, Unusable, check_file
-from corpus.page_records import PageRecord, read_pages
 from corpus.pages import NoContent, Page
-from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
 from corpus.reading import read_page
+from corpus.records import LARGEST_PHOTO, PageRecord, PhotoRecord, read_pages, read_photos
 from corpus.sources import SourceName
 from corpus.values import clean_attributes
 

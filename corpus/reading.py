@@ -24,8 +24,8 @@ from contracts.ocr import OcrReply, TextLine
 from corpus.formats.pdf_layout import Styles, page_blocks
 from corpus.formats.pdf_lines import Line, Word
 from corpus.formats.process import CPU_S, NO_CONTENT, PICTURE
-from corpus.page_records import PageRecord
 from corpus.pages import NoContent, Page, PageFormat
+from corpus.records import PageRecord
 
 _PROGRAM = Program("corpus.formats.process", "document", most_s=2 * CPU_S)
 _PAGE = TypeAdapter(Page)

@@ -35,8 +35,8 @@ from contracts.message import Message
 from contracts.message import Request as Body
 from corpus.documents import DocumentIndex
 from corpus.ingest import Index
-from corpus.photo_records import LARGEST_PHOTO
 from corpus.pipeline import Outcome
+from corpus.records import LARGEST_PHOTO
 from corpus.sources import METADATA, SourceName
 from deploy.indexing import Indexing
 from deploy.operator import require_operator

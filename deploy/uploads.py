@@ -19,7 +19,7 @@ from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
 from corpus.pages import PAGE_FORMATS, largest_file
-from corpus.photo_records import LARGEST_PHOTO
+from corpus.records import LARGEST_PHOTO
 from corpus.sources import METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
 
 MOST_FILES = 1_000

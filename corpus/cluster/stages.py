@@ -18,9 +18,16 @@ from chassis.http.calls import ServiceClient, http_client
 from corpus.ingest import PAGES, SENDING, Index
 from corpus.items import prepare_page, prepare_photo
 from corpus.jsonl import ManifestError, Rejected, Span, spans
-from corpus.page_records import PageRecord, page_files, page_of_file, read_pages, read_pictures
-from corpus.photo_records import PhotoRecord, read_photos
 from corpus.pipeline import Outcome, Pipeline
+from corpus.records import (
+    PageRecord,
+    PhotoRecord,
+    page_files,
+    page_of_file,
+    read_pages,
+    read_photos,
+    read_pictures,
+)
 from corpus.sources import SourceName, is_page_file, manifest_digest, name_of
 from corpus.versions import Patience, Version
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.page_records import PageRecord
 from corpus.pages import BlockKind, NoContent, Page, PageFormat
 from corpus.reading import read_page
+from corpus.records import PageRecord
 from tests.unit.corpus.formats.documents import passages
 
 HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>

@@ -10,9 +10,8 @@ import pytest
 
 from corpus.folders import thing_in
 from corpus.jsonl import ManifestError, Rejected
-from corpus.page_records import PageRecord, read_pages
 from corpus.pages import PageFormat
-from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, count_photos, read_photos
+from corpus.records import LARGEST_PHOTO, PageRecord, PhotoRecord, count_photos, read_pages, read_photos
 from corpus.sources import count_records, manifest_digest
 
 

@@ -13,8 +13,7 @@ from PIL import Image
 from corpus import jsonl
 from corpus.items import PageItem, page_items
 from corpus.jsonl import ManifestError, Rejected
-from corpus.page_records import read_pages
-from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
+from corpus.records import LARGEST_PHOTO, PhotoRecord, read_pages, read_photos
 from corpus.sources import count_records, manifest_digest, name_of
 from corpus.values import moment
 

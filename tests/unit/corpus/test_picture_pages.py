@@ -12,9 +12,9 @@ from contracts.geometry import Point
 from contracts.ocr import OcrReply, TextLine
 from corpus.formats.pdf import render_page
 from corpus.items import PageItem, prepare_page
-from corpus.page_records import PageRecord
 from corpus.pages import NoContent, PageFormat
 from corpus.reading import MOST_PICTURES, read_page, with_pictures
+from corpus.records import PageRecord
 from tests.loopback import taking_posts
 from tests.unit.corpus.formats.documents import passages
 from tests.unit.corpus.formats.pdf_files import Text, pdf

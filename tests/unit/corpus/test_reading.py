@@ -7,9 +7,9 @@ import pytest
 from chassis.decoding import pool
 from chassis.decoding.pool import Program
 from corpus import reading
-from corpus.page_records import PageRecord
 from corpus.pages import NoContent, PageFormat
 from corpus.reading import read_page
+from corpus.records import PageRecord
 
 HOSTILE = """
 import resource, sys, time
