@@ -44,12 +44,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Options of a run. `pace`: share of the full duration (`--quick`: below 1). `photos`: a folder."""
+    """Options of a run. `pace`: share of the full duration (`--quick`: below 1)."""
 
     generator: Generator
     console: Console
     pace: float = 1.0
-    photos: Path | None = None
 
     def progress(self, done: float, doing: str) -> None:
         """Say what begins now; `done` in 0..1."""
