@@ -127,7 +127,7 @@ def clip(bench: Bench) -> Iterator[Stage]:
     weights = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     save_file(weights, bench.folder / "open_clip_model.safetensors")
     encoder = ClipEncoder(str(bench.folder), bench.accelerator)
-    view = encoder.views(bench.generator)[0]
+    view = encoder.views(bench.photo)[0]
     yield Stage("image_search: CLIP L/14-336, view", {1: "8", 8: "24"}, lambda n: encoder.forward([view] * n))
 
 
@@ -166,7 +166,7 @@ def grounding_dino(bench: Bench) -> Iterator[Stage]:
     images = hf.GroundingDinoImageProcessorPil(size={"shortest_edge": sides[0], "longest_edge": sides[1]})
     detector = GroundingDinoDetector(model, images, bench.bert_tokenizer(), bench.accelerator)
     (prompt,) = detector.prompts.write(LABELS, len(LABELS))
-    sight = Sight(detector.prepare(bench.generator), prompt.token_ids)
+    sight = Sight(detector.prepare(bench.photo), prompt.token_ids)
     batches = {1: "40–100", 4: ""}
     yield Stage("cropper: Grounding-DINO-T, six labels", batches, lambda n: detector.forward([sight] * n))
 
@@ -190,7 +190,7 @@ def qformer(bench: Bench) -> Iterator[Stage]:
     images = hf.BlipImageProcessorPil(size={"height": side, "width": side})
     model = bench.build(hf.Blip2ForImageTextRetrieval, config)
     engine = QFormer(model, images, bench.bert_tokenizer(), bench.accelerator)
-    photo, texts = bench.generator, [bench.passage(seed) for seed in range(100)]
+    photo, texts = bench.photo, [bench.passage(seed) for seed in range(100)]
     pair = (QUESTION, photo)
     yield Stage(
         "domain_router: Q-Former, question and photo",
