@@ -127,11 +127,6 @@ def test_metadata_names_what_a_camera_has_numbered(tmp_path: Path) -> None:
         ({"file_name": "mill.jpg"}, "metadata.jsonl, line 2", "An earlier line is about the same photo."),
         ({"file_name": "well.jpg", "entity": 7}, "well.jpg", '"entity" is not a text.'),
         (
-            {"file_name": "well.jpg", "url": "well"},
-            "well.jpg",
-            '"url" is not an absolute http, https or file URL.',
-        ),
-        (
             {"file_name": "well.jpg", "attributes": "deep", "built": 1820},
             "well.jpg",
             '"attributes" is not an object, and there are further fields.',

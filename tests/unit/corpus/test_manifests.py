@@ -58,8 +58,6 @@ def page_reason(folder: Path, line: str) -> str:
         ('{"photo": "none.jpg", "entity": "A"}', "The photo is not there."),
         ('{"photo": "a\\u0000b.jpg", "entity": "A"}', "The photo is not there."),
         ('{"photo": ".", "entity": "A"}', "The photo is not a file."),
-        ('{"photo": "empty.jpg", "entity": "A"}', "The photo is empty."),
-        ('{"photo": "huge.jpg", "entity": "A"}', "The photo is larger than 30 MiB."),
         (
             '{"photo": "a.jpg", "entity": "A", "attributes": [1]}',
             '"attributes" is neither an object nor a text.',
