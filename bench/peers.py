@@ -15,7 +15,8 @@ import httpx
 from bench.benchmark import About, Bench, Benchmark, Table, cores, number
 from bench.generator import Body, multipart, photo
 from bench.overhead import KINDS, QUESTION, Cells, Subject, compare, gateway, table
-from bench.processes import NODE, ROOT, serving
+from bench.processes import NODE, serving
+from bench.settings import ROOT
 
 APPS = ROOT / "bench" / "peer_apps"
 ENVIRONMENTS = ROOT / "build" / "peers"

@@ -15,6 +15,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from bench.ports import free_ports
+from bench.settings import ROOT, environment
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 PYTHON = (sys.executable, "-m")
@@ -122,16 +123,6 @@ def memory_mib(pid: int) -> float:
     """Return the resident memory of the process and its descendants; each counts shared pages."""
     pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in tree(pid))
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
-
-
-ROOT = Path(__file__).resolve().parents[1]
-
-
-def environment(variables: Mapping[str, str]) -> dict[str, str]:
-    """Return this process's environment without the platform's own settings, and `variables`."""
-    others = {name: value for name, value in os.environ.items() if not name.startswith("LOREGLASS_")}
-    path = f"{ROOT}:{ROOT / 'proto'}"
-    return {**others, "PYTHONPATH": path, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", **variables}
 
 
 def serve(app: ASGIApp, port: int) -> None:

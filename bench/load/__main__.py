@@ -15,8 +15,8 @@ from typing import Annotated
 import typer
 
 from bench.offered_load import deployment
-from bench.processes import ROOT, environment
 from bench.profile import index_sample, one_process
+from bench.settings import ROOT, environment
 
 OUT = ROOT / "var" / "load"
 _USERS = 4

@@ -4,7 +4,6 @@ Written as its own examples are (GenAIExamples: VisualQnA for the photo in a cha
 `align_inputs`). Its orchestrator speaks JSON to every service, so that the photo goes as base64.
 """
 
-import os
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,8 +18,8 @@ from comps.cores.proto.api_protocol import (
 )
 from fastapi import Request
 
-SERVICES_URL = os.environ["PEER_SERVICES_URL"]  # by bench.peers
-PORT = int(os.environ["PEER_PORT"])
+from bench.peer_apps.settings import PORT, SERVICES_URL
+
 _OCR, _SEARCH, _DOMAIN = (f"{name}/MicroService" for name in ("ocr", "image_search", "domain_router"))
 
 
@@ -36,6 +35,7 @@ def align_inputs(
 
 
 def align_outputs(self: ServiceOrchestrator, data: Any, cur_node: str, *args: Any, **kwargs: Any) -> Any:
+    """Return the input of the next service."""
     if cur_node == _OCR:
         return {"text": "\n".join(line["text"] for line in data["lines"])}
     return data
@@ -88,6 +88,7 @@ class AnswerService:
         return ChatCompletionResponse(model="answer", choices=[choice], usage=UsageInfo())
 
     def start(self) -> None:
+        """Serve."""
         service = MicroService(
             self.__class__.__name__,
             service_role=ServiceRoleType.MEGASERVICE,

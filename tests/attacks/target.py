@@ -11,7 +11,8 @@ import anyio
 import httpx
 
 from bench.ports import free_ports
-from bench.processes import environment, memory_mib, until_ready
+from bench.processes import memory_mib, until_ready
+from bench.settings import environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS
 from deploy.settings import SAMPLE

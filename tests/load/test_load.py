@@ -16,7 +16,7 @@ from PIL import Image, ImageOps
 from bench.generator import Reply
 from bench.load.contract import ContractBroken, Expected, read_reply, reply_to, request_name, verdicts
 from bench.load.conversations import INDEX, Conversation, conversations, signs
-from bench.processes import ROOT, environment
+from bench.settings import ROOT, environment
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
 from tests.journey.deployments import OneProcess
 from tests.loopback import loopback

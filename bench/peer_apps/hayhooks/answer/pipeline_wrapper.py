@@ -4,7 +4,6 @@ Written as Haystack's guide to custom components and Hayhooks' on wrappers, asyn
 say; the components keep an httpx client each, as Haystack's own fetcher does.
 """
 
-import os
 from typing import Any
 
 import httpx
@@ -12,7 +11,8 @@ from fastapi import UploadFile
 from hayhooks import BasePipelineWrapper
 from haystack import Pipeline, component
 
-SERVICES_URL = os.environ["PEER_SERVICES_URL"]  # by bench.peers
+from bench.peer_apps.settings import SERVICES_URL
+
 _UNSENT = "This component only runs asynchronously."
 
 
@@ -29,6 +29,8 @@ class _Service:
 
 @component
 class Ocr(_Service):
+    """Read the photo's text."""
+
     @component.output_types(text=str)
     def run(self, photo: bytes) -> dict[str, str]:
         raise NotImplementedError(_UNSENT)
@@ -41,6 +43,8 @@ class Ocr(_Service):
 
 @component
 class ImageSearch(_Service):
+    """Find the thing in the photo."""
+
     @component.output_types(entity=str)
     def run(self, photo: bytes) -> dict[str, str]:
         raise NotImplementedError(_UNSENT)
@@ -53,6 +57,8 @@ class ImageSearch(_Service):
 
 @component
 class DomainRouter(_Service):
+    """Find the topic of the question."""
+
     @component.output_types(domain=str, text=str)
     def run(self, question: str, text: str) -> dict[str, str]:
         raise NotImplementedError(_UNSENT)
@@ -76,6 +82,7 @@ class PipelineWrapper(BasePipelineWrapper):
         self.pipeline.connect("ocr.text", "domain_router.text")
 
     async def run_api_async(self, question: str, files: list[UploadFile] | None = None) -> dict[str, str]:
+        """Answer a question about a photo."""
         if files:
             self.photo = await files[0].read()
         photo = {"photo": self.photo}
