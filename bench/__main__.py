@@ -2,16 +2,14 @@
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
 from bench import offered_load, overhead, peers, profile
-from bench.benchmark import Bench, Benchmark, cores
+from bench.benchmark import Bench, Benchmark, cores, machine, page, write
 from bench.generator import generator
-from bench.report import machine, page, write
 from chassis.telemetry.logs import configure_logging
 
 BENCHMARKS: dict[str, Benchmark] = {
@@ -25,9 +23,6 @@ def main(
     names: Annotated[list[str] | None, typer.Argument(help=_NAMES)] = None,
     only: Annotated[list[str] | None, typer.Option(help="the same; further names may follow")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="shorter; no page is written")] = False,
-    photos: Annotated[
-        Path | None, typer.Option(help="a folder of your photos, for profile", file_okay=False, exists=True)
-    ] = None,
 ) -> None:
     """Run the named benchmarks, or all that install nothing, one after the other."""
     configure_logging("warning")
@@ -42,7 +37,7 @@ def main(
             if not selection and benchmark.only_if_named:
                 console.print(f"Left out: {name}, as {benchmark.only_if_named} (--only {name}).")
                 continue
-            text = _page(benchmark, Bench(load, console, _QUICK if quick else 1.0, photos))
+            text = _page(benchmark, Bench(load, console, _QUICK if quick else 1.0))
             console.print(text, markup=False, highlight=False, soft_wrap=True)
             if not quick:
                 write(name, text)

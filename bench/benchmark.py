@@ -1,25 +1,54 @@
-"""The shape of a benchmark, and the options of a run."""
+"""The shape of a benchmark, its tables, and its page in docs/benchmarks."""
 
+import math
 import os
+import platform
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy as np
 from rich.console import Console
 
-from bench.figures import Table
 from bench.generator import Generator
-from bench.report import About
+
+PAGES = Path(__file__).resolve().parents[1] / "docs" / "benchmarks"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """A benchmark's name on the command line and of its page, and the page's text before the tables."""
+
+    name: str
+    title: str
+    shows: str
+    goal: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One result. `finding`: the sentence that says whether the goal was met."""
+
+    headers: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    finding: str = ""
+    notes: tuple[str, ...] = ()
+
+    def markdown(self) -> str:
+        """Return the table in Markdown; the first column to the left, figures to the right."""
+        rules = ["---", *("---:" for _ in self.headers[1:])]
+        rows = (self.headers, rules, *self.rows)
+        return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows)
 
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Options of a run. `pace`: share of the full duration (`--quick`: below 1). `photos`: a folder."""
+    """Options of a run. `pace`: share of the full duration (`--quick`: below 1)."""
 
     generator: Generator
     console: Console
     pace: float = 1.0
-    photos: Path | None = None
 
     def progress(self, done: float, doing: str) -> None:
         """Say what begins now; `done` in 0..1."""
@@ -47,3 +76,56 @@ def cores() -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The core of what is measured, and those of everything else, where there are two."""
     usable = sorted(os.sched_getaffinity(0))
     return ((usable[0],), tuple(usable[1:])) if len(usable) > 1 else ((), ())
+
+
+def page(about: About, tables: Sequence[Table], command: str, machine: str) -> str:
+    """Return the page in Markdown."""
+    parts = [f"# {about.title}", about.shows, f"**Goal:** {about.goal}"]
+    for table in tables:
+        parts += [part for part in (table.markdown(), table.finding) if part]
+        parts += ["\n".join(f"- {note}" for note in table.notes)] if table.notes else []
+    parts.append(f"`{command}` on {machine}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def write(name: str, text: str, folder: Path = PAGES) -> None:
+    """Write a benchmark's page; others stay as they are."""
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.md").write_text(text, "utf-8")
+
+
+def machine() -> str:
+    """CPU, cores, memory, interpreter, kernel and date, in one line."""
+    memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    parts = (
+        _cpu_model(),
+        f"{len(os.sched_getaffinity(0))} cores",
+        f"{memory_gib:.0f} GiB",
+        f"Python {platform.python_version()}",
+        f"Linux {platform.release()}",
+        f"{datetime.now(UTC):%Y-%m-%d}",
+    )
+    return ", ".join(parts)
+
+
+def _cpu_model() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.machine()
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The smallest value that at least `share` (0..1) of them do not exceed; nan of none (nearest rank)."""
+    return float(np.quantile(values, share, method="inverted_cdf")) if values else math.nan
+
+
+def number(value: float, digits: int = 1) -> str:
+    """Return the number as tables show it; a dash if it could not be measured."""
+    return f"{value:,.{digits}f}" if math.isfinite(value) else "–"
+
+
+def share(part: float, whole: float) -> str:
+    """Return a share in per cent."""
+    return f"{number(100 * part / whole)} %" if whole else "–"

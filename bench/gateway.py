@@ -68,7 +68,6 @@ class Semaphore:
 
 
 def main() -> None:
-    """Serve the gateway."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--instant-reasoner", action="store_true")
     parser.add_argument("--semaphore", type=int, default=0)

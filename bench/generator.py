@@ -1,19 +1,151 @@
-"""The load generator: processes of its own, so that it shares no event loop with what it loads."""
+"""The load generator: it sends requests from processes of its own, and says how each one ended.
+
+In an open loop requests leave when they are due, whether or not earlier ones have come back. Times are
+counted from when a request was due, so that a generator or server that falls behind shows in the figures (no
+coordinated omission).
+"""
 
 import asyncio
+import io
+import json
 import multiprocessing
 import os
+import random
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any
 
 import aiohttp
+import httpx
+import numpy as np
 import uvloop
+from PIL import Image
 
-from bench.arrivals import Outcome, closed_loop, open_loop
-from bench.replies import NO_REPLY, Reply, reply_of
+from chassis.resilience.deadlines import Clock
+
+NO_REPLY = "no reply"
+"""The kind of a request whose caller gave up."""
+_BOUNDARY = "loreglass-bench-f3a9"
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A reply. `status` 0: none came. `kind`: an answer's reason, a problem's kind, or the client's error."""
+
+    status: int
+    kind: str = ""
+    answered: bool = False
+    degraded: tuple[str, ...] = ()
+
+
+class Fate(StrEnum):
+    """How a question ended: always in exactly one way. Refused: by an answer that says why."""
+
+    FULL = "full"
+    DEGRADED = "degraded"
+    REFUSED = "refused"
+    TIMED_OUT = "timed out"
+    TURNED_AWAY = "turned away"
+    LATE = "late"
+    FAILED = "failed"
+
+
+def reply_of(status: int, content: bytes) -> Reply:
+    """Read an answer's body, or a problem's."""
+    try:
+        body: dict[str, Any] = json.loads(content)
+    except ValueError:
+        return Reply(status, "unreadable")
+    if status != 200:
+        return Reply(status, str(body.get("type", "")).rpartition(":")[2])
+    return Reply(
+        status, body.get("reason", ""), not body.get("abstained", True), tuple(body.get("degraded", ()))
+    )
+
+
+def fate_of(reply: Reply, ms: float, deadline_ms: float) -> Fate:
+    """Return how a question ended that took `ms` to its last byte."""
+    if ms > deadline_ms and (reply.status in (200, 503) or reply.kind == NO_REPLY):
+        return Fate.LATE
+    if reply.status not in (200, 503):
+        return Fate.FAILED
+    if reply.status == 503 or reply.kind == "overloaded":
+        return Fate.TURNED_AWAY
+    if reply.kind == "timed_out":
+        return Fate.TIMED_OUT
+    if not reply.answered:
+        return Fate.REFUSED
+    return Fate.DEGRADED if reply.degraded else Fate.FULL
+
+
+Sleep = Callable[[float], Awaitable[None]]
+
+
+def evenly(rate: float, seconds: float) -> list[float]:
+    """Offsets in seconds, `1 / rate` apart."""
+    return [index / rate for index in range(int(rate * seconds))]
+
+
+def poisson(rate: float, seconds: float, seed: int) -> list[float]:
+    """Offsets in seconds of a Poisson process of `rate` a second."""
+    chance, offsets, at = random.Random(seed), list[float](), 0.0
+    while (at := at + chance.expovariate(rate)) < seconds:
+        offsets.append(at)
+    return offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One request: `due_s` and `sent_s` after the start, `ms` from when it was due to its last byte."""
+
+    due_s: float
+    sent_s: float
+    ms: float
+    reply: Reply
+
+
+Send = Callable[[int], Awaitable[Reply]]
+"""Sends the request of that index."""
+
+
+async def open_loop(offsets: Sequence[float], send: Send, clock: Clock, sleep: Sleep) -> list[Outcome]:
+    """One request at each offset; outcomes in the order in which they were due."""
+    started = clock()
+
+    async def shot(index: int, due_s: float) -> Outcome:
+        sent_s = clock() - started
+        reply = await send(index)
+        return Outcome(due_s, sent_s, (clock() - started - due_s) * 1000, reply)
+
+    async with asyncio.TaskGroup() as group:
+        shots = []
+        for index, due_s in enumerate(offsets):
+            ahead_s = due_s - (clock() - started)
+            if ahead_s > 0:
+                await sleep(ahead_s)
+            shots.append(group.create_task(shot(index, due_s)))
+    return [shot.result() for shot in shots]
+
+
+async def closed_loop(concurrency: int, count: int, send: Send, clock: Clock) -> list[Outcome]:
+    """`count` requests from `concurrency` callers that each wait for a reply: for saturating a server."""
+    started, left, outcomes = clock(), iter(range(count)), list[Outcome]()
+
+    async def caller() -> None:
+        for index in left:
+            sent_s = clock() - started
+            reply = await send(index)
+            outcomes.append(Outcome(sent_s, sent_s, (clock() - started - sent_s) * 1000, reply))
+
+    async with asyncio.TaskGroup() as group:
+        for _ in range(concurrency):
+            group.create_task(caller())
+    return outcomes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +173,6 @@ class Load:
 
 
 class Generator:
-    """A handle on the processes; each load has one to itself."""
-
     def __init__(self, pool: ProcessPoolExecutor) -> None:
         self._pool = pool
 
@@ -92,3 +222,24 @@ async def _post(session: aiohttp.ClientSession, url: str, body: Body) -> Reply:
         return Reply(0, NO_REPLY)
     except aiohttp.ClientError as error:
         return Reply(0, type(error).__name__)
+
+
+@cache
+def photo(width: int = 1280, height: int = 960) -> bytes:
+    """A JPEG; at this size of about 170 kB, as a phone's camera app sends after scaling."""
+    chance = np.random.default_rng(0)
+    coarse = chance.integers(0, 256, (height // 24, width // 24, 3), dtype=np.uint8)
+    picture = Image.fromarray(coarse).resize((width, height), Image.Resampling.BICUBIC)
+    buffer = io.BytesIO()
+    picture.save(buffer, "JPEG", quality=85)
+    return buffer.getvalue()
+
+
+def multipart(fields: dict[str, str], jpeg: bytes | None = None, part: str = "image") -> Body:
+    """A form as browsers send it, the photo in `part`."""
+    parts: list[tuple[str, Any]] = [(name, (None, value)) for name, value in fields.items()]
+    if jpeg is not None:
+        parts.append((part, ("photo.jpg", jpeg, "image/jpeg")))
+    kind = f"multipart/form-data; boundary={_BOUNDARY}"
+    request = httpx.Request("POST", "http://gateway", files=parts, headers={"Content-Type": kind})
+    return Body(request.read(), kind)

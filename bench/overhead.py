@@ -6,14 +6,10 @@ from dataclasses import dataclass, field
 
 import httpx
 
-from bench.arrivals import Outcome, evenly
-from bench.benchmark import Bench, Benchmark, cores
-from bench.figures import Table, number, percentile
-from bench.generator import Body, Load
+from bench.benchmark import About, Bench, Benchmark, Table, cores, number, percentile
+from bench.generator import Body, Load, Outcome, evenly, multipart, photo
 from bench.node.scene import QUESTIONS
-from bench.photo import multipart, photo
 from bench.processes import NODE, PYTHON, Running, cpu_seconds, serving
-from bench.report import About
 from chassis.images import ImageLimits, clean_image
 from contracts.answer import Route
 from gateway.clients.services import Services
@@ -179,7 +175,6 @@ def table(cells: Cells, kind: str, base: str, finding: str) -> Table:
 
 
 def median(outcomes: Sequence[Outcome]) -> float:
-    """Return the middle of their milliseconds."""
     return percentile(_ms(outcomes), 0.5)
 
 

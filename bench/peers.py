@@ -12,13 +12,10 @@ from pathlib import Path
 
 import httpx
 
-from bench.benchmark import Bench, Benchmark, cores
-from bench.figures import Table, number
-from bench.generator import Body
+from bench.benchmark import About, Bench, Benchmark, Table, cores, number
+from bench.generator import Body, multipart, photo
 from bench.overhead import KINDS, QUESTION, Cells, Subject, compare, gateway, table
-from bench.photo import multipart, photo
 from bench.processes import NODE, serving
-from bench.report import About
 from bench.settings import ROOT
 
 APPS = ROOT / "bench" / "peer_apps"

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
+import uvicorn
+from starlette.types import ASGIApp
 
 from bench.ports import free_ports
 from bench.settings import ROOT, environment
@@ -121,3 +123,17 @@ def memory_mib(pid: int) -> float:
     """Return the resident memory of the process and its descendants; each counts shared pages."""
     pages = sum(int(Path(f"/proc/{each}/statm").read_text().split()[1]) for each in tree(pid))
     return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def serve(app: ASGIApp, port: int) -> None:
+    """Serve on loopback until told to stop."""
+    uvicorn.run(
+        app,
+        port=port,
+        loop="uvloop",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=1,
+    )

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from bench.serving import serve
+from bench.processes import serve
 
 
 class Proxy:
@@ -27,7 +27,6 @@ class Proxy:
         self._photo: bytes | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
         elif scope["path"] == "/health/ready":

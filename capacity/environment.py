@@ -10,13 +10,17 @@ from pathlib import Path
 
 from pydantic_core import to_json
 
-from capacity.node_file import ON_CPU, WITHOUT_MODEL
+from capacity.node_file import ON_CPU, WITHOUT_MODEL, Node
 from capacity.proposal import VLM, Proposal, service_share
-from capacity.speed import vlm_speed
-from gateway.planning.latencies import load_latencies
+from gateway.planning.latencies import VlmSpeed, load_latencies
 from gateway.planning.placement import PlacementPlan, ServiceShare
+from services.vlm.presets import Preset
 
 GATEWAY = "gateway"
+MEMORY_EFFICIENCY = 0.77
+"""Share of the bandwidth that decoding reaches (the L40S budget: 21.4 ms a token at best, 27.8 seen)."""
+COMPUTE_EFFICIENCY = 0.53
+"""Share of the dense peak that prefill reaches (the L40S budget: 2,500 tokens in 240 ms in bf16)."""
 Values = dict[str, object]
 Variables = dict[str, str]
 
@@ -31,6 +35,26 @@ def plan_of(proposal: Proposal) -> PlacementPlan:
         # The model of a preset is on the card, its service is not.
         shares[name] = ServiceShare(None) if card is None or file.services[name].preset else share
     return PlacementPlan(file.node.name, shares, file.node.burst_ms, proposal.vlm.sequences)
+
+
+def vlm_speed(node: Node, preset: Preset) -> VlmSpeed:
+    """Return how fast a preset is on a card, from the card's data sheet and the model's sizes.
+
+    Milliseconds of one call alone. Writing a token reads all weights of the decoder; reading tokens and
+    photos is bound by computing.
+    """
+    tflops = (node.fp8_tflops if preset.fp8 else None) or node.bf16_tflops
+    token_ms = preset.prefill_gflop / (tflops * COMPUTE_EFFICIENCY)
+    vision_ms = preset.vision_tflop / (node.bf16_tflops * COMPUTE_EFFICIENCY) * 1000
+    if preset.photo_in_prompt:
+        vision_ms += token_ms * preset.photo_tokens
+    decode_ms = preset.decode_weights_gb / (node.bandwidth_gb_s * MEMORY_EFFICIENCY) * 1000
+    return VlmSpeed(
+        vision_ms=float(round(vision_ms)),
+        prefill_ms_per_1k=float(round(token_ms * 1000)),
+        decode_ms_per_token=round(decode_ms, 1),
+        prefix_caching=preset.prefix_caching,
+    )
 
 
 def environment(proposal: Proposal) -> dict[str, Variables]:

@@ -102,7 +102,6 @@ class Service(_Entry):
 
     @property
     def on_card(self) -> bool:
-        """Return whether the service uses a card."""
         return self.gpu != CPU
 
     @property
@@ -139,7 +138,6 @@ class Vlm(_Entry):
 
     @property
     def chosen(self) -> Preset:
-        """Return the preset of that name."""
         return PRESETS[self.preset]
 
 
@@ -159,7 +157,6 @@ class Voice(_Entry):
 
     @property
     def chosen(self) -> SpeechPreset:
-        """Return the preset of that name."""
         return SPEECH_PRESETS[self.preset]
 
     @property

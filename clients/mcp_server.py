@@ -10,8 +10,8 @@ from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel, Field
 
-from corpus.manifests import is_photo_file
-from corpus.photo_records import LARGEST_PHOTO
+from corpus.records import LARGEST_PHOTO
+from corpus.sources import is_photo_file
 from loreglass_client import Answer, AsyncLoreglass, LoreglassError
 from loreglass_client.models import Passage, Thing
 

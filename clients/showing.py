@@ -39,7 +39,6 @@ def _source(citation: Citation, text: str) -> str:
 
 
 def show_explanation(explanation: Explanation, console: Console) -> None:
-    """Print the explanation as JSON."""
     console.print(plain(explanation.model_dump_json(indent=2, exclude_defaults=True)), soft_wrap=True)
 
 

@@ -15,14 +15,13 @@ from urllib.parse import quote, unquote, urlsplit
 
 from chassis.picture_cache import PictureCache
 from chassis.vectors.port import Origin
-from corpus.attributes import plain_text
 from corpus.chunking import Passage, cut_page
 from corpus.ingest import Source
 from corpus.items import PageItem, PhotoItem, page_item, prepare_photo
 from corpus.jsonl import ManifestError, Rejected
 from corpus.pages import Block, BlockKind, Page
-from corpus.photo_records import PhotoRecord
-from corpus.values import web_url
+from corpus.records import PhotoRecord
+from corpus.values import plain_text, web_url
 
 LARGEST_ARTICLE = 8 * 2**20
 _READ_AT_ONCE = 2**20

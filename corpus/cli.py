@@ -28,7 +28,8 @@ from corpus.ingest import (
     ingest_photos,
 )
 from corpus.jsonl import ManifestError
-from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, add_commands, print_failure
+from corpus.lifecycle import ImageSearchUrl, TextSearchUrl, print_failure
+from corpus.lifecycle import app as app  # the commands of this module join it
 from corpus.settings import corpus_settings
 
 PICTURES = Path("var/pictures")
@@ -40,8 +41,6 @@ Ingest = Callable[[Path, str, IngestOptions], Coroutine[Any, Any, IngestReport]]
 
 
 class Engine(StrEnum):
-    """Which engine runs the ingestion."""
-
     LOCAL = "local"
     RAY = "ray"
 
@@ -51,10 +50,6 @@ EngineOption = Annotated[Engine, typer.Option(help="ray: on many processes or ma
 Address = Annotated[str, _option(help="Address of a Ray cluster. Default: start Ray on this machine.")]
 PartRecords = Annotated[int, _option(help="Records in a part. A finished part is not indexed again.", min=1)]
 Streams = Annotated[int, _option(help="Number of actors that write.", min=1, max=1024)]
-
-
-app = typer.Typer(help="Build the index that answers are looked up in.", no_args_is_help=True)
-add_commands(app)
 
 
 Replace = Annotated[

@@ -20,12 +20,19 @@ from contracts.text_search import Chunks
 from corpus.folders import FolderFile
 from corpus.items import Item, PageItem, PhotoItem, page_items, photo_items
 from corpus.jsonl import Rejected
-from corpus.manifests import count_records, files_of, has_files, is_page_file, manifest_digest, name_of
-from corpus.page_records import read_pictures
-from corpus.photo_records import count_photos, read_photos
 from corpus.pipeline import Batching, OnRecord, Outcome, Pipeline, Progress, Remark, Tally
+from corpus.records import count_photos, read_photos, read_pictures
 from corpus.settings import write_token
-from corpus.sources import SourceName, places_around
+from corpus.sources import (
+    SourceName,
+    count_records,
+    files_of,
+    has_files,
+    is_page_file,
+    manifest_digest,
+    name_of,
+    places_around,
+)
 from corpus.versions import CALL_MS, Patience, Version, sources_at
 
 IMAGES = "images"
@@ -41,7 +48,6 @@ class Index(StrEnum):
 
     @property
     def service(self) -> str:
-        """Return the name of the service that stores it."""
         return "image_search" if self is Index.IMAGES else "text_search"
 
 
@@ -98,7 +104,6 @@ class IngestReport:
 
     @classmethod
     def of(cls, tally: Tally, version: str | None, removed: int = 0) -> "IngestReport":
-        """Return what an ingestion came to."""
         return cls(
             added=tally.counts[Outcome.ADDED],
             replaced=tally.counts[Outcome.REPLACED],
@@ -112,7 +117,6 @@ class IngestReport:
 
     @property
     def indexed(self) -> int:
-        """Return the number of records that were written."""
         return self.added + self.replaced
 
 
@@ -211,25 +215,26 @@ async def index_source(alias: str, source: Source[Item], url: str, options: Inge
     send, batching = SENDING[alias]
     async with _service_of(alias, url, options) as service:
         version = Version(service, alias, options.patience)
+        options.started(await anyio.to_thread.run_sync(source.count))
+        digest = await anyio.to_thread.run_sync(source.digest)
+        await version.open(named_digest(digest, source.name, sync=options.sync), replace=options.replace)
+        if source.named or options.sync:
+            await require_own_name(version, source.name)
         write = partial(send, service, options.patience)
         pipeline = Pipeline[Item](version, write, options.progress, options.on_record)
-        await _open(version, source, options)
-        await pipeline.run(batching.batches(source.items()))
-        return await _finish(pipeline, version, source, sync=options.sync)
+        tally = await pipeline.run(batching.batches(source.items()))
+        if not tally.written and not tally.counts[Outcome.UNCHANGED]:
+            await version.abandon()  # an index is never replaced by an empty one
+            return IngestReport.of(tally, None)
+        removed = await _remove_others(version, source, pipeline.addresses) if options.sync else 0
+        published = await version.publish()
+        return IngestReport.of(tally, version.name if published else None, removed)
 
 
 @asynccontextmanager
 async def _service_of(alias: str, url: str, options: IngestOptions) -> AsyncIterator[ServiceClient]:
     async with http_client() as http:
         yield ServiceClient(http, Index(alias).service, url, token=options.token or write_token(url))
-
-
-async def _open(version: Version, source: Source[Any], options: IngestOptions) -> None:
-    options.started(await anyio.to_thread.run_sync(source.count))
-    digest = named_digest(await anyio.to_thread.run_sync(source.digest), source.name, sync=options.sync)
-    await version.open(digest, replace=options.replace)
-    if source.named or options.sync:
-        await require_own_name(version, source.name)
 
 
 def named_digest(digest: str, name: SourceName, *, sync: bool) -> str:
@@ -244,21 +249,6 @@ async def require_own_name(version: Version, name: SourceName) -> None:
             f'The index has documents of another source named "{name.name}". Use --name to give this source'
             f' another name, or --name "{name.name}" to write into that one.'
         )
-
-
-async def _finish(
-    pipeline: Pipeline[Any], version: Version, source: Source[Any], *, sync: bool
-) -> IngestReport:
-    """Publish, unless there is nothing to see: an index is never replaced by an empty one."""
-    tally = pipeline.tally
-    published, removed = False, 0
-    if tally.written or tally.counts[Outcome.UNCHANGED]:
-        if sync:
-            removed = await _remove_others(version, source, pipeline.addresses)
-        published = await version.publish()
-    else:
-        await version.abandon()
-    return IngestReport.of(tally, version.name if published else None, removed)
 
 
 async def _remove_others(version: Version, source: Source[Any], addresses: Set[str]) -> int:

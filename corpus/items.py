@@ -16,14 +16,13 @@ from chassis.images import ImageLimits, clean_image
 from chassis.vectors.port import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
-from corpus.attributes import clean_attributes
 from corpus.chunking import cut_page
 from corpus.jsonl import Rejected, Unusable, check_file
-from corpus.page_records import PageRecord, read_pages
 from corpus.pages import NoContent, Page
-from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
 from corpus.reading import read_page
+from corpus.records import LARGEST_PHOTO, PageRecord, PhotoRecord, read_pages, read_photos
 from corpus.sources import SourceName
+from corpus.values import clean_attributes
 
 MUCH_LEFT_OUT = 0.5
 """The share of a page's text, left out as boilerplate, from which the report names it."""
@@ -47,7 +46,6 @@ class PhotoItem:
 
     @property
     def point_ids(self) -> list[str]:
-        """Return the ids of its points in the index."""
         return [self.item.id]
 
     @property
@@ -68,12 +66,10 @@ class PageItem:
 
     @property
     def point_ids(self) -> list[str]:
-        """Return the ids of its points in the index."""
         return [chunk.id for chunk in self.chunks]
 
     @property
     def key(self) -> str:
-        """Return its address, as a photo's."""
         return self.chunks[0].address
 
 

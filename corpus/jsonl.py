@@ -11,9 +11,8 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from corpus.attributes import plain_text
-from corpus.formats.suffixes import PAGE_FORMATS
-from corpus.values import web_url
+from corpus.pages import PAGE_FORMATS
+from corpus.values import plain_text, web_url
 
 LONGEST_LINE = 32 * 2**20
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_BE)

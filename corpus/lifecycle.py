@@ -23,23 +23,13 @@ from corpus.versions import Patience, list_versions, roll_back
 Result = TypeVar("Result")
 Ask = Callable[[Callable[[ServiceClient], Awaitable[Any]]], Any]
 
-
+app = typer.Typer(help="Build the index that answers are looked up in.", no_args_is_help=True)
 ImageSearchUrl = Annotated[str, typer.Option(help="The address of image_search.")]
 TextSearchUrl = Annotated[str, typer.Option(help="The address of text_search.")]
-
-
 Address = Annotated[str, typer.Argument(help="as `loreglass index list pages` prints it")]
 
 
-def add_commands(app: typer.Typer) -> None:
-    """Add the commands of this module."""
-    app.command("list")(list_held)
-    app.command("rollback")(rollback)
-    app.command("show")(show)
-    app.command("remove")(remove)
-    app.command("rename")(rename)
-
-
+@app.command("list")
 def list_held(
     index: Annotated[Index | None, typer.Argument(help="list its documents; without it: versions")] = None,
     find: Annotated[str, typer.Option(help="Letters that the name or address holds.")] = "",
@@ -74,6 +64,7 @@ def list_held(
     raise typer.Exit(status)
 
 
+@app.command()
 def rollback(
     index: Annotated[Index, typer.Argument(help="which index to switch back")],
     image_search_url: ImageSearchUrl = "",
@@ -130,6 +121,7 @@ def _points(version: Collection) -> str:
     return "does not open" if version.fault else f"{version.points:,}"
 
 
+@app.command()
 def show(
     index: Annotated[Index, typer.Argument(help="which index holds it")],
     address: Address,
@@ -141,6 +133,7 @@ def show(
         _print_content(ask(lambda service: DocumentIndex(service, index).show(address)))
 
 
+@app.command()
 def remove(
     index: Annotated[Index, typer.Argument(help="which index holds them")],
     addresses: Annotated[list[str] | None, typer.Argument(help="documents to remove")] = None,
@@ -156,6 +149,7 @@ def remove(
         Console().print(f"Removed {len(gone):,} of {index}." if gone else "There was nothing to remove.")
 
 
+@app.command()
 def rename(
     index: Annotated[Index, typer.Argument(help="which index holds it")],
     address: Address,

@@ -1,4 +1,4 @@
-"""A page as a tree cut flat: headings, paragraphs, lists and tables in reading order."""
+"""A page as blocks in reading order (headings, paragraphs, lists, tables), and the formats of pages."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,8 +6,6 @@ from enum import StrEnum
 
 
 class BlockKind(StrEnum):
-    """The kind of a block in its page."""
-
     HEADING = "heading"
     PARAGRAPH = "paragraph"
     LIST = "list"
@@ -46,3 +44,45 @@ class Page:
     left_out: float = 0.0
     pictures: tuple[int, ...] = ()
     remarks: tuple[str, ...] = ()
+
+
+MIB = 2**20
+
+
+class PageFormat(StrEnum):
+    """The format of a page or document, by the usual suffix of its files."""
+
+    HTML = "html"
+    MARKDOWN = "markdown"
+    TEXT = "txt"
+    CSV = "csv"
+    TSV = "tsv"
+    MHTML = "mhtml"
+    EPUB = "epub"
+    DOCX = "docx"
+    XLSX = "xlsx"
+    PPTX = "pptx"
+    ODT = "odt"
+    ODS = "ods"
+    ODP = "odp"
+    PDF = "pdf"
+
+
+PAGE_FORMATS = {f".{each}": each for each in PageFormat} | {
+    ".htm": PageFormat.HTML,
+    ".xhtml": PageFormat.HTML,
+    ".md": PageFormat.MARKDOWN,
+    ".mht": PageFormat.MHTML,
+}
+"""The format of a file by its suffix."""
+TEXT_FORMATS = frozenset(
+    {PageFormat.HTML, PageFormat.MARKDOWN, PageFormat.TEXT, PageFormat.CSV, PageFormat.TSV}
+)
+LARGEST_TEXT = 16 * MIB
+"""The most bytes of a text file."""
+LARGEST_DOCUMENT = 64 * MIB
+"""The most bytes of another file, which is mostly pictures."""
+
+
+def largest_file(page_format: PageFormat) -> int:
+    return LARGEST_TEXT if page_format in TEXT_FORMATS else LARGEST_DOCUMENT

@@ -31,8 +31,6 @@ class Remark:
 
 
 class Outcome(StrEnum):
-    """The outcome of a record."""
-
     ADDED = "added"
     REPLACED = "replaced"
     UNCHANGED = "unchanged"
@@ -77,13 +75,11 @@ class Tally:
         return self.counts[Outcome.ADDED] + self.counts[Outcome.REPLACED]
 
     def add(self, where: str, outcome: Outcome, reason: str) -> None:
-        """Count a record."""
         self.counts[outcome] += 1
         if outcome is Outcome.REJECTED and len(self.rejected) < self.most_named:
             self.rejected.append(Rejected(where, reason))
 
     def remark(self, where: str, texts: Sequence[str]) -> None:
-        """Note what a user should know of a record."""
         remarks = [Remark(where, text) for text in texts]
         self.remarks += remarks[: self.most_named - len(self.remarks)]
 

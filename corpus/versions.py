@@ -77,7 +77,6 @@ class Patience:
         return await attempt()
 
     async def get(self, service: ServiceClient, path: str, reply: type[Reply]) -> Reply:
-        """Return the reply to a GET."""
         return await self.call(lambda: service.get(path, reply, Deadline.after_ms(CALL_MS)))
 
     async def send(
@@ -89,7 +88,6 @@ class Patience:
         within_ms: int = CALL_MS,
         method: str = "POST",
     ) -> Reply:
-        """Return the reply to `body`."""
         return await self.call(
             lambda: service.send_json(method, path, body, reply, Deadline.after_ms(within_ms))
         )
@@ -179,7 +177,6 @@ class Version:
 
     @property
     def exists(self) -> bool:
-        """Return whether the service has made it."""
         return self._exists
 
     async def missing(self, ids: Sequence[str]) -> set[str]:

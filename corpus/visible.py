@@ -5,10 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from lxml.html import HtmlElement
 
-from corpus.attributes import plain_text
-from corpus.even_tables import is_layout
-from corpus.inline import BLOCK_TAGS
+from corpus.inline import BLOCK_TAGS, is_layout
 from corpus.pages import Block, BlockKind
+from corpus.values import plain_text
 
 _BLOCKS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6", "dl", "li", "table"})
 """Elements that become one block each, unless they hold others: items of items, tables of tables."""

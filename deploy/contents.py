@@ -60,7 +60,6 @@ class Contents:
             return self._listing
 
     async def held(self, addresses: Sequence[str]) -> set[str]:
-        """Return the documents that are published."""
         return await anyio.to_thread.run_sync(self._held, addresses)
 
     def _held(self, addresses: Sequence[str]) -> set[str]:

@@ -32,8 +32,6 @@ READY_CHECKS = 30
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """One row of the table."""
-
     photo: Path
     question: Question
     answer: Answer | None

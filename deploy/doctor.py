@@ -48,7 +48,6 @@ class Part:
 
     @property
     def state(self) -> str:
-        """Return the state for the table."""
         if self.info is None:
             return f"does not answer at {self.url}"
         if self.health is None:

@@ -1,6 +1,7 @@
 """`/v1/documents`: list, show, index, rename and remove documents of a platform in one process.
 
-Every change makes a new version of the index; `loreglass index rollback` undoes it.
+Every change makes a new version of the index; `loreglass index rollback` undoes it. `/v1/search` and
+`/v1/things` show callers what the index holds, without an answer.
 """
 
 import json
@@ -17,27 +18,40 @@ from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
 from chassis.errors import InvalidRequest, MalformedRequest, NotFound, PayloadTooLarge
+from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router, read_form
 from chassis.http.calls import ServiceClient, http_client
 from chassis.json_text import JsonLimits, read_json
-from contracts.documents import LONGEST_LISTING, LONGEST_NAME, DocumentContent, Documents, HeldAddresses
+from contracts.documents import (
+    LONGEST_LISTING,
+    LONGEST_NAME,
+    Document,
+    DocumentContent,
+    Documents,
+    HeldAddresses,
+)
 from contracts.message import Message
 from contracts.message import Request as Body
 from corpus.documents import DocumentIndex
 from corpus.ingest import Index
-from corpus.manifests import METADATA
-from corpus.photo_records import LARGEST_PHOTO
 from corpus.pipeline import Outcome
-from corpus.sources import SourceName
+from corpus.records import LARGEST_PHOTO
+from corpus.sources import METADATA, SourceName
 from deploy.indexing import Indexing
 from deploy.operator import require_operator
+from gateway.routes.dependencies import CallerDep, GatewayDep
+from loreglass_client.models import Passage, Passages, Thing, Things
 
 _METADATA = JsonLimits(max_bytes=2**16, max_items=512)
+_MOST = 20
+_MOST_LISTED = 200
+"""Photos by name, among which a thing is looked for."""
 _LONGEST_PART = 200
 """Bytes of a folder's or a file's name."""
 
 Address = Annotated[str, Query(min_length=1, max_length=4_096)]
 Text = Annotated[str, Query(max_length=LONGEST_NAME)]
+Limit = Annotated[int, Query(ge=1, le=_MOST)]
 
 
 class Listed(BaseModel):
@@ -74,7 +88,6 @@ def documents_router(indexing: Indexing) -> APIRouter:
 
     @router.get("")
     async def list_documents(index: Index, page: Annotated[Listed, Query()]) -> Documents:
-        """Documents by name."""
         async with open_documents(indexing, index) as documents:
             return await documents.find(page.q, page.source, page.offset, page.limit)
 
@@ -82,14 +95,12 @@ def documents_router(indexing: Indexing) -> APIRouter:
     async def remove_source(
         index: Index, source: Annotated[str, Query(min_length=1, max_length=LONGEST_NAME)]
     ) -> HeldAddresses:
-        """Remove all documents of a source."""
         with indexing.changing_index():
             async with open_documents(indexing, index) as documents:
                 return HeldAddresses(addresses=await documents.remove(source=source))
 
     @router.get("/document")
     async def show(index: Index, address: Address) -> DocumentContent:
-        """A document as it is searched."""
         async with open_documents(indexing, index) as documents:
             return await documents.show(address)
 
@@ -98,8 +109,6 @@ def documents_router(indexing: Indexing) -> APIRouter:
 
 
 def _add_changes(router: APIRouter, indexing: Indexing) -> None:
-    """Add the routes that change one document."""
-
     @router.put("/document")
     async def index_file(index: Index, address: Address, request: Request) -> IndexedDocument:
         """Index a file, the part `file` of a form, in place of what was indexed from this address.
@@ -123,7 +132,6 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
 
     @router.patch("/document")
     async def rename(index: Index, address: Address, new: NewName) -> DocumentContent:
-        """Give a document another name."""
         with indexing.changing_index():
             async with open_documents(indexing, index) as documents:
                 return await documents.rename(address, new.name)
@@ -138,7 +146,6 @@ def _add_changes(router: APIRouter, indexing: Indexing) -> None:
 
 @asynccontextmanager
 async def open_documents(indexing: Indexing, index: Index) -> AsyncIterator[DocumentIndex]:
-    """Open the documents of an index."""
     searches = indexing.searches
     async with http_client() as http:
         service = ServiceClient(http, index.service, searches.url(index), token=searches.token)
@@ -196,3 +203,45 @@ def _write(folder: Path, path: PurePosixPath, content: bytes, facts: dict[str, A
     (folder / path).write_bytes(content)
     if facts:
         (folder / METADATA).write_text(json.dumps({**facts, "file_name": path.as_posix()}), encoding="utf-8")
+
+
+def lookup_router(indexing: Indexing) -> APIRouter:
+    """`GET /v1/search` and `GET /v1/things`, for callers who may ask."""
+    router = Router(include_in_schema=False)
+
+    @router.get("/v1/search")
+    async def search(
+        _: CallerDep,
+        gateway: GatewayDep,
+        deadline: RequestDeadline,
+        q: Annotated[str, Query(min_length=1, max_length=2_000)],
+        limit: Limit = 5,
+    ) -> Passages:
+        passages = await gateway.services.search_pages([q], limit, deadline)
+        return Passages(
+            passages=[Passage(title=each.title, url=each.url, text=each.text) for each in passages]
+        )
+
+    @router.get("/v1/things")
+    async def look_up(
+        _: CallerDep, name: Annotated[str, Query(min_length=1, max_length=200)], limit: Limit = 5
+    ) -> Things:
+        async with open_documents(indexing, Index.IMAGES) as documents:
+            listed = (await documents.find(name, limit=_MOST_LISTED)).documents
+            nearest = sorted(_one_of_each(listed, name), key=lambda each: _distance(each, name))
+            contents = [await documents.show(each.address) for each in nearest[:limit]]
+        return Things(
+            things=[Thing(name=each.name, url=each.url, facts=each.attributes) for each in contents]
+        )
+
+    return router
+
+
+def _one_of_each(documents: list[Document], name: str) -> list[Document]:
+    """Return a photo of each thing whose own name holds `name`: others match by their addresses."""
+    things = {each.name: each for each in documents if name.casefold() in each.name.casefold()}
+    return list(things.values())
+
+
+def _distance(document: Document, name: str) -> tuple[bool, int]:
+    return document.name.casefold() != name.casefold(), len(document.name)

@@ -28,7 +28,7 @@ from corpus.ingest import Index, IngestOptions, ingest_pages, ingest_photos
 from corpus.pipeline import OnRecord, Outcome
 from corpus.versions import Patience
 from deploy.photographs import PAGES, are_installed, write_photographs
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from deploy.uploads import Uploads, has_files
 
 MOST_S = 3600.0
@@ -108,7 +108,6 @@ class Searches:
     token: str = field(default="", repr=False)
 
     def url(self, index: Index) -> str:
-        """Return the address of the service that stores an index."""
         return self.image_search_url if index is Index.IMAGES else self.text_search_url
 
     async def ingest(
@@ -153,7 +152,6 @@ class Indexing:
 
     @property
     def running(self) -> bool:
-        """Return whether a job is under way."""
         return self._job is not None and not self._job.over
 
     @property

@@ -43,12 +43,10 @@ class App:
 
     @property
     def port(self) -> int:
-        """Return its default port."""
         return int(self.settings.model_fields["port"].default)
 
     @property
     def prefix(self) -> str:
-        """Return the prefix of its settings in the environment."""
         return str(self.settings.model_config["env_prefix"])
 
 

@@ -25,7 +25,7 @@ from chassis.errors import NotConfigured, Unauthorized
 from chassis.http.bodies import Router
 from chassis.keys import ApiKey
 from chassis.resilience.deadlines import Clock
-from deploy.keys_file import KeysFileEditor
+from deploy.administration import KeysFileEditor
 from deploy.operator import require_operator
 from gateway.routes.dependencies import GatewayDep
 from gateway.state import Priority
@@ -95,8 +95,6 @@ class Invitations:
 
 
 class JoinRequest(BaseModel):
-    """A token that came with an invitation."""
-
     token: Annotated[SecretStr, Field(max_length=100)]
 
 

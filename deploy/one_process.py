@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import anyio
 from anyio.abc import TaskGroup
 from anyio.from_thread import start_blocking_portal
-from fastapi import APIRouter
 from pydantic import SecretStr
 
 from chassis.addresses import is_loopback, shared_token
@@ -28,11 +27,10 @@ from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
 from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
-from deploy.documents import documents_router
+from deploy.documents import documents_router, lookup_router
 from deploy.indexing import Indexing, Searches
 from deploy.inventory import APPS
 from deploy.invitations import invitations_router
-from deploy.lookup import lookup_router
 from deploy.model_server import ModelServer, find_model
 from deploy.operator import Operator, operator_router
 from deploy.settings import PocketSettings
@@ -104,7 +102,9 @@ async def platform(settings: PocketSettings) -> AsyncIterator[Platform]:
             operator_router(operator),
             documents_router(operator.indexing),
             lookup_router(operator.indexing),
-            _invitations(lan),
+            invitations_router(lan.invitations, lan.certificate.fingerprint)
+            if lan
+            else invitations_router(None),
         ]
         app = create_gateway(gateway_settings, wire_probed, further=further)
         gateway = BoundApp(app, listen(settings.host, settings.port), tls=lan.tls if lan else None)
@@ -163,12 +163,6 @@ def _open_lan(settings: PocketSettings, gateway: GatewaySettings) -> "Lan":
     from deploy.lan import Lan  # its libraries take 22 MB, which most do not need
 
     return Lan.open(settings, gateway.keys)
-
-
-def _invitations(lan: "Lan | None") -> APIRouter:
-    return (
-        invitations_router(lan.invitations, lan.certificate.fingerprint) if lan else invitations_router(None)
-    )
 
 
 def gateway_settings_for(host: str, lan: bool = False) -> GatewaySettings:

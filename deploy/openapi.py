@@ -41,7 +41,6 @@ def as_text(described: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write every snapshot anew."""
     SNAPSHOTS.mkdir(parents=True, exist_ok=True)
     for name in APPS:
         snapshot_path(name).write_text(as_text(document(name)), encoding="utf-8")

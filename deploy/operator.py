@@ -25,12 +25,11 @@ from chassis.http.bodies import Router, read_form
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in
-from corpus.manifests import PHOTO_SUFFIXES
-from corpus.sources import SourceName
+from corpus.sources import PHOTO_SUFFIXES, SourceName
 from deploy.administration import RiskChoice, administration_router
 from deploy.contents import Contents, Entry
-from deploy.examples import Example, examples_of
 from deploy.indexing import UPLOADS, Indexing, Job
+from deploy.photographs import Example, examples_of
 from gateway.routes.dependencies import GatewayDep
 from gateway.routes.page import PageFile
 from gateway.routes.streaming import Emit, EventStream
@@ -102,8 +101,6 @@ class Slice(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Operator:
-    """The parts that the routes use."""
-
     photos: Contents
     pages: Contents
     thumbnails: Thumbnails
@@ -176,17 +173,14 @@ def _data_router(operator: Operator) -> APIRouter:
 
     @router.get("/photos")
     async def photos(page: Annotated[Slice, Query()]) -> Listing:
-        """Things whose photos are indexed."""
         return await _page_of(operator.photos, page, operator.thumbnails)
 
     @router.get("/pages")
     async def pages(page: Annotated[Slice, Query()]) -> Listing:
-        """Pages that are indexed."""
         return await _page_of(operator.pages, page)
 
     @router.get("/uploads")
     async def uploads() -> UploadsState:
-        """List waiting files."""
         names = await anyio.to_thread.run_sync(indexing.uploads.names)
         return UploadsState(files=await _waiting(operator, names), running=indexing.running)
 
@@ -205,14 +199,12 @@ def _data_router(operator: Operator) -> APIRouter:
 
     @router.delete("/uploads")
     async def clear() -> UploadsState:
-        """Forget what waits."""
         with indexing.changing_uploads():
             await anyio.to_thread.run_sync(indexing.uploads.clear)
         return await uploads()
 
     @router.post("/job", status_code=202)
     async def start(job: JobRequest) -> UploadsState:
-        """Begin to index."""
         await indexing.start(sample=job.sample)
         return await uploads()
 

@@ -1,10 +1,13 @@
-"""The demo's photographs: some to index, and other views of the same things to ask about.
+"""The demo's photographs: some to index, other views of the same things to ask about, and examples to show.
 
 They are files of the package scikit-image, which is not imported. Pages and questions: `samples/photographs`.
 """
 
+import base64
 import json
 import sys
+import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,8 +16,9 @@ from typing import Any
 import cv2
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 
 _FOLDER = SAMPLE / "photographs"
 PAGES = _FOLDER / "pages"
@@ -28,6 +32,8 @@ _INDEXED = {
 """Name of the thing and file of the package."""
 _SECOND_CAMERA = "motorcycle_right.png"
 _PRINT = "page.png"
+_DRAWINGS = {"q0007": "In which year was this game published?"}
+_MOST_EXAMPLES = 4
 _MISSING = (
     "The demo's photographs are in the package scikit-image (14 MB). Install it:\n"
     "    {python} -m pip install --no-deps scikit-image==0.26.0\n"
@@ -47,8 +53,6 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """A conversation about one photograph."""
-
     photo: Path
     questions: tuple[Question, ...]
 
@@ -81,6 +85,35 @@ def write_photographs(folder: Path) -> tuple[Path, tuple[Talk, ...]]:
         )
         for talk in talks
     )
+
+
+class Example(BaseModel):
+    """A question about a photo (JPEG, base64)."""
+
+    question: str
+    photo: str
+
+
+def examples_of(sample: Path) -> list[Example]:
+    """Return at most four examples: photographs where their package is installed, else drawn. Blocking."""
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = _photographs(Path(folder)) if sample == SAMPLE and are_installed() else _drawings(sample)
+        return [
+            Example(question=question, photo=base64.b64encode(photo.read_bytes()).decode())
+            for photo, question in pairs
+            if photo.is_file()
+        ][:_MOST_EXAMPLES]
+
+
+def _photographs(folder: Path) -> Iterator[tuple[Path, str]]:
+    _, talks = write_photographs(folder)
+    for talk in talks:
+        yield talk.photo, talk.questions[0].text
+
+
+def _drawings(sample: Path) -> Iterator[tuple[Path, str]]:
+    for name, question in _DRAWINGS.items():
+        yield sample / "photos" / f"{name}.jpg", question
 
 
 def are_installed() -> bool:

@@ -1,4 +1,4 @@
-"""Settings of the one-process profile, from `LOREGLASS_*`."""
+"""Settings of the one-process profile, from `LOREGLASS_*`, and the folders that it uses."""
 
 import os
 from pathlib import Path
@@ -13,6 +13,8 @@ from gateway.settings import HttpAddress
 _IN_A_CHECKOUT = (Path(__file__).parents[1] / "pyproject.toml").is_file()
 VAR = Path("var") if _IN_A_CHECKOUT else user_data_path("loreglass")
 """Where data is kept: beside the checkout, or, where a wheel is installed, with the user's other data."""
+SAMPLE = Path(__file__).resolve().parents[1] / "samples"
+"""Photos, pages and questions for the demo and tests, in a checkout and a wheel; images do not have it."""
 
 
 class PocketSettings(LocalPorts):

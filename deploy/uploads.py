@@ -18,9 +18,9 @@ from chassis.errors import (
 from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.files import sync_folder
 from corpus.folders import thing_in
-from corpus.formats.suffixes import PAGE_FORMATS, largest_file
-from corpus.manifests import METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
-from corpus.photo_records import LARGEST_PHOTO
+from corpus.pages import PAGE_FORMATS, largest_file
+from corpus.records import LARGEST_PHOTO
+from corpus.sources import METADATA, PAGE_SUFFIXES, PHOTO_SUFFIXES
 
 MOST_FILES = 1_000
 MOST_BYTES = 2 * 2**30
@@ -81,7 +81,6 @@ class Uploads:
         return path.as_posix()
 
     def names(self) -> list[str]:
-        """Return the names of waiting files."""
         roots = self.photos, self.pages
         return [each.relative_to(root).as_posix() for root in roots for each in _files(root)]
 

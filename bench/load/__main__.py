@@ -14,7 +14,7 @@ from typing import Annotated
 
 import typer
 
-from bench.deployment import deployment
+from bench.offered_load import deployment
 from bench.profile import index_sample, one_process
 from bench.settings import ROOT, environment
 

@@ -12,7 +12,7 @@ from PIL import Image, ImageDraw, ImageFont, ImageOps
 
 from bench.node.scene import QUESTIONS
 from contracts.answer import Route
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from evaluation.data.opening import open_dataset
 
 INDEX = "asked.jsonl"

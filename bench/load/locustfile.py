@@ -19,11 +19,9 @@ from locust.argument_parser import LocustArgumentParser
 from locust.contrib.fasthttp import FAILURE_EXCEPTIONS
 from locust.env import Environment
 
-from bench.load.contract import ContractBroken, Expected, read_reply, reply_to
+from bench.generator import Fate, Reply, multipart
+from bench.load.contract import ContractBroken, Expected, read_reply, reply_to, request_name, verdicts
 from bench.load.conversations import Conversation, another_shot, conversations
-from bench.load.objectives import request_name, verdicts
-from bench.photo import multipart
-from bench.replies import Fate, Reply
 from contracts.answer import Answer
 from gateway.planning.stages import Stage
 
@@ -80,8 +78,6 @@ def _options(environment: Environment) -> Any:
 
 
 class Wearer(FastHttpUser):
-    """A user with a camera."""
-
     connection_timeout = 10.0
     network_timeout = 75.0
     _came = 0

@@ -29,7 +29,6 @@ class NodeApp:
         self._busy = dict.fromkeys((*SERVICES, VLM), 0)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         if scope["type"] == "lifespan":
             await _lifespan(receive, send)
             return

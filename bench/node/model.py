@@ -39,12 +39,10 @@ class RunningServer:
 
     @property
     def model(self) -> str:
-        """Return the name of its model."""
         return self.traits.model
 
     @property
     def key(self) -> str:
-        """Return the key that it asks for."""
         return self.traits.key
 
     @property
@@ -81,7 +79,6 @@ class ChatApi:
         self._played: dict[str, int] = {}
 
     def add_to(self, app: FastAPI) -> None:
-        """Add the routes to an app."""
         app.add_api_route("/v1/models", self.models, methods=["GET"], response_model=None)
         app.add_api_route("/v1/chat/completions", self.chat, methods=["POST"], response_model=None)
         app.add_api_route("/health", self.health, methods=["GET"], response_model=None)

@@ -43,7 +43,6 @@ class Pace:
     services: Mapping[str, Time] = field(default_factory=lambda: MappingProxyType({}))
 
     def service(self, name: str) -> Time:
-        """Return the times of a service."""
         return self.services.get(name, Time())
 
 

@@ -169,8 +169,6 @@ class Playback(Response):
 
 
 class Failure(Response):
-    """An error, in the status or in the stream."""
-
     def __init__(self, failure: Fails) -> None:
         content = failure.body if isinstance(failure.body, str) else json.dumps(failure.body)
         if failure.in_stream:

@@ -37,7 +37,6 @@ class Says:
 
     @property
     def text(self) -> str:
-        """Return all tokens together."""
         return b"".join(token.data for token in self.tokens).decode()
 
 

@@ -5,13 +5,15 @@ import binascii
 import io
 import re
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
 from typing import Annotated, Any, Literal
 
 import anyio
 from PIL import Image, UnidentifiedImageError
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from bench.node.prompts import prompt_name
+from gateway.llm.prompt import prompt_text, short_name
 
 _NAME_IN_WORDS = re.compile(r'the form "([A-Za-z0-9_-]+)"')
 _LIMITS = {"minLength", "maxLength", "minItems", "maxItems", "minimum", "maximum", "pattern", "format"}
@@ -23,8 +25,6 @@ class _Strict(BaseModel):
 
 
 class TextPart(_Strict):
-    """A text part."""
-
     type: Literal["text"]
     text: str
 
@@ -47,13 +47,10 @@ class ImageUrl(_Strict):
 
 
 def decode(url: str) -> bytes:
-    """Return the bytes of a data URI."""
     return base64.b64decode(url.removeprefix(_DATA_URI), validate=True)
 
 
 class ImagePart(_Strict):
-    """An image part."""
-
     type: Literal["image_url"]
     image_url: ImageUrl
 
@@ -62,8 +59,6 @@ Part = Annotated[TextPart | ImagePart, Field(discriminator="type")]
 
 
 class SystemMessage(_Strict):
-    """A system message."""
-
     role: Literal["system"]
     content: str
 
@@ -76,7 +71,6 @@ class UserMessage(_Strict):
 
     @property
     def parts(self) -> list[Part]:
-        """Return the content as parts."""
         if isinstance(self.content, str):
             return [TextPart(type="text", text=self.content)]
         return self.content
@@ -93,16 +87,12 @@ Message = Annotated[SystemMessage | UserMessage | AssistantMessage, Field(discri
 
 
 class JsonSchema(_Strict):
-    """`response_format.json_schema`."""
-
     name: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     schema_: dict[str, Any] = Field(alias="schema")
     strict: bool
 
 
 class SchemaFormat(_Strict):
-    """Structured output."""
-
     type: Literal["json_schema"]
     json_schema: JsonSchema
 
@@ -114,8 +104,6 @@ class ObjectFormat(_Strict):
 
 
 class StreamOptions(_Strict):
-    """Options of a stream."""
-
     include_usage: bool
 
 
@@ -159,12 +147,10 @@ class ScriptedRequest:
 
     @property
     def system(self) -> str:
-        """Return the system message."""
         return "".join(m.content for m in self.chat.messages if isinstance(m, SystemMessage))
 
     @property
     def parts(self) -> list[Part]:
-        """Return the parts of the user's messages."""
         return [part for m in self.chat.messages if isinstance(m, UserMessage) for part in m.parts]
 
     @property
@@ -179,7 +165,6 @@ class ScriptedRequest:
 
     @property
     def photos(self) -> int:
-        """Return how many photos there are."""
         return sum(isinstance(part, ImagePart) for part in self.parts)
 
     def end(self, *, abandoned: bool) -> None:
@@ -233,3 +218,28 @@ def keywords(node: Any) -> set[str]:
 
 def _mentions_json(request: ChatRequest) -> bool:
     return "json" in request.model_dump_json(include={"messages"}, exclude={"image_url"}).lower()
+
+
+def prompt_name(text: str) -> str:
+    """Return the name of the last of our prompts that begins in `text`; "" if there is none."""
+    places = {name: text.rfind(line) for line, name in _first_lines().items() if line in text}
+    return max(places, key=lambda name: places[name], default="")
+
+
+@cache
+def _first_lines() -> dict[str, str]:
+    """Return the name of each prompt by its first line, of those that have a text and no slot in it."""
+    ours = [path.name.removesuffix(".toml") for path in (files("gateway.llm") / "prompts").iterdir()]
+    pipelines = [each for each in files("gateway.pipelines").iterdir() if (each / "prompts").is_dir()]
+    ours += [
+        f"{pipeline.name}/{path.name.removesuffix('.toml')}"
+        for pipeline in pipelines
+        for path in (pipeline / "prompts").iterdir()
+        if path.name.endswith(".toml")
+    ]
+    lines: dict[str, str] = {}
+    for name in ours:
+        if not name.startswith(("__", "system", "question")):
+            line = prompt_text(name).text.partition("\n")[0].partition("<<")[0]
+            lines |= {line: short_name(name)} if line else {}
+    return lines

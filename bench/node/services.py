@@ -195,7 +195,6 @@ class ServicesApp:
         self._workers = {name: anyio.CapacityLimiter(pace.service(name).workers) for name in SERVICES}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request."""
         content, path = await read_body(receive), scope["path"]
         if path in _OPERATIONS:
             await reply(send, 200, _OPERATIONS[path])
@@ -229,7 +228,6 @@ class ServicesApp:
 
 
 async def read_body(receive: Receive) -> bytes:
-    """Return the whole body of a request."""
     body, more = b"", True
     while more:
         message = await receive()
@@ -238,7 +236,6 @@ async def read_body(receive: Receive) -> bytes:
 
 
 async def reply(send: Send, status: int, body: bytes) -> None:
-    """Send a reply of JSON."""
     headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

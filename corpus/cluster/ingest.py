@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -91,26 +91,21 @@ async def ingest(
     return IngestReport.of(run.tally, version.name if published else None)
 
 
+@dataclass(slots=True)
 class _Run:
-    """One pass over the parts of a source."""
+    """One pass over the parts of a source. `unfinished`: part number -> place of a record -> its result."""
 
-    def __init__(
-        self,
-        source: Path,
-        name: SourceName,
-        target: Target,
-        claims: Any,
-        cluster: ClusterOptions,
-        version: Version,
-        options: IngestOptions,
-    ) -> None:
-        self._source, self._name, self._target, self._claims = source, name, target, claims
-        self._cluster, self._version, self._options = cluster, version, options
-        self._finished: list[str] = []
-        self._parts: list[Part] = []
-        self._unfinished: dict[int, dict[int, Result]] = {}
-        """Part number -> place of a record -> its result."""
-        self.tally = Tally(MOST_NAMED)
+    source: Path
+    name: SourceName
+    target: Target
+    claims: Any
+    cluster: ClusterOptions
+    version: Version
+    options: IngestOptions
+    tally: Tally = field(default_factory=lambda: Tally(MOST_NAMED))
+    finished: list[str] = field(default_factory=list)
+    parts: Sequence[Part] = ()
+    unfinished: dict[int, dict[int, Result]] = field(default_factory=dict)
 
     def take(self, parts: Sequence[Part], finished: Collection[str]) -> None:
         """Bring all parts into the index but the finished ones. Blocking. Raises `LoreglassError`.
@@ -118,19 +113,19 @@ class _Run:
         A part that does not come back whole, because a process ended, is tried once more.
         """
         earlier = {match["part"]: match for each in finished if (match := _FINISHED.fullmatch(each))}
-        self._parts = list(parts)
+        self.parts = parts
         for number, part in enumerate(parts):
             if part.name in earlier:
-                self._finished.append(earlier[part.name][0])
+                self.finished.append(earlier[part.name][0])
                 self.tally.counts[Outcome.UNCHANGED] += int(earlier[part.name]["records"])
                 self.tally.points += int(earlier[part.name]["points"])
             else:
-                self._unfinished[number] = {}
+                self.unfinished[number] = {}
         for _ in range(2):
-            self._pass([row_of(number, parts[number].content) for number in self._unfinished])
-        if self._unfinished:
+            self._pass([row_of(number, parts[number].content) for number in self.unfinished])
+        if self.unfinished:
             raise DependencyUnavailable(
-                f"Ray has lost {len(self._unfinished)} of {len(parts)} parts twice: see the memory, the disks"
+                f"Ray has lost {len(self.unfinished)} of {len(parts)} parts twice: see the memory, the disks"
                 " and the logs of its nodes."
             )
 
@@ -148,10 +143,10 @@ class _Run:
             dataset = dataset.flat_map(
                 prepare,
                 fn_kwargs={
-                    "alias": self._target.alias,
-                    "source": self._source,
-                    "name": self._name,
-                    "ocr_url": self._options.ocr_url,
+                    "alias": self.target.alias,
+                    "source": self.source,
+                    "name": self.name,
+                    "ocr_url": self.options.ocr_url,
                 },
                 num_cpus=1,
                 max_retries=1,
@@ -160,8 +155,8 @@ class _Run:
                 Writer,
                 batch_size=BATCH,
                 batch_format="pyarrow",
-                fn_constructor_args=(self._target, self._claims),
-                compute=ray.data.ActorPoolStrategy(size=min(self._cluster.streams, len(rows))),
+                fn_constructor_args=(self.target, self.claims),
+                compute=ray.data.ActorPoolStrategy(size=min(self.cluster.streams, len(rows))),
                 num_cpus=0,
                 max_task_retries=1,
             )
@@ -174,28 +169,28 @@ class _Run:
     def _add(self, results: Sequence[Result]) -> None:
         """Count results, and tell the version which parts are in it whole."""
         for each in results:
-            of_part = self._unfinished.get(each.part)
+            of_part = self.unfinished.get(each.part)
             if of_part is None or each.place in of_part:
                 continue
             of_part[each.place] = each
             self.tally.add(each.where, each.outcome, each.reason)
             self.tally.points += each.points
             self.tally.remark(each.where, each.remarks)
-            if len(of_part) == self._parts[each.part].records:
-                del self._unfinished[each.part]
+            if len(of_part) == self.parts[each.part].records:
+                del self.unfinished[each.part]
                 indexed = [one for one in of_part.values() if one.outcome is not Outcome.REJECTED]
-                name = f"{self._parts[each.part].name}-{len(indexed)}-{sum(one.points for one in indexed)}"
-                self._finished.append(name)
-                run_on_loop(self._version.finish, self._finished)
-        self._options.progress(self.tally.counts.total())
+                name = f"{self.parts[each.part].name}-{len(indexed)}-{sum(one.points for one in indexed)}"
+                self.finished.append(name)
+                run_on_loop(self.version.finish, self.finished)
+        self.options.progress(self.tally.counts.total())
 
     async def publish(self, *, resumed: bool) -> bool:
         """Switch readers to the version, if there is anything new in it. Raises `CollectionConflict`."""
         if not self.tally.written and not (resumed and self.tally.counts[Outcome.UNCHANGED]):
-            await self._version.abandon()
+            await self.version.abandon()
             return False
-        whole = partial(require_points, self.tally.points, self._version.starts_empty)
-        return await self._version.publish(whole)
+        whole = partial(require_points, self.tally.points, self.version.starts_empty)
+        return await self.version.publish(whole)
 
 
 def require_points(points: int, exactly: bool, built: Built) -> None:

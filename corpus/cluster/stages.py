@@ -18,11 +18,17 @@ from chassis.http.calls import ServiceClient, http_client
 from corpus.ingest import PAGES, SENDING, Index
 from corpus.items import prepare_page, prepare_photo
 from corpus.jsonl import ManifestError, Rejected, Span, spans
-from corpus.manifests import is_page_file, manifest_digest, name_of
-from corpus.page_records import PageRecord, page_files, page_of_file, read_pages, read_pictures
-from corpus.photo_records import PhotoRecord, read_photos
 from corpus.pipeline import Outcome, Pipeline
-from corpus.sources import SourceName
+from corpus.records import (
+    PageRecord,
+    PhotoRecord,
+    page_files,
+    page_of_file,
+    read_pages,
+    read_photos,
+    read_pictures,
+)
+from corpus.sources import SourceName, is_page_file, manifest_digest, name_of
 from corpus.versions import Patience, Version
 
 PART_BYTES = 256 * 2**20
@@ -94,7 +100,6 @@ class Target:
     patience: Patience
 
     def client(self, http: Any) -> ServiceClient:
-        """Return a client of the service."""
         return ServiceClient(http, Index(self.alias).service, self.url, token=self.token)
 
 
@@ -112,7 +117,6 @@ class Result:
 
 
 def row_of(part: int, content: Content) -> Row:
-    """Return the input row of a part."""
     return {"part": part, "content": pickle.dumps(content)}
 
 

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from lxml.etree import _Element
 
-from corpus.encoding import decode_page
 from corpus.formats.html import parse_html
 from corpus.formats.package import Package, attribute, child, children, local_name, resolve
 from corpus.formats.tables import mark_evident_names
+from corpus.formats.text import decode_page
 from corpus.inline import spell_out
 from corpus.pages import Block, NoContent, Page
 from corpus.values import moment

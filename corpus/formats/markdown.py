@@ -9,7 +9,7 @@ import yaml
 from lxml.html import HtmlElement, fragment_fromstring
 from markdown_it import MarkdownIt
 
-from corpus.encoding import decode_page
+from corpus.formats.text import decode_page
 from corpus.inline import spell_out
 from corpus.pages import BlockKind, NoContent, Page
 from corpus.values import moment, web_url

@@ -59,8 +59,6 @@ def read_open_slides(content: bytes) -> Page:
 
 
 class _Document:
-    """The content and styles of a file."""
-
     def __init__(self, content: bytes) -> None:
         """Raises `NoContent`."""
         self._package = Package(content)

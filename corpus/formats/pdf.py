@@ -120,7 +120,6 @@ def _is_cut(above: Block, block: Block) -> bool:
 
 
 def _largest_heading(blocks: Sequence[Block]) -> str:
-    """Return the largest heading of the first page."""
     headings = [block for block in blocks if block.level and block.page == 1]
     return min(headings, key=lambda block: block.level).lines[0] if headings else ""
 

@@ -52,7 +52,6 @@ class Word:
 
     @property
     def text(self) -> str:
-        """Return its text."""
         return "".join(text for text, _ in self.pieces)
 
 
@@ -64,12 +63,10 @@ class Line:
 
     @property
     def left(self) -> float:
-        """Return the left edge."""
         return self.words[0].left
 
     @property
     def right(self) -> float:
-        """Return the right edge."""
         return self.words[-1].right
 
     @property
@@ -89,7 +86,6 @@ class Line:
 
     @property
     def text(self) -> str:
-        """Return its words."""
         return " ".join(word.text for word in self.words)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from lxml.html import HtmlElement
 from lxml.html.builder import E
 
-from corpus.even_tables import is_layout
-from corpus.inline import spell_out
+from corpus.inline import is_layout, spell_out
 from corpus.pages import Block, BlockKind, NoContent
 from corpus.visible import clean_line, make_block, table_lines, visible_blocks
 

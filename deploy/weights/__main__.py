@@ -44,7 +44,6 @@ class Weights:
 
     @property
     def name(self) -> str:
-        """The name of its folder."""
         return self.repository.rpartition("/")[2]
 
 
@@ -104,7 +103,6 @@ class CannotFetch(Exception):
 
 
 def vlm(preset: str) -> Weights:
-    """The model server's weights."""
     return Weights(PRESETS[preset].model, ("vlm",), PRESETS[preset].weights_gb)
 
 
@@ -221,7 +219,6 @@ def wait(repositories: Sequence[Weights], root: Path, pause: Callable[[float], o
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Run the command."""
     try:
         settings, hub = WeightsSettings(), HubSettings()
         arguments = _parser(settings, serve_settings().preset or DEFAULT).parse_args(argv)

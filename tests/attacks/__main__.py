@@ -16,7 +16,7 @@ from typing import Annotated, NoReturn
 import typer
 from rich.console import Console
 
-from bench.figures import Table, number
+from bench.benchmark import Table, number
 from chassis.telemetry.logs import configure_logging
 from tests.attacks.attack import Attack, Outcome, run_attack
 from tests.attacks.generated import generated

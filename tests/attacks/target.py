@@ -15,7 +15,7 @@ from bench.processes import memory_mib, until_ready
 from bench.settings import environment
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.inventory import APPS
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from evaluation.data.model import Part
 from evaluation.data.opening import open_dataset
 from tests.attacks.judging import ROOT

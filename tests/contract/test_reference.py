@@ -4,8 +4,7 @@ import pytest
 
 from contracts.answer import Reason
 from contracts.errors import ErrorKind
-from deploy.reference import FOLDER, PAGES
-from deploy.reference_words import REASONS, REMEDIES
+from deploy.reference import FOLDER, PAGES, REASONS, REMEDIES
 
 
 @pytest.mark.parametrize("name", PAGES)

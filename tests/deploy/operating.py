@@ -15,11 +15,10 @@ from corpus.ingest import IMAGES, PAGES
 from corpus.versions import Patience
 from deploy.administration import RiskChoice
 from deploy.contents import Contents, page_of, thing_of
-from deploy.documents import documents_router
+from deploy.documents import documents_router, lookup_router
 from deploy.indexing import Indexing, Searches
-from deploy.lookup import lookup_router
 from deploy.operator import Operator, operator_router
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.serving.background import side_by_side

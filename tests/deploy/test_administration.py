@@ -8,8 +8,7 @@ import pytest
 from chassis.errors import CollectionConflict, DependencyUnavailable, NotFound
 from chassis.keys import ApiKey
 from clients.keys import entry
-from deploy.administration import RiskChoice
-from deploy.keys_file import KeysFileEditor
+from deploy.administration import KeysFileEditor, RiskChoice
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
 from gateway.thresholds import Risk

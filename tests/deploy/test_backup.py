@@ -17,7 +17,7 @@ from redis.exceptions import RedisError
 
 from bench.ports import free_ports
 from bench.profile import one_process
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from evaluation.data.model import AskedTurn, Conversation, Dataset, Part
 from evaluation.data.opening import open_dataset
 from loreglass_client import Answer, AsyncLoreglass

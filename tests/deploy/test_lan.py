@@ -11,9 +11,8 @@ from structlog.testing import capture_logs
 
 from chassis.errors import Unauthorized
 from chassis.startup import WrongSettings
-from deploy.certificate import RENEW_BEFORE, VALID_FOR, MachineNames, OwnCertificate
 from deploy.invitations import GOOD_FOR_S, Invitations
-from deploy.lan import Lan
+from deploy.lan import RENEW_BEFORE, VALID_FOR, Lan, MachineNames, OwnCertificate
 from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from gateway.serving.tenants import Keys

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import anyio
 import pytest
 
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from evaluation.data.model import Dataset
 from evaluation.data.opening import open_dataset
 from tests.containers.deployment import Containers

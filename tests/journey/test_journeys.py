@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import anyio
 import pytest
 
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from evaluation.data.model import Dataset, Part
 from evaluation.judging.verdicts import Verdict
 from loreglass_client import AsyncLoreglass

@@ -12,13 +12,11 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from bench import __main__ as command
-from bench.arrivals import Outcome, closed_loop, open_loop
-from bench.figures import Table, percentile
+from bench.benchmark import About, Table, page, percentile, write
+from bench.generator import Outcome, Reply, closed_loop, fate_of, open_loop, reply_of
 from bench.peers import HAYSTACK, OPEA, ask, is_installed, peer
 from bench.ports import free_ports
 from bench.processes import NODE, serving
-from bench.replies import Reply, fate_of, reply_of
-from bench.report import About, page, write
 from chassis.resilience.deadlines import Clock
 from tests.virtual_time import run_virtual
 

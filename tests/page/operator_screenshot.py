@@ -8,8 +8,7 @@ from PIL import Image
 from playwright.sync_api import Browser
 
 from deploy.one_process import platform
-from deploy.sample import SAMPLE
-from deploy.settings import PocketSettings
+from deploy.settings import SAMPLE, PocketSettings
 from tests.deploy.operating import cover
 from tests.page.browser import chromium
 

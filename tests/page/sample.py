@@ -12,7 +12,7 @@ from pathlib import Path
 from anyio.from_thread import start_blocking_portal
 
 from chassis.http.serving import BoundApp, listen, running
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from tests.journey.deployments import OneProcess
 from tests.speech_servers import Listener, real_app, spoken_by_espeak
 

@@ -19,8 +19,7 @@ from chassis.telemetry.logs import configure_logging
 from corpus.cli import index
 from corpus.ingest import IngestOptions, ingest_pages, ingest_photos
 from deploy.one_process import Platform
-from deploy.sample import SAMPLE
-from deploy.settings import VAR, one_thread_each
+from deploy.settings import SAMPLE, VAR, one_thread_each
 from evaluation.data.opening import open_dataset
 from gateway.clients.services import Services
 from tests.training.steps import StepFailed, Steps

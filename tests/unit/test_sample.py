@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from deploy.photographs import PAGES
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from evaluation.data.opening import open_dataset
 
 

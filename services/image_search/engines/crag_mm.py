@@ -13,8 +13,7 @@ from chassis.models.cancellation import has_time
 from chassis.pixels import probe_picture
 from chassis.rgb import RGB
 from chassis.vectors.chroma import ChromaIndex, Neighbour
-from corpus.attributes import clean_attributes, clean_markup
-from corpus.values import web_url
+from corpus.values import clean_attributes, clean_markup, web_url
 from services.image_search.engine import RESERVE_MS, Floats, ThingSeen
 from services.image_search.engines.dense import DenseOptions, Forward, ForwardTexts, ImageEncoder
 

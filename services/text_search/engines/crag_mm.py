@@ -17,8 +17,7 @@ from chassis.json_text import sendable
 from chassis.models.cancellation import until_cancelled
 from chassis.startup import WrongSettings
 from chassis.vectors.chroma import ChromaIndex, Neighbour
-from corpus.attributes import clean_snippet
-from corpus.values import web_url
+from corpus.values import clean_snippet, web_url
 from services.text_search.engine import FusedHit, Passage, TextEncoder
 
 COLLECTION = "web_search_embeddings"

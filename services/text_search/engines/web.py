@@ -20,8 +20,7 @@ from chassis.http.fetching import FetchFailed, PublicFetcher
 from chassis.models.cancellation import current_call
 from chassis.resilience.deadlines import Clock, Deadline
 from corpus.chunking import cut_page
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import NoContent
+from corpus.pages import NoContent, PageFormat
 from corpus.reading import document_readers, read_content
 from services.text_search.engine import FusedHit, Passage
 from services.text_search.engines.web_providers import WebProvider, WebResult

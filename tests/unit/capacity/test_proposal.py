@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from capacity.environment import vlm_speed
 from capacity.node_file import SERVICES, PlacementFile, read
 from capacity.proposal import DoesNotFit, Proposal, least_context, least_gb, pack, propose, service_gb
-from capacity.speed import vlm_speed
 from chassis.startup import WrongSettings
 from gateway.clients.services import Services
 from gateway.planning.latencies import VlmSpeed

@@ -24,7 +24,7 @@ from chassis.http.client import (
     whole,
 )
 from chassis.http.tls import server_context
-from deploy.certificate import MachineNames, OwnCertificate
+from deploy.lan import MachineNames, OwnCertificate
 
 pytestmark = pytest.mark.anyio
 

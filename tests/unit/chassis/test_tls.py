@@ -13,7 +13,7 @@ import pytest
 from chassis.http.serving import BoundApp, listen, running
 from chassis.http.tls import TlsListener, server_context
 from chassis.settings import AppSettings
-from deploy.certificate import MachineNames, OwnCertificate
+from deploy.lan import MachineNames, OwnCertificate
 from tests.unit.chassis.apps import Witness, probe_app
 
 pytestmark = pytest.mark.anyio

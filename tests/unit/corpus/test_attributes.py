@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from corpus.attributes import clean_attributes, clean_markup, clean_snippet
+from corpus.values import clean_attributes, clean_markup, clean_snippet
 
 
 @pytest.mark.parametrize(

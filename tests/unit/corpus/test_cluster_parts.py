@@ -21,11 +21,9 @@ from corpus.cluster.stages import Claims, Part, Result, Row, Target, cut, prepar
 from corpus.ingest import IMAGES, PAGES, IngestOptions
 from corpus.items import prepare_page
 from corpus.jsonl import ManifestError, Rejected, json_lines, spans
-from corpus.manifests import manifest_digest
-from corpus.page_records import read_pages
-from corpus.photo_records import read_photos
 from corpus.pipeline import Outcome
-from corpus.sources import SourceName
+from corpus.records import read_pages, read_photos
+from corpus.sources import SourceName, manifest_digest
 from corpus.versions import Patience, Version
 from services.text_search.app import create_app
 from services.text_search.settings import TextSearchSettings
@@ -136,7 +134,7 @@ class WithoutRay(ingest._Run):
     def _pass(self, rows: Sequence[Row]) -> None:
         self.passes += 1
         for row in rows:
-            lines = json_lines(self._source, pickle.loads(row["content"]))
+            lines = json_lines(self.source, pickle.loads(row["content"]))
             for place, (where, _) in enumerate(lines):
                 if self._come_back(int(where.removeprefix("line ")), self.passes):
                     self._add([Result(row["part"], place, where, Outcome.ADDED, "", 1)])
@@ -157,7 +155,7 @@ def test_a_part_that_does_not_come_back_whole_is_tried_once_more(
     run, cuts = run_of(tmp_path, monkeypatch, lambda line, time: time > 1 or line != 13)
     run.take(cuts, ())
     assert (run.tally.written, run.tally.points) == (20, 20)
-    assert sorted(run._finished) == [f"part-{n}-of-4-by-5-5-5" for n in range(4)]
+    assert sorted(run.finished) == [f"part-{n}-of-4-by-5-5-5" for n in range(4)]
 
 
 def test_finished_parts_are_counted_and_not_gone_through(

@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from corpus.formats.suffixes import PageFormat
-from corpus.page_records import PageRecord
-from corpus.pages import BlockKind, NoContent, Page
+from corpus.pages import BlockKind, NoContent, Page, PageFormat
 from corpus.reading import read_page
+from corpus.records import PageRecord
 from tests.unit.corpus.formats.documents import passages
 
 HTML = """<!DOCTYPE html><html><head><title>The Salt Road | Lindvik Library</title>
@@ -98,11 +97,6 @@ def test_file_is_the_url_without_a_canonical_web_address(head: str) -> None:
     html = f"<html><head>{head}</head><body><p>The museum opens at nine.</p></body></html>"
     page = read_page(PageRecord("a/x.html", html.encode(), PageFormat.HTML, fallback_url="file:a/x.html"))
     assert page.url == "file:a/x.html"
-
-
-def test_page_inside_an_ad_element_is_kept() -> None:
-    html = '<html><body><div class="promo"><p>The museum opens at nine on Sundays.</p></div></body></html>'
-    assert "nine on Sundays" in text_of(page_of(html))
 
 
 def test_markdown_headings_lists_and_links_are_read() -> None:
@@ -277,6 +271,10 @@ def test_a_page_that_is_none_is_named(title: str, body: str, reason: str) -> Non
         "<h1>HTTP 404</h1><p>It means that a page is not found.</p>",
         f"<h1>Access denied</h1><p>{'The film tells of a spy who is denied access. ' * 40}</p>",
         "<h1>Mill</h1><p>Access denied? Ask the keeper.</p>",
+        *(
+            f"<title>{title}</title><h1>{title}</h1><p>It has 312 pages.</p>"
+            for title in ("Access denied (novel)", "Just a Moment (album)", "Found", "Gone")
+        ),
     ],
 )
 def test_an_article_about_such_pages_is_a_page(body: str) -> None:

@@ -13,9 +13,8 @@ from PIL import Image
 from corpus import jsonl
 from corpus.items import PageItem, page_items
 from corpus.jsonl import ManifestError, Rejected
-from corpus.manifests import count_records, manifest_digest, name_of
-from corpus.page_records import read_pages
-from corpus.photo_records import LARGEST_PHOTO, PhotoRecord, read_photos
+from corpus.records import LARGEST_PHOTO, PhotoRecord, read_pages, read_photos
+from corpus.sources import count_records, manifest_digest, name_of
 from corpus.values import moment
 
 
@@ -59,8 +58,6 @@ def page_reason(folder: Path, line: str) -> str:
         ('{"photo": "none.jpg", "entity": "A"}', "The photo is not there."),
         ('{"photo": "a\\u0000b.jpg", "entity": "A"}', "The photo is not there."),
         ('{"photo": ".", "entity": "A"}', "The photo is not a file."),
-        ('{"photo": "empty.jpg", "entity": "A"}', "The photo is empty."),
-        ('{"photo": "huge.jpg", "entity": "A"}', "The photo is larger than 30 MiB."),
         (
             '{"photo": "a.jpg", "entity": "A", "attributes": [1]}',
             '"attributes" is neither an object nor a text.',

@@ -1,16 +1,27 @@
-"""Read documents in a process that can be ended."""
+"""Read documents in a process that can be ended, and pages that are pictures by OCR."""
 
+import json
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from io import BytesIO
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 from chassis.decoding import pool
 from chassis.decoding.pool import Program
+from contracts.geometry import Point
+from contracts.ocr import OcrReply, TextLine
 from corpus import reading
-from corpus.formats.suffixes import PageFormat
-from corpus.page_records import PageRecord
-from corpus.pages import NoContent
-from corpus.reading import read_page
+from corpus.formats.pdf import render_page
+from corpus.items import PageItem, prepare_page
+from corpus.pages import NoContent, PageFormat
+from corpus.reading import MOST_PICTURES, read_page, with_pictures
+from corpus.records import PageRecord
+from tests.loopback import taking_posts
+from tests.unit.corpus.formats.documents import passages
+from tests.unit.corpus.formats.pdf_files import Text, pdf
 
 HOSTILE = """
 import resource, sys, time
@@ -61,3 +72,96 @@ def test_a_page_is_the_same_behind_the_process() -> None:
     content = b"<title>The mill</title><h1>The mill</h1>" + table
     page = read_page(PageRecord("mill.html", content, PageFormat.HTML, fallback_url="file:mill.html"))
     assert (page.url, page.title, page.blocks[1].lines) == ("file:mill.html", "The mill", ("a: 1; b: 2",))
+
+
+NOBODY = "http://127.0.0.1:9"
+TEXT = [Text(50, 700, "The mill was built in 1820 by Ada, and it has four floors.")]
+
+
+def line(text: str, left: float, top: float, height: float = 20) -> TextLine:
+    right = left + 10 * len(text)
+    corners = [(left, top), (right, top), (right, top + height), (left, top + height)]
+    return TextLine(text=text, score=0.9, quadrilateral=[Point(x=x, y=y) for x, y in corners])
+
+
+REPLY = OcrReply(
+    lines=[
+        line("Opening hours", 100, 100, 44),
+        line("The museum opens at nine o'clock on week-", 100, 200),
+        line("days, says the keeper.", 100, 226),
+        *(line(text, 100 + 300 * n, 300) for n, text in enumerate(["Day", "Open", "Close"])),
+        *(line(text, 100 + 300 * n, 340) for n, text in enumerate(["Monday", "9:00", "17:00"])),
+        *(line(text, 100 + 300 * n, 380) for n, text in enumerate(["Sunday", "10:00", "12:00"])),
+    ],
+    width=1440,
+    height=1920,
+)
+
+
+def read_photo(request: BaseHTTPRequestHandler, sent: bytes) -> None:
+    request.send_response(200)
+    request.send_header("content-type", "application/json")
+    request.end_headers()
+    request.wfile.write(REPLY.model_dump_json().encode() if b"\xff\xd8\xff" in sent else b"{}")
+
+
+@pytest.fixture
+def ocr_url() -> Iterator[str]:
+    with taking_posts(read_photo) as url:
+        yield url
+
+
+def scanned(*pages: bool) -> bytes:
+    """Return a PDF whose pages are pictures (True) or text."""
+    pypdfium2 = pytest.importorskip("pypdfium2")
+    picture = BytesIO()
+    Image.new("L", (600, 800), 255).save(picture, "PDF", resolution=72)
+    scan, text = pypdfium2.PdfDocument(picture.getvalue()), pypdfium2.PdfDocument(pdf(TEXT))
+    whole = pypdfium2.PdfDocument.new()
+    for is_picture in pages:
+        whole.import_pages(scan if is_picture else text)
+    written = BytesIO()
+    whole.save(written)
+    return written.getvalue()
+
+
+def record(*pages: bool) -> PageRecord:
+    return PageRecord("guide.pdf", scanned(*pages), PageFormat.PDF, fallback_url="file:guide.pdf")
+
+
+def test_a_scanned_page_is_read_with_headings_and_tables_and_keeps_its_number(ocr_url: str) -> None:
+    page = read_page(record(False, True), ocr_url)
+    assert page.remarks == ("Read by OCR: page 2.",)
+    text = "\n".join(passages(page))
+    assert "page 1\nThe mill was built in 1820" in text
+    assert "page 2 › Opening hours\nThe museum opens at nine o'clock on weekdays, says the keeper." in text
+    assert "Day: Sunday; Open: 10:00; Close: 12:00" in text
+
+
+def test_without_ocr_the_text_is_indexed_and_the_pictures_are_named() -> None:
+    item = prepare_page(record(False, True, True), NOBODY)
+    assert isinstance(item, PageItem)
+    assert "built in 1820" in item.chunks[0].text
+    [remark] = item.remarks
+    assert "page 2, 3" in remark
+    assert "loreglass serve" in remark
+
+
+def test_a_scan_without_ocr_is_refused_with_what_to_do() -> None:
+    with pytest.raises(NoContent, match=r"only pictures of pages.*Start the OCR service"):
+        read_page(record(True), NOBODY)
+
+
+def test_pages_beyond_the_limit_are_named(ocr_url: str) -> None:
+    jpeg = render_page(scanned(True), 1)
+    page = read_page(record(False), ocr_url)
+    many = tuple(range(2, MOST_PICTURES + 4))
+    read = with_pictures(type(page)("", "", page.blocks, pictures=many), lambda number: jpeg, ocr_url)
+    assert f"page {MOST_PICTURES + 2}, {MOST_PICTURES + 3}" in read.remarks[1]
+
+
+def test_a_picture_is_rendered_within_bounds() -> None:
+    picture = Image.open(BytesIO(render_page(scanned(True), 1)))
+    assert max(picture.size) == 1920
+    with pytest.raises(NoContent):
+        render_page(json.dumps("no PDF").encode(), 1)

@@ -5,7 +5,7 @@ import numpy as np
 from PIL import Image
 
 from chassis.rgb import RGB
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 
 KINDS = ("book-0088", "food-0031", "game-0070", "menu-0055", "painting-0043", "plaque-0061", "shop-0059")
 """A thing of each kind."""

@@ -16,7 +16,7 @@ import pytest
 from chassis.pixels import decode_rgb
 from chassis.rgb import RGB
 from chassis.vectors.edge import EdgeStore
-from deploy.sample import SAMPLE
+from deploy.settings import SAMPLE
 from services.image_search.engine import KnownThing
 from services.image_search.engines.builtin import BuiltinImageSearch
 from tests.unit.services.sample_pictures import picture

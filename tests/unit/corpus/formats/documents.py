@@ -4,9 +4,8 @@ from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from corpus.chunking import ChunkLimits, cut_page
-from corpus.extraction import read_document
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import BlockKind, Page
+from corpus.formats.process import read_document
+from corpus.pages import BlockKind, Page, PageFormat
 
 
 def zipped(files: dict[str, str | bytes]) -> bytes:

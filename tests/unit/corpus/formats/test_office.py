@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from corpus.extraction import read_document
-from corpus.formats.number_formats import shown_number
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import NoContent, Page
+from corpus.formats.process import read_document
+from corpus.formats.sheets import shown_number
+from corpus.pages import NoContent, Page, PageFormat
 from tests.unit.corpus.formats.documents import lines_of, shown, zipped
 
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from corpus.extraction import read_document
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import NoContent
+from corpus.formats.process import read_document
+from corpus.pages import NoContent, PageFormat
 from tests.unit.corpus.formats.documents import lines_of, shown, zipped
 
 OASIS = "urn:oasis:names:tc:opendocument:xmlns"

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from corpus.extraction import read_document
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import Block, BlockKind, NoContent
+from corpus.formats.process import read_document
+from corpus.pages import Block, BlockKind, NoContent, PageFormat
 from tests.unit.corpus.formats.documents import lines_of, shown
 from tests.unit.corpus.formats.pdf_files import Text, pdf
 

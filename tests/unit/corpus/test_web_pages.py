@@ -1,10 +1,15 @@
-"""Notes, powers, tables, lists and boilerplate, in whatever markup a page has them."""
+"""Web pages: main text, notes, powers, tables and lists, in whatever markup a page has them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml.html import HtmlElement, fromstring
 
-from corpus.extraction import read_document
-from corpus.formats.suffixes import PageFormat
-from corpus.pages import Page
+from corpus.formats.html import read_html
+from corpus.formats.process import read_document
+from corpus.inline import spell_out
+from corpus.pages import Page, PageFormat
+from tests.unit.corpus.formats.documents import passages
 
 PROSE = "".join(
     f"<p>The valley has many mills, and the county counts them each spring; in the {place} they grind.</p>"
@@ -107,6 +112,7 @@ def test_tables_are_read_by_what_they_are(rows: str, expected: str) -> None:
         ("<section id=newsletter-history><h2>Letters</h2><p>It is a letter from 1922.</p></section>", "1922"),
         ("<section id=comments><h2>Comments on the law</h2><p>It has 44 long articles.</p></section>", "44"),
         ("<div class=social-security><p>The office of the town opens at 8.</p></div>", "opens at 8"),
+        ("<div class=promo><p>The museum opens at nine on Sundays.</p></div>", "nine on Sundays"),
         ("<div class=cookies><p>Bake the oat cookies for 12 minutes at 180 degrees.</p></div>", "12 minutes"),
     ],
 )  # fmt: skip
@@ -151,11 +157,6 @@ def test_a_page_of_scripts_is_read_by_its_description() -> None:
     assert shown.splitlines() == ["It has a 1.2 m mirror.", "name: Falk", "founding date: 1936"]
 
 
-@pytest.mark.parametrize("title", ["Access denied (novel)", "Just a Moment (album)", "Found", "Gone"])
-def test_a_work_with_such_a_title_is_a_page(title: str) -> None:
-    assert read(f"<h1>{title}</h1><p>It has 312 pages.</p>", f"<title>{title}</title>").blocks
-
-
 @pytest.mark.parametrize(
     ("markdown", "expected"),
     [
@@ -174,3 +175,133 @@ def test_a_work_with_such_a_title_is_a_page(title: str) -> None:
 )
 def test_markdown_of_other_writers_is_read(markdown: str, expected: str) -> None:
     assert text(read_document(PageFormat.MARKDOWN, markdown.encode())) == expected
+
+
+LONG_PROSE = "".join(
+    f"<p>The valley has many mills, and the county counts them in spring; paragraph {n} tells of it.</p>"
+    for n in range(20)
+)
+TEASERS = "".join(
+    f"<h3><a href=/{n}>A storm of year {n}</a></h3><p>It rained for days in 999.</p>" for n in range(4)
+)
+
+
+def shown(body: str) -> str:
+    return "\n".join(passages(read_html(f"<html><body>{body}</body></html>".encode())))
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<div><div>{prose}</div><div><h2>Hours</h2><p>From 8 to 14, on Sundays to 12.</p></div></div>",
+        "<div><div>{prose}</div></div><div><h2>Hours</h2><ul><li>From 8 to 14<li>Sundays to 12</ul></div>",
+        "<article><p>Open 8 to 14, on Sundays to 12.</p><div>{prose}</div></article>",
+        "<main><div>{prose}</div><div>Open:<br>8 to 14, on Sundays to 12.</div></main>",
+        "<div>{prose}<h2>See also</h2><ul><li><a href=a>From 8 to 14</a><li><a href=b>Sundays</a>"
+        "<li><a href=c>Sundays to 12</a></ul></div>",
+        "<article><div>{prose}</div><section><h2>Reading</h2><ul><li><a href=a>From 8 to 14</a>"
+        "<li><a href=b>Sundays to 12</a><li><a href=c>More</a></ul></section></article>",
+        "<div><div>{prose}</div><table><tr><th>Day<th>Hours<tr><td>Monday<td>8 to 14<tr><td>Sunday<td>to 12"
+        "</table></div>",
+    ],
+)
+def test_sections_beside_the_text_stay(page: str) -> None:
+    text = shown(page.format(prose=LONG_PROSE))
+    assert "8 to 14" in text
+    assert "to 12" in text
+    assert "paragraph 19" in text
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        f"<div><h2>Most popular</h2>{TEASERS}</div>",
+        "<div><h2>Latest</h2><ul>" + "<li><a href=/a>A storm in 999</a></li>" * 9 + "</ul></div>",
+        "<div>" + "<a href=/a>Tag 999</a> " * 5 + "</div>",
+        "<aside><h2>About us</h2><p>We are a paper since 999 and print the news of the county.</p></aside>",
+        "<form><h2>Write to us</h2><p>We answer each letter in 999 days, or later.</p><input></form>",
+        "<div id=comments><h2>Comments</h2>"
+        + "<div class=comment><p>I was there in 999 and saw it with my own eyes, as did my dog.</p></div>" * 5
+        + "</div>",
+        "<p>Printed in 999 in Elg.</p>",
+    ],
+)
+def test_other_matter_beside_the_text_goes(beside: str) -> None:
+    for page in (f"<div><div>{LONG_PROSE}</div>{beside}</div>", f"<main>{LONG_PROSE}</main>{beside}"):
+        text = shown(page)
+        assert "999" not in text
+        assert "paragraph 19" in text
+
+
+def test_many_controls_are_taken_out_in_one_pass() -> None:
+    assert "yyy" in shown("<button>x</button>y" * 20_000)
+
+
+def text_of(markup: str) -> str:
+    tree: HtmlElement = fromstring(f"<div>{markup}</div>")
+    spell_out(tree)
+    return " ".join(tree.text_content().split())
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("The dam is 112<sup>1</sup> m high", "The dam is 112 m high"),
+        ("finished in 1954<sup>2</sup> after", "finished in 1954 after"),
+        ("3 × 10<sup>7</sup> m<sup>3</sup> of water", "3 × 10⁷ m³ of water"),
+        ("10<sup>−3</sup> s", "10⁻³ s"),
+        ("9.8 m s<sup>-2</sup>", "9.8 m s⁻²"),
+        ("x<sup>n</sup>", "x^n"),
+        ("covers 8<sup>1</sup>/<sub>2</sub> km<sup>2</sup>", "covers 8 1/2 km²"),
+        ("<sup>3</sup>/<sub>4</sub> of it", "3/4 of it"),
+        ('420<a href="#n3"><sup>3</sup></a> families', "420 families"),
+        ('420<sup class="reference"><a href="#n">[3]</a></sup> families', "420 families"),
+        ("in the county.<sup>12</sup> Then", "in the county. Then"),
+        ("88<sup>a</sup>", "88"),
+        ("the museum<sup>*</sup> opens", "the museum opens"),
+        ("15<sup>th</sup> of May", "15th of May"),
+        ("Loreglass<sup>TM</sup>", "LoreglassTM"),
+        ("H<sub>2</sub>O", "H2O"),
+        ("a density of 920 kg/m<sup>3</sup>", "a density of 920 kg/m³"),
+        ("a floor of 300 ft<sup>2</sup>", "a floor of 300 ft²"),
+        ("made in the UK<sup>2</sup> and sold", "made in the UK and sold"),
+        ("the dam<sup>3</sup> holds", "the dam holds"),
+        ("an outer <sup>a <sup>12</sup></sup> word", "an outer a 12 word"),
+    ],
+)
+def test_superscripts_are_powers_or_notes(markup: str, text: str) -> None:
+    assert text_of(markup) == text
+
+
+@pytest.mark.parametrize(
+    ("markup", "text"),
+    [
+        ("71<br>146", "71 146"),
+        ("<ul><li>USB-C</li><li>jack</li></ul>", "USB-C jack"),
+        ("<div>Battery</div><div>4300 mAh</div>.", "Battery 4300 mAh ."),
+        ("<span>Screen</span><span>6.1 in</span> wide", "Screen 6.1 in wide"),
+        ("<strong>Chip</strong><span>Orca 7</span><br>Memory<span>8 GB</span>", "Chip Orca 7 Memory 8 GB"),
+        ("<li><span>Screen</span> <span>6.1 in</span></li>", "Screen: 6.1 in"),
+        ("<div><div>Battery</div><div>4300 mAh</div></div>", "Battery: 4300 mAh"),
+        ("<li><b>Elm Hall</b> <i>stands</i> here</li>", "Elm Hall stands here"),
+        ("<li><a>Home</a><a>Shop</a></li>", "Home Shop"),
+        ("<b>B</b>erlin is <i>un</i>real", "Berlin is unreal"),
+        ("the <b>A</b><b>B</b><b>C</b>", "the ABC"),
+        ("<ol start=1956><li>A hard year.</li><li>Mild.</li></ol>", "1956. A hard year. 1957. Mild."),
+        ("<ol><li>Stir.</li></ol>", "Stir."),
+    ],
+)
+def test_block_ends_become_white_space(markup: str, text: str) -> None:
+    assert text_of(markup) == text
+
+
+def test_many_superscripts_are_read_in_one_pass() -> None:
+    assert text_of("<p>" + "<sup>2</sup>" * 50_000 + "word</p>") == "word"
+
+
+@given(
+    st.lists(st.sampled_from(["<sup>", "</sup>", "<br>", "1", "m", " ", "<a href='#'>", "</a>", "<li>", "/"]))
+)
+def test_any_markup_keeps_its_words(parts: list[str]) -> None:
+    markup = "".join(parts)
+    assert "word" in text_of(f"word {markup}")

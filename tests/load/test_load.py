@@ -1,17 +1,26 @@
-"""The load test: what it refuses in replies, and the objectives that it holds against a run."""
+"""The load test: what it refuses, its objectives, and locust before a real platform and a bad gateway."""
 
+import io
 import json
-from collections.abc import Mapping
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image, ImageOps
 
-from bench.load.contract import ContractBroken, Expected, read_reply, reply_to
-from bench.load.conversations import INDEX, Conversation, conversations
-from bench.load.objectives import request_name, verdicts
-from bench.replies import Reply
+from bench.generator import Reply
+from bench.load.contract import ContractBroken, Expected, read_reply, reply_to, request_name, verdicts
+from bench.load.conversations import INDEX, Conversation, conversations, signs
+from bench.settings import ROOT, environment
 from contracts.answer import Answer, Citation, CitationKind, Reason, Route
+from tests.journey.deployments import OneProcess
+from tests.loopback import loopback
+from tests.unit.chassis.pictures import encoded
 
 JSON, EVENTS, PROBLEM = "application/json", "text/event-stream", "application/problem+json"
 SESSION = "s" * 32
@@ -117,3 +126,68 @@ def test_a_folder_holds_conversations(tmp_path: Path) -> None:
         Conversation(b"jpeg", ("what is it?", "and who made it?"), mark="Gate B12"),
         Conversation(b"jpeg", ("who painted it?",), impossible=True),
     ]
+
+
+PATIENCE_S = 120
+
+
+def locust(host: str, folder: Path, conversations: Sequence[Conversation], *options: str) -> tuple[int, str]:
+    """Run two users for a few seconds; return the exit status and the log."""
+    rows = []
+    for place, each in enumerate(conversations):
+        (folder / f"{place}.jpg").write_bytes(each.photo)
+        rows.append({"photo": f"{place}.jpg", "turns": each.turns, "impossible": each.impossible})
+    (folder / INDEX).write_text("\n".join(map(json.dumps, rows)))
+    command = [sys.executable, "-m", "locust", "-f", "bench/load/locustfile.py", "--headless"]
+    command += [f"--host={host}", "--users=2", "--spawn-rate=2", "--wearers-think=0.2"]
+    command += [f"--wearers-material={folder}", f"--html={folder / 'report.html'}", *options]
+    run = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment({}),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=PATIENCE_S,
+        text=True,
+    )
+    return run.returncode, run.stdout
+
+
+def missed_in(log: str) -> set[str]:
+    return set(re.findall("missed ([a-z ]+):", log))
+
+
+def small(each: Conversation) -> Conversation:
+    """The conversation about a photo that a busy machine reads soon."""
+    with Image.open(io.BytesIO(each.photo)) as picture:
+        jpeg = encoded(ImageOps.exif_transpose(picture).resize((360, 480)), "JPEG")
+    return Conversation(jpeg, each.turns, each.impossible)
+
+
+@pytest.mark.slow
+def test_users_of_a_real_platform_see_the_objectives_held(tmp_path: Path) -> None:
+    platform = OneProcess(tmp_path / "data")
+    platform.start()
+    try:
+        options = ("--run-time=4s", "--wearers-deadline-ms=40000")
+        status, log = locust(platform.gateway_url, tmp_path, list(map(small, signs())), *options)
+    finally:
+        platform.stop()
+    assert status == 0, log
+    assert not missed_in(log)
+    assert "held   questions:" in log
+    assert "Locust Test Report" in (tmp_path / "report.html").read_text()
+
+
+@pytest.fixture
+def refusing() -> Iterator[str]:
+    """The address of a server that refuses every request."""
+    with loopback(BaseHTTPRequestHandler) as url:
+        yield url
+
+
+def test_a_gateway_that_misses_objectives_ends_the_run_with_1(refusing: str, tmp_path: Path) -> None:
+    talk = Conversation(b"a photo", ("what is it?", "and what else?"))
+    status, log = locust(refusing, tmp_path, [talk], "--run-time=2s")
+    assert status == 1
+    assert {"questions", "contract"} <= missed_in(log)
