@@ -103,7 +103,7 @@ def model_options(settings: GatewaySettings) -> "VlmOptions":
 async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
     """Return what readiness says of a model: that it fails and what to do, or that it takes text alone."""
     from gateway.llm.capabilities import TEXT_ONLY_NOTE
-    from gateway.llm.failures import VlmKeyRefused
+    from gateway.llm.server import VlmKeyRefused
 
     try:
         await client.ready(deadline)

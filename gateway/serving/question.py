@@ -9,7 +9,7 @@ from pydantic import Field
 
 from contracts.answer import Answer, Experiment, LookedAt, LookedAtKind, MemoryInput, ModelUsage, Trace
 from contracts.errors import Problem
-from gateway.llm.cleaning import spoken
+from gateway.llm.reading import spoken
 from gateway.pipelines.port import PLANNER, Pipeline, thresholds_of
 from gateway.planning.run import Run, in_shares
 from gateway.reasoning.calls import ModelCalls

@@ -34,7 +34,7 @@ ILLEGAL_IMPORTS = [
     ("gateway-services", "gateway/state.py", "services.reranker"),
     ("gateway-services", "gateway/state.py", "evaluation"),
     ("gateway-services", "gateway/state.py", "loreglass_client"),
-    ("gateway-reasoners", "gateway/llm/selection.py", "gateway.reasoning.lite.reading"),
+    ("gateway-reasoners", "gateway/llm/reasoner.py", "gateway.reasoning.lite.reading"),
     ("services-alone", "services/reranker/app.py", "gateway.state"),
     ("bare-engines", "services/reranker/engines/cascade.py", "structlog"),
     ("services-independent", "services/reranker/app.py", "services.ocr"),

@@ -15,7 +15,7 @@ from evaluation.data.model import is_answerable
 from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
 from evaluation.scoring.scored import case_of
-from gateway.llm.assembly import read_reply
+from gateway.llm.completion import read_reply
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.reading import answer_of
 from gateway.llm.reply_forms import LINES

@@ -12,14 +12,13 @@ from pydantic import Field
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason
 from gateway.llm.asking import prompt_of, text_prompt
-from gateway.llm.cleaning import search_phrase, spoken
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks, fence
-from gateway.llm.failures import VlmDeclined
 from gateway.llm.prompt import VlmOptions
-from gateway.llm.reading import confidence
+from gateway.llm.reading import confidence, search_phrase, spoken
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
+from gateway.llm.server import VlmDeclined
 from gateway.pipelines.baselines.retrieval import HEADING_CHARS, Findings
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import ENTITY_SLOT, GenerationBudget, Query, Reply

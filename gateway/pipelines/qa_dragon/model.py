@@ -8,10 +8,9 @@ from pydantic import BeforeValidator, Field
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
-from gateway.llm.cleaning import labels, listed_label, queries
 from gateway.llm.delimiting import fence, harmless
 from gateway.llm.prompt import Prompt, VlmOptions
-from gateway.llm.reading import draft_of, whole
+from gateway.llm.reading import draft_of, labels, listed_label, queries, whole
 from gateway.llm.reasoner import AnsweringVlm, with_print
 from gateway.llm.schemas import (
     MAX_OBJECTS,

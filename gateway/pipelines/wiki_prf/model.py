@@ -5,12 +5,11 @@ from dataclasses import replace
 
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import earlier_call, text_prompt
-from gateway.llm.cleaning import one_line, whole_words, without_thoughts
 from gateway.llm.delimiting import evidence_blocks, fence, harmless, within_tokens
-from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, VlmOptions
-from gateway.llm.reading import no_answer
+from gateway.llm.reading import no_answer, one_line, whole_words, without_thoughts
 from gateway.llm.reasoner import Model, answer_in_text
+from gateway.llm.server import VlmReplyUnusable
 from gateway.pipelines.wiki_prf.tool_plan import Material, ToolPlan, read_knowledge, read_plan
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 

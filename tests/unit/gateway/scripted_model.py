@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.assembly import Assembly
-from gateway.llm.completion import Completion
+from gateway.llm.completion import Assembly, Completion
 from gateway.llm.delimiting import shown_pieces
 from gateway.llm.prompt import Prompt, TextPart, Value
 from gateway.llm.wire import ChoiceWire, ChunkWire, LogprobsWire, MessageWire, Token

@@ -11,9 +11,9 @@ from chassis.errors import LoreglassError
 from contracts.answer import CitationKind
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE_TOKENS
-from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt
 from gateway.llm.reasoner import VlmReasoner
+from gateway.llm.server import VlmReplyUnusable
 from gateway.pipelines.baselines.model import VlmBaselines
 from gateway.pipelines.baselines.retrieval import Findings
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner

@@ -8,7 +8,7 @@ import structlog
 
 from bench.node import says
 from chassis.errors import LoreglassError
-from gateway.llm.assembly import Assembly
+from gateway.llm.completion import Assembly
 from gateway.llm.reading import whole
 from gateway.llm.schemas import ChainOfThought, Structured, Understanding
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire

@@ -10,9 +10,9 @@ import pytest
 from contracts.domain_router import Domain
 from gateway.llm import schemas
 from gateway.llm.asking import domain_text, photo_parts, question_text, system_text
+from gateway.llm.call import request_body
 from gateway.llm.capabilities import Abilities
 from gateway.llm.prompt import Case, Prompt, PromptText, TextPart, prompt_text
-from gateway.llm.request import request_body
 from gateway.pipelines.qa_dragon import model as dragon
 from gateway.pipelines.three_step.model import Ranking, SearchPhrase
 from gateway.reasoning.refusals import is_refusal

@@ -6,9 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from gateway.llm.assembly import Assembly
-from gateway.llm.completion import Completion
-from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.completion import Assembly, Completion
 from gateway.llm.reading import whole
 from gateway.llm.reply_forms import in_lines, json_schema_of
 from gateway.llm.schemas import (
@@ -19,6 +17,7 @@ from gateway.llm.schemas import (
     Structured,
     Understanding,
 )
+from gateway.llm.server import VlmReplyUnusable
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire
 from gateway.pipelines.qa_dragon.model import EntityMatch, ObjectChoice, QuerySplit, ToolChoice
 from gateway.state import Tool

@@ -8,9 +8,9 @@ import pytest
 from bench.node import PROBED, Fails, Reply, ScriptedRequest, says, vllm_error
 from chassis.errors import DependencyUnavailable
 from gateway.llm.capabilities import Abilities, Thinking
-from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Prompt, TextPart
+from gateway.llm.server import VlmReplyUnusable
 from tests.unit.gateway.llm.stage import bench, deadline
 from tests.unit.gateway.llm.test_hostile_server import STREAM, client_of
 
