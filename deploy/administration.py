@@ -14,7 +14,7 @@ from chassis.keys import TENANT_NAME, ApiKey
 from chassis.vectors.files import replace_text
 from contracts.message import Request as Body
 from deploy.keys_file import KeysFileEditor
-from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import GatewayDep
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
 from gateway.thresholds import Risk, load_thresholds

@@ -10,7 +10,7 @@ from contracts.documents import Document
 from corpus.ingest import Index
 from deploy.documents import open_documents
 from deploy.indexing import Indexing
-from gateway.routes.dependencies import CallerDep, GatewayDep
+from gateway.routes.intake import CallerDep, GatewayDep
 from loreglass_client.models import Passage, Passages, Thing, Things
 
 _MOST = 20

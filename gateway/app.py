@@ -17,8 +17,8 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
 from gateway.routes import answer, chat, devices, memory, speech
-from gateway.routes.dependencies import caller_of
-from gateway.routes.openai_shape import install_openai_errors, wrong_addresses
+from gateway.routes.chat import install_openai_errors, wrong_addresses
+from gateway.routes.intake import caller_of
 from gateway.routes.page import page_router, reference_router
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings, Reasoning

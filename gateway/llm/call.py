@@ -23,7 +23,7 @@ from gateway.llm.capabilities import Abilities, Thinking
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import json_schema_of, line_instructions
 from gateway.llm.wire import Usage
-from gateway.reasoning.calls import count_calls
+from gateway.reasoning.port import count_calls
 
 
 @dataclass(frozen=True, slots=True)

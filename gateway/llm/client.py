@@ -43,7 +43,7 @@ from gateway.llm.server import (
     unreachable,
 )
 from gateway.llm.wire import BrokenStream
-from gateway.reasoning.calls import keep_call
+from gateway.reasoning.port import keep_call
 
 log = structlog.get_logger()
 

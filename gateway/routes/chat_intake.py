@@ -20,7 +20,7 @@ from contracts.chat import MOST_MESSAGES, ChatMessage, ChatRequest
 from gateway.reasoning.refusals import is_refusal
 from gateway.routes.intake import experiment_of, photo_of, question_text, sound_of
 from gateway.serving.question import Question
-from gateway.serving.sessions import Session
+from gateway.serving.stores import Session
 from gateway.serving.tenants import Caller
 from gateway.settings import Reasoning
 from gateway.speech.audio import Sound

@@ -21,7 +21,7 @@ from chassis.errors import LoreglassError, NotFound
 from chassis.http.bodies import Router
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.capabilities import TEXT_ONLY
-from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import GatewayDep
 from gateway.wiring import Gateway
 
 FOLDER = Path(__file__).resolve().parents[1] / "page"

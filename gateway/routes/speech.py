@@ -20,9 +20,8 @@ from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import inlined_schema, validated
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
-from gateway.routes.dependencies import CallerDep, GatewayDep
-from gateway.routes.intake import sound_of
-from gateway.routes.openai_shape import openai_refusal
+from gateway.routes.chat import openai_refusal
+from gateway.routes.intake import CallerDep, GatewayDep, sound_of
 from gateway.routes.streaming import Sender
 from gateway.serving.background import side_by_side
 from gateway.serving.tenants import Caller

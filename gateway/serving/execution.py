@@ -23,10 +23,11 @@ from chassis.scope import scoped
 from contracts.answer import Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
-from gateway.planning.live_plan import FixedPlan, LivePlan
+from gateway.planning.planner import FixedPlan, LivePlan, Planner
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
-from gateway.reasoning.calls import counting_calls
+from gateway.reasoning.port import counting_calls
+from gateway.serving.admission import Admission
 from gateway.serving.memory import Memory
 from gateway.serving.metrics import OnEnd
 from gateway.serving.question import (
@@ -35,16 +36,14 @@ from gateway.serving.question import (
     AnswerWithRemark,
     Progress,
     Question,
+    advice,
     in_words,
     to_answer,
     to_record,
 )
-from gateway.serving.sessions import Session, Sessions, new_session_id
-from gateway.serving.tiers import Tier
-from gateway.serving.traces import Traces
+from gateway.serving.stores import Session, Sessions, Traces, new_session_id
 from gateway.serving.voice import NO_VOICE, Voice, with_words
 from gateway.state import Query, Turn, Unverified, reason_of
-from gateway.steps.advice import advice
 from gateway.steps.conclusion import (
     Outcome,
     in_the_askers_language,
@@ -60,6 +59,14 @@ LEAST_SHARE = 0.5
 HoldsAnything = Callable[[Deadline], Awaitable[bool]]
 _LOOK_MS = 500
 """The longest that a refusal waits for whether there is an index at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A queue, and the planner of the questions that it admits."""
+
+    admission: Admission
+    planner: Planner
 
 
 @dataclass(slots=True)

@@ -18,7 +18,6 @@ from gateway.serving.guards import Guards
 from gateway.serving.metrics import GatewayMetrics
 from gateway.serving.stores import Stores
 from gateway.serving.tenants import Caller
-from gateway.serving.tiers import decoder_slots
 from gateway.settings import GatewaySettings
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
@@ -123,7 +122,7 @@ def open_voice(
     addresses = SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if synthesizer else None
     return Voice(
         decoders=decoders,
-        slots=decoder_slots(settings, settings.audio_decoders),
+        slots=Admission(settings.audio_decoders, settings.max_in_flight + settings.max_waiting),
         turns=turns,
         transcriber=transcriber,
         synthesizer=synthesizer,

@@ -8,9 +8,9 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Evidence, Query, Sighting
 from gateway.steps.conclusion import Outcome
+from language.identification import NOISE_BELOW, plausibility
 from language.names import mentions, same_name
 from language.recollection import PastQuestion, past_question
-from language.scripts import NOISE_BELOW, plausibility
 from language.words import content_stems, visible
 
 PATH = "/v1/memory"

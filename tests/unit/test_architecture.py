@@ -51,7 +51,7 @@ ILLEGAL_IMPORTS = [
     ("gateway-layers", "gateway/steps/__init__.py", "gateway.pipelines"),
     ("gateway-layers", "gateway/clients/__init__.py", "gateway.reasoning"),
     ("gateway-layers", "gateway/pipelines/__init__.py", "gateway.settings"),
-    ("gateway-ports", "gateway/steps/__init__.py", "gateway.serving.sessions"),
+    ("gateway-ports", "gateway/steps/__init__.py", "gateway.serving.stores"),
     ("evaluation-layers", "evaluation/scoring/__init__.py", "evaluation.runs.store"),
     ("evaluation-layers", "evaluation/runs/__init__.py", "evaluation.reporting.analysis"),
     ("training-layers", "training/samples.py", "training.runs"),

@@ -14,8 +14,7 @@ from typing import ClassVar
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieval import Findings, things_and_records
+from gateway.pipelines.baselines.model import Findings, VlmBaselines, things_and_records
 from gateway.planning.latencies import Work
 from gateway.planning.plan import CHARS_A_TOKEN, StageGraph
 from gateway.planning.prefetch import prefetching

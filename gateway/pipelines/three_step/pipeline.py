@@ -27,8 +27,7 @@ from gateway.state import Context, Entity, Evidence, PhotoText, Query
 from gateway.steps import evidence
 from gateway.steps.answering import answer_unchecked
 from gateway.steps.conclusion import Outcome
-from gateway.steps.identify import fuse
-from gateway.steps.photo import begin_image_search
+from gateway.steps.photo import begin_image_search, fuse
 from gateway.thresholds import Thresholds
 
 IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000

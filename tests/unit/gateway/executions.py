@@ -12,11 +12,9 @@ from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.run import ignore_events
 from gateway.serving.admission import Admission
-from gateway.serving.execution import Execution
+from gateway.serving.execution import Execution, Tier
 from gateway.serving.question import Question
-from gateway.serving.sessions import Sessions
-from gateway.serving.tiers import Tier
-from gateway.serving.traces import Traces
+from gateway.serving.stores import Sessions, Traces
 from gateway.state import Photo
 from gateway.store import MemoryStore
 

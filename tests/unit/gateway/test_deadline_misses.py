@@ -12,7 +12,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import load_latencies
 from gateway.planning.run import Run
 from gateway.serving.metrics import GatewayMetrics, QuestionRecord
-from gateway.serving.sessions import Sessions
+from gateway.serving.stores import Sessions
 from gateway.state import Query
 from gateway.steps.conclusion import Outcome, refusal
 from gateway.store import MemoryStore

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from bench.node import ServerTraits, says
 from gateway.reasoners import Reasoners, open_reasoners
-from gateway.reasoning.calls import count_calls, counting_calls
+from gateway.reasoning.port import count_calls, counting_calls
 from tests.unit.gateway.asking import asking
 from tests.unit.gateway.model_replies import UNKNOWN, replies
 from tests.unit.gateway.platform import QUESTION

@@ -15,7 +15,7 @@ from chassis.startup import WrongSettings
 from contracts.operations import Info
 from gateway.clients.services import Services
 from gateway.planning.placement import PlacementPlan, ServiceShare
-from gateway.serving.placement_watch import PlacementWatch
+from gateway.serving.guards import PlacementWatch
 from gateway.settings import GatewaySettings, Reasoning
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import gateway_before

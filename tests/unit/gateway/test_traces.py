@@ -14,7 +14,7 @@ from chassis.errors import DependencyUnavailable, TraceNotFound
 from contracts.answer import Trace
 from gateway.serving.background import background_task
 from gateway.serving.redis_store import RedisStore, connect
-from gateway.serving.traces import _MOST_UNSHARED, TTL_S, Traces
+from gateway.serving.stores import _MOST_UNSHARED, TTL_S, Traces
 from gateway.store import Allowance, MemoryStore
 
 pytestmark = pytest.mark.anyio

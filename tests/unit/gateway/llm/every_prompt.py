@@ -14,8 +14,7 @@ from gateway.llm.asking import JUDGE_TOKENS
 from gateway.llm.prompt import Prompt
 from gateway.llm.reasoner import VlmReasoner
 from gateway.llm.server import VlmReplyUnusable
-from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieval import Findings
+from gateway.pipelines.baselines.model import Findings, VlmBaselines
 from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
 from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
 from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner

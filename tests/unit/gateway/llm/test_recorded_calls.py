@@ -9,7 +9,7 @@ from bench.node import LLAMA_ON_VLLM_0_10_2, ScriptedRequest, ServerTraits, fail
 from chassis.errors import DependencyUnavailable
 from contracts.answer import ModelCall
 from gateway.pipelines.wiki_prf.tool_plan import Material, ToolPlan
-from gateway.reasoning.calls import MOST_KEPT, counting_calls
+from gateway.reasoning.port import MOST_KEPT, counting_calls
 from tests.unit.gateway.llm.every_prompt import ROME, TURIN
 from tests.unit.gateway.llm.stage import ASK, bench, deadline
 

@@ -9,7 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from chassis.errors import PayloadTooLarge, SessionNotFound
-from gateway.serving.sessions import (
+from gateway.serving.stores import (
     MOST_PHOTO_BYTES,
     MOST_TURN_BYTES,
     Session,
