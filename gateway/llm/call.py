@@ -47,7 +47,6 @@ class VlmEndpoint:
             raise ValueError("The key of the vision-language model may hold printable ASCII characters only.")
 
     def url(self, path: str) -> str:
-        """Return the address of a route below `/v1`."""
         return f"{self._root}/v1{path}"
 
     def native_url(self, path: str) -> str:

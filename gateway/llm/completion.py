@@ -147,7 +147,6 @@ class Assembly(Generic[Value]):
 
     @property
     def is_text(self) -> bool:
-        """Return whether the reply is text."""
         return self.schema is str
 
     @property

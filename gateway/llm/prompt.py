@@ -72,7 +72,6 @@ class Prompt(Generic[Value]):
 
     @property
     def is_text(self) -> bool:
-        """Return whether the reply is text."""
         return self.schema is str
 
     @property
@@ -82,7 +81,6 @@ class Prompt(Generic[Value]):
 
     @property
     def photos(self) -> int:
-        """The number of photos in it."""
         return sum(isinstance(part, ImagePart) for turn in self.turns for part in turn)
 
 

@@ -10,6 +10,7 @@ from gateway.llm.completion import Completion, align
 from gateway.llm.prompt import Case, VlmOptions
 from gateway.llm.reply_forms import read_object
 from gateway.llm.schemas import Answerability, ChainOfThought, Form, Look, Understanding
+from gateway.reasoning.pieces import one_line, spoken
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import (
     ENTITY_SLOT,
@@ -24,7 +25,7 @@ from gateway.state import (
     Tool,
 )
 from language.sentences import sentences
-from language.words import content_stems, fold, squeeze, unique, visible
+from language.words import content_stems, fold, squeeze, unique
 
 LEAST_SHARE = 0.5
 """Share of the answer's content words that a sentence must have to count as its source."""
@@ -225,17 +226,9 @@ MARKED_LABEL_WORDS = LABEL_WORDS + 1
 QUERY_CHARS = 200
 
 _SLOT = re.compile(r"[{\[<]+\s*(?:the\s+)?entity(?:[ _]name)?\s*[}\]>]+", re.IGNORECASE)
-_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://(?:[^\s/?#@]*@)?([^\s/?#]*)[^\s]*", re.IGNORECASE)
-_TAG = re.compile(r"</?[A-Za-z!|][^<>]{0,200}>|[*`]{2,}")
 _MARK_AT_START = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
 _LABEL_END = re.compile(r"[.;:!?\n(]")
 _GENERIC = frozenset({"thing", "object", "item", "photo", "image", "picture", "something", "it", "this"})
-
-
-def one_line(text: str) -> str:
-    """Without hidden and control characters, white space made single."""
-    return " ".join(visible(text).split())
 
 
 def whole_words(text: str, most_chars: int) -> str:
@@ -250,15 +243,6 @@ def without_thoughts(text: str) -> str:
     return text.rpartition("</think>")[2].partition("<think>")[0].strip()
 
 
-def spoken(text: str) -> str:
-    """An answer as it may be said and shown: no markup, and of a web address only the host.
-
-    A picture or link in an answer could carry the conversation to its address.
-    """
-    plain = _TAG.sub("", _LINK.sub(r"\1", one_line(text)))
-    return one_line(_ADDRESS.sub(r"\1", plain)).strip("*`_ ")
-
-
 def label(text: str | None, most_words: int = LABEL_WORDS) -> str | None:
     """A category for the detector: a few plain words in lower case, or None."""
     if text is None:
@@ -270,7 +254,6 @@ def label(text: str | None, most_words: int = LABEL_WORDS) -> str | None:
 
 
 def labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
-    """Labels, each once, in order."""
     plain = [cleaned for text in texts if (cleaned := label(text)) is not None]
     return tuple(unique(plain)[:most])
 

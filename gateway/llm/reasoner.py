@@ -62,7 +62,6 @@ class ModelByPrompt:
 
     @property
     def sees_photos(self) -> bool:
-        """Return whether the usual model does."""
         return self._usual.sees_photos
 
     async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:

@@ -1,4 +1,7 @@
-"""The anytime plan: before each step, the most that can still be done in the time that is left."""
+"""The anytime plan: before each step, the most that can still be done in the time that is left.
+
+A `Planner` serves all questions; each has a `LivePlan`, which is revised after every stage.
+"""
 
 import math
 from collections.abc import Collection, Iterator, Sequence
@@ -39,11 +42,8 @@ class _Call:
     longest_ms: float
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Step:
-    """Calls side by side; one object on all rungs where they are the same, so that it is timed once."""
-
-    calls: tuple[_Call, ...]
+_Step = tuple[_Call, ...]
+"""Calls side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class _Rung:
     @property
     def asks_model(self) -> bool:
         """Return whether any stage is the model's."""
-        return any(call.by_model for step in self.steps for call in step.calls)
+        return any(call.by_model for step in self.steps for call in step)
 
 
 class Planner:
@@ -83,8 +83,7 @@ class Planner:
         rungs = self._ladder_of(graph, busy)
         over = frozenset(done)
         first = graph.reached(done)
-        timed: dict[_Step, tuple[float, float]] = {}
-        expected = (self._expected_ms(rung.steps[first:], over, load, timed) for rung in rungs)
+        expected = (self._expected_ms(rung.steps[first:], over, load) for rung in rungs)
         last = len(self.ladder)
         height, expected_ms = next(
             (height, ms) for height, ms in enumerate(expected) if ms <= remaining_ms or height == last
@@ -98,8 +97,8 @@ class Planner:
 
     def expected_ms(self, plan: Plan, done: Collection[Stage], load: int, graph: StageGraph) -> float:
         """Return what `plan` is expected to take from now on, reply included, milliseconds."""
-        steps = self._steps(graph, plan, {})[graph.reached(done) :]
-        return self._expected_ms(steps, frozenset(done), load, {})
+        steps = self._steps(graph, plan)[graph.reached(done) :]
+        return self._expected_ms(steps, frozenset(done), load)
 
     def least_ms(self, load: int, graph: StageGraph) -> float:
         """Return what the smallest plan that still asks the model is expected to take, milliseconds.
@@ -108,7 +107,7 @@ class Planner:
         """
         rungs = self._ladder_of(graph, busy=True)
         smallest = next((rung for rung in reversed(rungs) if rung.asks_model), rungs[-1])
-        return self._expected_ms(smallest.steps, frozenset(), load, {})
+        return self._expected_ms(smallest.steps, frozenset(), load)
 
     def without_model(self) -> "Planner":
         """Return a planner of the smallest plan, for questions that the model has no time for."""
@@ -123,22 +122,14 @@ class Planner:
         """Return whether it is worth beginning: half of such calls end in the time that is left."""
         return remaining_ms >= self.estimates.p50_ms(stage, work, load, by_model=by_model)
 
-    def _expected_ms(
-        self,
-        steps: Sequence[_Step],
-        done: frozenset[Stage],
-        load: int,
-        timed: dict[_Step, tuple[float, float]],
-    ) -> float:
+    def _expected_ms(self, steps: Sequence[_Step], done: frozenset[Stage], load: int) -> float:
         """Return the medians' sum, and of their distances to the ninth decile the root of the sum of squares.
 
-        So the ninth decile of a sum of independent normal times would be. `timed`: steps worked out already.
+        So the ninth decile of a sum of independent normal times would be.
         """
         medians, squares = float(REPLY_RESERVE_MS), 0.0
         for step in steps:
-            if step not in timed:
-                timed[step] = self._time(step, done, load)
-            median, decile = timed[step]
+            median, decile = self._time(step, done, load)
             medians += median
             squares += (decile - median) ** 2
         return medians + math.sqrt(squares)
@@ -146,7 +137,7 @@ class Planner:
     def _time(self, step: _Step, done: frozenset[Stage], load: int) -> tuple[float, float]:
         """Median and ninth decile, milliseconds; of calls side by side the slowest counts."""
         median = decile = 0.0
-        for call in step.calls:
+        for call in step:
             if call.stage in done:
                 continue
             ratios = self.estimates.ratios(call.timed_as, load, by_model=call.by_model)
@@ -163,35 +154,26 @@ class Planner:
         return self._rungs[key]
 
     def _build(self, graph: StageGraph, busy: bool) -> Iterator[_Rung]:
-        cache: dict[tuple[_Call, ...], _Step] = {}
         plan = replace(self.full, speculate=self.full.speculate and not busy)
-        steps = self._steps(graph, plan, cache)
+        steps = self._steps(graph, plan)
         yield _Rung(plan, steps, frozenset())
         for cut in self.ladder:
             before = steps
             plan = plan if graph.needs_model and cut.takes_from_model else cut.apply(plan)
-            steps = self._steps(graph, plan, cache)
-            differing = {call for step in before for call in step.calls} ^ {
-                call for step in steps for call in step.calls
-            }
+            steps = self._steps(graph, plan)
+            differing = {call for step in before for call in step} ^ {call for step in steps for call in step}
             yield _Rung(plan, steps, frozenset(call.stage for call in differing))
 
-    def _steps(
-        self, graph: StageGraph, plan: Plan, cache: dict[tuple[_Call, ...], _Step]
-    ) -> tuple[_Step, ...]:
+    def _steps(self, graph: StageGraph, plan: Plan) -> tuple[_Step, ...]:
         """Return as many as the graph has; empty where the plan switches all of it off."""
-        calls = (
+        return tuple(
             tuple(self._call(graph, stage, plan) for stage in step if graph.includes(stage, plan))
             for step in graph.in_order(plan.speculate)
         )
-        return tuple(cache.setdefault(each, _Step(each)) for each in calls)
 
     def _call(self, graph: StageGraph, stage: Stage, plan: Plan) -> _Call:
-        estimates, work, has_model = (
-            self.estimates,
-            graph.work(stage, plan),
-            self.estimates.has_model(stage),
-        )
+        estimates, work = self.estimates, graph.work(stage, plan)
+        has_model = estimates.has_model(stage)
         by_model = has_model and graph.asks_model(stage, plan)
         falls_back = has_model and not plan.by_model(stage)
         timed_as = FALLBACK_STAGE.get(stage, stage) if falls_back else stage

@@ -158,7 +158,6 @@ class Run:
                 await self.record(stage, state, began, detail)
 
     def _failure(self, stage: Stage, error: Exception) -> LoreglassError:
-        """Return what is raised for an error of a stage."""
         if isinstance(error, LoreglassError):
             return error
         if isinstance(error, TimeoutError):

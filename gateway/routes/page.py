@@ -140,7 +140,6 @@ def page_router() -> APIRouter:
 
 
 def _is_served(request: Request, path: str) -> bool:
-    """Return whether this deployment serves `path`."""
     scope = {**request.scope, "path": path}
     return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 

@@ -72,7 +72,6 @@ async def transcribe(
 
 
 async def _recording(request: Request) -> tuple[bytes, str]:
-    """Return the file and the response format."""
     async with read_form(request, max_files=1, max_fields=_MAX_FORM_FIELDS) as form:
         file, response_format = form.get("file"), form.get("response_format") or "json"
         if not isinstance(file, UploadFile):
@@ -179,7 +178,6 @@ class _SoundStream(Response):
         self._refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
         sound, unsent = anyio.create_memory_object_stream[tuple[str, bytes]](math.inf)
         sender = Sender(send, self)
         failure: LoreglassError | None = None

@@ -73,12 +73,10 @@ class Admission:
 
     @property
     def in_flight(self) -> int:
-        """Return how many are worked on."""
         return self._gate.inside
 
     @property
     def waiting(self) -> int:
-        """Return how many wait."""
         return self._gate.waiting
 
     @property

@@ -18,10 +18,9 @@ from contracts.answer import (
     Trace,
 )
 from contracts.errors import Problem
-from gateway.llm.reading import spoken
 from gateway.pipelines.port import PLANNER, Pipeline, thresholds_of
 from gateway.planning.run import Run, in_shares
-from gateway.reasoning.pieces import readable_excerpt
+from gateway.reasoning.pieces import readable_excerpt, spoken
 from gateway.reasoning.port import ModelCalls
 from gateway.serving.metrics import QuestionRecord
 from gateway.serving.stores import Session

@@ -65,7 +65,6 @@ class Sessions:
         self._ttl_s = ttl_s
 
     async def get(self, session_id: str, tenant: str = PUBLIC) -> Session:
-        """Return the session as it is now."""
         key = _key(session_id, tenant)
         items = await self._store.items(key)
         if items:
@@ -210,7 +209,6 @@ class Stores:
 
 @asynccontextmanager
 async def open_stores(settings: GatewaySettings, keys: Keys) -> AsyncIterator[Stores]:
-    """Open the stores that the settings choose."""
     own_secret = settings.speech_secret.get_secret_value().encode()
     ttl_s = settings.session_ttl_s
     sounds = MemoryStore(_SOUND_BYTES, allowance_of=keys.answers)

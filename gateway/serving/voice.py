@@ -50,13 +50,11 @@ class Voice:
     most_chars: int = 4_096
 
     def require_transcriber(self) -> Transcriber:
-        """Return the transcriber. Raises `NotConfigured`."""
         if self.transcriber is None:
             raise NotConfigured("No transcription server is set up here: send the question as text.")
         return self.transcriber
 
     def require_synthesizer(self) -> Synthesizer:
-        """Return the synthesizer. Raises `NotConfigured`."""
         if self.synthesizer is None:
             raise NotConfigured("No speech server is set up here.")
         return self.synthesizer

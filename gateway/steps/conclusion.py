@@ -84,12 +84,10 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """The answer with its remark."""
         return f"{self.answer} {self.remark}".strip()
 
     @property
     def abstained(self) -> bool:
-        """Return whether it is a refusal."""
         return self.reason is not Reason.ANSWERED
 
 

@@ -18,13 +18,13 @@ from gateway.llm.asking import prompt_of, text_prompt
 from gateway.llm.completion import Completion
 from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks, fence
 from gateway.llm.prompt import VlmOptions
-from gateway.llm.reading import confidence, search_phrase, spoken
+from gateway.llm.reading import confidence, search_phrase
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
 from gateway.llm.server import VlmDeclined
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.reasoning.pieces import first_pieces
+from gateway.reasoning.pieces import first_pieces, spoken
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import ENTITY_SLOT, Entity, Evidence, GenerationBudget, Query, Reply
 from gateway.steps import evidence

@@ -86,13 +86,11 @@ class WikiPrfPipeline:
 
     @property
     def articles(self) -> int:
-        """The most articles of each tool."""
         fewer = [most for name, most in ARTICLES_PAST.items() if name in self.missing]
         return min([MOST_ARTICLES, *fewer])
 
     @property
     def sections(self) -> int:
-        """The most sections of each tool."""
         return 1 if "sections-past-1" in self.missing else MOST_SECTIONS
 
     async def answer(self, query: Query, run: Run) -> Outcome:
