@@ -139,14 +139,14 @@ def _decode_session(session_id: str, items: Sequence[bytes]) -> Session:
 
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _MOST_UNSHARED = 256
-TTL_S = 600.0
+TRACE_TTL_S = 600.0
 """In the shared store. Not long: traces lie beside people's sessions, and each is a few kilobytes."""
 
 log = structlog.get_logger()
 
 
 class Traces:
-    """Stores traces, each for its tenant only: `limit` in memory, and in `shared` for `TTL_S` seconds.
+    """Stores traces, each for its tenant only: `limit` in memory, and in `shared` for `TRACE_TTL_S` seconds.
 
     No question waits for the shared store: `run` writes there. If too many wait, the newest are not shared.
     What is not written yet is lost with the process, as the traces in memory are.
@@ -181,7 +181,7 @@ class Traces:
         while self._shared is not None:
             key, tenant, trace = await self._unshared.get()
             try:
-                await self._shared.put(key, trace.model_dump_json().encode(), TTL_S, tenant)
+                await self._shared.put(key, trace.model_dump_json().encode(), TRACE_TTL_S, tenant)
             except DependencyUnavailable as error:
                 log.warning("trace_not_shared", reason=error.kind.value)
 
@@ -221,7 +221,7 @@ async def open_stores(settings: GatewaySettings, keys: Keys) -> AsyncIterator[St
         yield Stores(Sessions(sessions, ttl_s), answers, sounds, memories, traces, Rates(), secret)
         return
     async with aclosing(connect(settings.redis_url)) as redis:
-        shared = RedisStore(redis, "trace", TTL_S, keys.traces)
+        shared = RedisStore(redis, "trace", TRACE_TTL_S, keys.traces)
         traces = Traces(settings.trace_limit, shared, keys.traces)
         async with background_task(traces.run):
             yield Stores(

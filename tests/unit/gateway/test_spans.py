@@ -29,7 +29,7 @@ from gateway.serving.admission import Admission
 from gateway.state import Priority
 from tests.scripted_http import Sent
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
-from tests.unit.gateway.spans import Recording, recording
+from tests.unit.gateway.series import Recording, recording
 
 pytestmark = pytest.mark.anyio
 
