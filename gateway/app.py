@@ -10,7 +10,7 @@ from fastapi.middleware.cors import CORSMiddleware
 from starlette.datastructures import Headers
 from starlette.types import Scope
 
-from chassis.http.access import Access, Check, check_site, is_loopback
+from chassis.http.access import Access, check_site, is_loopback
 from chassis.http.app import Callers
 from chassis.http.app import create_app as create_chassis_app
 from chassis.telemetry.metrics import Metrics
@@ -49,6 +49,8 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[A
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started
         return wired.model() if wired is not None else {}
 
+    access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
+    is_open = settings.keys is None or settings.local_without_key
     app = create_chassis_app(
         "gateway",
         settings,
@@ -59,7 +61,7 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[A
         model=model,
         described_to=caller_of,
         callers=_callers(settings),
-        check=_check_site(settings) if settings.keys is None or settings.local_without_key else None,
+        check=check_site(access, "gateway", settings.origins) if is_open else None,
     )
     install_openai_errors(app)
     if settings.origins:
@@ -111,11 +113,6 @@ def _callers(settings: GatewaySettings) -> Callers:
         return caller is not None and caller.operator
 
     return Callers(tenant_of, sees_tenants, settings.tenant_upload_share)
-
-
-def _check_site(settings: GatewaySettings) -> Check:
-    access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
-    return check_site(access, "gateway", settings.origins)
 
 
 def _engine(settings: GatewaySettings) -> str:

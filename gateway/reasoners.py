@@ -1,4 +1,7 @@
-"""The reasoner: a vision-language model with the reader service as its fallback, or the reader alone."""
+"""The reasoners that the settings choose, and every pipeline that is offered with them.
+
+The reasoner is a vision-language model with the reader service as its fallback, or the reader alone.
+"""
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field

@@ -23,10 +23,10 @@ from gateway.planning.latencies import Latencies, load_latencies
 from gateway.planning.placement import Cards
 from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
+from gateway.planning.prefetch import background_group, background_task
 from gateway.planning.stages import deadline_advice
 from gateway.reasoners import Check, OpenReasoners, Reasoners, every_pipeline, open_reasoners
 from gateway.serving.admission import Admission, Quotas
-from gateway.serving.background import background_group, background_task
 from gateway.serving.execution import Execution, Tier
 from gateway.serving.guards import Guards, PlacementWatch
 from gateway.serving.idempotency import Idempotency

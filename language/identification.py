@@ -1,4 +1,4 @@
-"""Which language a question is in, and how to say in it that it cannot be read."""
+"""The language of a question, the script of its letters, and print apart from the noise of OCR."""
 
 import re
 import tomllib

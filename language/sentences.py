@@ -1,4 +1,4 @@
-"""Splits a text into sentences without changing a character."""
+"""Split a text into sentences without changing a character, and know a row of a table."""
 
 import re
 from dataclasses import dataclass

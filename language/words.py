@@ -1,4 +1,4 @@
-"""Words with their places, stems and folded forms: what every other part of reading rests on."""
+"""Words with their places, stems and folded forms, and words that hedge: what all other reading rests on."""
 
 import re
 import unicodedata

@@ -59,12 +59,8 @@ def question_tokens(query: Query, options: VlmOptions) -> int:
 def _untrusted(query: Query, options: VlmOptions) -> tuple[str, str, str]:
     """Return wishes, conversation and question, each within its share of the model's window."""
     question = within_tokens(harmless(query.question).strip(), options.window.question)
-    return _instructions(query, options), _conversation(query, options), question
-
-
-def _instructions(query: Query, options: VlmOptions) -> str:
     wishes = within_tokens(harmless(query.instructions).strip(), options.window.instructions)
-    return f"{_WISHES}\n{wishes}\n" if wishes else ""
+    return f"{_WISHES}\n{wishes}\n" if wishes else "", _conversation(query, options), question
 
 
 def _conversation(query: Query, options: VlmOptions) -> str:

@@ -1,4 +1,4 @@
-"""A call to the model's server: its endpoint, its progress, its metrics and its span.
+"""A call to the model's server: its endpoint, its request, its metrics and its span.
 
 The span uses OpenTelemetry's conventions for generative models. It has the prompt's name and its cost, never
 what it or the reply says.

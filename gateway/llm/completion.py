@@ -1,4 +1,4 @@
-"""Replies as callers get them: the parsed value, the raw text, and the probability of each token."""
+"""Replies: put together while they arrive, then parsed, with the probability of each token."""
 
 import re
 import time

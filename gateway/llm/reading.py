@@ -1,4 +1,7 @@
-"""Turn what the model wrote into what the pipeline works with: cleaned, honest, measured and quoted."""
+"""Turn what the model wrote into what the pipeline works with: cleaned, honest, measured and quoted.
+
+Its words are trusted no more than input: they are made fit for searching, detecting and saying.
+"""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,7 @@
-"""Ask a model server for its models."""
+"""A model's server: the models that it lists, and its errors as our own.
+
+Callers read an error's details: these name no server, key or model. Our log has the rest.
+"""
 
 import json
 import math

@@ -1,4 +1,7 @@
-"""The interface of a reasoner: a VLM or, in the lite profile, an adapter of the reader service."""
+"""The interface of a reasoner: a VLM or, in the lite profile, an adapter of the reader service.
+
+The model calls of a question, and the services that it did without, are noted where calls are made.
+"""
 
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager

@@ -1,6 +1,7 @@
 """`POST /v1/chat/completions` and `GET /v1/models`: any OpenAI client can use the platform as a model.
 
 The client sends the whole conversation (`chat_intake`). What is cut or ignored is named in `degraded`.
+Errors have OpenAI's shape, and a wrong base address is told the right one.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Check untrusted requests and turn them into questions, for every route that asks."""
+"""Check untrusted requests and turn them into questions, for every route that asks; find the caller."""
 
 import re
 from contextlib import ExitStack

@@ -20,10 +20,10 @@ from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import inlined_schema, validated
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
+from gateway.planning.prefetch import side_by_side
 from gateway.routes.chat import openai_refusal
 from gateway.routes.intake import CallerDep, GatewayDep, sound_of
 from gateway.routes.streaming import Sender
-from gateway.serving.background import side_by_side
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
 from gateway.speech.servers import AudioSink, Utterance

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from chassis.errors import Internal, LoreglassError
 from chassis.http.problems import note_problem
-from gateway.serving.background import side_by_side
+from gateway.planning.prefetch import side_by_side
 
 Emit = Callable[[str, BaseModel | str], Awaitable[None]]
 """Sends one event: its name, "" for none, and its data."""

@@ -1,8 +1,12 @@
-"""Admission, before any model work: a bounded number of questions is worked on, others wait or are refused.
+"""Admission, before any model work: the tenant's quota, then a place among a bounded number of questions.
 
-A question that would have too little time left when its turn comes is refused on arrival, with the seconds
-after which to retry. A question whose time runs out while it waits is refused while there is still time to
-send the refusal. A `Gate` chooses the next one by priority, tenant and time.
+`Quotas` limit a tenant's requests, a minute and at once; a request beyond that gets 429. Gateways that share
+a Redis share the minute; while Redis is away each takes its part. What is at once, each counts for itself.
+
+`Admission` works on so many questions; others wait or are refused. A question that would have too little
+time left when its turn comes is refused on arrival, with the seconds after which to retry. A question whose
+time runs out while it waits is refused while there is still time to send the refusal. A `Gate` chooses the
+next one by priority, tenant and time.
 """
 
 import math

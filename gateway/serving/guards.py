@@ -1,4 +1,4 @@
-"""The guards of this gateway: one before each service, one before the vision-language model."""
+"""The guards before each service and the model, and the services' `/info` compared with the placement plan."""
 
 from collections.abc import Mapping
 from functools import partial

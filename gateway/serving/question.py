@@ -1,4 +1,4 @@
-"""A question on its way: from the routes to the execution, its answer's body, its trace and its record."""
+"""A question on its way: from the routes to the execution, its answer's body and advice, its trace and record."""
 
 import hashlib
 import json

@@ -1,4 +1,8 @@
-"""The stores of a gateway: in its memory, or in a Redis that gateways share."""
+"""What a gateway remembers: conversations, traces and answers, in its memory or in a Redis that gateways share.
+
+A session is one entry of its store: a list with the photo as its head, and then the turns. The newest traces are
+in memory and, with a shared store, also there.
+"""
 
 import asyncio
 import json
@@ -16,8 +20,8 @@ from redis.asyncio import Redis
 
 from chassis.errors import DependencyUnavailable, PayloadTooLarge, SessionNotFound, TraceNotFound
 from contracts.answer import Trace
+from gateway.planning.prefetch import background_task
 from gateway.serving.admission import Rates
-from gateway.serving.background import background_task
 from gateway.serving.redis_store import RedisStore, connect, shared_secret
 from gateway.serving.tenants import PUBLIC, Keys
 from gateway.settings import GatewaySettings, SessionBackend

@@ -174,8 +174,9 @@ def conclude(
 
     def refusal_for(reason: Reason, by: str | None = None) -> Outcome:
         closest = closest_of(question, context.evidence, reply.quotes)
-        if reason is Reason.NEEDS_PHOTO and closest and not _shares_words(question, closest):
-            closest = None
+        if reason is Reason.NEEDS_PHOTO and closest:
+            shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
+            closest = closest if len(shared) >= _SHARED_WORDS else None
         return refusal(reason, route, domain, entity, by, closest)
 
     if not reply.says_something:
@@ -253,12 +254,6 @@ def _around(quote: str, text: str) -> str:
     end = start + len(quote)
     holding = [each for each in sentences(text) if each.start < end and start < each.end]
     return text[holding[0].start : holding[-1].end] if holding else quote
-
-
-def _shares_words(question: str, closest: Citation) -> bool:
-    """Return whether the passage shares enough words with a question whose photo is missing."""
-    shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
-    return len(shared) >= _SHARED_WORDS
 
 
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:

@@ -1,4 +1,7 @@
-"""The model behind the `qa-dragon` pipeline: its calls, their prompts and the schemas of their replies."""
+"""The model behind the `qa-dragon` pipeline: its calls, their prompts and the schemas of their replies.
+
+`choose_tools` is the tool router (section 3.3): the model's decision, and rules above it.
+"""
 
 import re
 from collections.abc import Sequence

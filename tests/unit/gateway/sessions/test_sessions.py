@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from bench.ports import free_ports
 from chassis.errors import DependencyUnavailable, PayloadTooLarge, SessionNotFound, TraceNotFound
 from contracts.answer import Trace
-from gateway.serving.background import background_task
+from gateway.planning.prefetch import background_task
 from gateway.serving.redis_store import RedisStore, connect
 from gateway.serving.stores import (
     _MOST_UNSHARED,
