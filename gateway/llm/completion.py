@@ -63,10 +63,10 @@ def _place(text: bytes, token: bytes, at: int, gap: int) -> tuple[int, int, int]
     for piece in others:
         gap = min(gap + _CHARACTER_BYTES, _MOST_UNDECODED)
         if piece:
-            found = text.find(piece, at, at + gap + len(piece))
-            if found < 0:
+            place = text.find(piece, at, at + gap + len(piece))
+            if place < 0:
                 return None
-            at, gap = found + len(piece), 0
+            at, gap = place + len(piece), 0
     return start, at, gap
 
 
@@ -214,15 +214,15 @@ class Assembly(Generic[Value]):
         self._pieces.append(text)
         self._watch_for_end(text)
 
-    def _watch_for_end(self, added: str) -> None:
+    def _watch_for_end(self, text: str) -> None:
         """Set `is_complete` if the reply is."""
         if self.is_text:
             if self.ends_with:
-                end = self._tail + added
+                end = self._tail + text
                 self.is_complete = self.ends_with in end
                 self._tail = end[-len(self.ends_with) :]
             return
-        if "}" not in added or self._ends_tried >= _MAX_ENDS:
+        if "}" not in text or self._ends_tried >= _MAX_ENDS:
             return
         self._ends_tried += 1
         fields = read_object(self.text)

@@ -171,8 +171,8 @@ class Window:
     ) -> tuple[Prompt[Value], Shown]:
         """Return the prompt with as much evidence as it has room for, and that evidence."""
         bare = prompt_with(shown_within(0))
-        shown = shown_within(self.left(bare))
-        return prompt_with(shown), shown
+        blocks = shown_within(self.left(bare))
+        return prompt_with(blocks), blocks
 
 
 @dataclass(frozen=True, slots=True)

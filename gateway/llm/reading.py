@@ -13,7 +13,7 @@ from gateway.llm.completion import Completion, align
 from gateway.llm.prompt import Case, VlmOptions
 from gateway.llm.reply_forms import read_object
 from gateway.llm.schemas import Answerability, ChainOfThought, Form, Look, Understanding
-from gateway.reasoning.pieces import one_line, spoken
+from gateway.reasoning.pieces import one_line, without_markup
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import (
     ENTITY_SLOT,
@@ -36,10 +36,10 @@ LONGEST = 600
 """Characters of one quote; a page without full stops is one long "sentence"."""
 
 
-def source_of(answer: str, evidence: Sequence[Evidence], shown: Sequence[int]) -> Quote | None:
+def source_of(answer: str, evidence: Sequence[Evidence], places: Sequence[int]) -> Quote | None:
     """Return the sentence that has most of the answer's content words; None if none has `LEAST_SHARE`.
 
-    `shown`: the indices in `evidence` of the pieces that the model was shown.
+    `places`: the indices in `evidence` of the pieces that the model was shown.
     """
     wanted = content_stems(answer)
 
@@ -48,7 +48,7 @@ def source_of(answer: str, evidence: Sequence[Evidence], shown: Sequence[int]) -
 
     closest = (
         Quote(index, max(texts, key=lambda text: (shared(text), -len(content_stems(text)))))
-        for index in shown
+        for index in places
         if (texts := [sentence.text[:LONGEST] for sentence in sentences(evidence[index].text)])
     )
     best = max(closest, key=lambda quote: shared(quote.text), default=None)
@@ -57,9 +57,9 @@ def source_of(answer: str, evidence: Sequence[Evidence], shown: Sequence[int]) -
 
 def printed_quotes(answer: str, photo_text: PhotoText) -> tuple[str, ...]:
     """The printed lines whose words all stand in the answer: what it was read from."""
-    spoken = content_stems(answer)
+    words = content_stems(answer)
     lines = (line.text for line in photo_text.lines)
-    return tuple(dict.fromkeys(line for line in lines if (stems := content_stems(line)) and stems <= spoken))
+    return tuple(dict.fromkeys(line for line in lines if (stems := content_stems(line)) and stems <= words))
 
 
 YES, NO = 0.9, 0.1
@@ -81,28 +81,28 @@ def answer_of(text: str, *, cut_off: bool = False) -> str | None:
     if cut_off:
         ends = [sentence.end for sentence in sentences(text)][:-1]
         text = text[: ends[-1]] if ends else text.rpartition(" ")[0]
-    return answer_or_none(spoken(text))
+    return answer_or_none(without_markup(text))
 
 
 def _answer_of_form(text: str) -> str | None:
     """The answer in an object that a model wrote though text was asked for; None if it has none or no end."""
     fields = read_object(text)
     value = fields.value.get("answer") if fields and fields.complete else None
-    return answer_or_none(spoken(value)) if isinstance(value, str) else None
+    return answer_or_none(without_markup(value)) if isinstance(value, str) else None
 
 
 def reply_of_text(
-    completion: Completion[str], evidence: Sequence[Evidence], shown: Sequence[int]
+    completion: Completion[str], evidence: Sequence[Evidence], places: Sequence[int]
 ) -> Reply | None:
     """Return the answer with the sentence that it can be traced to, if any; None for a refusal. Blocking.
 
-    `shown`: the places in `evidence` of what the model was shown.
+    `places`: the places in `evidence` of what the model was shown.
     """
     answer = answer_of(completion.text, cut_off=completion.cut_off)
     if answer is None:
         return None
     measured = _probabilities(completion)
-    source = source_of(answer, evidence, shown)
+    source = source_of(answer, evidence, places)
     return Reply(answer, confidence(measured), (source,) if source else (), token_probabilities=measured)
 
 
@@ -200,7 +200,7 @@ def draft_with_tools(
 def _draft_of(
     value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
-    answer = answer_or_none(spoken(value.answer)) if value.answer is not None else None
+    answer = answer_or_none(without_markup(value.answer)) if value.answer is not None else None
     if answer is not None and answer in {case.reply.get("answer") for case in cases}:
         answer = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
@@ -263,23 +263,23 @@ def labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
 
 def listed_label(text: str | None, listed: Sequence[str]) -> str | None:
     """Return the entry of `listed` that the model means, with its telling word if it gave one; else None."""
-    chosen = label(text, MARKED_LABEL_WORDS)
-    if chosen is None:
+    choice = label(text, MARKED_LABEL_WORDS)
+    if choice is None:
         return None
-    same = next((entry for entry in listed if squeeze(entry) == squeeze(chosen)), None)
+    same = next((entry for entry in listed if squeeze(entry) == squeeze(choice)), None)
     if same is not None:
         return same
     wider = (
-        entry for entry in listed if content_stems(entry) and content_stems(entry) <= content_stems(chosen)
+        entry for entry in listed if content_stems(entry) and content_stems(entry) <= content_stems(choice)
     )
-    return chosen if next(wider, None) is not None else None
+    return choice if next(wider, None) is not None else None
 
 
 def entity_name(text: str | None, object_label: str | None) -> str | None:
     """Return a proper name on one line; a mere kind ("car") is none."""
     if text is None:
         return None
-    name = spoken(text).strip(" .\"'“”")
+    name = without_markup(text).strip(" .\"'“”")
     is_kind = fold(name) in _GENERIC or squeeze(name) == squeeze(object_label or "")
     has_letters = any(character.isalnum() for character in name)
     return name if has_letters and not is_kind else None
@@ -294,6 +294,6 @@ def search_phrase(text: str) -> str:
 
 def queries(texts: Iterable[str], most: int) -> tuple[str, ...]:
     """Searches, each once, in order; those that ask nothing are dropped."""
-    cleaned = (search_phrase(text) for text in texts)
-    searches = (text for text in cleaned if squeeze(text.replace(ENTITY_SLOT, "")))
+    phrases = (search_phrase(text) for text in texts)
+    searches = (text for text in phrases if squeeze(text.replace(ENTITY_SLOT, "")))
     return tuple(unique(searches)[:most])

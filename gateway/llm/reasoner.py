@@ -74,18 +74,22 @@ _WAIT_FOR_PRINT_S = 2.0
 
 
 async def answer_in_text(
-    client: Model, prompt: Prompt[str], evidence: Sequence[Evidence], shown: Sequence[int], deadline: Deadline
+    client: Model,
+    prompt: Prompt[str],
+    evidence: Sequence[Evidence],
+    places: Sequence[int],
+    deadline: Deadline,
 ) -> Reply | None:
     """Return the answer with the sentence that it can be traced to, if any; None for a refusal.
 
-    `shown`: the places in `evidence` of what the model was shown.
+    `places`: the places in `evidence` of what the model was shown.
     """
     try:
         completion = await client.complete(prompt, deadline)
     except VlmDeclined:
         return None
     return await anyio.to_thread.run_sync(  # finding the quote takes tens of milliseconds
-        reply_of_text, completion, evidence, shown, abandon_on_cancel=True
+        reply_of_text, completion, evidence, places, abandon_on_cancel=True
     )
 
 
@@ -112,8 +116,8 @@ class AnsweringVlm:
         """
         if not context.evidence and not self.drafts(query):
             return no_answer(context)
-        prompt, shown = self._answer_prompt(query, context, generation)
-        reply = await answer_in_text(self._client, prompt, context.evidence, shown.places, deadline)
+        prompt, blocks = self._answer_prompt(query, context, generation)
+        reply = await answer_in_text(self._client, prompt, context.evidence, blocks.places, deadline)
         return reply or no_answer(context)
 
     async def judge(
@@ -155,8 +159,8 @@ class AnsweringVlm:
         entity = context.entity
         thing = fence("the thing asked about", entity.name) + "\n" if entity else ""
         return options.window.fit(
-            lambda shown: asking.text_prompt(
-                self.answer_prompt, query, options, limit, thing=thing, evidence=shown.text
+            lambda blocks: asking.text_prompt(
+                self.answer_prompt, query, options, limit, thing=thing, evidence=blocks.text
             ),
             lambda tokens: evidence_blocks(
                 context.evidence, tokens - judge_tokens, most, options.piece_chars

@@ -182,9 +182,9 @@ def _combine(levels: tuple[RecentRatios, ...], now: float) -> list[Ratios]:
     if not places:
         return [levels[0].ratios(now)] * len(levels)
     own = {place: levels[place].ratios(now) for place in places}
-    combined: list[Ratios] = []
+    ratios_by_level: list[Ratios] = []
     for place in range(len(levels)):
         nearest = min(places, key=lambda other: (abs(other - place), -other))
         ratios = own[nearest].damped(nearest - place) if nearest > place else own[nearest]
-        combined.append(ratios.at_least(combined[-1]) if combined else ratios)
-    return combined
+        ratios_by_level.append(ratios.at_least(ratios_by_level[-1]) if ratios_by_level else ratios)
+    return ratios_by_level

@@ -104,7 +104,7 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def spoken(text: str) -> str:
+def without_markup(text: str) -> str:
     """An answer as it may be said and shown: no markup, and of a web address only the host.
 
     A picture or link in an answer could carry the conversation to its address.

@@ -174,12 +174,12 @@ def question_text(text: str, settings: GatewaySettings) -> str:
     """Return the text without surrounding space. Raises `InvalidRequest`."""
     if len(text) > settings.max_question_chars:
         raise InvalidRequest(f"question: longer than {settings.max_question_chars} characters.")
-    cleaned = text.strip()
-    if not cleaned:
+    question = text.strip()
+    if not question:
         raise InvalidRequest("question: must not be empty.")
-    if _UNPRINTABLE.search(cleaned):
+    if _UNPRINTABLE.search(question):
         raise InvalidRequest("question: holds control characters or broken Unicode.")
-    return cleaned
+    return question
 
 
 def deadline_ms_of(requested: int | None, settings: GatewaySettings) -> int:

@@ -1,4 +1,4 @@
-"""The guards before each service and the model, and the services' `/info` compared with the placement plan."""
+"""The guards before each service and the model; the services' `/info` beside the placement plan."""
 
 from collections.abc import Mapping
 from functools import partial

@@ -1,4 +1,4 @@
-"""A question on its way: from the routes to the execution, its answer's body and advice, its trace and record."""
+"""A question on its way: from the routes to the execution, its answer's body, its trace and its record."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from contracts.answer import (
 from contracts.errors import Problem
 from gateway.pipelines.port import PLANNER, Pipeline, thresholds_of
 from gateway.planning.run import Run, in_shares
-from gateway.reasoning.pieces import readable_excerpt, spoken
+from gateway.reasoning.pieces import readable_excerpt, without_markup
 from gateway.reasoning.port import ModelCalls
 from gateway.serving.metrics import QuestionRecord
 from gateway.serving.stores import Session
@@ -43,8 +43,8 @@ def in_words(reply: Answer | Outcome, question: str = "", most_chars: int = CLOS
     if closest is None:
         return ""
     words = closest.sentence or closest.snippet  # replies that an older version stored have no sentence
-    sentence = spoken(readable_excerpt(words, most_chars, question)).replace('"', "'")
-    title = spoken(closest.title)
+    sentence = without_markup(readable_excerpt(words, most_chars, question)).replace('"', "'")
+    title = without_markup(closest.title)
     return f'The closest I found: "{sentence}"' + (f" ({title})." if title else ".")
 
 

@@ -173,8 +173,7 @@ class RedisStore:
 
     async def _count_entry(self, tenant: str, key: str, size: int | str, allowed: Allowance) -> None:
         """The entry is stored already: if it cannot be counted, the caller's request does not fail."""
-        # The braces put this key and that of the sizes on one node of a Redis cluster.
-        names = f"{self._prefix}:held:{{{tenant}}}"
+        names = self._tenant_key(tenant)
         most = [int(min(_NO_LIMIT, each)) for each in (allowed.count, allowed.size)]
         arguments = [key, size, _milliseconds(self._ttl_s), *most]
         try:
@@ -185,6 +184,10 @@ class RedisStore:
 
     def _key(self, key: str) -> str:
         return f"{self._prefix}:{key}"
+
+    def _tenant_key(self, tenant: str) -> str:
+        """The braces put this key and that of the sizes on one node of a Redis cluster."""
+        return f"{self._prefix}:held:{{{tenant}}}"
 
 
 def _milliseconds(seconds: float) -> int:

@@ -1,7 +1,7 @@
-"""What a gateway remembers: conversations, traces and answers, in its memory or in a Redis that gateways share.
+"""What a gateway remembers, in its memory or in a Redis that gateways share: conversations, traces, answers.
 
-A session is one entry of its store: a list with the photo as its head, and then the turns. The newest traces are
-in memory and, with a shared store, also there.
+A session is one entry of its store: a list with the photo as its head, and then the turns. The newest traces
+are in memory and, with a shared store, also there.
 """
 
 import asyncio

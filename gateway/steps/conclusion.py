@@ -100,8 +100,10 @@ def refusal(
     closest: Citation | None = None,
 ) -> Outcome:
     """Return an honest "I don't know", with its reason and, where it may have one, its closest passage."""
-    shown = None if reason in _WITHOUT_CLOSEST else closest
-    return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by, closest=shown)
+    passage = None if reason in _WITHOUT_CLOSEST else closest
+    return Outcome(
+        REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by, closest=passage
+    )
 
 
 def out_of_time(question: str, context: Context) -> Outcome:
@@ -244,8 +246,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     if not sentence:
         return None
     excerpts = (readable_excerpt(each, _PASSAGE_CHARS, sentence) for each in (source.passage, source.text))
-    shown = next((each for each in excerpts if sentence in each), sentence)
-    return cite(source, sentence).model_copy(update={"snippet": shown, "sentence": sentence})
+    passage = next((each for each in excerpts if sentence in each), sentence)
+    return cite(source, sentence).model_copy(update={"snippet": passage, "sentence": sentence})
 
 
 def _around(quote: str, text: str) -> str:

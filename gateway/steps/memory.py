@@ -34,8 +34,8 @@ def sighting_of(query: Query, outcome: Outcome, run: Run, place: str) -> Sightin
         name = ""
     if not (name or text):
         return None
-    shown = _line(name)[:_NAME_CHARS], _line(text)[:_TEXT_CHARS], _line(place)
-    return Sighting("", datetime.fromtimestamp(0, UTC), *shown, b"")
+    facts = _line(name)[:_NAME_CHARS], _line(text)[:_TEXT_CHARS], _line(place)
+    return Sighting("", datetime.fromtimestamp(0, UTC), *facts, b"")
 
 
 async def recollect(query: Query, run: Run) -> tuple[Evidence, ...] | None:

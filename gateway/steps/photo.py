@@ -127,20 +127,20 @@ async def identify(
 ) -> Entity | None:
     """Return the candidate that the question is about and that is really there (3.4.4).
 
-    Signals: `image_top`, of the most probable candidate, likely or not; `entity_probability`, of the chosen.
+    Signals: `image_top`, of the most probable candidate, likely or not; `entity_probability`, of the result.
     """
     run.explain.signal("image_top", max((each.probability for each in candidates), default=None))
     run.explain.note(Stage.IMAGE_SEARCH, (f"{each.name} {each.probability:.3f}" for each in candidates))
     likely = fuse(candidates, thresholds)
     size = Work(min(1, len(likely)))  # without candidates no model is asked
-    chosen = None
+    entity = None
     async with run.optional(Stage.SELECT_ENTITY), run.stage(Stage.SELECT_ENTITY, size) as deadline:
-        chosen = await select(query, draft, likely, photo_text, deadline)
-    run.explain.signal("entity_probability", chosen.probability if chosen else None)
-    run.explain.note(Stage.SELECT_ENTITY, chosen.name if chosen else "none")
-    if chosen in likely and chosen.probability >= thresholds.decisive and query.photo_is_new:
-        await run.tell_identified(chosen.name)
-    return chosen
+        entity = await select(query, draft, likely, photo_text, deadline)
+    run.explain.signal("entity_probability", entity.probability if entity else None)
+    run.explain.note(Stage.SELECT_ENTITY, entity.name if entity else "none")
+    if entity in likely and entity.probability >= thresholds.decisive and query.photo_is_new:
+        await run.tell_identified(entity.name)
+    return entity
 
 
 def named_by(query: Query, draft: Draft) -> Entity | None:

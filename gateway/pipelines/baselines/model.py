@@ -24,7 +24,7 @@ from gateway.llm.schemas import Blank, QueryText, Sentence, Steps, Structured
 from gateway.llm.server import VlmDeclined
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
-from gateway.reasoning.pieces import first_pieces, spoken
+from gateway.reasoning.pieces import first_pieces, without_markup
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import ENTITY_SLOT, Entity, Evidence, GenerationBudget, Query, Reply
 from gateway.steps import evidence
@@ -123,7 +123,9 @@ class VlmBaselines:
         """
         name, options, images = "baselines/rewrite_query", self._options, replace(results, pages=())
         prompt, _ = options.window.fit(
-            lambda shown: prompt_of(name, query, RewrittenQuery, options, QUERY_TOKENS, material=shown.text),
+            lambda blocks: prompt_of(
+                name, query, RewrittenQuery, options, QUERY_TOKENS, material=blocks.text
+            ),
             lambda tokens: _context(images, tokens),
         )
         completion = await self._client.complete(prompt, deadline)
@@ -135,18 +137,18 @@ class VlmBaselines:
         """Return the answer from all that and what was found; quotes name pieces of `results.evidence`."""
         name, options = "baselines/answer_from_search", self._options
         limit = min(ANSWER_TOKENS, generation.answer_tokens)
-        prompt, shown = options.window.fit(
-            lambda shown: text_prompt(name, query, options, limit, material=shown.text),
+        prompt, blocks = options.window.fit(
+            lambda blocks: text_prompt(name, query, options, limit, material=blocks.text),
             lambda tokens: _context(results, tokens),
         )
-        reply = await answer_in_text(self._client, prompt, results.evidence, shown.places, deadline)
+        reply = await answer_in_text(self._client, prompt, results.evidence, blocks.places, deadline)
         return reply or _UNKNOWN
 
 
 def _reply_of(completion: Completion[SteppedAnswer]) -> Reply:
     """Return the answer as the model gave it; one that was cut off is none: half a number is a wrong one."""
     answer = completion.value.answer if completion.whole else None
-    text = answer_or_none(spoken(answer)) if answer is not None else None
+    text = answer_or_none(without_markup(answer)) if answer is not None else None
     if text is None:
         return _UNKNOWN
     measured = completion.probabilities_of("answer") or None

@@ -94,8 +94,8 @@ async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Find
     """Return what one call makes of all that was found, as it was said."""
     context = Context(Route.RAG, evidence=results.evidence)
     run.explain.evidence(results.evidence)
-    shown = (results.image_chars + results.page_chars) // CHARS_A_TOKEN
-    return await answer_unchecked(partial(reasoner.answer_from, query, results), query, context, shown, run)
+    tokens = (results.image_chars + results.page_chars) // CHARS_A_TOKEN
+    return await answer_unchecked(partial(reasoner.answer_from, query, results), query, context, tokens, run)
 
 
 IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000

@@ -88,9 +88,9 @@ class ThreeStepPipeline:
                 begun.cancel()
             pages = await self._find_pages(query, run)
             context = self._context(await begun.result(), pages, run)
-            shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
+            tokens = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
             answer = partial(self.reasoner.answer, query, context)
-            return await answer_unchecked(answer, query, context, shown, run)
+            return await answer_unchecked(answer, query, context, tokens, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Steps 1 and 2."""

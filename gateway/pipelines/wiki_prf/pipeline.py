@@ -122,8 +122,8 @@ class WikiPrfPipeline:
         short = "refusals" in self.missing
         answer = partial(self.reasoner.answer, query, knowledge, context, short=short)
         reads = context.evidence if knowledge is None else ()
-        shown = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
-        return await answer_unchecked(answer, query, context, shown, run)
+        tokens = evidence.prompt_tokens(reads, EVIDENCE_CHARS) + KNOWLEDGE_TOKENS
+        return await answer_unchecked(answer, query, context, tokens, run)
 
     async def _plan(self, query: Query, run: Run) -> ToolPlan:
         """3.2: which tools in which order; none if the plan cannot be read: the whole photo stands for it."""
@@ -175,8 +175,8 @@ class WikiPrfPipeline:
 
     async def _filter(self, query: Query, plan: ToolPlan, gathered: Material, run: Run) -> str | None:
         """3.4: task-oriented knowledge; None when it cannot be had: all that was retrieved stands for it."""
-        shown = evidence.prompt_tokens((*gathered.document, *gathered.sections), EVIDENCE_CHARS)
-        size, stage = Work(extra_prompt_tokens=shown), Stage.KNOWLEDGE_FILTER
+        tokens = evidence.prompt_tokens((*gathered.document, *gathered.sections), EVIDENCE_CHARS)
+        size, stage = Work(extra_prompt_tokens=tokens), Stage.KNOWLEDGE_FILTER
         knowledge: str | None = None
         if "filtering" in self.missing:
             return None

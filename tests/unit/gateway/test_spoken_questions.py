@@ -166,7 +166,7 @@ async def test_failures_open_the_breaker_and_refused_recordings_do_not(
     assert 'loreglass_degraded_total{kind="transcription"} 25.0' in metrics
 
 
-def spoken(text: str = "", sound: bytes | None = None, times: int = 1) -> ChatCompletionMessageParam:
+def recording(text: str = "", sound: bytes | None = None, times: int = 1) -> ChatCompletionMessageParam:
     data = base64.b64encode(recorded(tone(0.5), "mp3") if sound is None else sound).decode()
     parts: list[ChatCompletionContentPartParam] = [{"type": "image_url", "image_url": {"url": URI}}]
     if text:
@@ -186,10 +186,10 @@ async def ask_chat(client: AsyncOpenAI, *messages: ChatCompletionMessageParam) -
 
 
 async def test_sound_of_the_last_message_is_the_question(client: AsyncOpenAI, world: World) -> None:
-    body = await ask_chat(client, spoken())
+    body = await ask_chat(client, recording())
     assert (body["transcript"], body["reason"], body["degraded"]) == (QUESTION, "answered", [])
     assert world.reasoner.queries[-1].question == QUESTION
-    await ask_chat(client, spoken("About the cover:"))
+    await ask_chat(client, recording("About the cover:"))
     assert world.reasoner.queries[-1].question == f"About the cover:\n{QUESTION}"
 
 
@@ -197,25 +197,25 @@ async def test_text_is_answered_without_its_sound(
     client: AsyncOpenAI, world: World, servers: SpeechServers
 ) -> None:
     earlier: ChatCompletionMessageParam = {"role": "assistant", "content": "Ada."}
-    body = await ask_chat(client, spoken("Who?"), earlier, user("And when?", None))
+    body = await ask_chat(client, recording("Who?"), earlier, user("And when?", None))
     assert "history" in body["degraded"]
     assert servers.heard == []
     servers.manner = Manner.FAILS
-    body = await ask_chat(client, spoken("Who wrote it?"))
+    body = await ask_chat(client, recording("Who wrote it?"))
     assert body["degraded"] == ["transcription"]
     assert world.reasoner.queries[-1].question == "Who wrote it?"
 
 
 async def test_stream_reports_the_transcript(client: AsyncOpenAI) -> None:
-    stream = await client.chat.completions.create(model="loreglass", messages=[spoken()], stream=True)
+    stream = await client.chat.completions.create(model="loreglass", messages=[recording()], stream=True)
     thoughts = [(chunk.choices[0].delta.model_extra or {}).get("reasoning_content") async for chunk in stream]
     assert f"heard: {QUESTION}\n" in thoughts
 
 
 async def test_two_recordings_or_bad_base64_are_refused(client: AsyncOpenAI) -> None:
     with pytest.raises(openai.UnprocessableEntityError, match="one recording"):
-        await ask_chat(client, spoken(times=2))
-    message: Any = spoken()
+        await ask_chat(client, recording(times=2))
+    message: Any = recording()
     message["content"][-1]["input_audio"]["data"] = "§"
     with pytest.raises(openai.BadRequestError, match="base64"):
         await ask_chat(client, message)

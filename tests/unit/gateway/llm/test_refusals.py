@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.llm import reading
-from gateway.reasoning.pieces import spoken
+from gateway.reasoning.pieces import without_markup
 from gateway.reasoning.refusals import answer_or_none, is_refusal
 
 REFUSALS = [
@@ -199,4 +199,4 @@ def test_general_kind_is_not_an_entity_name(written: str | None, name: str | Non
     ],
 )
 def test_an_answer_carries_no_links_or_markup(written: str, plain: str) -> None:
-    assert spoken(written) == plain
+    assert without_markup(written) == plain
