@@ -111,7 +111,9 @@ class Admission:
         try:
             yield
         finally:
-            self._observe(self._clock() - entered_at)
+            # The mean time for which a place is held; the latest answers count most.
+            self._answers = min(_MEMORY, self._answers + 1)
+            self._mean_s += (self._clock() - entered_at - self._mean_s) / self._answers
             leave()
 
     async def _enter(
@@ -161,11 +163,6 @@ class Admission:
         """Until those who wait now will have got in, in whole seconds."""
         drained_s = (self.waiting + 1) * self._mean_s / self._at_once
         return min(_LONGEST_RETRY_S, max(_SHORTEST_RETRY_S, math.ceil(drained_s)))
-
-    def _observe(self, seconds: float) -> None:
-        """Update the mean time for which a place is held; the latest answers count most."""
-        self._answers = min(_MEMORY, self._answers + 1)
-        self._mean_s += (seconds - self._mean_s) / self._answers
 
 
 _WINDOW_S = 60
