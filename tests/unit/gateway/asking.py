@@ -1,4 +1,4 @@
-"""A whole gateway in front of a scripted model server and fake services."""
+"""A whole gateway in front of a scripted model server, what that model says, and fake services."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager

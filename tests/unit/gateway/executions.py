@@ -1,4 +1,4 @@
-"""An execution of one pipeline in memory, without HTTP."""
+"""An execution of one pipeline in memory, and a wired gateway, both without HTTP."""
 
 import time
 from collections.abc import AsyncIterator

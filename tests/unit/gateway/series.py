@@ -1,4 +1,4 @@
-"""A gateway's metrics as a scrape sees them."""
+"""A gateway's metrics as a scrape sees them, and spans as the SDK records them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

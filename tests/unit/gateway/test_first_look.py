@@ -1,4 +1,4 @@
-"""Questions that the model cannot look at, and the profile without a model."""
+"""Questions that the model cannot look at, the profile without a model, and services that get the photo."""
 
 from collections.abc import AsyncIterator
 from typing import Any

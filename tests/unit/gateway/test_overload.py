@@ -1,4 +1,4 @@
-"""More questions than the gateway takes: refused before a stream begins, and nothing is stored."""
+"""More questions than the gateway takes: refused before a stream begins, and in time for those that wait."""
 
 import io
 import math

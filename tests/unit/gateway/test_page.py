@@ -1,4 +1,4 @@
-"""The gateway serves its page under a strict content policy, and only changed files."""
+"""The page under a strict content policy, and which sites' pages may ask."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""What OCR and image search say of a photo, as the gateway reads it."""
+"""What OCR and image search say of a photo, and the domain's advice for the draft."""
 
 import math
 from collections.abc import AsyncIterator, Sequence

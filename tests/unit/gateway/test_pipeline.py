@@ -1,4 +1,4 @@
-"""What the default pipeline does with what its services and its reasoner say."""
+"""What the default pipeline does with what its services and its reasoner say, and with pages of the web."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -1,4 +1,4 @@
-"""Each question is measured once, when it is over, however it ends."""
+"""Each question is measured once, when it is over, however it ends, and misses its deadline at most once."""
 
 from collections.abc import Awaitable, Callable
 from itertools import product

@@ -1,4 +1,4 @@
-"""Spoken answers, and the test servers that speak."""
+"""Spoken answers, and speech for OpenAI's clients."""
 
 import time
 from collections.abc import AsyncIterator

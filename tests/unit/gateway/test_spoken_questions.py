@@ -1,4 +1,4 @@
-"""A question that is spoken: `audio` in place of `question`."""
+"""A question that is spoken: `audio` in place of `question`, and `input_audio` in a chat."""
 
 import base64
 from collections.abc import AsyncIterator

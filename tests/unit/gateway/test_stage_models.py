@@ -1,4 +1,4 @@
-"""Further models for some stages: settings, who is asked what, and what is told of each."""
+"""Further models for some stages: settings, and which model is asked; counts of its calls."""
 
 import json
 from collections.abc import AsyncIterator

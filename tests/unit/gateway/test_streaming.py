@@ -1,4 +1,4 @@
-"""Answers as a stream of events, and how requests end in logs and counters."""
+"""Answers as a stream of events, what is reported beside the answer, and how requests end in logs."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Questions, evidence, and a client with its reasoners at a scripted server."""
+"""Questions, evidence, a client with its reasoners at a scripted server, and every prompt of every system."""
 
 from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Iterator

@@ -1,4 +1,4 @@
-"""What a probe finds out of a server, and what the first question then costs."""
+"""What a probe finds out of a server, and readiness that follows a model which stops and recovers."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The prompts: a shared beginning, words that fit their schemas, and material that stays material."""
+"""The prompts: a shared beginning, words that fit their schemas, safe material; calls that are recorded."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Replies in the form of a schema, and as labelled lines."""
+"""Replies in the form of a schema, as labelled lines, cut off, or in no form at all."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""Replies of servers with habits of their own: parts, thoughts, empty events, no ends, trimmed tokens."""
+"""Replies of servers with habits of their own, and servers of all abilities behind a whole gateway."""
 
 import json
 from dataclasses import replace

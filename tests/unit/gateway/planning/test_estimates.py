@@ -1,4 +1,4 @@
-"""Live estimates: close to what was observed, at the load it was observed at, and quick to forget."""
+"""Live estimates, close to what was observed at a load and quick to forget; and the latency tables."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""The gateway's part in keeping the placement plan: slots on shared cards, and who is over its share."""
+"""The placement plan: slots on shared cards, and services that are over their share or elsewhere."""
 
 from dataclasses import replace
 from importlib.metadata import version

@@ -1,4 +1,4 @@
-"""Stores for tests, whose time passes when the test says so, and a turn and a photo to put there."""
+"""Stores whose time passes when the test says so, a real redis-server, and a turn and a photo to store."""
 
 import os
 import shutil

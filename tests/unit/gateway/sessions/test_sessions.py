@@ -1,4 +1,4 @@
-"""Sessions over the memory store and over a real Redis. What a store does by itself is in `test_store.py`."""
+"""Sessions and traces over the memory store and a real Redis. `test_store.py` has the store itself."""
 
 import math
 import re

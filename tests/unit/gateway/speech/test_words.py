@@ -1,4 +1,4 @@
-"""Transcripts without noise marks, and answers without markup, both read in bounded time."""
+"""Transcripts without noise marks, answers without markup, addresses of speech, and cached sounds."""
 
 import time
 from typing import Any
