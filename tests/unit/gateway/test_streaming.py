@@ -32,9 +32,9 @@ Event = tuple[str, dict[str, Any]]
 
 
 def events_of(text: str) -> list[Event]:
-    """Each event's name and data."""
+    """Each event's name and data; on a slow machine heartbeats come between."""
     events = []
-    for block in text.strip().split("\n\n"):
+    for block in text.replace(":\n\n", "").strip().split("\n\n"):
         name, data = block.split("\n")
         events.append((name.removeprefix("event: "), json.loads(data.removeprefix("data: "))))
     return events
