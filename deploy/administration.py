@@ -22,7 +22,7 @@ from chassis.startup import WrongSettings
 from chassis.vectors.files import replace_bytes, replace_text
 from clients.keys import entry
 from contracts.message import Request as Body
-from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import GatewayDep
 from gateway.serving.tenants import KeyEntry, KeysFile, read_keys_file
 from gateway.settings import GatewaySettings
 from gateway.state import Priority

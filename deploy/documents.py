@@ -39,7 +39,7 @@ from corpus.records import LARGEST_PHOTO
 from corpus.sources import METADATA, SourceName
 from deploy.indexing import Indexing
 from deploy.operator import require_operator
-from gateway.routes.dependencies import CallerDep, GatewayDep
+from gateway.routes.intake import CallerDep, GatewayDep
 from loreglass_client.models import Passage, Passages, Thing, Things
 
 _METADATA = JsonLimits(max_bytes=2**16, max_items=512)

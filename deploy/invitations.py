@@ -27,7 +27,7 @@ from chassis.keys import ApiKey
 from chassis.resilience.deadlines import Clock
 from deploy.administration import KeysFileEditor
 from deploy.operator import require_operator
-from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import GatewayDep
 from gateway.state import Priority
 
 GOOD_FOR_S = 3600.0

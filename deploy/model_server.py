@@ -12,20 +12,20 @@ from chassis.http.calls import http_client
 from chassis.http.client import HttpClient
 from chassis.resilience.deadlines import Deadline
 from chassis.startup import CannotStart
-from gateway.llm.call import Trial, VlmEndpoint
+from gateway.llm.call import VlmEndpoint
 from gateway.llm.capabilities import EVERYTHING, TEXT_ONLY_NOTE, Abilities
-from gateway.llm.client import VlmClient
-from gateway.llm.failures import (
+from gateway.llm.client import Trial, VlmClient
+from gateway.llm.probe import probe
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
+from gateway.llm.server import (
     ContextTooLong,
     NotThisApi,
     Redirected,
     RequestRefused,
+    ServedModel,
     ServerFailed,
     VlmKeyRefused,
 )
-from gateway.llm.probe import probe
-from gateway.llm.prompt import ImagePart, Prompt, TextPart
-from gateway.llm.server import ServedModel
 from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, load_latencies

@@ -37,9 +37,9 @@ from deploy.settings import PocketSettings
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
 from gateway.llm.capabilities import Abilities
+from gateway.planning.prefetch import side_by_side
 from gateway.planning.stages import enough_ms
 from gateway.reasoners import open_reasoners
-from gateway.serving.background import side_by_side
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.wiring import wire
 from services.image_search.thumbnails import Thumbnails

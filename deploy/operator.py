@@ -30,7 +30,7 @@ from deploy.administration import RiskChoice, administration_router
 from deploy.contents import Contents, Entry
 from deploy.indexing import UPLOADS, Indexing, Job
 from deploy.photographs import Example, examples_of
-from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import GatewayDep
 from gateway.routes.page import PageFile
 from gateway.routes.streaming import Emit, EventStream
 from services.image_search.thumbnails import Thumbnails

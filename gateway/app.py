@@ -18,8 +18,8 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
 from gateway.clients.services import Services
 from gateway.routes import answer, chat, devices, memory, speech
-from gateway.routes.dependencies import caller_of
-from gateway.routes.openai_shape import install_openai_errors, wrong_addresses
+from gateway.routes.chat import install_openai_errors, wrong_addresses
+from gateway.routes.intake import caller_of
 from gateway.routes.page import page_router, reference_router
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings, Reasoning
@@ -50,6 +50,8 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[A
         wired: Gateway | None = getattr(app.state, "gateway", None)  # None until it has started
         return wired.model() if wired is not None else {}
 
+    access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
+    is_open = settings.keys is None or settings.local_without_key
     app = create_chassis_app(
         "gateway",
         settings,
@@ -60,7 +62,7 @@ def create_app(settings: GatewaySettings, wire: Wire = wire, further: Sequence[A
         model=model,
         described_to=caller_of,
         callers=_callers(settings),
-        check=_check_site(settings) if settings.keys is None or settings.local_without_key else None,
+        check=check_site(access, "gateway", settings.origins) if is_open else None,
     )
     install_openai_errors(app)
     if settings.origins:
@@ -112,11 +114,6 @@ def _callers(settings: GatewaySettings) -> Callers:
         return caller is not None and caller.operator
 
     return Callers(tenant_of, sees_tenants, settings.tenant_upload_share)
-
-
-def _check_site(settings: GatewaySettings) -> Check:
-    access = Access(hosts=frozenset(map(str.lower, settings.hosts)))
-    return check_site(access, "gateway", settings.origins)
 
 
 def _engine(settings: GatewaySettings) -> str:

@@ -1,6 +1,9 @@
-"""The reasoner: a vision-language model with the reader service as its fallback, or the reader alone."""
+"""The reasoners that the settings choose, and every pipeline that is offered with them.
 
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+The reasoner is a vision-language model with the reader service as its fallback, or the reader alone.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,11 +14,16 @@ from chassis.errors import LoreglassError
 from chassis.http.client import HttpClient
 from chassis.http.health import Note
 from chassis.resilience.deadlines import Deadline
-from gateway.planning.stages import PROMPTS
+from gateway.clients.services import Services
+from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
+from gateway.pipelines.port import Pipeline
+from gateway.planning.stages import PROMPTS, Stage
 from gateway.reasoning.lite.reasoner import LiteReasoner
 from gateway.reasoning.port import Read, Reasoner
 from gateway.serving.guards import Guards
 from gateway.settings import GatewaySettings, Reasoning
+from gateway.steps.routing import SearchRouter
+from gateway.thresholds import LITE_LIMITS, RetrievalLimits, Thresholds
 
 if TYPE_CHECKING:
     from gateway.llm.capabilities import Abilities
@@ -103,7 +111,7 @@ def model_options(settings: GatewaySettings) -> "VlmOptions":
 async def _model_note(client: "VlmClient", deadline: Deadline) -> Note:
     """Return what readiness says of a model: that it fails and what to do, or that it takes text alone."""
     from gateway.llm.capabilities import TEXT_ONLY_NOTE
-    from gateway.llm.failures import VlmKeyRefused
+    from gateway.llm.server import VlmKeyRefused
 
     try:
         await client.ready(deadline)
@@ -142,3 +150,47 @@ def _clients(settings: GatewaySettings, http: HttpClient, guards: Guards) -> "di
 
 
 OpenReasoners = Callable[[GatewaySettings, HttpClient, Guards, Read], Reasoners]
+
+
+def every_pipeline(
+    services: Services, reasoners: Reasoners, thresholds: Thresholds, router: SearchRouter
+) -> dict[str, Pipeline]:
+    """Return the pipelines by name: the default one and, if there is a model, the published ones."""
+    retrieval = RetrievalLimits() if reasoners.fallback is not None else LITE_LIMITS
+    reasoner, fallback = reasoners.reasoner, reasoners.fallback
+    pipelines: list[Pipeline] = [
+        LoreglassPipeline(services, reasoner, thresholds, retrieval, router, fallback)
+    ]
+    if reasoners.for_papers is not None:
+        pipelines += _of_papers(services, reasoners.for_papers, thresholds, router)
+    return {pipeline.name: pipeline for pipeline in pipelines}
+
+
+def _of_papers(
+    services: Services, model: PaperModel, thresholds: Thresholds, router: SearchRouter
+) -> Iterator[Pipeline]:
+    # Imported here: what reads a model's replies takes time to import, and is for gateways with a model.
+    from gateway.pipelines.baselines.model import VlmBaselines
+    from gateway.pipelines.baselines.pipeline import (
+        COT,
+        TASKS,
+        ClosedBookPipeline,
+        CragMmPipeline,
+        DirectRagPipeline,
+    )
+    from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
+    from gateway.pipelines.qa_dragon.pipeline import QaDragonPipeline
+    from gateway.pipelines.three_step.model import ThreeStepVlmReasoner
+    from gateway.pipelines.three_step.pipeline import ThreeStepPipeline
+    from gateway.pipelines.wiki_prf.model import WikiPrfVlmReasoner
+    from gateway.pipelines.wiki_prf.pipeline import WikiPrfPipeline
+
+    client, options, retrieval = model.client, model.options, RetrievalLimits()
+    baselines = VlmBaselines(client, options)
+    yield QaDragonPipeline(services, StepwiseVlmReasoner(client, options), thresholds, retrieval, router)
+    yield ThreeStepPipeline(services, ThreeStepVlmReasoner(client, options), thresholds)
+    yield WikiPrfPipeline(services, WikiPrfVlmReasoner(client, options), thresholds)
+    yield ClosedBookPipeline(baselines.answer_alone)
+    yield ClosedBookPipeline(baselines.answer_in_steps, "cot", COT, Stage.DRAFT)
+    yield DirectRagPipeline(services, baselines, retrieval)
+    yield from (CragMmPipeline(services, baselines, task) for task in TASKS)

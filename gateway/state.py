@@ -61,7 +61,6 @@ class PhotoText:
 
     @property
     def plain(self) -> str:
-        """The lines joined by newlines."""
         return "\n".join(line.text for line in self.lines)
 
     @property
@@ -236,7 +235,6 @@ class Evidence:
 
     @property
     def is_page(self) -> bool:
-        """Return whether it is of a page, indexed or of the web."""
         return self.kind in (CitationKind.PAGE, CitationKind.WEB)
 
     @property

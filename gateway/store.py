@@ -174,7 +174,6 @@ class Entries(Generic[Value]):
             self.delete(next(iter(self._entries)))
 
     def delete(self, key: str) -> bool:
-        """Return whether there was an entry."""
         entry = self._entries.pop(key, None)
         if entry is None:
             return False

@@ -16,28 +16,32 @@ from chassis.scope import scope_of
 from chassis.settings import read_secret
 from chassis.telemetry.metrics import Metrics
 from contracts.answer import DEFAULT_PIPELINE
-from gateway.catalogue import every_pipeline
 from gateway.clients.services import PhotoRecipients, Services
+from gateway.pipelines.loreglass.pipeline import STAGE_GRAPH
+from gateway.planning.estimates import Estimates
+from gateway.planning.latencies import Latencies, load_latencies
 from gateway.planning.placement import Cards
-from gateway.reasoners import Check, OpenReasoners, Reasoners, open_reasoners
-from gateway.serving.admission import Admission
-from gateway.serving.background import background_group, background_task
-from gateway.serving.execution import Execution
-from gateway.serving.guards import Guards
+from gateway.planning.plan import Plan
+from gateway.planning.planner import Planner
+from gateway.planning.prefetch import background_group, background_task
+from gateway.planning.stages import deadline_advice
+from gateway.reasoners import Check, OpenReasoners, Reasoners, every_pipeline, open_reasoners
+from gateway.serving.admission import Admission, Quotas
+from gateway.serving.execution import Execution, Tier
+from gateway.serving.guards import Guards, PlacementWatch
 from gateway.serving.idempotency import Idempotency
 from gateway.serving.memory import SETTING, Memory, check_key, encryption_key
 from gateway.serving.metrics import GatewayMetrics
-from gateway.serving.placement_watch import PlacementWatch
-from gateway.serving.quotas import Quotas
 from gateway.serving.redis_store import redis_note
 from gateway.serving.stores import Stores, open_stores
 from gateway.serving.tenants import Keys, Quota
-from gateway.serving.tiers import Tier, decoder_slots, load_estimates, open_tiers
 from gateway.serving.voice import Voice, open_voice
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.speech.audio import SoundDecoders
+from gateway.state import GenerationBudget
+from gateway.steps.answering import spared_stages
 from gateway.steps.routing import SearchRouter
-from gateway.thresholds import load_thresholds
+from gateway.thresholds import LITE_LIMITS, RetrievalLimits, load_thresholds
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +82,15 @@ async def wire(
         )
         stores = await enter(open_stores(settings, keys))
 
-        estimates = load_estimates(settings)
+        estimates = Estimates(_latencies(settings))
         meters = GatewayMetrics(registry, DEFAULT_PIPELINE, estimates)
         guards = Guards(registry, Cards(settings.placement) if settings.placement else None)
         services = _services(settings, http, guards)
         reasoners = open_reasoners(settings, http, guards, services.read)
         thresholds = load_thresholds(settings.thresholds, settings.risk)
-        tiers = open_tiers(settings, reasoners.fallback is not None, estimates, meters)
+        tiers = _tiers(settings, reasoners.fallback is not None, estimates, meters)
         photos, recordings = _decoders(settings, meters, resources)
-        photo_slots = decoder_slots(settings, settings.photo_decoders)
+        photo_slots = Admission(settings.photo_decoders, settings.max_in_flight + settings.max_waiting)
         voice = open_voice(settings, http, guards, stores, recordings, meters)
 
         execution = Execution(
@@ -123,6 +127,28 @@ async def wire(
             checks=checks,
             model=reasoners.model,
         )
+
+
+def _latencies(settings: GatewaySettings) -> Latencies:
+    """Return the latencies that planning starts from."""
+    if settings.reasoning is not Reasoning.VLM:
+        return load_latencies(settings.latencies)
+    others = settings.stage_models.values()
+    speeds = {stage: model.speed or settings.vlm_speed for model in others for stage in model.stages}
+    return load_latencies(settings.latencies, settings.vlm_speed, speeds)
+
+
+def _tiers(
+    settings: GatewaySettings, has_fallback: bool, estimates: Estimates, meters: GatewayMetrics
+) -> list[Tier]:
+    """Return the tiers, in the order in which a question tries them: degrade before shed."""
+    generation = GenerationBudget(evidence_chars=settings.vlm_evidence_chars)
+    planner = Planner(Plan.full(RetrievalLimits() if has_fallback else LITE_LIMITS, generation), estimates)
+    full = Tier(meters.open_admission("full", settings.max_in_flight, settings.max_waiting), planner)
+    if not has_fallback:
+        return [full]
+    degraded = meters.open_admission("degraded", settings.max_in_flight, 0)
+    return [full, Tier(degraded, planner.without_model())]
 
 
 def _decoders(
@@ -174,7 +200,11 @@ def _checks(
     """Return what readiness exercises, by name."""
 
     async def deadline_note(_: Deadline) -> Note:
-        return tier.deadline_note(settings, reasoners.sees_photos())
+        """Return advice if the model is slower than callers wait; the gateway stays ready."""
+        planner, spared = tier.planner, spared_stages(sees_photos=reasoners.sees_photos())
+        question_ms = planner.expected_ms(planner.full, spared, 1, STAGE_GRAPH)
+        advice = deadline_advice(question_ms, settings.answer_deadline_ms, settings.max_deadline_ms)
+        return Note(advice or "ok")
 
     checks: dict[str, Check] = {name: partial(services.ready, name) for name in Services.names()}
     if stores.redis is not None:

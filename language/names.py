@@ -100,11 +100,7 @@ def _without_opening(run: Sequence[Word], lower: set[str]) -> Sequence[Word]:
     """A sentence's first word is capitalised anyway: it counts if nothing says that it is ordinary."""
     while run and run[0].folded in STOP_WORDS:
         run = run[1:]
-    return () if len(run) == 1 and _is_ordinary(run[0], lower) else run
-
-
-def _is_ordinary(word: Word, lower: set[str]) -> bool:
-    return word.folded in lower or _SUFFIXES.match(word.folded) is not None
+    return () if len(run) == 1 and (run[0].folded in lower or _SUFFIXES.match(run[0].folded)) else run
 
 
 def alike(a: str, b: str) -> bool:

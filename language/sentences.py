@@ -1,4 +1,4 @@
-"""Splits a text into sentences without changing a character."""
+"""Split a text into sentences without changing a character, and know a row of a table."""
 
 import re
 from dataclasses import dataclass
@@ -71,3 +71,13 @@ def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
     right = left + len(piece.strip())
     if right > left:
         found.append(Sentence(text[left:right], left, right))
+
+
+COLUMN = re.compile(r"(?:^|; )([^:;\n]{1,80}): ")
+"""The column before each cell."""
+
+
+def columns_of(line: str) -> tuple[str, ...]:
+    """Return the names of a row's columns; empty if the line has fewer than two."""
+    columns = tuple(COLUMN.findall(line))
+    return columns if len(columns) > 1 else ()

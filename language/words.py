@@ -1,4 +1,4 @@
-"""Words with their places, stems and folded forms: what every other part of reading rests on."""
+"""Words with their places, stems and folded forms, and words that hedge: what all other reading rests on."""
 
 import re
 import unicodedata
@@ -160,3 +160,17 @@ def unique(items: Iterable[str]) -> list[str]:
     for item in items:
         seen.setdefault(squeeze(item), item)
     return list(seen.values())
+
+
+_HEDGES = re.compile(
+    r"\b(?:probably|perhaps|maybe|possibly|presumably|likely|might|may be|could be|seems?|appears? to"
+    r"|looks like|suggests?|typically|usually|generally|normally|on average|assum(?:e|es|ed|ing)"
+    r"|as far as i know|i (?:think|believe|guess|suspect)|either [^.]{1,40} or"
+    r"|not (?:sure|certain|clear|visible|legible|shown)|unsure|uncertain|unclear|unknown|unable to"
+    r"|(?:can ?not|can't|do not|don't) (?:know|tell|say|determine|identify|read|see|make out))\b"
+)
+
+
+def hedges(text: str) -> bool:
+    """Whether the text holds such a word."""
+    return _HEDGES.search(" ".join(fold(text).split())) is not None

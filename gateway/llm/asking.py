@@ -59,12 +59,8 @@ def question_tokens(query: Query, options: VlmOptions) -> int:
 def _untrusted(query: Query, options: VlmOptions) -> tuple[str, str, str]:
     """Return wishes, conversation and question, each within its share of the model's window."""
     question = within_tokens(harmless(query.question).strip(), options.window.question)
-    return _instructions(query, options), _conversation(query, options), question
-
-
-def _instructions(query: Query, options: VlmOptions) -> str:
     wishes = within_tokens(harmless(query.instructions).strip(), options.window.instructions)
-    return f"{_WISHES}\n{wishes}\n" if wishes else ""
+    return f"{_WISHES}\n{wishes}\n" if wishes else "", _conversation(query, options), question
 
 
 def _conversation(query: Query, options: VlmOptions) -> str:
@@ -181,13 +177,13 @@ def prompt_of(
     `slots` hold untrusted text. Words that describe the schema to a server without grammars are counted too.
     """
     words: PromptText = prompt_text(name)
-    shown = words.cases if cases is None else cases
+    examples = words.cases if cases is None else cases
 
     def fill(form: str, spell: Callable[[Structured], str]) -> tuple[str, int]:
         """Return the text for one form of replies, and the tokens at most of the part that is ours."""
         parts = {
             "fields": f"{in_words(schema)}\n{form}",
-            "cases": "\n\n".join(_case(case, spell(schema.model_validate(case.reply))) for case in shown),
+            "cases": "\n\n".join(_case(case, spell(schema.model_validate(case.reply))) for case in examples),
             "advice": advice,
         }
         parts = {slot: part for slot, part in parts.items() if slot in words.slots}

@@ -1,4 +1,4 @@
-"""A call to the model's server: its endpoint, its progress, its metrics and its span.
+"""A call to the model's server: its endpoint, its request, its metrics and its span.
 
 The span uses OpenTelemetry's conventions for generative models. It has the prompt's name and its cost, never
 what it or the reply says.
@@ -12,14 +12,18 @@ from typing import Any
 
 from opentelemetry.trace import Span, SpanKind
 from prometheus_client import CollectorRegistry
+from pydantic import BaseModel, JsonValue
 
 from chassis.http.client import server_attributes
+from chassis.json_text import sendable
 from chassis.telemetry.metrics import counter, exemplar, histogram, series_of
 from chassis.telemetry.spans import span
-from gateway.llm.capabilities import Abilities
-from gateway.llm.completion import Completion
+from contracts.answer import ModelCall, ModelMessage, ModelMessagePart
+from gateway.llm.capabilities import Abilities, Thinking
+from gateway.llm.prompt import ImagePart, Prompt, TextPart
+from gateway.llm.reply_forms import json_schema_of, line_instructions
 from gateway.llm.wire import Usage
-from gateway.reasoning.calls import count_calls
+from gateway.reasoning.port import count_calls
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,6 @@ class VlmEndpoint:
             raise ValueError("The key of the vision-language model may hold printable ASCII characters only.")
 
     def url(self, path: str) -> str:
-        """Return the address of a route below `/v1`."""
         return f"{self._root}/v1{path}"
 
     def native_url(self, path: str) -> str:
@@ -72,21 +75,6 @@ class VlmCall:
     requests: int = 0
     form: str | None = None
     usage: Usage | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """One call that only tries the server. `taken`: the abilities that it was asked with in the end.
-
-    `thinks`: the model wrote thoughts. `seconds`: until the first token, thoughts included (of all for a
-    reply without any), and until the end.
-    """
-
-    taken: Abilities
-    reply: Completion[str]
-    thinks: bool
-    first_token_s: float
-    seconds: float
 
 
 CallObserver = Callable[[VlmCall], None]
@@ -167,3 +155,98 @@ class VlmMetrics:
             counts = (usage.prompt_tokens, usage.cached_tokens or 0, usage.completion_tokens)
             for kind, count in zip(("prompt", "cached", "completion"), counts, strict=True):
                 series("loreglass_vlm_tokens_total", model, call.prompt, kind).inc(count)
+
+
+Parts = tuple[TextPart | ImagePart, ...]
+
+
+_TOP_LOGPROBS = 5
+"""Alternatives that are reported for each token."""
+
+
+def request_body(prompt: Prompt[Any], model: str, abilities: Abilities) -> dict[str, JsonValue]:
+    """Return the JSON of `POST /v1/chat/completions`, with the features that the server supports."""
+    body: dict[str, JsonValue] = {
+        "model": model,
+        # A message without photos is one string: every chat template takes that, not every one takes parts.
+        "messages": [{"role": role, "content": _content(parts)} for role, parts in _chat(prompt, abilities)],
+        "max_tokens": prompt.max_tokens + abilities.thinking_tokens,
+        "temperature": prompt.temperature,
+        "stream": True,
+    }
+    if abilities.thinking is Thinking.SWITCHED_OFF:
+        body["chat_template_kwargs"] = {"enable_thinking": False}
+    if abilities.seed:
+        body["seed"] = prompt.seed
+    if abilities.usage:
+        body["stream_options"] = {"include_usage": True}
+    if abilities.logprobs and (prompt.measured or not prompt.is_text):
+        body["logprobs"] = True
+        body["top_logprobs"] = _TOP_LOGPROBS
+    if abilities.schema and not prompt.is_text:
+        body["response_format"] = _response_format(prompt)
+    return body
+
+
+def _response_format(prompt: Prompt[Any]) -> dict[str, JsonValue]:
+    form: type[BaseModel] = prompt.schema
+    schema = json_schema_of(form)
+    is_strict = len(schema["required"]) == len(schema["properties"])  # OpenAI's strict dialect wants all
+    named: dict[str, JsonValue] = {"name": prompt.name, "schema": schema, "strict": is_strict}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _content(parts: Parts) -> JsonValue:
+    if any(isinstance(part, ImagePart) for part in parts):
+        return [_part(part) for part in parts]
+    return "\n".join(part.text for part in parts if isinstance(part, TextPart))
+
+
+def _chat(prompt: Prompt[Any], abilities: Abilities) -> list[tuple[str, Parts]]:
+    """Return the messages by role, without photos if the model does not see them."""
+    chat: list[tuple[str, Parts]] = [("user", _user_parts(prompt, abilities))]
+    if prompt.earlier is not None:
+        chat = [("user", prompt.earlier.user), ("assistant", (TextPart(prompt.earlier.reply),)), *chat]
+    if not abilities.sees_photos:
+        chat = [(role, tuple(part for part in parts if isinstance(part, TextPart))) for role, parts in chat]
+    if abilities.system:
+        return [("system", (TextPart(prompt.system),)), *chat]
+    (role, parts), *others = chat  # the system text first, so that all prompts of a request still begin alike
+    return [(role, (TextPart(prompt.system), *parts)), *others]
+
+
+def to_model_call(prompt: Prompt[Any], abilities: Abilities, reply: str) -> ModelCall:
+    """Return a call as an experiment shows it: photos by their place only."""
+    return ModelCall(
+        prompt=prompt.name,
+        messages=[
+            ModelMessage(role=role, content=_call_parts(parts)) for role, parts in _chat(prompt, abilities)
+        ],
+        reply=sendable(reply),
+        form="text" if prompt.is_text else abilities.form,
+        temperature=prompt.temperature,
+    )
+
+
+def _call_parts(parts: Parts) -> list[ModelMessagePart]:
+    return [
+        ModelMessagePart(type="image")
+        if isinstance(part, ImagePart)
+        else ModelMessagePart(type="text", text=sendable(part.text))
+        for part in parts
+    ]
+
+
+def _user_parts(prompt: Prompt[Any], abilities: Abilities) -> Parts:
+    """The user's parts; for a server that holds no schema with the reply's form in words, always last."""
+    if prompt.is_text or abilities.schema:
+        return prompt.user
+    if prompt.in_lines:
+        return (*prompt.user[:-1], TextPart(prompt.in_lines))
+    return (*prompt.user, TextPart(line_instructions(prompt.name, prompt.schema)))
+
+
+def _part(part: TextPart | ImagePart) -> dict[str, JsonValue]:
+    if isinstance(part, ImagePart):
+        return {"type": "image_url", "image_url": {"url": part.data_uri}}
+    return {"type": "text", "text": part.text}

@@ -63,7 +63,6 @@ class Abilities:
 
     @property
     def described(self) -> dict[str, str]:
-        """In words, for operators."""
         more = f": replies get {self.thinking_tokens} more tokens for it" if self.thinking_tokens else ""
         return {
             "photos": "seen" if self.sees_photos else TEXT_ONLY,
@@ -155,7 +154,6 @@ class ServerFeatures:
 
     @property
     def probe_due(self) -> bool:
-        """Return whether it is time for a probe."""
         return self._probed_at is None or self._clock() - self._probed_at > _REFRESH_S
 
     def set_from_probe(self, abilities: Abilities) -> bool:
@@ -209,7 +207,6 @@ class Liveness:
             self._in_flight -= 1
 
     def answered(self) -> None:
-        """The model replied."""
         self.failing = self._doubted = False
         self._answered_at = self._clock()
 

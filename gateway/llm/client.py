@@ -5,7 +5,7 @@ Replies are streamed, so that leaving closes the connection and the server stops
 
 import json
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -17,30 +17,53 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, Lo
 from chassis.http.client import DisconnectedError, ExchangeError, HttpClient, Response
 from chassis.resilience.deadlines import Clock, Deadline
 from chassis.resilience.guard import Guard
-from gateway.llm.assembly import Assembly, receive
-from gateway.llm.call import CallObserver, Trial, VlmCall, VlmEndpoint, chat_span, tell_cost
+from gateway.llm.call import (
+    CallObserver,
+    VlmCall,
+    VlmEndpoint,
+    chat_span,
+    request_body,
+    tell_cost,
+    to_model_call,
+)
 from gateway.llm.capabilities import Abilities, Liveness, ServerFeatures, Thinking, without
-from gateway.llm.completion import Completion
-from gateway.llm.failures import (
+from gateway.llm.completion import Assembly, Completion, receive
+from gateway.llm.prompt import Prompt, Value
+from gateway.llm.server import (
+    TOO_SLOW,
     ContextTooLong,
     RequestRefused,
+    ServerAccount,
     ServerFailed,
     VlmDeclined,
     VlmKeyRefused,
     VlmReplyUnusable,
+    bounded,
     final_refusal,
     unreachable,
 )
-from gateway.llm.prompt import Prompt, Value
-from gateway.llm.request import request_body, to_model_call
-from gateway.llm.server import TOO_SLOW, ServerAccount, bounded
 from gateway.llm.wire import BrokenStream
-from gateway.reasoning.calls import keep_call
+from gateway.reasoning.port import keep_call
 
 log = structlog.get_logger()
 
 _SILENT = "The model does not answer. Look at the log of its server, and restart it."
 _MAX_ERROR_BYTES = 64 * 2**10
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One call that only tries the server. `taken`: the abilities that it was asked with in the end.
+
+    `thinks`: the model wrote thoughts. `seconds`: until the first token, thoughts included (of all for a
+    reply without any), and until the end.
+    """
+
+    taken: Abilities
+    reply: Completion[str]
+    thinks: bool
+    first_token_s: float
+    seconds: float
 
 
 class _StaleConnection(Exception):
@@ -56,7 +79,7 @@ class _PhotoFailed(Internal):
 
 
 class VlmClient:
-    """Calls to one server. Raises `LoreglassError`s only; `gateway.llm.failures` has its own.
+    """Calls to one server. Raises `LoreglassError`s only; `gateway.llm.server` has its own.
 
     `guard`: its gate is what keeps the server's own queue short. It wants no adaptive limit: how long a call
     takes is a matter of its tokens.

@@ -1,13 +1,23 @@
-"""Replies as callers get them: the parsed value, the raw text, and the probability of each token."""
+"""Replies: put together while they arrive, then parsed, with the probability of each token."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import aclosing, suppress
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Generic
+from typing import Any, Generic, TypeVar
 
+import anyio
+import structlog
+from pydantic import BaseModel, ValidationError
+
+from chassis.http.client import ExchangeError, Response
+from gateway.llm.call import VlmCall
 from gateway.llm.prompt import Value
-from gateway.llm.wire import Token, Usage
+from gateway.llm.reply_forms import ReplyFields, read_lines, read_object
+from gateway.llm.server import VlmDeclined, VlmReplyUnusable, bounded, failure
+from gateway.llm.wire import BrokenStream, ChunkWire, ErrorWire, Token, Usage, events, read_chunk
 
 Span = tuple[int, int]
 
@@ -53,10 +63,10 @@ def _place(text: bytes, token: bytes, at: int, gap: int) -> tuple[int, int, int]
     for piece in others:
         gap = min(gap + _CHARACTER_BYTES, _MOST_UNDECODED)
         if piece:
-            found = text.find(piece, at, at + gap + len(piece))
-            if found < 0:
+            place = text.find(piece, at, at + gap + len(piece))
+            if place < 0:
                 return None
-            at, gap = found + len(piece), 0
+            at, gap = place + len(piece), 0
     return start, at, gap
 
 
@@ -105,3 +115,199 @@ class Completion(Generic[Value]):
             for token, (start, end) in zip(self.tokens, places, strict=True)
             if start < last and (end > first or start == end == first or first < start == end)
         )
+
+
+log = structlog.get_logger()
+
+Object = TypeVar("Object", bound=BaseModel)
+
+_MAX_CHARACTERS = 64 * 2**10  # the longest reply asked for is 512 tokens; one of white space may be 128 long
+_MAX_ENDS = 64  # so many closing braces are tried as the object's end; then the stream ends the reply
+
+
+@dataclass(slots=True)
+class Assembly(Generic[Value]):
+    """A reply in the making. `schema`, `ends_with`: see `Prompt`.
+
+    `is_complete`: what was asked for is there, whatever the model adds.
+    """
+
+    schema: type[Value]
+    ends_with: str = ""
+    is_complete: bool = False
+    finish_reason: str | None = None
+    usage: Usage | None = None
+    _pieces: list[str] = field(default_factory=list)
+    _tokens: list[Token] = field(default_factory=list)
+    _length: int = 0
+    _tail: str = ""
+    _refusal: bool = False
+    _thoughts: bool = False
+    _ends_tried: int = 0
+
+    @property
+    def is_text(self) -> bool:
+        return self.schema is str
+
+    @property
+    def _class(self) -> Any:
+        """The schema of an object."""
+        return self.schema
+
+    @property
+    def text(self) -> str:
+        """All that the model wrote so far."""
+        return "".join(self._pieces)
+
+    @property
+    def thinks(self) -> bool:
+        """Return whether the model wrote thoughts, beside its reply or at its beginning."""
+        return self._thoughts or self.text.lstrip().startswith("<think>")
+
+    @property
+    def ignores_schema(self) -> bool:
+        """Return whether the model ended the reply itself, and it is not an object of the schema's fields."""
+        reply = self.as_text()
+        if reply.cut_off or not reply.text:
+            return False
+        fields = read_object(reply.text)
+        return (
+            fields is None
+            or not fields.complete
+            or not fields.value.keys() <= self._class.model_fields.keys()
+        )
+
+    def add(self, chunk: ChunkWire) -> None:
+        """Take an event that comes before the reply is complete. Raises `BrokenStream` if it is too much."""
+        self._add_end(chunk)
+        for choice in chunk.choices[:1]:
+            message = choice.delta or choice.message
+            if choice.logprobs is not None:
+                self._tokens += choice.logprobs.content or ()
+            if message is not None and message.refusal:
+                self._refusal = True
+            self._thoughts = self._thoughts or (message is not None and message.thinks)
+            if message is not None and message.content:
+                self._add_text(message.content)
+
+    def add_after(self, chunk: ChunkWire) -> bool:
+        """Take an event that comes after the reply: why it ended, what it cost.
+
+        False when the model is writing on, which nobody needs to wait for.
+        """
+        if any(choice.delta is not None and choice.delta.content for choice in chunk.choices):
+            return False
+        self._add_end(chunk)
+        return True
+
+    def _add_end(self, chunk: ChunkWire) -> None:
+        if chunk.usage is not None:
+            self.usage = chunk.usage
+        self.finish_reason = (
+            next((each.finish_reason for each in chunk.choices[:1]), None) or self.finish_reason
+        )
+
+    def _add_text(self, text: str) -> None:
+        self._length += len(text)
+        if self._length > _MAX_CHARACTERS:
+            raise BrokenStream("it is longer than any reply")
+        self._pieces.append(text)
+        self._watch_for_end(text)
+
+    def _watch_for_end(self, text: str) -> None:
+        """Set `is_complete` if the reply is."""
+        if self.is_text:
+            if self.ends_with:
+                end = self._tail + text
+                self.is_complete = self.ends_with in end
+                self._tail = end[-len(self.ends_with) :]
+            return
+        if "}" not in text or self._ends_tried >= _MAX_ENDS:
+            return
+        self._ends_tried += 1
+        fields = read_object(self.text)
+        self.is_complete = fields is not None and fields.complete
+
+    def completion(self) -> Completion[Value]:
+        """Return the parsed reply. Raises `VlmReplyUnusable`, `VlmDeclined` if safeguards replied instead."""
+        if self._refusal:
+            raise VlmDeclined("The vision-language model declined to answer.")
+        reply: Completion[Any] = self.as_text()
+        if self.is_text:
+            if not reply.text.strip():
+                raise VlmReplyUnusable("The vision-language model wrote nothing.")
+            return reply
+        read = read_reply(reply.text, self._class, ended=not reply.cut_off)
+        if read is None:
+            raise VlmReplyUnusable("The vision-language model's reply could not be read.")
+        value, fields = read
+        return replace(
+            reply,
+            value=value,
+            spans=fields.spans,
+            whole=fields.complete,
+        )
+
+    def as_text(self) -> Completion[str]:
+        """Return the model's words as they are, perhaps none."""
+        text = self.text
+        return Completion(
+            text, text, tuple(self._tokens) or None, self.finish_reason or "complete", self.usage
+        )
+
+
+def read_reply(text: str, schema: type[Object], *, ended: bool = True) -> tuple[Object, ReplyFields] | None:
+    """Return what a model wrote as JSON or as labelled lines: its value and its fields' places.
+
+    None if it cannot be read. `ended`: the model stopped by itself.
+    """
+    for fields in (read_object(text), read_lines(text, schema, ended=ended)):
+        if fields is not None:
+            with suppress(ValidationError):
+                return schema.model_validate(fields.value), fields
+    return None
+
+
+_EPILOGUE_S = 0.25  # a server that enforces the schema ends within one token; others may ramble on
+_DEFAULT_ERROR_STATUS = 500
+
+
+async def receive(response: Response, assembly: Assembly[Any], call: VlmCall, model: str) -> None:
+    """Add the reply to `assembly`. Raises `BrokenStream`, `ExchangeError` or the error in the reply."""
+    if not response.headers.get("content-type", "").startswith("text/event-stream"):
+        _add(assembly, (await bounded(response)).decode("utf-8", "replace"), model)
+        if assembly.finish_reason is None and not assembly.text:
+            raise BrokenStream("a reply has no choices")
+        return
+    async with aclosing(events(response.pieces())) as stream:
+        try:
+            async for event in stream:
+                _add(assembly, event, model)
+                if call.first_token_s is None and (assembly.text or assembly.thinks):
+                    call.first_token_s = time.monotonic() - call.started
+                if assembly.is_complete:
+                    await _receive_epilogue(stream, assembly)
+                    break
+        except BrokenStream:
+            if assembly.finish_reason is None:
+                raise
+
+
+def _add(assembly: Assembly[Any], event: str, model: str) -> None:
+    chunk = read_chunk(event)
+    if isinstance(chunk, ErrorWire):  # vLLM finds some faults only after its 200
+        status = chunk.code if isinstance(chunk.code, int) else _DEFAULT_ERROR_STATUS
+        raise failure(status, chunk, None, model)
+    assembly.add(chunk)
+
+
+async def _receive_epilogue(stream: AsyncIterator[str], assembly: Assembly[Any]) -> None:
+    """The finish reason and the usage may follow the reply, but are not worth much waiting."""
+    with anyio.move_on_after(_EPILOGUE_S):
+        try:
+            async for event in stream:
+                chunk = read_chunk(event)
+                if isinstance(chunk, ErrorWire) or not assembly.add_after(chunk):
+                    return
+        except (BrokenStream, ExchangeError) as error:
+            log.info("vlm.ended_early", reason=type(error).__name__)

@@ -95,10 +95,10 @@ def harmless(text: str) -> str:
 
 def fence(title: str, text: str, most_tokens: int = MATERIAL_TOKENS) -> str:
     """One block between delimiters, of which `text` and `title` can close none; `most_tokens` of `text`."""
-    return _between(_opened(title), within_tokens(harmless(text).strip(), most_tokens))
+    return _between(_start_of(title), within_tokens(harmless(text).strip(), most_tokens))
 
 
-def _opened(title: str) -> str:
+def _start_of(title: str) -> str:
     return f"<<<{' '.join(harmless(title).split())}>>>"
 
 
@@ -118,7 +118,7 @@ def evidence_blocks(
     places: list[int] = []
     left, tokens = most_chars, tokens - tokens_at_most(_EVIDENCE)
     for index, item in enumerate(evidence):
-        heading = _opened(_heading(len(places) + 1, item))
+        heading = _start_of(_heading(len(places) + 1, item))
         room = tokens - tokens_at_most(_between(heading, "")) - 1  # and a line feed
         text = _cut(item.text, min(piece_chars, left), room)
         if not text:
@@ -132,16 +132,16 @@ def evidence_blocks(
     return EvidenceBlocks(_EVIDENCE + "\n".join(blocks), tuple(places))
 
 
-def shown_pieces(text: str) -> dict[int, str]:
+def pieces_in(text: str) -> dict[int, str]:
     """The pieces in a text that `evidence_blocks` wrote, by number, with headings and without delimiters."""
     return {int(number): f"{heading}\n{body}" for heading, number, body in _PIECE.findall(text)}
 
 
 def _cut(text: str, chars: int, tokens: int) -> str:
     """Whole sentences of it, harmless, within both."""
-    shown = harmless(whole_sentences(text, chars)).strip()
-    fits = len(within_tokens(shown, tokens))
-    return shown if fits == len(shown) else whole_sentences(shown, fits)
+    plain = harmless(whole_sentences(text, chars)).strip()
+    fits = len(within_tokens(plain, tokens))
+    return plain if fits == len(plain) else whole_sentences(plain, fits)
 
 
 def _heading(number: int, item: Evidence) -> str:

@@ -20,12 +20,11 @@ from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import TRACE_ID
 from gateway.llm.asking import system_text
-from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking
-from gateway.llm.client import VlmClient
-from gateway.llm.failures import ContextTooLong, RequestRefused, ServerFailed, final_refusal
+from gateway.llm.client import Trial, VlmClient
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import read_object
+from gateway.llm.server import ContextTooLong, RequestRefused, ServerFailed, final_refusal
 
 _WITHIN_MS = 180_000.0
 """A server on a laptop reads its model from disk before the first word."""

@@ -72,7 +72,6 @@ class Prompt(Generic[Value]):
 
     @property
     def is_text(self) -> bool:
-        """Return whether the reply is text."""
         return self.schema is str
 
     @property
@@ -82,7 +81,6 @@ class Prompt(Generic[Value]):
 
     @property
     def photos(self) -> int:
-        """The number of photos in it."""
         return sum(isinstance(part, ImagePart) for turn in self.turns for part in turn)
 
 
@@ -173,8 +171,8 @@ class Window:
     ) -> tuple[Prompt[Value], Shown]:
         """Return the prompt with as much evidence as it has room for, and that evidence."""
         bare = prompt_with(shown_within(0))
-        shown = shown_within(self.left(bare))
-        return prompt_with(shown), shown
+        blocks = shown_within(self.left(bare))
+        return prompt_with(blocks), blocks
 
 
 @dataclass(frozen=True, slots=True)

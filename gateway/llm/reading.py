@@ -1,4 +1,7 @@
-"""Turn what the model wrote into what the pipeline works with: cleaned, honest, measured and quoted."""
+"""Turn what the model wrote into what the pipeline works with: cleaned, honest, measured and quoted.
+
+Its words are trusted no more than input: they are made fit for searching, detecting and saying.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -6,15 +9,26 @@ from dataclasses import replace
 from typing import Any
 
 from contracts.answer import Reason
-from gateway.llm.cleaning import LABEL_WORDS, entity_name, label, one_line, queries, spoken, without_thoughts
 from gateway.llm.completion import Completion, align
 from gateway.llm.prompt import Case, VlmOptions
 from gateway.llm.reply_forms import read_object
 from gateway.llm.schemas import Answerability, ChainOfThought, Form, Look, Understanding
+from gateway.reasoning.pieces import one_line, without_markup
 from gateway.reasoning.refusals import answer_or_none
-from gateway.state import Context, Draft, Evidence, Judgement, PhotoText, Query, Quote, Reply, Tool
+from gateway.state import (
+    ENTITY_SLOT,
+    Context,
+    Draft,
+    Evidence,
+    Judgement,
+    PhotoText,
+    Query,
+    Quote,
+    Reply,
+    Tool,
+)
 from language.sentences import sentences
-from language.words import content_stems
+from language.words import content_stems, fold, squeeze, unique
 
 LEAST_SHARE = 0.5
 """Share of the answer's content words that a sentence must have to count as its source."""
@@ -22,10 +36,10 @@ LONGEST = 600
 """Characters of one quote; a page without full stops is one long "sentence"."""
 
 
-def source_of(answer: str, evidence: Sequence[Evidence], shown: Sequence[int]) -> Quote | None:
+def source_of(answer: str, evidence: Sequence[Evidence], places: Sequence[int]) -> Quote | None:
     """Return the sentence that has most of the answer's content words; None if none has `LEAST_SHARE`.
 
-    `shown`: the indices in `evidence` of the pieces that the model was shown.
+    `places`: the indices in `evidence` of the pieces that the model was shown.
     """
     wanted = content_stems(answer)
 
@@ -34,7 +48,7 @@ def source_of(answer: str, evidence: Sequence[Evidence], shown: Sequence[int]) -
 
     closest = (
         Quote(index, max(texts, key=lambda text: (shared(text), -len(content_stems(text)))))
-        for index in shown
+        for index in places
         if (texts := [sentence.text[:LONGEST] for sentence in sentences(evidence[index].text)])
     )
     best = max(closest, key=lambda quote: shared(quote.text), default=None)
@@ -43,9 +57,9 @@ def source_of(answer: str, evidence: Sequence[Evidence], shown: Sequence[int]) -
 
 def printed_quotes(answer: str, photo_text: PhotoText) -> tuple[str, ...]:
     """The printed lines whose words all stand in the answer: what it was read from."""
-    spoken = content_stems(answer)
+    words = content_stems(answer)
     lines = (line.text for line in photo_text.lines)
-    return tuple(dict.fromkeys(line for line in lines if (stems := content_stems(line)) and stems <= spoken))
+    return tuple(dict.fromkeys(line for line in lines if (stems := content_stems(line)) and stems <= words))
 
 
 YES, NO = 0.9, 0.1
@@ -67,28 +81,28 @@ def answer_of(text: str, *, cut_off: bool = False) -> str | None:
     if cut_off:
         ends = [sentence.end for sentence in sentences(text)][:-1]
         text = text[: ends[-1]] if ends else text.rpartition(" ")[0]
-    return answer_or_none(spoken(text))
+    return answer_or_none(without_markup(text))
 
 
 def _answer_of_form(text: str) -> str | None:
     """The answer in an object that a model wrote though text was asked for; None if it has none or no end."""
     fields = read_object(text)
     value = fields.value.get("answer") if fields and fields.complete else None
-    return answer_or_none(spoken(value)) if isinstance(value, str) else None
+    return answer_or_none(without_markup(value)) if isinstance(value, str) else None
 
 
 def reply_of_text(
-    completion: Completion[str], evidence: Sequence[Evidence], shown: Sequence[int]
+    completion: Completion[str], evidence: Sequence[Evidence], places: Sequence[int]
 ) -> Reply | None:
     """Return the answer with the sentence that it can be traced to, if any; None for a refusal. Blocking.
 
-    `shown`: the places in `evidence` of what the model was shown.
+    `places`: the places in `evidence` of what the model was shown.
     """
     answer = answer_of(completion.text, cut_off=completion.cut_off)
     if answer is None:
         return None
     measured = _probabilities(completion)
-    source = source_of(answer, evidence, shown)
+    source = source_of(answer, evidence, places)
     return Reply(answer, confidence(measured), (source,) if source else (), token_probabilities=measured)
 
 
@@ -186,7 +200,7 @@ def draft_with_tools(
 def _draft_of(
     value: Look, completion: Completion[Any], object_label: str | None, query: Query, cases: Iterable[Case]
 ) -> Draft:
-    answer = answer_or_none(spoken(value.answer)) if value.answer is not None else None
+    answer = answer_or_none(without_markup(value.answer)) if value.answer is not None else None
     if answer is not None and answer in {case.reply.get("answer") for case in cases}:
         answer = None  # a small model repeated an example from its prompt
     in_photo = query.photo is not None and value.answerability is Answerability.IN_PHOTO
@@ -207,3 +221,79 @@ def _draft_of(
 def confidence(probabilities: tuple[float, ...] | None) -> float | None:
     """Return the mean token probability (s_mean of QA-Dragon, 3.7.2); None if there is none."""
     return min(1.0, sum(probabilities) / len(probabilities)) if probabilities else None
+
+
+LABEL_WORDS = 3
+MARKED_LABEL_WORDS = LABEL_WORDS + 1
+"""A label with the word that tells it from its like ("red sports car")."""
+QUERY_CHARS = 200
+
+_SLOT = re.compile(r"[{\[<]+\s*(?:the\s+)?entity(?:[ _]name)?\s*[}\]>]+", re.IGNORECASE)
+_MARK_AT_START = re.compile(r"^\s*(?:[-*•]+|\d{1,2}[.)])\s+")
+_LABEL_END = re.compile(r"[.;:!?\n(]")
+_GENERIC = frozenset({"thing", "object", "item", "photo", "image", "picture", "something", "it", "this"})
+
+
+def whole_words(text: str, most_chars: int) -> str:
+    """Return as many whole words as fit; of a first one that is too long, its beginning."""
+    if len(text) <= most_chars:
+        return text
+    return text[: most_chars + 1].rpartition(" ")[0] or text[:most_chars]
+
+
+def without_thoughts(text: str) -> str:
+    """Return what comes after the thoughts of a model that thinks aloud; nothing if they never ended."""
+    return text.rpartition("</think>")[2].partition("<think>")[0].strip()
+
+
+def label(text: str | None, most_words: int = LABEL_WORDS) -> str | None:
+    """A category for the detector: a few plain words in lower case, or None."""
+    if text is None:
+        return None
+    plain = _LABEL_END.split(_MARK_AT_START.sub("", one_line(text)))[0]
+    words = re.findall(r"[^\W_]+(?:['’-][^\W_]+)*", plain.casefold())
+    phrase = " ".join(words[:most_words])
+    return phrase if phrase and phrase not in _GENERIC else None
+
+
+def labels(texts: Iterable[str], most: int) -> tuple[str, ...]:
+    plain = [cleaned for text in texts if (cleaned := label(text)) is not None]
+    return tuple(unique(plain)[:most])
+
+
+def listed_label(text: str | None, listed: Sequence[str]) -> str | None:
+    """Return the entry of `listed` that the model means, with its telling word if it gave one; else None."""
+    choice = label(text, MARKED_LABEL_WORDS)
+    if choice is None:
+        return None
+    same = next((entry for entry in listed if squeeze(entry) == squeeze(choice)), None)
+    if same is not None:
+        return same
+    wider = (
+        entry for entry in listed if content_stems(entry) and content_stems(entry) <= content_stems(choice)
+    )
+    return choice if next(wider, None) is not None else None
+
+
+def entity_name(text: str | None, object_label: str | None) -> str | None:
+    """Return a proper name on one line; a mere kind ("car") is none."""
+    if text is None:
+        return None
+    name = without_markup(text).strip(" .\"'“”")
+    is_kind = fold(name) in _GENERIC or squeeze(name) == squeeze(object_label or "")
+    has_letters = any(character.isalnum() for character in name)
+    return name if has_letters and not is_kind else None
+
+
+def search_phrase(text: str) -> str:
+    """Return a search of one line and at most `QUERY_CHARS`; no placeholder but `{entity}`."""
+    plain = _MARK_AT_START.sub("", one_line(text)).strip("\"'“”` ")
+    pieces = [re.sub(r"[{}\[\]<>|]+", " ", piece) for piece in _SLOT.split(plain)]
+    return whole_words(one_line(ENTITY_SLOT.join(pieces)), QUERY_CHARS)
+
+
+def queries(texts: Iterable[str], most: int) -> tuple[str, ...]:
+    """Searches, each once, in order; those that ask nothing are dropped."""
+    phrases = (search_phrase(text) for text in texts)
+    searches = (text for text in phrases if squeeze(text.replace(ENTITY_SLOT, "")))
+    return tuple(unique(searches)[:most])

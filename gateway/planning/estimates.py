@@ -84,7 +84,6 @@ class RecentRatios:
         return sum(self._weights(now))
 
     def ratios(self, now: float) -> Ratios:
-        """Return its weighted quantiles."""
         weights = self._weights(now)
         prior_weight = PRIOR_WEIGHT**2 / (PRIOR_WEIGHT + sum(weights)) / _PRIOR_POINTS
         observed = [ratio for _, ratio in self._observed]
@@ -129,7 +128,6 @@ class Estimates:
                 self._by_level.pop(key, None)
 
     def p50_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
-        """Return the median, milliseconds."""
         return self.ratios(stage, load, by_model=by_model).p50 * self.idle_ms(stage, work, by_model=by_model)
 
     def p90_ms(self, stage: Stage, work: Work = ONE, load: int = 1, *, by_model: bool = True) -> float:
@@ -184,9 +182,9 @@ def _combine(levels: tuple[RecentRatios, ...], now: float) -> list[Ratios]:
     if not places:
         return [levels[0].ratios(now)] * len(levels)
     own = {place: levels[place].ratios(now) for place in places}
-    combined: list[Ratios] = []
+    ratios_by_level: list[Ratios] = []
     for place in range(len(levels)):
         nearest = min(places, key=lambda other: (abs(other - place), -other))
         ratios = own[nearest].damped(nearest - place) if nearest > place else own[nearest]
-        combined.append(ratios.at_least(combined[-1]) if combined else ratios)
-    return combined
+        ratios_by_level.append(ratios.at_least(ratios_by_level[-1]) if ratios_by_level else ratios)
+    return ratios_by_level

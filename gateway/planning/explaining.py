@@ -71,7 +71,7 @@ class Explaining:
         """All of it, as known by now; None unless it was asked for. `thresholds`: those in force."""
         if not self.enabled:
             return None
-        given = asdict(thresholds) if thresholds else {}
+        values = asdict(thresholds) if thresholds else {}
         return Explanation(
             draft=self._draft,
             proposed=self._answer,
@@ -79,7 +79,7 @@ class Explaining:
             evidence=list(self._evidence),
             notes=list(self._notes),
             found=list(self._results),
-            thresholds={name: value for name, value in given.items() if name != VERSION},
+            thresholds={name: value for name, value in values.items() if name != VERSION},
             model_calls=list(model_calls),
         )
 

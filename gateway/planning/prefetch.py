@@ -1,7 +1,6 @@
-"""Results that are worked out beside the stage that will want them."""
+"""Work beside other work: task groups, and results that are made beside the stage that will want them."""
 
 import asyncio
-from asyncio import TaskGroup
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from contextvars import ContextVar, copy_context
@@ -9,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 
 from chassis.resilience.deadlines import Clock
 
@@ -16,14 +16,14 @@ T = TypeVar("T")
 
 
 @asynccontextmanager
-async def prefetching() -> AsyncIterator[TaskGroup]:
+async def prefetching() -> AsyncIterator[asyncio.TaskGroup]:
     """A task group for what is prefetched; the body's error comes out as it was raised.
 
     asyncio's own: a task of anyio's costs several times as much, and there are three for each question.
     """
     failure: Exception | None = None
     try:
-        async with TaskGroup() as group:
+        async with asyncio.TaskGroup() as group:
             try:
                 yield group
             except Exception as error:
@@ -61,7 +61,7 @@ class Prefetch(Generic[T]):
         self._given_up = False
         self._finished = asyncio.Event()
 
-    def start(self, group: TaskGroup) -> None:
+    def start(self, group: asyncio.TaskGroup) -> None:
         """Begin in the background. A stage that begins it does not wait for what it waits for."""
         context = copy_context()
         context.run(WAITED.set, None)
@@ -95,3 +95,33 @@ class Prefetch(Generic[T]):
             self._value = await self._work()
         finally:
             self._finished.set()
+
+
+@asynccontextmanager
+async def side_by_side() -> AsyncIterator[TaskGroup]:
+    """A task group for tasks that run beside the body; the body's error comes out as it was raised."""
+    failure: Exception | None = None
+    async with anyio.create_task_group() as group:
+        try:
+            yield group
+        except Exception as error:  # noqa: BLE001 - raised below: the group would wrap it
+            failure = error
+            group.cancel_scope.cancel()
+    if failure is not None:
+        raise failure
+
+
+@asynccontextmanager
+async def background_group() -> AsyncIterator[TaskGroup]:
+    """A group whose tasks are cancelled when the body ends."""
+    async with side_by_side() as group:
+        yield group
+        group.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def background_task(work: Callable[[], Coroutine[Any, Any, None]]) -> AsyncIterator[None]:
+    """Run `work` until the body ends."""
+    async with background_group() as group:
+        group.start_soon(work)
+        yield

@@ -28,8 +28,8 @@ from contracts.answer import (
 from contracts.errors import ErrorKind
 from gateway.planning.explaining import SILENT, Explaining
 from gateway.planning.latencies import ONE, Work
-from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import Plan
+from gateway.planning.planner import FixedPlan
 from gateway.planning.prefetch import WAITED, Prefetch, Waited
 from gateway.planning.stages import FALLBACK_STAGE, MOST_RESERVED, STAGE_BUDGETS, USUAL_DEADLINE_MS, Stage
 from gateway.state import Box
@@ -158,7 +158,6 @@ class Run:
                 await self.record(stage, state, began, detail)
 
     def _failure(self, stage: Stage, error: Exception) -> LoreglassError:
-        """Return what is raised for an error of a stage."""
         if isinstance(error, LoreglassError):
             return error
         if isinstance(error, TimeoutError):

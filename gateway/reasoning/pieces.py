@@ -1,11 +1,12 @@
-"""Evidence in part, for prompts that hold only so much of it."""
+"""Texts in part and without markup: evidence for prompts that hold only so much, and words that are said."""
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from gateway.state import Evidence
 from language.sentences import sentences
-from language.words import content_stems, fold
+from language.words import content_stems, fold, visible
 
 LEAST_CUT = 80
 """Characters below which a piece is left out rather than cut."""
@@ -91,3 +92,22 @@ def once(pieces: Iterable[Evidence]) -> tuple[Evidence, ...]:
     for piece in pieces:
         unique.setdefault(piece.text, piece)
     return tuple(unique.values())
+
+
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{1,15}://(?:[^\s/?#@]*@)?([^\s/?#]*)[^\s]*", re.IGNORECASE)
+_TAG = re.compile(r"</?[A-Za-z!|][^<>]{0,200}>|[*`]{2,}")
+
+
+def one_line(text: str) -> str:
+    """Without hidden and control characters, white space made single."""
+    return " ".join(visible(text).split())
+
+
+def without_markup(text: str) -> str:
+    """An answer as it may be said and shown: no markup, and of a web address only the host.
+
+    A picture or link in an answer could carry the conversation to its address.
+    """
+    plain = _TAG.sub("", _LINK.sub(r"\1", one_line(text)))
+    return one_line(_ADDRESS.sub(r"\1", plain)).strip("*`_ ")

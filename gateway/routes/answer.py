@@ -23,8 +23,7 @@ from contracts.answer import (
     TranscriptEvent,
 )
 from gateway.planning.run import OnEvent, RunEvent, ignore_events
-from gateway.routes.dependencies import CallerDep, GatewayDep, caller_of, gateway_of
-from gateway.routes.intake import JSON_LIMITS, read_question
+from gateway.routes.intake import JSON_LIMITS, CallerDep, GatewayDep, caller_of, gateway_of, read_question
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.idempotency import idempotency_key
 

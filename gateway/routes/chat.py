@@ -1,6 +1,7 @@
 """`POST /v1/chat/completions` and `GET /v1/models`: any OpenAI client can use the platform as a model.
 
 The client sends the whole conversation (`chat_intake`). What is cut or ignored is named in `degraded`.
+Errors have OpenAI's shape, and a wrong base address is told the right one.
 """
 
 import json
@@ -9,12 +10,20 @@ import time
 from functools import partial
 from typing import Any
 
-from fastapi import Request
+from fastapi import FastAPI, Request
 from starlette.responses import Response
 
-from chassis.errors import PipelineNotFound, UnsupportedMediaType
+from chassis.errors import (
+    LoreglassError,
+    NotFound,
+    PipelineNotFound,
+    QuotaExceeded,
+    UnsupportedMediaType,
+    problem_of,
+)
 from chassis.http.app import RequestDeadline
 from chassis.http.bodies import Router, read_body, takes_json
+from chassis.http.problems import problem_response
 from chassis.json_text import JsonLimits
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import inlined_schema
@@ -36,9 +45,7 @@ from contracts.chat import (
 from gateway.planning.run import RunEvent, ignore_events
 from gateway.planning.stages import Stage
 from gateway.routes.chat_intake import pipeline_of, read_chat, to_question
-from gateway.routes.dependencies import CallerDep, GatewayDep
-from gateway.routes.intake import deadline_ms_of, media_type_of
-from gateway.routes.openai_shape import openai_error, openai_refusal
+from gateway.routes.intake import CallerDep, GatewayDep, deadline_ms_of, media_type_of
 from gateway.routes.streaming import Emit, EventStream, pieces
 from gateway.serving.question import Admitted, AnswerWithRemark, in_words
 
@@ -200,3 +207,65 @@ def _usage(admitted: Admitted, answer: Answer, text: str) -> Usage:
 
 def _tokens(text: str) -> int:
     return math.ceil(len(text) / _CHARS_A_TOKEN)
+
+
+wrong_addresses = Router(include_in_schema=False)
+"""Matches after all other routes."""
+
+_BOTH = ["GET", "POST"]
+_BASE = "The base address of this model ends in /v1 and in nothing after it"
+
+
+def install_openai_errors(app: FastAPI) -> None:
+    """Add the member that OpenAI's clients read to the errors of `/v1/…`."""
+
+    async def handle(request: Request, error: Exception) -> Response:
+        assert isinstance(error, LoreglassError)
+        trace_id: str = request.state.trace_id
+        if request.url.path.startswith("/v1/"):
+            return openai_refusal(error, trace_id)
+        return problem_response(error, trace_id)
+
+    app.add_exception_handler(LoreglassError, handle)
+
+
+def openai_refusal(error: LoreglassError, trace_id: str) -> Response:
+    """Return a problem+json reply with the member that OpenAI's clients read."""
+    return problem_response(error, trace_id, error=openai_error(error))
+
+
+def openai_error(error: LoreglassError) -> dict[str, Any]:
+    """Return an error as OpenAI's clients read it."""
+    body = problem_of(error)
+    kind = "server_error" if error.status >= 500 else "invalid_request_error"
+    if isinstance(error, QuotaExceeded):
+        kind = "rate_limit_error"
+    return {"message": body.detail, "type": kind, "param": None, "code": error.kind.value}
+
+
+# Apps show a 404 without a message as silence. These routes say which address is right.
+
+
+@wrong_addresses.api_route("/{before:path}chat/completions", methods=_BOTH)
+@wrong_addresses.api_route("/{before:path}chat/completions/", methods=_BOTH)
+async def chat_elsewhere(request: Request) -> Response:
+    """A base address without `/v1`, or with more than that."""
+    return openai_refusal(NotFound(f"{_BASE}: chat is at /v1/chat/completions."), request.state.trace_id)
+
+
+@wrong_addresses.get("/v1")
+@wrong_addresses.get("/v1/")
+@wrong_addresses.get("/{before:path}models")
+@wrong_addresses.get("/{before:path}models/")
+async def models_elsewhere(request: Request) -> Response:
+    """The same for a client that lists models first, or for a person who tries the address."""
+    return openai_refusal(NotFound(f"{_BASE}: models are at /v1/models."), request.state.trace_id)
+
+
+@wrong_addresses.post("/{before:path}responses")
+@wrong_addresses.post("/{before:path}completions")
+@wrong_addresses.post("/{before:path}messages")
+async def other_api(request: Request) -> Response:
+    """Another API of a model: OpenAI's Responses and plain completions, Anthropic's messages."""
+    detail = "This model speaks OpenAI's chat completions, at /v1/chat/completions, and no other API."
+    return openai_refusal(NotFound(detail), request.state.trace_id)

@@ -20,7 +20,7 @@ from contracts.chat import MOST_MESSAGES, ChatMessage, ChatRequest
 from gateway.reasoning.refusals import is_refusal
 from gateway.routes.intake import experiment_of, photo_of, question_text, sound_of
 from gateway.serving.question import Question
-from gateway.serving.sessions import Session
+from gateway.serving.stores import Session
 from gateway.serving.tenants import Caller
 from gateway.settings import Reasoning
 from gateway.speech.audio import Sound
@@ -107,8 +107,8 @@ def _until_the_question(messages: Sequence[ChatMessage]) -> Sequence[ChatMessage
 
 def _turns(messages: Sequence[ChatMessage]) -> Iterator[Turn]:
     """Yield each user message with the reply that came next. Tool calls and their results are ignored."""
-    spoken = [each for each in messages if each.role == "user" or (each.role == "assistant" and each.text)]
-    for message, reply in pairwise(spoken):
+    exchange = [each for each in messages if each.role == "user" or (each.role == "assistant" and each.text)]
+    for message, reply in pairwise(exchange):
         if (message.role, reply.role) == ("user", "assistant"):
             yield Turn(message.text, reply.text, is_refusal(reply.text))
 

@@ -36,16 +36,17 @@ from chassis.validation import validated
 from contracts.answer import Answer, AnswerRequest
 from contracts.devices import PhotoQuestionReply
 from gateway.planning.run import ignore_events
-from gateway.routes.dependencies import GatewayDep, caller_of
 from gateway.routes.intake import (
     MAX_FORM_FIELDS,
     MAX_FORM_FILES,
     Files,
+    GatewayDep,
+    caller_of,
     media_type_of,
     to_question,
 )
 from gateway.serving.question import SPOKEN_CHARS, in_words
-from gateway.serving.sessions import ID_BYTES
+from gateway.serving.stores import ID_BYTES
 from gateway.store import Store, read_stored
 
 router = Router(prefix="/devices")

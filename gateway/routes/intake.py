@@ -1,10 +1,11 @@
-"""Check untrusted requests and turn them into questions, for every route that asks."""
+"""Check untrusted requests and turn them into questions, for every route that asks; find the caller."""
 
 import re
+from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Depends, Request
 from starlette.datastructures import FormData, UploadFile
 
 from chassis.errors import (
@@ -16,12 +17,14 @@ from chassis.errors import (
     UnsupportedMediaType,
 )
 from chassis.http.bodies import read_body, read_form
+from chassis.http.access import is_sent_from_here
 from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.telemetry.spans import span
 from chassis.validation import validated
 from contracts.answer import DEFAULT_PIPELINE, AnswerRequest, Experiment
+from contracts.headers import PRIORITY
 from gateway.serving.question import Question
 from gateway.serving.tenants import Caller
 from gateway.settings import GatewaySettings
@@ -170,12 +173,12 @@ def question_text(text: str, settings: GatewaySettings) -> str:
     """Return the text without surrounding space. Raises `InvalidRequest`."""
     if len(text) > settings.max_question_chars:
         raise InvalidRequest(f"question: longer than {settings.max_question_chars} characters.")
-    cleaned = text.strip()
-    if not cleaned:
+    question = text.strip()
+    if not question:
         raise InvalidRequest("question: must not be empty.")
-    if _UNPRINTABLE.search(cleaned):
+    if _UNPRINTABLE.search(question):
         raise InvalidRequest("question: holds control characters or broken Unicode.")
-    return cleaned
+    return question
 
 
 def deadline_ms_of(requested: int | None, settings: GatewaySettings) -> int:
@@ -213,3 +216,31 @@ async def sound_of(data: bytes, gateway: Gateway, caller: Caller, deadline: Dead
     with span("sound"):
         async with gateway.voice.slots.admit(caller.tenant, caller.priority, deadline):
             return await gateway.voice.decoders.clean(data, limits, deadline)
+
+
+async def gateway_of(request: Request) -> Gateway:
+    """Return the wired gateway of this app."""
+    gateway: Gateway = request.app.state.gateway
+    return gateway
+
+
+GatewayDep = Annotated[Gateway, Depends(gateway_of)]
+
+
+async def caller_of(request: Request, gateway: GatewayDep) -> Caller:
+    """Return the caller, and count the request for its tenant until the exchange ends.
+
+    `request.state.place` may be handed to work that outlives the exchange; then the request counts until that
+    work ends. Raises `Unauthorized` if keys are required, `InvalidRequest` for an unknown priority,
+    `QuotaExceeded`.
+    """
+    sent, local = request.headers, is_sent_from_here(request.scope)
+    caller = gateway.keys.caller(sent.get("authorization"), sent.get(PRIORITY), local=local)
+    leave = await gateway.quotas.enter(caller.tenant)
+    place: ExitStack = request.state.ended.enter_context(ExitStack())
+    place.callback(leave)
+    request.state.place = place
+    return caller
+
+
+CallerDep = Annotated[Caller, Depends(caller_of)]

@@ -15,7 +15,7 @@ from chassis.http.bodies import Router
 from contracts.headers import MEMORY
 from contracts.memory import MEMORY_ID, MemoryReply, Sighting
 from gateway import state
-from gateway.routes.dependencies import CallerDep, GatewayDep
+from gateway.routes.intake import CallerDep, GatewayDep
 from gateway.serving.memory import SETTING, Memory
 from gateway.steps.memory import PATH
 

@@ -21,7 +21,7 @@ from chassis.errors import LoreglassError, NotFound
 from chassis.http.bodies import Router
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.capabilities import TEXT_ONLY
-from gateway.routes.dependencies import GatewayDep
+from gateway.routes.intake import GatewayDep
 from gateway.wiring import Gateway
 
 FOLDER = Path(__file__).resolve().parents[1] / "page"
@@ -140,7 +140,6 @@ def page_router() -> APIRouter:
 
 
 def _is_served(request: Request, path: str) -> bool:
-    """Return whether this deployment serves `path`."""
     scope = {**request.scope, "path": path}
     return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
 

@@ -19,11 +19,10 @@ from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import inlined_schema, validated
 from contracts.audio import SpeechRequest, Transcription, VerboseTranscription
-from gateway.routes.dependencies import CallerDep, GatewayDep
-from gateway.routes.intake import sound_of
-from gateway.routes.openai_shape import openai_refusal
+from gateway.planning.prefetch import side_by_side
+from gateway.routes.chat import openai_refusal
+from gateway.routes.intake import CallerDep, GatewayDep, sound_of
 from gateway.routes.streaming import Sender
-from gateway.serving.background import side_by_side
 from gateway.serving.tenants import Caller
 from gateway.serving.voice import Voice
 from gateway.speech.servers import AudioSink, Utterance
@@ -72,7 +71,6 @@ async def transcribe(
 
 
 async def _recording(request: Request) -> tuple[bytes, str]:
-    """Return the file and the response format."""
     async with read_form(request, max_files=1, max_fields=_MAX_FORM_FIELDS) as form:
         file, response_format = form.get("file"), form.get("response_format") or "json"
         if not isinstance(file, UploadFile):
@@ -179,7 +177,6 @@ class _SoundStream(Response):
         self._refusal = refusal
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it."""
         sound, unsent = anyio.create_memory_object_stream[tuple[str, bytes]](math.inf)
         sender = Sender(send, self)
         failure: LoreglassError | None = None

@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from chassis.errors import Internal, LoreglassError
 from chassis.http.problems import note_problem
-from gateway.serving.background import side_by_side
+from gateway.planning.prefetch import side_by_side
 
 Emit = Callable[[str, BaseModel | str], Awaitable[None]]
 """Sends one event: its name, "" for none, and its data."""
@@ -50,7 +50,6 @@ class EventStream(Response):
         self._failure_event = failure_event
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send the events."""
         sender = Sender(send, self)
         try:
             async with side_by_side() as group:
@@ -80,7 +79,6 @@ class Sender:
         self._lock = anyio.Lock()  # stages that run side by side emit side by side
 
     async def emit(self, event: str, data: BaseModel | str) -> None:
-        """Send an event."""
         text = data if isinstance(data, str) else data.model_dump_json()
         name = f"event: {event}\n" if event else ""
         await self.write(f"{name}data: {text}\n\n".encode())
@@ -102,5 +100,4 @@ class Sender:
             await self._send({"type": "http.response.body", "body": piece, "more_body": more})
 
     async def end(self) -> None:
-        """End the reply."""
         await self.write(b"", more=False)

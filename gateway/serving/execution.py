@@ -23,10 +23,11 @@ from chassis.scope import scoped
 from contracts.answer import Reason, Route, Verification
 from gateway.pipelines.port import PAPER_PIPELINES, Pipeline, vary, with_thresholds
 from gateway.planning.explaining import SILENT, Explaining
-from gateway.planning.live_plan import FixedPlan, LivePlan
+from gateway.planning.planner import FixedPlan, LivePlan, Planner
 from gateway.planning.run import OnEvent, Run
 from gateway.planning.stages import REPLY_RESERVE_MS, Stage
-from gateway.reasoning.calls import counting_calls
+from gateway.reasoning.port import counting_calls
+from gateway.serving.admission import Admission
 from gateway.serving.memory import Memory
 from gateway.serving.metrics import OnEnd
 from gateway.serving.question import (
@@ -35,16 +36,14 @@ from gateway.serving.question import (
     AnswerWithRemark,
     Progress,
     Question,
+    advice,
     in_words,
     to_answer,
     to_record,
 )
-from gateway.serving.sessions import Session, Sessions, new_session_id
-from gateway.serving.tiers import Tier
-from gateway.serving.traces import Traces
+from gateway.serving.stores import Session, Sessions, Traces, new_session_id
 from gateway.serving.voice import NO_VOICE, Voice, with_words
 from gateway.state import Query, Turn, Unverified, reason_of
-from gateway.steps.advice import advice
 from gateway.steps.conclusion import (
     Outcome,
     in_the_askers_language,
@@ -60,6 +59,14 @@ LEAST_SHARE = 0.5
 HoldsAnything = Callable[[Deadline], Awaitable[bool]]
 _LOOK_MS = 500
 """The longest that a refusal waits for whether there is an index at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """A queue, and the planner of the questions that it admits."""
+
+    admission: Admission
+    planner: Planner
 
 
 @dataclass(slots=True)
@@ -109,7 +116,11 @@ class Execution:
                 query, outcome = await self._run(admitted, run)
                 progress.outcome = outcome
                 await self._remember(admitted, query, outcome, run)
-                progress.reply = await self._reply(progress, query, outcome)
+                further = advice(outcome, query, run.looked_at)
+                closest = in_words(outcome, query.question, SPOKEN_CHARS)
+                words = f"{outcome.text} {closest} {further}"
+                speech = await self.voice.address(words, question.caller, run)
+                progress.reply = to_answer(progress, outcome, further, speech)
                 return progress.reply
             except Exception as error:
                 problem = error if isinstance(error, LoreglassError) else Internal()
@@ -182,17 +193,15 @@ class Execution:
                 else:
                     run.planning = FixedPlan(tier.planner.full)
                 await run.begin(waited=waits)
-                return await self._run_pipeline(admitted, query, run)
+                sound = admitted.question.sound
+                words = query if sound is None else await self.voice.transcribe(query, sound, run)
+                if isinstance(words, Outcome):
+                    return words
+                outcome = await self._outcome(admitted.pipeline, words, run)
+                outcome = with_caution(outcome, self.unverified, run.explain)
+                return await self._explain_empty_index(outcome, run)
         except DeadlineExceeded:
             return refusal(Reason.OVERLOADED if waits else Reason.TIMED_OUT, Route.RAG)
-
-    async def _run_pipeline(self, admitted: Admitted, query: Query, run: Run) -> Outcome:
-        sound = admitted.question.sound
-        words = query if sound is None else await self.voice.transcribe(query, sound, run)
-        if isinstance(words, Outcome):
-            return words
-        outcome = await self._outcome(admitted.pipeline, words, run)
-        return await self._explain_empty_index(with_caution(outcome, self.unverified, run.explain), run)
 
     async def _outcome(self, pipeline: Pipeline, query: Query, run: Run) -> Outcome:
         """Return the pipeline's outcome; if time is over, what it had; if its model is away, a refusal."""
@@ -264,14 +273,6 @@ class Execution:
             return
         async with run.optional(Stage.MEMORY), run.stage(Stage.MEMORY) as deadline:
             await self.memory.add(consent, question.caller, session_id, sighting, photo, deadline)
-
-    async def _reply(self, progress: Progress, query: Query, outcome: Outcome) -> AnswerWithRemark:
-        run = progress.run
-        further = advice(outcome, query, run.looked_at)
-        closest = in_words(outcome, query.question, SPOKEN_CHARS)
-        caller = progress.admitted.question.caller
-        speech = await self.voice.address(f"{outcome.text} {closest} {further}", caller, run)
-        return to_answer(progress, outcome, further, speech)
 
     def _end(self, progress: Progress) -> None:
         """Store the trace and report the question."""

@@ -1,16 +1,24 @@
-"""The guards of this gateway: one before each service, one before the vision-language model."""
+"""The guards before each service and the model; the services' `/info` beside the placement plan."""
 
+from collections.abc import Mapping
 from functools import partial
 
+import anyio
+import structlog
 from prometheus_client import CollectorRegistry, Gauge
 
+from chassis.errors import LoreglassError
+from chassis.http.health import Note
 from chassis.resilience.breaker import Breaker
+from chassis.resilience.deadlines import Deadline
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
 from chassis.resilience.limits import GradientLimit
 from chassis.resilience.retries import RetryBudget
 from chassis.telemetry.metrics import GuardMetrics
-from gateway.planning.placement import Cards
+from contracts.operations import Info
+from gateway.clients.services import Services
+from gateway.planning.placement import CPU, Cards, PlacementPlan, card_index, compare
 
 _MOST_WAITING = 64
 """Calls to one service that wait for others to end; several for each question in flight."""
@@ -66,3 +74,85 @@ class Guards:
     def weigh(self, service: str, items: int) -> float:
         """Return the milliseconds that a call is expected to keep its card busy; 0 where it needs none."""
         return self._cards.weight_ms(service, items) if self._cards else 0.0
+
+
+log = structlog.get_logger()
+
+_ASK_MS = 2_000
+_EVERY_S = 30.0
+_AT_START_S = 2.0
+
+
+class PlacementWatch:
+    """Compares each service's `/info` with the plan; differences are logged once and counted."""
+
+    def __init__(self, plan: PlacementPlan, services: Services, registry: CollectorRegistry) -> None:
+        self._plan = plan
+        self._services = services
+        self._differences: Mapping[str, str] = {}
+        self._misplaced = Gauge(
+            "loreglass_placement_differs",
+            "1 where a service is over its planned share of a GPU, or not on the planned one.",
+            ("service",),
+            registry=registry,
+        )
+        self._peak = Gauge(
+            "loreglass_placement_peak_bytes",
+            "The most that a service says it has held on the GPU on which it runs.",
+            ("service", "gpu"),
+            registry=registry,
+        )
+        for name in Services.names():
+            self._misplaced.labels(name).set(0)
+        _set_planned(plan, registry)
+
+    async def check(self, deadline: Deadline) -> Note:
+        """Return what differs from the plan, for readiness. A silent service fails its own check."""
+        return Note(self._compare(await _infos(self._services, deadline)) or "ok")
+
+    async def run(self) -> None:
+        """Compare until cancelled: often until all services are up, then now and then."""
+        while True:
+            infos = await _infos(self._services, Deadline.after_ms(_ASK_MS))
+            self._compare(infos)
+            await anyio.sleep(_EVERY_S if len(infos) == len(Services.names()) else _AT_START_S)
+
+    def _compare(self, infos: Mapping[str, Info]) -> str:
+        differences = compare(self._plan, infos)
+        self._peak.clear()
+        for name, info in infos.items():
+            self._misplaced.labels(name).set(name in differences)
+            if info.device != CPU:
+                self._peak.labels(name, str(card_index(info.device))).set(info.memory_peak_mib << 20)
+            if name in differences and self._differences.get(name) != differences[name]:
+                log.warning("placement_differs", service=name, difference=differences[name])
+        self._differences = differences
+        return " ".join(differences[name] for name in sorted(differences))
+
+
+def _set_planned(plan: PlacementPlan, registry: CollectorRegistry) -> None:
+    planned = Gauge(
+        "loreglass_placement_planned_bytes",
+        "What a service may hold on its GPU by the plan.",
+        ("service", "gpu"),
+        registry=registry,
+    )
+    for name, share in plan.services.items():
+        if share.gpu is not None:
+            planned.labels(name, str(share.gpu)).set(share.memory_mib << 20)
+
+
+async def _infos(services: Services, deadline: Deadline) -> dict[str, Info]:
+    """Return each service's `/info` by name. Services that do not answer are left out."""
+    infos: dict[str, Info] = {}
+
+    async def ask(name: str) -> None:
+        try:
+            infos[name] = await services.about(name, deadline)
+        except LoreglassError as error:
+            log.debug("service_info_missing", service=name, kind=error.kind.value)
+
+    async with anyio.create_task_group() as group:
+        for name in Services.names():
+            group.start_soon(ask, name)
+    return infos

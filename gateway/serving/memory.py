@@ -137,8 +137,8 @@ class Memory:
         zone = timezone(timedelta(minutes=memory.utc_offset_min))
 
         async def sightings() -> tuple[Sighting, ...]:
-            seen = await self.all(memory.id, tenant)
-            return tuple(replace(each, at=each.at.astimezone(zone)) for each in seen)
+            every = await self.all(memory.id, tenant)
+            return tuple(replace(each, at=each.at.astimezone(zone)) for each in every)
 
         return Recall(datetime.fromtimestamp(self.clock(), zone), sightings)
 

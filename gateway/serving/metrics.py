@@ -17,8 +17,7 @@ from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import WORKING
 from gateway.planning.run import DONE
 from gateway.planning.stages import STAGE_BUDGETS, Stage
-from gateway.serving.admission import Admission, Refusal
-from gateway.serving.quotas import Exceeded
+from gateway.serving.admission import Admission, Exceeded, Refusal
 from gateway.state import Priority
 
 log = structlog.get_logger()

@@ -61,7 +61,6 @@ class Quota:
 
     @classmethod
     def of_settings(cls, settings: GatewaySettings) -> "Quota":
-        """Return the quota of tenants without one of their own."""
         return cls(
             requests_per_minute=settings.tenant_requests_per_minute,
             in_flight=settings.tenant_in_flight,
@@ -171,12 +170,10 @@ class Keys:
             return None
 
     def sessions(self, tenant: str) -> Allowance:
-        """Return the tenant's allowance of conversations."""
         quota = self.quota(tenant)
         return Allowance(quota.sessions, quota.stored_bytes)
 
     def traces(self, tenant: str) -> Allowance:
-        """Return its allowance of traces."""
         return Allowance(self.quota(tenant).traces)
 
     def answers(self, tenant: str) -> Allowance:

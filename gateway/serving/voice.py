@@ -18,7 +18,6 @@ from gateway.serving.guards import Guards
 from gateway.serving.metrics import GatewayMetrics
 from gateway.serving.stores import Stores
 from gateway.serving.tenants import Caller
-from gateway.serving.tiers import decoder_slots
 from gateway.settings import GatewaySettings
 from gateway.speech.audio import Sound, SoundDecoders
 from gateway.speech.servers import SpeechEndpoint, SpeechServer, Synthesizer, Transcriber
@@ -51,13 +50,11 @@ class Voice:
     most_chars: int = 4_096
 
     def require_transcriber(self) -> Transcriber:
-        """Return the transcriber. Raises `NotConfigured`."""
         if self.transcriber is None:
             raise NotConfigured("No transcription server is set up here: send the question as text.")
         return self.transcriber
 
     def require_synthesizer(self) -> Synthesizer:
-        """Return the synthesizer. Raises `NotConfigured`."""
         if self.synthesizer is None:
             raise NotConfigured("No speech server is set up here.")
         return self.synthesizer
@@ -123,7 +120,7 @@ def open_voice(
     addresses = SignedSpeechUrls(stores.signing_secret, stores.answers, ttl_s) if synthesizer else None
     return Voice(
         decoders=decoders,
-        slots=decoder_slots(settings, settings.audio_decoders),
+        slots=Admission(settings.audio_decoders, settings.max_in_flight + settings.max_waiting),
         turns=turns,
         transcriber=transcriber,
         synthesizer=synthesizer,

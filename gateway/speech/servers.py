@@ -76,7 +76,6 @@ class SpeechEndpoint:
             raise ValueError(f"The key of {self.name} may hold printable ASCII characters only.")
 
     def route(self, path: str) -> str:
-        """Return the URL of a route below `/v1`."""
         return f"{self.url.rstrip('/').removesuffix('/v1')}/v1{path}"
 
 

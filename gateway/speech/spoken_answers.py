@@ -100,7 +100,6 @@ class SoundCache:
         self._ttl_s = ttl_s
 
     async def get(self, name: str) -> CachedSound | None:
-        """Return the sound if it is cached."""
         value = await self._store.get(name)
         if value is None:
             return None

@@ -24,8 +24,8 @@ async def answer_from(
     generation = run.plan.generation
     run.explain.evidence(context.evidence)
     run.keep(out_of_time(query.question, context))
-    shown = prompt_tokens(context.evidence, generation.evidence_chars)
-    size = Work(extra_prompt_tokens=shown, max_output_tokens=generation.answer_tokens)
+    tokens = prompt_tokens(context.evidence, generation.evidence_chars)
+    size = Work(extra_prompt_tokens=tokens, max_output_tokens=generation.answer_tokens)
 
     def answer_by(reader: Answering) -> Callable[[Deadline], Awaitable[Reply]]:
         return partial(reader.answer, query, draft, context, generation)

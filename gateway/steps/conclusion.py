@@ -84,12 +84,10 @@ class Outcome:
 
     @property
     def text(self) -> str:
-        """The answer with its remark."""
         return f"{self.answer} {self.remark}".strip()
 
     @property
     def abstained(self) -> bool:
-        """Return whether it is a refusal."""
         return self.reason is not Reason.ANSWERED
 
 
@@ -102,8 +100,10 @@ def refusal(
     closest: Citation | None = None,
 ) -> Outcome:
     """Return an honest "I don't know", with its reason and, where it may have one, its closest passage."""
-    shown = None if reason in _WITHOUT_CLOSEST else closest
-    return Outcome(REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by, closest=shown)
+    passage = None if reason in _WITHOUT_CLOSEST else closest
+    return Outcome(
+        REFUSALS[reason], reason, 0.0, route, domain, entity, refused_by=refused_by, closest=passage
+    )
 
 
 def out_of_time(question: str, context: Context) -> Outcome:
@@ -176,8 +176,9 @@ def conclude(
 
     def refusal_for(reason: Reason, by: str | None = None) -> Outcome:
         closest = closest_of(question, context.evidence, reply.quotes)
-        if reason is Reason.NEEDS_PHOTO and closest and not _shares_words(question, closest):
-            closest = None
+        if reason is Reason.NEEDS_PHOTO and closest:
+            shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
+            closest = closest if len(shared) >= _SHARED_WORDS else None
         return refusal(reason, route, domain, entity, by, closest)
 
     if not reply.says_something:
@@ -245,8 +246,8 @@ def closest_of(question: str, evidence: Sequence[Evidence], quotes: Sequence[Quo
     if not sentence:
         return None
     excerpts = (readable_excerpt(each, _PASSAGE_CHARS, sentence) for each in (source.passage, source.text))
-    shown = next((each for each in excerpts if sentence in each), sentence)
-    return cite(source, sentence).model_copy(update={"snippet": shown, "sentence": sentence})
+    passage = next((each for each in excerpts if sentence in each), sentence)
+    return cite(source, sentence).model_copy(update={"snippet": passage, "sentence": sentence})
 
 
 def _around(quote: str, text: str) -> str:
@@ -255,12 +256,6 @@ def _around(quote: str, text: str) -> str:
     end = start + len(quote)
     holding = [each for each in sentences(text) if each.start < end and start < each.end]
     return text[holding[0].start : holding[-1].end] if holding else quote
-
-
-def _shares_words(question: str, closest: Citation) -> bool:
-    """Return whether the passage shares enough words with a question whose photo is missing."""
-    shared = content_stems(question) & content_stems(f"{closest.title} {closest.snippet}")
-    return len(shared) >= _SHARED_WORDS
 
 
 def _why_unknown(reply: Reply, context: Context, failures: Mapping[Stage, ErrorKind]) -> Reason:

@@ -25,7 +25,7 @@ from gateway.state import (
 )
 from gateway.thresholds import RetrievalLimits, Thresholds
 from language.names import mentions
-from language.tables import columns_of
+from language.sentences import columns_of
 
 MAX_QUERIES = 16  # what one call to text_search takes
 CHUNK_WORDS, OVERLAP_WORDS = 100, 30  # QA-Dragon's published chunking

@@ -8,9 +8,9 @@ from gateway.planning.run import Run
 from gateway.planning.stages import Stage
 from gateway.state import Evidence, Query, Sighting
 from gateway.steps.conclusion import Outcome
+from language.identification import NOISE_BELOW, plausibility
 from language.names import mentions, same_name
 from language.recollection import PastQuestion, past_question
-from language.scripts import NOISE_BELOW, plausibility
 from language.words import content_stems, visible
 
 PATH = "/v1/memory"
@@ -34,8 +34,8 @@ def sighting_of(query: Query, outcome: Outcome, run: Run, place: str) -> Sightin
         name = ""
     if not (name or text):
         return None
-    shown = _line(name)[:_NAME_CHARS], _line(text)[:_TEXT_CHARS], _line(place)
-    return Sighting("", datetime.fromtimestamp(0, UTC), *shown, b"")
+    facts = _line(name)[:_NAME_CHARS], _line(text)[:_TEXT_CHARS], _line(place)
+    return Sighting("", datetime.fromtimestamp(0, UTC), *facts, b"")
 
 
 async def recollect(query: Query, run: Run) -> tuple[Evidence, ...] | None:
@@ -65,7 +65,8 @@ def matching(past: PastQuestion, sightings: Sequence[Sighting]) -> list[tuple[Si
     newest = list(_once_a_place(each for each in reversed(sightings) if _is_meant(past, each)))
     if not past.stems:
         return [(each, 1.0) for each in newest[:_MOST]]
-    shares = {each.id: len(past.stems & _stems(each)) / len(past.stems) for each in newest}
+    stems = {each.id: content_stems(f"{each.name} {each.text} {each.place}") for each in newest}
+    shares = {each.id: len(past.stems & stems[each.id]) / len(past.stems) for each in newest}
     best = max(shares.values(), default=0.0)
     if best > 0.5:
         return [(each, best) for each in newest if shares[each.id] == best][:_MOST]
@@ -85,10 +86,6 @@ def _once_a_place(sightings: Iterable[Sighting]) -> Iterator[Sighting]:
 def _is_meant(past: PastQuestion, seen: Sighting) -> bool:
     in_time = past.since is None or past.until is None or past.since <= seen.at < past.until
     return in_time and (bool(seen.text) or not past.of_print)
-
-
-def _stems(seen: Sighting) -> frozenset[str]:
-    return content_stems(f"{seen.name} {seen.text} {seen.place}")
 
 
 def _evidence(seen: Sighting, score: float, past: PastQuestion, now: datetime) -> Evidence:

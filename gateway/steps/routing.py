@@ -14,8 +14,8 @@ from gateway.planning.explaining import SILENT, Explaining
 from gateway.reasoning.refusals import answer_or_none
 from gateway.state import Draft
 from gateway.thresholds import Thresholds
-from language.hedges import hedges
 from language.names import Name, names
+from language.words import hedges
 
 FALLING = frozenset({"speculates"})
 """The features that can only speak against a draft; every other one can only speak for it."""

@@ -21,7 +21,7 @@ from deploy.operator import Operator, operator_router
 from deploy.settings import SAMPLE
 from deploy.uploads import Uploads
 from gateway.app import create_app as create_gateway
-from gateway.serving.background import side_by_side
+from gateway.planning.prefetch import side_by_side
 from gateway.settings import GatewaySettings
 from services.image_search.app import create_app as create_image_search
 from services.image_search.settings import ImageSearchSettings

@@ -17,7 +17,7 @@ from bench.node.requests import TextPart, UserMessage
 from evaluation.data.model import AskedTurn
 from evaluation.data.opening import open_dataset
 from evaluation.judging import text
-from gateway.llm.delimiting import shown_pieces
+from gateway.llm.delimiting import pieces_in
 from gateway.llm.reply_forms import in_lines
 
 MODEL = "teacher"
@@ -55,7 +55,7 @@ class Teacher:
             case "sample_query":
                 return says(in_lines({"query": f"{self._thing(question)} {question}".strip()}))
             case "rank_evidence":
-                pieces = shown_pieces(shown)
+                pieces = pieces_in(shown)
                 relevant = [number for number in pieces if self._answer(question, pieces[number])]
                 return says(in_lines({"relevant": relevant[:10]}))
             case "plan_tools":

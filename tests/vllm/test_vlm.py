@@ -20,9 +20,9 @@ from deploy.one_process import platform
 from deploy.settings import PocketSettings
 from gateway.llm.call import VlmCall, VlmEndpoint
 from gateway.llm.client import VlmClient
-from gateway.llm.failures import ContextTooLong
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import SCHEMA
+from gateway.llm.server import ContextTooLong
 from loreglass_client import AsyncLoreglass
 from services.vlm.presets import PRESETS
 from tests.unit.chassis.pictures import encoded

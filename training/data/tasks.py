@@ -15,8 +15,8 @@ from evaluation.data.model import is_answerable
 from evaluation.judging.text import APPROXIMATE
 from evaluation.judging.verdicts import Verdict
 from evaluation.scoring.scored import case_of
-from gateway.llm.assembly import read_reply
-from gateway.llm.delimiting import shown_pieces
+from gateway.llm.completion import read_reply
+from gateway.llm.delimiting import pieces_in
 from gateway.llm.reading import answer_of
 from gateway.llm.reply_forms import LINES
 from gateway.llm.schemas import Structured
@@ -90,7 +90,7 @@ class Tasks:
 
     async def _rerank(self, turn: RunTurn) -> list[Sample]:
         call = _required(turn, _RANKED)[-1]
-        pieces = shown_pieces(_last_text(call))
+        pieces = pieces_in(_last_text(call))
         if not pieces:
             raise NothingToLearn("no result was shown")
         helpful = await self._helpful(turn, list(pieces.values()))

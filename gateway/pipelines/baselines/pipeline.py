@@ -14,8 +14,7 @@ from typing import ClassVar
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Route
 from gateway.clients.services import Services
-from gateway.pipelines.baselines.model import VlmBaselines
-from gateway.pipelines.baselines.retrieval import Findings, things_and_records
+from gateway.pipelines.baselines.model import Findings, VlmBaselines, things_and_records
 from gateway.planning.latencies import Work
 from gateway.planning.plan import CHARS_A_TOKEN, StageGraph
 from gateway.planning.prefetch import prefetching
@@ -95,8 +94,8 @@ async def answer_from_search(reasoner: VlmBaselines, query: Query, results: Find
     """Return what one call makes of all that was found, as it was said."""
     context = Context(Route.RAG, evidence=results.evidence)
     run.explain.evidence(results.evidence)
-    shown = (results.image_chars + results.page_chars) // CHARS_A_TOKEN
-    return await answer_unchecked(partial(reasoner.answer_from, query, results), query, context, shown, run)
+    tokens = (results.image_chars + results.page_chars) // CHARS_A_TOKEN
+    return await answer_unchecked(partial(reasoner.answer_from, query, results), query, context, tokens, run)
 
 
 IMAGE_CONTEXT_TOKENS, WEB_CONTEXT_TOKENS = 2_000, 8_000

@@ -29,8 +29,8 @@ from gateway.state import (
 from gateway.steps import evidence, photo
 from gateway.steps.answering import DraftByServices, answer_from, draft_from_question, read_instead
 from gateway.steps.conclusion import Outcome, conclude, direct_answer, refusal
-from gateway.steps.identify import find_crops, identify, named_by, search_pictures
 from gateway.steps.memory import recollect
+from gateway.steps.photo import find_crops, identify, named_by, search_pictures
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
 from gateway.thresholds import RetrievalLimits, Thresholds

@@ -1,5 +1,9 @@
-"""The model behind the `qa-dragon` pipeline: its calls, their prompts and the schemas of their replies."""
+"""The model behind the `qa-dragon` pipeline: its calls, their prompts and the schemas of their replies.
 
+`choose_tools` is the tool router (section 3.3): the model's decision, and rules above it.
+"""
+
+import re
 from collections.abc import Sequence
 from typing import Annotated
 
@@ -8,10 +12,9 @@ from pydantic import BeforeValidator, Field
 from chassis.resilience.deadlines import Deadline
 from contracts.domain_router import Domain
 from gateway.llm.asking import JUDGE, REASONED_JUDGE, domain_text, notes, prompt_of
-from gateway.llm.cleaning import labels, listed_label, queries
 from gateway.llm.delimiting import fence, harmless
 from gateway.llm.prompt import Prompt, VlmOptions
-from gateway.llm.reading import draft_of, whole
+from gateway.llm.reading import draft_of, labels, listed_label, queries, whole
 from gateway.llm.reasoner import AnsweringVlm, with_print
 from gateway.llm.schemas import (
     MAX_OBJECTS,
@@ -26,8 +29,11 @@ from gateway.llm.schemas import (
     first_number,
     items_at_most,
 )
+from gateway.planning.run import Run
+from gateway.planning.stages import Stage
 from gateway.reasoning.port import ReadPhoto
 from gateway.state import ENTITY_SLOT, Draft, Entity, PhotoText, Query, Tool
+from language.words import fold
 
 COT_TOKENS, TOOLS_TOKENS, LIST_TOKENS, SELECT_TOKENS, MATCH_TOKENS = 448, 128, 96, 128, 160
 QUERY_TOKENS = 256
@@ -202,3 +208,71 @@ def _described(entity: Entity) -> str:
         for key, value in entity.attributes[:_ATTRIBUTES]
     ]
     return " ".join(harmless("; ".join([entity.name, *facts])).split())
+
+
+EVERY_TOOL = frozenset(Tool)
+
+_WORKED_OUT = re.compile(
+    r"\d ?[-+*/x×÷] ?\d|\bmeans? in english\b"
+    r"|^(?:please |can you |could you )?(?:solve|calculate|compute|simplify|evaluate|translate)\b"
+)
+_FACT_ASKED = re.compile(r"(?<!^)\b(?:how|who|whose|when|where|which|why)\b")
+"""Within a question: "calculate how far it goes on five gallons" wants to be looked up first."""
+
+_NAMES_ITSELF = frozenset(
+    {
+        *("book", "textbook", "novel", "notebook", "magazine", "comic", "paperback", "atlas", "dictionary"),
+        *("package", "packaging", "pack", "packet", "carton", "can", "tin", "bottle", "jar", "tube"),
+        *("wrapper", "box", "sachet", "pouch", "snack", "drink", "soda"),
+        *("plant", "houseplant", "flower", "blossom", "tree", "shrub", "bush", "leaf", "leaves", "fern"),
+        *("herb", "succulent", "cactus", "seedling", "weed", "moss"),
+    }
+)
+"""Words for books, packaged goods and plants; looked for with and without a final s."""
+_DOMAINS = frozenset({Domain.BOOK, Domain.PLANTS_AND_GARDENING})
+
+
+async def choose_tools(
+    reasoner: StepwiseVlmReasoner, query: Query, draft: Draft, domain: Domain | None, run: Run
+) -> frozenset[Tool]:
+    """Return the model's choice within the rules; every tool within them when it cannot be asked."""
+    if is_self_contained(query):
+        return frozenset()
+    if query.photo is None:
+        run.spare(Stage.TOOL_ROUTER)
+        return within_rules(query, draft, domain, EVERY_TOOL)
+    chosen = EVERY_TOOL
+    async with run.optional(Stage.TOOL_ROUTER), run.stage(Stage.TOOL_ROUTER) as deadline:
+        chosen = await reasoner.choose_tools(query, draft, deadline)
+    tools = within_rules(query, draft, domain, chosen)
+    run.explain.note(Stage.TOOL_ROUTER, sorted(tools))
+    return tools
+
+
+def within_rules(
+    query: Query, draft: Draft, domain: Domain | None, tools: frozenset[Tool]
+) -> frozenset[Tool]:
+    """`tools` without those that the paper's rules exclude, whatever the model said."""
+    if is_self_contained(query):
+        return frozenset()
+    identified = draft.entity is not None
+    if query.photo is None or identified or names_itself(draft.object_label, domain):
+        return tools - {Tool.IMAGE_SEARCH}
+    return tools
+
+
+def is_self_contained(query: Query) -> bool:
+    """Arithmetic and translation that need no fact from outside."""
+    question = fold(query.question).strip()
+    return _WORKED_OUT.search(question) is not None and _FACT_ASKED.search(question) is None
+
+
+def names_itself(label: str | None, domain: Domain | None) -> bool:
+    """Books, packaged goods with a logo, and plants: their names are read, or similar pictures mislead.
+
+    The label decides; the domain only where there is none.
+    """
+    if label is None:
+        return domain in _DOMAINS
+    words = fold(label).split()
+    return any(form in _NAMES_ITSELF for word in words for form in (word, word.removesuffix("s")))

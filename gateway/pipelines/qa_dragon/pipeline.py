@@ -15,8 +15,7 @@ from contracts.answer import Route, Verification
 from contracts.domain_router import Domain
 from gateway.clients.services import Services
 from gateway.llm.asking import JUDGE, REASONED_JUDGE
-from gateway.pipelines.qa_dragon import tool_router
-from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
+from gateway.pipelines.qa_dragon.model import EVERY_TOOL, StepwiseVlmReasoner, choose_tools
 from gateway.planning.latencies import Work
 from gateway.planning.plan import StageGraph
 from gateway.planning.prefetch import prefetching
@@ -27,7 +26,7 @@ from gateway.state import Context, Draft, Entity, Evidence, PhotoText, Query, Re
 from gateway.steps import evidence, photo
 from gateway.steps.answering import answer_from, draft_from_question
 from gateway.steps.conclusion import Outcome, conclude, direct_answer
-from gateway.steps.identify import find_crops, identify, named_by
+from gateway.steps.photo import find_crops, identify, named_by
 from gateway.steps.routing import SearchRouter
 from gateway.steps.verification import verify
 from gateway.thresholds import RetrievalLimits, Thresholds
@@ -121,11 +120,11 @@ class QaDragonPipeline:
         self, query: Query, draft: Draft, route: Route, domain: Domain | None, text: PhotoText, run: Run
     ) -> Outcome:
         """Verify: text toolchain. RAG: tools, visual and text toolchain. Both: fusion, RAG, verifier."""
-        tools = tool_router.EVERY_TOOL
+        tools = EVERY_TOOL
         if route is Route.VERIFY:
             tools = IMAGE_ONLY if "text-search" in self.missing else TEXT_ONLY
         elif "tool-router" not in self.missing:  # 3.3: image search, text search, both or neither
-            tools = await tool_router.choose_tools(self.reasoner, query, draft, domain, run)
+            tools = await choose_tools(self.reasoner, query, draft, domain, run)
         entity = named_by(query, draft)
         if Tool.IMAGE_SEARCH in tools:
             entity = await self._see(query, draft, text, run) or entity

@@ -12,13 +12,12 @@ from pydantic import BeforeValidator, Field
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import prompt_of, text_prompt
-from gateway.llm.cleaning import queries
 from gateway.llm.delimiting import EvidenceBlocks, evidence_blocks
-from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, VlmOptions
-from gateway.llm.reading import no_answer, whole
+from gateway.llm.reading import no_answer, queries, whole
 from gateway.llm.reasoner import Model, answer_in_text
 from gateway.llm.schemas import QueryText, Structured
+from gateway.llm.server import VlmReplyUnusable
 from gateway.reasoning.pieces import LEAST_CUT
 from gateway.state import ENTITY_SLOT, Context, Evidence, GenerationBudget, Query, Reply
 

@@ -27,8 +27,7 @@ from gateway.state import Context, Entity, Evidence, PhotoText, Query
 from gateway.steps import evidence
 from gateway.steps.answering import answer_unchecked
 from gateway.steps.conclusion import Outcome
-from gateway.steps.identify import fuse
-from gateway.steps.photo import begin_image_search
+from gateway.steps.photo import begin_image_search, fuse
 from gateway.thresholds import Thresholds
 
 IMAGE_CHARS, LIST_CHARS, PAGES_CHARS = 6_000, 20_000, 6_000
@@ -89,9 +88,9 @@ class ThreeStepPipeline:
                 begun.cancel()
             pages = await self._find_pages(query, run)
             context = self._context(await begun.result(), pages, run)
-            shown = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
+            tokens = evidence.prompt_tokens(context.evidence, IMAGE_CHARS + PAGES_CHARS)
             answer = partial(self.reasoner.answer, query, context)
-            return await answer_unchecked(answer, query, context, shown, run)
+            return await answer_unchecked(answer, query, context, tokens, run)
 
     async def _find_pages(self, query: Query, run: Run) -> tuple[Evidence, ...]:
         """Steps 1 and 2."""

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.asking import earlier_call, text_prompt
-from gateway.llm.cleaning import one_line, whole_words, without_thoughts
 from gateway.llm.delimiting import evidence_blocks, fence, harmless, within_tokens
-from gateway.llm.failures import VlmReplyUnusable
 from gateway.llm.prompt import Prompt, VlmOptions
-from gateway.llm.reading import no_answer
+from gateway.llm.reading import no_answer, whole_words, without_thoughts
 from gateway.llm.reasoner import Model, answer_in_text
+from gateway.llm.server import VlmReplyUnusable
 from gateway.pipelines.wiki_prf.tool_plan import Material, ToolPlan, read_knowledge, read_plan
+from gateway.reasoning.pieces import one_line
 from gateway.state import Context, Evidence, GenerationBudget, Query, Reply
 
 PLAN_TOKENS, CAPTION_TOKENS, FILTER_TOKENS, ANSWER_TOKENS = 320, 128, 448, 96

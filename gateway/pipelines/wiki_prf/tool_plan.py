@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from gateway.llm.cleaning import whole_words
+from gateway.llm.reading import whole_words
 from gateway.reasoning.pieces import first_pieces, once
 from gateway.state import Evidence
 from language.words import visible

@@ -9,8 +9,8 @@ from contracts.answer import CitationKind
 from gateway.reasoning.lite.question import About, ParsedQuestion, is_about
 from gateway.reasoning.port import Read
 from gateway.state import Entity, Evidence, PhotoText, Quote, Reading, Reply, TextLine, ToRead
+from language.identification import NOISE_BELOW, plausibility
 from language.names import agreement, coverage
-from language.scripts import NOISE_BELOW, plausibility
 
 CLEAR = 0.6
 """OCR's score from which a line may name a thing; the reader is shown the others too."""

@@ -11,7 +11,6 @@ from chassis.errors import DeadlineExceeded, DependencyUnavailable, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason
 from contracts.domain_router import Domain
-from gateway.reasoning.calls import note_missing
 from gateway.reasoning.lite.question import (
     About,
     ParsedQuestion,
@@ -21,7 +20,7 @@ from gateway.reasoning.lite.question import (
     search_queries,
 )
 from gateway.reasoning.lite.reading import best_candidate, printed_name, read_evidence, readable
-from gateway.reasoning.port import Read, ReadPhoto
+from gateway.reasoning.port import Read, ReadPhoto, note_missing
 from gateway.state import (
     Context,
     Draft,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from unicodedata import category
 
-from language.tables import COLUMN, columns_of
+from language.sentences import COLUMN, columns_of
 from language.words import content_stems
 
 _WITH_UNIT = re.compile(r"(.+?) ?\(([^()\d][^()]{0,9})\)")

@@ -1,4 +1,4 @@
-"""A whole gateway in front of a scripted model server and fake services."""
+"""A whole gateway in front of a scripted model server, what that model says, and fake services."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -7,11 +7,11 @@ from typing import Any
 import anyio
 import httpx
 
-from bench.node import RunningServer, Script, ServerTraits, vlm_server
+from bench.node import RunningServer, Script, ServerTraits, says, vlm_server
 from contracts.answer import Answer
 from gateway.reasoners import OpenReasoners, open_reasoners
 from gateway.settings import Reasoning
-from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.fakes import AUTHOR, BOOK, FakeServices
 from tests.unit.gateway.platform import gateway_before
 
 Ask = Callable[..., Awaitable[Answer]]
@@ -37,3 +37,35 @@ async def asking(
             while probed and not (await world.client.get("/info")).json().get("model", {}).get("schema"):
                 await anyio.lowlevel.checkpoint()
             yield world.client, server, ask
+
+
+UNKNOWN = {
+    "reasoning": [f"The cover says {BOOK}.", "I cannot determine who wrote it."],
+    "image_search": "book",
+    "text_search": ["Who wrote {entity}?"],
+}
+READ = {
+    "reasoning": [f"The question is about the title on the cover, which says {BOOK}."],
+    "answer": f"The cover says {BOOK}.",
+    "answerability": "in_photo",
+}
+SURE: dict[str, Any] = {"probability": 0.98}
+
+
+def replies(look: dict[str, Any]) -> dict[str, Any]:
+    """A model that finds the author in the evidence."""
+    thought = {"object_label": "book", "entity": None, "answer": None, "answerability": "look_up"}
+    thought |= {key: held for key, held in look.items() if not key.endswith("_search")}
+    return {
+        "understand": says(look, **SURE),
+        "chain_of_thought": says(thought, **SURE),
+        "choose_tools": says({"reason": "Both.", "tools": ["image_search", "text_search"]}, **SURE),
+        "list_objects": says({"objects": ["poster", "mug"]}, **SURE),
+        "select_object": says({"reason": "In front.", "object_label": "poster"}, **SURE),
+        "match_entity": says({"reason": "The title.", "candidate": 1}, **SURE),
+        "split_query": says({"reason": "One fact.", "queries": ["Who wrote {entity}?"]}, **SURE),
+        "enhance_queries": says({"queries": [f"Who wrote {BOOK}?"]}, **SURE),
+        "answer": says(AUTHOR, **SURE),
+        "answer_with_reasons": says(AUTHOR, **SURE),
+        "judge": says("yes", **SURE),
+    }

@@ -18,8 +18,7 @@ from gateway.steps import photo
 from tests.speech_servers import SpeechServers
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
-from tests.unit.gateway.sessions.harness import Backend, MemoryBackend, RedisBackend
-from tests.unit.gateway.sessions.redis_server import running_redis
+from tests.unit.gateway.sessions.harness import Backend, MemoryBackend, RedisBackend, running_redis
 
 
 @pytest.fixture

@@ -1,9 +1,12 @@
-"""An execution of one pipeline in memory, without HTTP."""
+"""An execution of one pipeline in memory, and a wired gateway, both without HTTP."""
 
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 from chassis.resilience.deadlines import Clock, Deadline
+from chassis.telemetry.metrics import Metrics
 from contracts.answer import Answer, Experiment
 from gateway.pipelines.port import Pipeline
 from gateway.planning.estimates import Estimates
@@ -12,13 +15,13 @@ from gateway.planning.plan import Plan
 from gateway.planning.planner import Planner
 from gateway.planning.run import ignore_events
 from gateway.serving.admission import Admission
-from gateway.serving.execution import Execution
+from gateway.serving.execution import Execution, Tier
 from gateway.serving.question import Question
-from gateway.serving.sessions import Sessions
-from gateway.serving.tiers import Tier
-from gateway.serving.traces import Traces
+from gateway.serving.stores import Sessions, Traces
+from gateway.settings import GatewaySettings
 from gateway.state import Photo
 from gateway.store import MemoryStore
+from gateway.wiring import Gateway, wire
 
 PHOTO = Photo(b"jpeg", 8, 8, "0" * 64)
 
@@ -46,3 +49,10 @@ async def answer_of(
     question = Question(text, PHOTO, None, deadline_ms, name, experiment=varied)
     admitted = await execution.admit(question)
     return await execution.answer(admitted, "a" * 32, Deadline.after_ms(deadline_ms, clock), ignore_events)
+
+
+@asynccontextmanager
+async def wired_gateway(**settings: Any) -> AsyncIterator[Gateway]:
+    """The gateway of these settings."""
+    async with wire(GatewaySettings(**settings), Metrics("gateway")) as gateway:
+        yield gateway

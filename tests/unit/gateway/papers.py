@@ -5,11 +5,10 @@ from functools import partial
 from typing import Any
 
 from contracts.text_search import TextHit, TextSearchReply, TextSearchRequest
-from gateway.catalogue import every_pipeline
 from gateway.clients.services import Services
 from gateway.llm.prompt import VlmOptions
 from gateway.pipelines.port import Pipeline
-from gateway.reasoners import PaperModel, Reasoners
+from gateway.reasoners import PaperModel, Reasoners, every_pipeline
 from gateway.state import Photo
 from gateway.steps.routing import SearchRouter
 from tests.unit.chassis.pictures import encoded, scene

@@ -12,8 +12,8 @@ from gateway.clients.services import Services
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
 from gateway.pipelines.port import Pipeline, vary
 from gateway.planning.explaining import Explaining
-from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
+from gateway.planning.planner import FixedPlan
 from gateway.planning.run import Run
 from gateway.state import Photo, Query
 from gateway.steps.conclusion import Outcome

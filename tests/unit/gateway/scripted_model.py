@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.assembly import Assembly
-from gateway.llm.completion import Completion
-from gateway.llm.delimiting import shown_pieces
+from gateway.llm.completion import Assembly, Completion
+from gateway.llm.delimiting import pieces_in
 from gateway.llm.prompt import Prompt, TextPart, Value
 from gateway.llm.wire import ChoiceWire, ChunkWire, LogprobsWire, MessageWire, Token
 
@@ -43,7 +42,7 @@ class ScriptedModel:
 
     def pieces(self, name: str) -> list[str]:
         """Return the pieces of evidence in the last prompt of this name, without their headings."""
-        return [piece.partition("\n")[2] for piece in shown_pieces(self.text(name)).values()]
+        return [piece.partition("\n")[2] for piece in pieces_in(self.text(name)).values()]
 
     async def complete(self, prompt: Prompt[Value], deadline: Deadline) -> Completion[Value]:
         """Return the scripted reply as the client reads it."""
@@ -74,5 +73,5 @@ def text_of(prompt: Prompt[Any]) -> str:
 
 def first_piece(prompt: Prompt[Any]) -> str:
     """Reply with the first piece of evidence in the prompt."""
-    pieces = shown_pieces(text_of(prompt))
+    pieces = pieces_in(text_of(prompt))
     return pieces[1].partition("\n")[2] if pieces else "I don't know."

@@ -5,7 +5,7 @@ import pytest
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, Internal, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import Reason, Route
-from gateway.llm.failures import VlmDeclined
+from gateway.llm.server import VlmDeclined
 from gateway.planning.run import Run
 from tests.unit.gateway.fakes import AUTHOR, FakeServices, Mood, pages, regions
 from tests.unit.gateway.papers import SEARCHING, ask_paper, saying

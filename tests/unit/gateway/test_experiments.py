@@ -15,10 +15,10 @@ from contracts.answer import Answer, Reason
 from gateway.pipelines.port import PAPER_PIPELINES, thresholds_of, with_thresholds
 from gateway.settings import GatewaySettings, Reasoning
 from gateway.thresholds import PACKAGED, Risk, Thresholds, load_thresholds
+from tests.unit.gateway.executions import wired_gateway
 from tests.unit.gateway.fakes import NAMES, FakeServices, Mood
 from tests.unit.gateway.hostile import PHOTO_64, json_question, post_json, refused, standing_gateway
 from tests.unit.gateway.platform import QUESTION, World, gateway_before
-from tests.unit.gateway.wired import wired_gateway
 
 pytestmark = pytest.mark.anyio
 

@@ -11,7 +11,7 @@ from chassis.resilience.deadlines import Deadline
 from contracts.answer import Answer, Reason, Route, Verification
 from contracts.reader import ReadReply
 from gateway.planning.latencies import Work
-from gateway.planning.live_plan import FixedPlan
+from gateway.planning.planner import FixedPlan
 from gateway.planning.run import Run
 from gateway.planning.stages import FALLBACK_STAGE, Stage
 from gateway.reasoning.port import ReadPhoto

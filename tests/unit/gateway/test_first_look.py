@@ -1,4 +1,4 @@
-"""Questions that the model cannot look at, and the profile without a model."""
+"""Questions that the model cannot look at, the profile without a model, and services that get the photo."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -9,7 +9,7 @@ from chassis.errors import DependencyUnavailable
 from contracts.answer import CitationKind, Reason
 from gateway.pipelines.port import PAPER_PIPELINES
 from gateway.reasoning.refusals import is_refusal
-from gateway.state import Entity, Query, Turn
+from gateway.state import Entity, Photo, Query, Turn
 from gateway.steps.evidence import fused_queries
 from tests.live import closed_port
 from tests.unit.gateway.fakes import (
@@ -203,3 +203,17 @@ async def test_a_published_pipeline_whose_model_is_away_refuses(services: FakeSe
             answer = await world.ask("Who wrote this book?", pipeline=pipeline)
             assert (answer.abstained, answer.reason) == (True, Reason.UNAVAILABLE)
             assert ("draft" if pipeline == "cot" else "answer") in answer.degraded
+
+
+@pytest.mark.parametrize(
+    ("takes", "photo", "sent"),
+    [(("text", "image"), PHOTO, PHOTO.jpeg), (("text",), PHOTO, None), (("text", "image"), None, None)],
+    ids=["takes images", "takes texts", "no photo"],
+)
+async def test_services_that_take_images_get_the_photo_if_there_is_one(
+    takes: tuple[str, ...], photo: Photo | None, sent: bytes | None
+) -> None:
+    services = FakeServices()
+    services.takes = takes
+    await loreglass(services=services, photo=photo)
+    assert services.photos == [("text_search", sent), ("reranker", sent)]

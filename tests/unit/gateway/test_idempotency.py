@@ -9,7 +9,7 @@ import pytest
 from chassis.resilience.deadlines import Deadline
 from contracts import headers
 from contracts.answer import Answer
-from gateway.serving.background import background_group
+from gateway.planning.prefetch import background_group
 from gateway.serving.idempotency import Idempotency
 from gateway.store import MemoryStore
 from tests.unit.gateway.fakes import FakeServices, Mood

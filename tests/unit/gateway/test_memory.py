@@ -20,7 +20,7 @@ from chassis.telemetry.metrics import Metrics
 from contracts.answer import CitationKind, Reason, Verification
 from contracts.memory import Sighting
 from gateway.serving.memory import MOST_THUMBNAIL_BYTES
-from gateway.serving.sessions import new_session_id
+from gateway.serving.stores import new_session_id
 from gateway.settings import GatewaySettings
 from gateway.state import Context, Query, Reply
 from gateway.wiring import wire

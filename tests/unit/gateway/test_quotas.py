@@ -16,8 +16,8 @@ from chassis.keys import ApiKey
 from chassis.startup import WrongSettings
 from clients.keys import entry
 from contracts.headers import IDEMPOTENCY_KEY
-from gateway.serving.background import side_by_side
-from gateway.serving.quotas import Exceeded, Quotas, Rates
+from gateway.planning.prefetch import side_by_side
+from gateway.serving.admission import Exceeded, Quotas, Rates
 from gateway.serving.redis_store import connect
 from gateway.serving.tenants import Keys, Quota
 from tests.unit.gateway.fakes import FakeServices, Mood

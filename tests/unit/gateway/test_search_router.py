@@ -15,13 +15,18 @@ from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
 from contracts.answer import Route
 from contracts.domain_router import Domain
-from gateway.pipelines.qa_dragon.model import StepwiseVlmReasoner
-from gateway.pipelines.qa_dragon.tool_router import EVERY_TOOL, choose_tools, names_itself, within_rules
+from gateway.pipelines.qa_dragon.model import (
+    EVERY_TOOL,
+    StepwiseVlmReasoner,
+    choose_tools,
+    names_itself,
+    within_rules,
+)
 from gateway.planning.run import Run
 from gateway.state import Draft, Query, Tool
 from gateway.steps.routing import FEATURES, SearchRouter, router_features
 from gateway.thresholds import load_thresholds
-from language.hedges import hedges
+from language.words import hedges
 from tests.unit.gateway.pipelines import PHOTO
 from tests.unit.gateway.reasoners import direct_draft, lookup_draft
 from tests.unit.gateway.scripted_model import ScriptedModel

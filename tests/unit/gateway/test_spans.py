@@ -20,9 +20,8 @@ from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import VlmSpeed, Work, load_latencies
-from gateway.planning.live_plan import LivePlan
 from gateway.planning.plan import FULL
-from gateway.planning.planner import Planner
+from gateway.planning.planner import LivePlan, Planner
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import Stage
@@ -30,7 +29,7 @@ from gateway.serving.admission import Admission
 from gateway.state import Priority
 from tests.scripted_http import Sent
 from tests.unit.gateway.planning.stage_graphs import LOREGLASS
-from tests.unit.gateway.spans import Recording, recording
+from tests.unit.gateway.series import Recording, recording
 
 pytestmark = pytest.mark.anyio
 

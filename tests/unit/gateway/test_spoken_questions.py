@@ -1,4 +1,4 @@
-"""A question that is spoken: `audio` in place of `question`."""
+"""A question that is spoken: `audio` in place of `question`, and `input_audio` in a chat."""
 
 import base64
 from collections.abc import AsyncIterator
@@ -6,7 +6,10 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
+import openai
 import pytest
+from openai import AsyncOpenAI
+from openai.types.chat import ChatCompletionContentPartParam, ChatCompletionMessageParam
 
 from contracts.answer import Answer, Reason
 from tests.live import closed_port
@@ -14,6 +17,7 @@ from tests.speech_servers import Manner, SpeechServers
 from tests.unit.gateway.fakes import FakeServices
 from tests.unit.gateway.platform import PHOTO, QUESTION, World, gateway_before
 from tests.unit.gateway.speech.sounds import recorded, tone
+from tests.unit.gateway.test_chat_completions import URI, user
 from tests.unit.gateway.test_streaming import STREAM, events_of
 
 pytestmark = pytest.mark.anyio
@@ -160,3 +164,58 @@ async def test_failures_open_the_breaker_and_refused_recordings_do_not(
     metrics = (await world.client.get("/metrics")).text
     assert 'loreglass_breaker_open{dependency="stt"} 1.0' in metrics
     assert 'loreglass_degraded_total{kind="transcription"} 25.0' in metrics
+
+
+def recording(text: str = "", sound: bytes | None = None, times: int = 1) -> ChatCompletionMessageParam:
+    data = base64.b64encode(recorded(tone(0.5), "mp3") if sound is None else sound).decode()
+    parts: list[ChatCompletionContentPartParam] = [{"type": "image_url", "image_url": {"url": URI}}]
+    if text:
+        parts.append({"type": "text", "text": text})
+    audio: ChatCompletionContentPartParam = {
+        "type": "input_audio",
+        "input_audio": {"data": data, "format": "mp3"},
+    }
+    return {"role": "user", "content": [*parts, *[audio] * times]}
+
+
+async def ask_chat(client: AsyncOpenAI, *messages: ChatCompletionMessageParam) -> dict[str, Any]:
+    reply = await client.chat.completions.create(model="loreglass", messages=messages)
+    assert reply.model_extra is not None
+    body: dict[str, Any] = reply.model_extra["loreglass"]
+    return body
+
+
+async def test_sound_of_the_last_message_is_the_question(client: AsyncOpenAI, world: World) -> None:
+    body = await ask_chat(client, recording())
+    assert (body["transcript"], body["reason"], body["degraded"]) == (QUESTION, "answered", [])
+    assert world.reasoner.queries[-1].question == QUESTION
+    await ask_chat(client, recording("About the cover:"))
+    assert world.reasoner.queries[-1].question == f"About the cover:\n{QUESTION}"
+
+
+async def test_text_is_answered_without_its_sound(
+    client: AsyncOpenAI, world: World, servers: SpeechServers
+) -> None:
+    earlier: ChatCompletionMessageParam = {"role": "assistant", "content": "Ada."}
+    body = await ask_chat(client, recording("Who?"), earlier, user("And when?", None))
+    assert "history" in body["degraded"]
+    assert servers.heard == []
+    servers.manner = Manner.FAILS
+    body = await ask_chat(client, recording("Who wrote it?"))
+    assert body["degraded"] == ["transcription"]
+    assert world.reasoner.queries[-1].question == "Who wrote it?"
+
+
+async def test_stream_reports_the_transcript(client: AsyncOpenAI) -> None:
+    stream = await client.chat.completions.create(model="loreglass", messages=[recording()], stream=True)
+    thoughts = [(chunk.choices[0].delta.model_extra or {}).get("reasoning_content") async for chunk in stream]
+    assert f"heard: {QUESTION}\n" in thoughts
+
+
+async def test_two_recordings_or_bad_base64_are_refused(client: AsyncOpenAI) -> None:
+    with pytest.raises(openai.UnprocessableEntityError, match="one recording"):
+        await ask_chat(client, recording(times=2))
+    message: Any = recording()
+    message["content"][-1]["input_audio"]["data"] = "§"
+    with pytest.raises(openai.BadRequestError, match="base64"):
+        await ask_chat(client, message)

@@ -10,9 +10,8 @@ from chassis.resilience.deadlines import Deadline
 from gateway.pipelines.loreglass.pipeline import LoreglassPipeline
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
-from gateway.planning.live_plan import FixedPlan, LivePlan
 from gateway.planning.plan import FULL, StageGraph
-from gateway.planning.planner import Planner
+from gateway.planning.planner import FixedPlan, LivePlan, Planner
 from gateway.planning.prefetch import prefetching
 from gateway.planning.run import Run
 from gateway.planning.stages import STAGE_BUDGETS, Stage, StageBudget

@@ -7,8 +7,8 @@ import pytest
 from chassis.resilience.deadlines import Deadline
 from contracts.answer import CitationKind, Reason, Route, Verification
 from contracts.verifier import Check, CheckName, VerifyReply, VerifyRequest
-from gateway.planning.live_plan import FixedPlan
 from gateway.planning.plan import FULL, Plan
+from gateway.planning.planner import FixedPlan
 from gateway.planning.run import Run
 from gateway.state import Context, Evidence, Judgement, Query, Quote, Reply, Verdict
 from gateway.steps.conclusion import conclude

@@ -14,8 +14,7 @@ from contracts.reranker import RerankReply, RerankRequest, RerankResult, RerankU
 from contracts.text_search import TextSearchReply, TextSearchRequest
 from gateway.llm.prompt import VlmOptions, Window
 from gateway.pipelines.wiki_prf.model import DESCRIPTION_CHARS, KNOWLEDGE_CHARS
-from gateway.pipelines.wiki_prf.photo_tools import mirror_jpeg
-from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS
+from gateway.pipelines.wiki_prf.pipeline import EVIDENCE_CHARS, mirror_jpeg
 from gateway.pipelines.wiki_prf.tool_plan import Material
 from gateway.planning.plan import Plan
 from tests.unit.gateway.fakes import (

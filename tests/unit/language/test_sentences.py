@@ -8,7 +8,7 @@ import snowballstemmer
 from hypothesis import given
 from hypothesis import strategies as st
 
-from language.scripts import NOISE_BELOW, dominant_script, plausibility
+from language.identification import NOISE_BELOW, dominant_script, plausibility
 from language.sentences import sentences
 from language.words import STOP_WORDS, content_stems, fold, squeeze, stem, tokens, unique, visible, words
 from tests.unit.language.hostile import TEXTS

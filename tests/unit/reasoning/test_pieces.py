@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from contracts.answer import CitationKind
-from gateway.pipelines.baselines.retrieval import Findings
+from gateway.pipelines.baselines.model import Findings
 from gateway.reasoning.lite.reading import orders_answer
 from gateway.reasoning.pieces import HEADING_CHARS, excerpt, shorten
 from gateway.state import Entity, Evidence

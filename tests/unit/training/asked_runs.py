@@ -14,7 +14,7 @@ from evaluation.data.model import AnswerType, Truth
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.runs.store import Run, RunStore, load_run
 from gateway.pipelines.wiki_prf.tool_plan import Material
-from gateway.reasoning.calls import counting_calls
+from gateway.reasoning.port import counting_calls
 from gateway.state import Evidence, GenerationBudget, Photo, Query, Turn
 from loreglass_client.models import Explanation
 from tests.unit.evaluation.records import answered, turn_of

@@ -20,10 +20,9 @@ from bench.node import (
 from chassis.errors import DeadlineExceeded, DependencyUnavailable, LoreglassError, Overloaded
 from chassis.resilience.deadlines import Deadline
 from gateway.llm.call import VlmEndpoint
-from gateway.llm.failures import ContextTooLong, VlmDeclined, VlmReplyUnusable
 from gateway.llm.prompt import ImagePart, Prompt, TextPart
 from gateway.llm.reply_forms import LINES, SCHEMA
-from gateway.llm.server import read_models
+from gateway.llm.server import ContextTooLong, VlmDeclined, VlmReplyUnusable, read_models
 from tests.unit.gateway.llm.stage import PHOTO, Bench, bench
 
 pytestmark = pytest.mark.anyio

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from contracts.answer import CitationKind
 from gateway.llm.delimiting import CLOSE, evidence_blocks, fence, harmless
 from gateway.llm.reading import LONGEST, printed_quotes, source_of
-from gateway.llm.selection import NAMED_BY_MODEL, select_entity
+from gateway.llm.reasoner import NAMED_BY_MODEL, select_entity
 from gateway.state import Entity, Evidence, PhotoText, Query, Quote, Turn
 from tests.unit.gateway.llm.stage import ASK, FOLLOW_UP, PHOTO, draft, page, printed
 

@@ -18,8 +18,8 @@ from chassis.resilience.retries import RetryBudget
 from contracts import headers
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
-from gateway.llm.failures import ContextTooLong, VlmReplyUnusable
 from gateway.llm.prompt import Prompt, TextPart
+from gateway.llm.server import ContextTooLong, VlmReplyUnusable
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import bench, deadline
 

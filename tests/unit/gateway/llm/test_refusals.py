@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.llm import cleaning
+from gateway.llm import reading
+from gateway.reasoning.pieces import without_markup
 from gateway.reasoning.refusals import answer_or_none, is_refusal
 
 REFUSALS = [
@@ -115,17 +116,17 @@ HOSTILE = st.text(alphabet="ab {}[]<>|entity\n\x00\u200b\"'`.-1)/:", max_size=40
     ],
 )
 def test_a_query_is_one_line_with_no_placeholder_but_entity(written: str, query: str) -> None:
-    assert cleaning.search_phrase(written) == query
+    assert reading.search_phrase(written) == query
 
 
 @given(st.lists(HOSTILE, max_size=20))
 def test_queries_are_few_short_different_and_clean(texts: list[str]) -> None:
-    cleaned = cleaning.queries(["{entity}", "?", "  ", *texts], 4)
+    cleaned = reading.queries(["{entity}", "?", "  ", *texts], 4)
     assert "{entity}" not in cleaned
     assert len(cleaned) <= 4
     assert len(set(cleaned)) == len(cleaned)
     for query in cleaned:
-        assert 0 < len(query) <= cleaning.QUERY_CHARS
+        assert 0 < len(query) <= reading.QUERY_CHARS
         assert query.isprintable()
         assert not set(query.replace("{entity}", "")) & set("{}[]<>")
 
@@ -146,12 +147,12 @@ def test_queries_are_few_short_different_and_clean(texts: list[str]) -> None:
     ],
 )
 def test_a_label_is_a_few_plain_words(written: str | None, label: str | None) -> None:
-    assert cleaning.label(written) == label
+    assert reading.label(written) == label
 
 
 @given(st.lists(HOSTILE, max_size=20))
 def test_labels_are_few_and_of_at_most_three_words(texts: list[str]) -> None:
-    labels = cleaning.labels(texts, 6)
+    labels = reading.labels(texts, 6)
     assert len(labels) <= 6
     assert all(1 <= len(label.split()) <= 3 and label == label.casefold() for label in labels)
 
@@ -168,7 +169,7 @@ def test_labels_are_few_and_of_at_most_three_words(texts: list[str]) -> None:
     ],
 )
 def test_only_what_was_listed_is_chosen(written: str | None, chosen: str | None) -> None:
-    assert cleaning.listed_label(written, ["bench", "dog"]) == chosen
+    assert reading.listed_label(written, ["bench", "dog"]) == chosen
 
 
 @pytest.mark.parametrize(
@@ -182,7 +183,7 @@ def test_only_what_was_listed_is_chosen(written: str | None, chosen: str | None)
     ],
 )
 def test_general_kind_is_not_an_entity_name(written: str | None, name: str | None) -> None:
-    assert cleaning.entity_name(written, "car") == name
+    assert reading.entity_name(written, "car") == name
 
 
 @pytest.mark.parametrize(
@@ -198,4 +199,4 @@ def test_general_kind_is_not_an_entity_name(written: str | None, name: str | Non
     ],
 )
 def test_an_answer_carries_no_links_or_markup(written: str, plain: str) -> None:
-    assert cleaning.spoken(written) == plain
+    assert without_markup(written) == plain

@@ -8,12 +8,11 @@ import pytest
 
 from bench.node import says
 from chassis.resilience.deadlines import Deadline
-from gateway.llm.assembly import Assembly
 from gateway.llm.capabilities import EVERYTHING, ServerFeatures
-from gateway.llm.completion import Completion
-from gateway.llm.failures import VlmReplyUnusable
+from gateway.llm.completion import Assembly, Completion
 from gateway.llm.prompt import Prompt, TextPart
 from gateway.llm.reading import answer_of, reply_of_text
+from gateway.llm.server import VlmReplyUnusable
 from gateway.llm.wire import ChoiceWire, ChunkWire, MessageWire, Token
 from tests.unit.gateway.llm.stage import Bench, bench, page
 

@@ -18,12 +18,11 @@ from chassis.errors import DependencyUnavailable
 from chassis.resilience.breaker import Breaker, BreakerState
 from chassis.resilience.gates import Gate
 from chassis.resilience.guard import Guard
-from gateway.llm.call import VlmEndpoint
+from gateway.llm.call import VlmEndpoint, request_body, to_model_call
 from gateway.llm.capabilities import TEXT_ONLY, Abilities
 from gateway.llm.client import VlmClient
 from gateway.llm.probe import probe
 from gateway.llm.prompt import Earlier, ImagePart, Prompt, TextPart
-from gateway.llm.request import request_body, to_model_call
 from tests.live import closed_port
 from tests.scripted_http import Scripted, ScriptedHttp
 from tests.unit.gateway.llm.stage import PHOTO, bench, deadline

@@ -1,16 +1,20 @@
-"""Live estimates: close to what was observed, at the load it was observed at, and quick to forget."""
+"""Live estimates, close to what was observed at a load and quick to forget; and the latency tables."""
 
 import math
 import random
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateway.clients.services import Services
 from gateway.planning.estimates import LEVELS, WINDOW, Estimates, level_of
-from gateway.planning.latencies import ONE, VlmSpeed, Work, load_latencies
+from gateway.planning.latencies import ONE, PACKAGED, VlmSpeed, Work, load_latencies
 from gateway.planning.stages import Stage
+from tests.unit.gateway.planning.stage_graphs import STAGE_GRAPHS
 from tests.unit.gateway.sessions.harness import ManualClock
 
 TABLE = load_latencies("l40s", VlmSpeed())
@@ -135,3 +139,65 @@ def test_model_and_fallback_have_separate_estimates() -> None:
         live.observe(Stage.ANSWER, ONE, 20.0, 1, by_model=False)
     assert live.p50_ms(Stage.ANSWER, by_model=False) == pytest.approx(20.0, rel=0.05)
     assert live.p50_ms(Stage.ANSWER) == pytest.approx(TABLE.expected_ms(Stage.ANSWER), rel=0.06)
+
+
+POCKET = files("gateway.planning.latencies").joinpath("pocket.toml").read_text("utf-8")
+
+
+@pytest.mark.parametrize("name", PACKAGED)
+def test_a_packaged_table_has_every_stage_and_every_service(name: str) -> None:
+    latencies = load_latencies(name, VlmSpeed())
+    for graph in STAGE_GRAPHS.values():
+        for step in graph.steps:
+            assert all(latencies.expected_ms(stage) > 0 for stage in step)
+    for service in Services.names():
+        assert latencies.service(service).median_ms(1) > 0
+    assert latencies.service("ocr") == latencies.stages[Stage.OCR]
+    with pytest.raises(ValueError, match="painter"):
+        latencies.service("painter")
+
+
+def test_a_call_takes_the_longer_the_more_it_is_asked_to_do() -> None:
+    pocket, l40s = load_latencies("pocket"), load_latencies("l40s", VlmSpeed())
+    assert pocket.expected_ms(Stage.CROP_SEARCH, Work(4)) > pocket.expected_ms(Stage.CROP_SEARCH, Work(1))
+    short, usual, long = Work(max_output_tokens=10), Work(), Work(extra_prompt_tokens=2_000)
+    times = [l40s.expected_ms(Stage.ANSWER, work) for work in (short, usual, long)]
+    assert times == sorted(set(times))
+    assert l40s.expected_ms(Stage.ANSWER, Work(max_output_tokens=4_000)) == times[1]  # more than usual
+    without_model = load_latencies("l40s")
+    assert without_model.expected_ms(Stage.ANSWER) == without_model.stages[Stage.ANSWER].fixed_ms
+
+
+def test_a_server_with_prefix_caching_reads_the_photo_once() -> None:
+    speed = VlmSpeed(vision_ms=100.0, prefix_caching=True)
+    l40s, plain = load_latencies("l40s", speed), load_latencies("l40s", VlmSpeed(vision_ms=100.0))
+    assert plain.expected_ms(Stage.JUDGE) - l40s.expected_ms(Stage.JUDGE) == pytest.approx(100.0)
+    assert plain.expected_ms(Stage.DRAFT) == l40s.expected_ms(Stage.DRAFT)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (("judge ", "jugde "), "stages.jugde"),
+        (("session           = { fixed_ms = 1 }", ""), "stages.session is missing"),
+        (("item_ms = 200", "item_ms = -1"), "stages.image_search.item_ms: "),
+        (("item_ms = 200", 'item_ms = "200"'), "stages.image_search.item_ms: "),
+        (("[stages]", "[stages"), "is not TOML"),
+        (("follows_photo = false", "follows_photo = 0"), "draft.follows_photo: "),
+        (("reader = ", "painter = "), "services.painter"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_in_one_sentence(
+    tmp_path: Path, change: tuple[str, str], sentence: str
+) -> None:
+    assert change[0] in POCKET
+    path = tmp_path / "mine.toml"
+    path.write_text(POCKET.replace(*change), "utf-8")
+    with pytest.raises(ValueError, match=r"\.$") as refused:
+        load_latencies(path)
+    assert sentence in str(refused.value)
+
+
+def test_a_table_that_is_not_there_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cannot be read\.$"):
+        load_latencies(tmp_path / "none.toml")

@@ -1,14 +1,30 @@
-"""The gateway's part in keeping the placement plan: slots on shared cards, and who is over its share."""
+"""The placement plan: slots on shared cards, and services that are over their share or elsewhere."""
 
 from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
+from pydantic import ValidationError
+from structlog.testing import capture_logs
 
+from chassis.errors import DependencyUnavailable
+from chassis.validation import from_environment
+from chassis.resilience.deadlines import Deadline
 from chassis.startup import WrongSettings
 from contracts.operations import Info
+from gateway.clients.services import Services
 from gateway.planning.placement import Cards, PlacementPlan, ServiceShare, compare
+from gateway.serving.guards import PlacementWatch
+from gateway.settings import GatewaySettings, Reasoning
+from tests.unit.gateway.fakes import FakeServices
+from tests.unit.gateway.platform import gateway_before
+from tests.unit.gateway.series import read
+
+pytestmark = pytest.mark.anyio
 
 BURST_MS = 100.0
 PLAN = PlacementPlan(
@@ -97,3 +113,118 @@ def test_services_that_keep_to_the_plan_are_left_out() -> None:
 )
 def test_a_difference_from_the_plan_is_one_sentence(name: str, place: Info, sentence: str) -> None:
     assert compare(PLAN, {name: place, "cropper": info("cropper")}) == {name: sentence}
+
+
+def planned(**shares: ServiceShare) -> PlacementPlan:
+    """Everything on the CPU, as the fakes are, but for `shares`."""
+    services = {name: ServiceShare(None) for name in Services.names()} | shares
+    return PlacementPlan("test", services, burst_ms=100, vlm_sequences=4)
+
+
+async def test_misplaced_service_is_reported_and_measured() -> None:
+    async with gateway_before(FakeServices(), placement=planned().to_json()) as world:
+        ready = await world.client.get("/health/ready")
+        assert ready.json()["checks"]["placement"] == "ok"
+    plan = planned(reranker=ServiceShare(0, 4_000))
+    async with gateway_before(FakeServices(), placement=plan.to_json()) as world:
+        ready = await world.client.get("/health/ready")
+        metrics = (await world.client.get("/metrics")).text
+    assert ready.status_code == 200
+    assert ready.json()["checks"]["placement"] == "reranker runs on the CPU; the plan has it on GPU 0."
+    assert 'loreglass_placement_differs{service="reranker"} 1.0' in metrics
+    assert 'loreglass_placement_differs{service="ocr"} 0.0' in metrics
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "named"),
+    [
+        ("PLACEMENT", "{", "placement"),
+        ("VLM_SPEED", '{"decode_ms_per_token": -1}', "vlm_speed"),
+        ("VLM_SPEED", "fast", "vlm_speed"),
+        ("MAX_IN_FLIGHT", "0", "max_in_flight"),
+        ("OCR_URL", "http://[::1", "ocr_url"),
+        ("RERANKER_URL", "ftp://here", "reranker_url"),
+        ("VLM_SEQUENCES", "0", "vlm_sequences"),
+    ],
+)
+def test_a_wrong_budget_is_refused_at_start_in_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, named: str
+) -> None:
+    monkeypatch.setenv(f"LOREGLASS_GATEWAY_{variable}", value)
+    with pytest.raises(WrongSettings) as refused:
+        from_environment(GatewaySettings)
+    sentence = str(refused.value)
+    assert named in sentence.lower()
+    assert sentence.endswith(".")
+    assert "\n" not in sentence
+
+
+def test_the_written_environment_is_what_the_gateway_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOREGLASS_GATEWAY_PLACEMENT", planned(cropper=ServiceShare(1, 10)).to_json())
+    monkeypatch.setenv("LOREGLASS_GATEWAY_VLM_SPEED", '{"decode_ms_per_token": 27.8}')
+    settings = from_environment(GatewaySettings)
+    assert settings.placement == planned(cropper=ServiceShare(1, 10))
+    assert settings.vlm_speed.decode_ms_per_token == 27.8
+
+
+class ScriptedClients:
+    """Clients of services that say what they run on."""
+
+    def __init__(self, **infos: Info) -> None:
+        self.infos = infos
+
+    async def about(self, name: str, deadline: Deadline) -> Info:
+        """See `Services`."""
+        if name not in self.infos:
+            raise DependencyUnavailable
+        return self.infos[name]
+
+
+def on_card(service: str, device: str, peak_mib: int) -> Info:
+    return Info(service=service, version="1", engine="x", device=device, memory_peak_mib=peak_mib)
+
+
+async def test_planned_and_peak_memory_are_measured_where_a_service_runs() -> None:
+    plan = planned(reranker=ServiceShare(0, 4_000), cropper=ServiceShare(1, 500))
+    clients, registry = ScriptedClients(reranker=on_card("reranker", "cuda:0", 3_000)), CollectorRegistry()
+    watch = PlacementWatch(plan, cast(Services, clients), registry)
+    await watch.check(Deadline.after_ms(60_000))
+    now = read(generate_latest(registry).decode())
+    planned_bytes, peak_bytes = "loreglass_placement_planned_bytes", "loreglass_placement_peak_bytes"
+    assert now.value(planned_bytes, service="reranker", gpu="0") == 4_000 * 2**20
+    assert now.value(planned_bytes, service="cropper", gpu="1") == 500 * 2**20
+    assert now.value(peak_bytes, service="reranker", gpu="0") == 3_000 * 2**20
+    assert now.labels(planned_bytes, "service") == {"reranker", "cropper"}
+    assert now.labels(peak_bytes, "service") == {"reranker"}
+    cards = []
+    for device in ("cuda:1", "cpu", "cuda"):
+        clients.infos = {"reranker": on_card("reranker", device, 7)}
+        await watch.check(Deadline.after_ms(60_000))
+        cards.append(read(generate_latest(registry).decode()).labels(peak_bytes, "gpu"))
+    assert cards == [{"1"}, set(), {"0"}]
+
+
+PASSWORD = "quokka"
+
+
+async def test_a_starting_gateway_logs_its_parts_once_without_passwords(services: FakeServices) -> None:
+    prf = {"url": "http://prf:8000", "model": "prf", "stages": ["tool_plan"], "key": PASSWORD}
+    model: dict[str, Any] = {"reasoning": Reasoning.VLM, "vlm_model": "qwen", "vlm_key": PASSWORD}
+    model |= {"vlm_url": "http://vlm:8000/v1", "stage_models": {"prf": prf}}
+    with capture_logs() as lines:
+        async with gateway_before(services, **model, redis_url=f"redis://:{PASSWORD}@redis:6379") as world:
+            await world.ask()
+    (line,) = [line for line in lines if line["event"] == "started"]
+    assert (line["version"], line["profile"]) == (version("loreglass"), "pocket")
+    assert (line["reasoning"], line["model"], line["model_url"]) == ("vlm", "qwen", "http://vlm:8000/v1")
+    assert line["stage_models"] == {"prf": "http://prf:8000"}
+    assert (line["sessions"], line["asks_for_keys"]) == ("memory", False)
+    assert set(line["services"]) == set(Services.names())
+    assert PASSWORD not in str(line)
+
+
+@pytest.mark.parametrize("setting", ["vlm_url", "ocr_url"])
+@pytest.mark.parametrize("address", [f"http://me:{PASSWORD}@here", f"http://here/v1?key={PASSWORD}"])
+def test_an_address_that_holds_a_password_is_refused(setting: str, address: str) -> None:
+    with pytest.raises(ValidationError, match="must be an address alone"):
+        GatewaySettings(**{setting: address})

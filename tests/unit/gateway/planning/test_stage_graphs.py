@@ -6,9 +6,8 @@ import pytest
 
 from gateway.planning.estimates import Estimates
 from gateway.planning.latencies import Work, load_latencies
-from gateway.planning.live_plan import LivePlan
 from gateway.planning.plan import FULL, LADDER, Plan, StageGraph
-from gateway.planning.planner import Planner
+from gateway.planning.planner import LivePlan, Planner
 from gateway.planning.stages import STAGE_BUDGETS, Stage
 from tests.unit.gateway.planning.stage_graphs import (
     COT,

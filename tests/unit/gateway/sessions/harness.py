@@ -1,7 +1,17 @@
-"""Stores for tests, whose time passes when the test says so, and a turn and a photo to put there."""
+"""Stores whose time passes when the test says so, a real redis-server, and a turn and a photo to store."""
 
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
 from redis.asyncio import Redis
 
+from bench.ports import free_ports
 from gateway.serving.redis_store import RedisStore
 from gateway.state import Entity, Photo, Turn
 from gateway.store import Allowance, MemoryStore
@@ -60,3 +70,33 @@ def turn(question: str = "What is this?", answer: str = "A lighthouse.") -> Turn
 def photo(content: bytes = b"\xff\xd8\n\x00\xff\xd9") -> Photo:
     """A photo whose bytes are not text in any encoding."""
     return Photo(jpeg=content, width=640, height=480, digest=content[:8].hex())
+
+
+_ATTEMPTS = 5
+
+
+@contextmanager
+def running_redis(folder: Path) -> Iterator[str]:
+    """The URL of a redis-server that runs in `folder`. Skips where there is none, unless this is CI."""
+    program = shutil.which("redis-server")
+    if program is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI must have redis-server: these tests may not be skipped there")
+        pytest.skip("redis-server is not installed here")
+    for _ in range(_ATTEMPTS):
+        [port] = free_ports(1)
+        options = ["--bind", "127.0.0.1", "--port", str(port), "--dir", str(folder)]
+        options += ["--save", "", "--appendonly", "no"]
+        with subprocess.Popen(
+            [program, *options], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        ) as process:
+            assert process.stdout is not None
+            try:
+                # The log ends before this line where the server did not start, as on a taken port.
+                if any("Ready to accept connections" in line for line in process.stdout):
+                    yield f"redis://127.0.0.1:{port}/0"
+                    return
+            finally:
+                process.terminate()
+                process.communicate(timeout=10)
+    pytest.fail(f"redis-server did not start in {_ATTEMPTS} attempts")
