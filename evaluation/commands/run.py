@@ -11,9 +11,8 @@ import anyio
 import typer
 from rich.console import Console
 
-from evaluation.data.diagnostics import with_targets
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
-from evaluation.data.opening import open_dataset
+from evaluation.data.opening import open_dataset, with_targets
 from evaluation.data.squad import EVERYTHING, SquadChoice
 from evaluation.runs.asking import Asking
 from evaluation.runs.retrying import RunStopped

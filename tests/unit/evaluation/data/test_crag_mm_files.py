@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from evaluation.data.checks import BadRow
 from evaluation.data.crag_mm import parse_row
-from evaluation.data.labels import Labels
 from evaluation.data.model import Dataset, DatasetError, Part
 from evaluation.data.opening import open_dataset
+from evaluation.data.rows import BadRow
+from evaluation.data.tables import Labels
 from tests.unit.chassis.picture_hosts import bomb, picture
 from tests.unit.chassis.pictures import encoded
 from tests.unit.evaluation.data.benchmark import (

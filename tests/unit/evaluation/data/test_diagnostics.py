@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from evaluation.data.diagnostics import with_targets
 from evaluation.data.model import Dataset, DatasetError, Target
-from evaluation.data.opening import open_dataset
+from evaluation.data.opening import open_dataset, with_targets
 from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.scoring.measures import measure
 from evaluation.scoring.protocols import Protocol
