@@ -28,7 +28,7 @@ from evaluation.data.model import Dataset
 from evaluation.runs.asking import Asking
 from evaluation.runs.running import System
 from evaluation.runs.store import Run, RunError, load_run
-from evaluation.scoring.scored import NotJudged, score_records
+from evaluation.scoring.protocols import NotJudged, score_records
 
 MARKDOWN, VALUES = "ablation.md", "ablation.json"
 LIST = "list"

@@ -12,9 +12,8 @@ import typer
 from rich.console import Console
 
 from evaluation.commands.run import require, stops_politely
-from evaluation.judging.bem import BemJudge, open_bem
-from evaluation.judging.model_judge import ModelJudge, undisputed
-from evaluation.judging.people import read_labels
+from evaluation.judging.benchmarks import BemJudge, open_bem
+from evaluation.judging.model_judge import JudgeSettings, ModelJudge, undisputed
 from evaluation.judging.rule_judge import RuleJudge
 from evaluation.judging.text import Cut, one_line, open_cut
 from evaluation.judging.verdicts import (
@@ -28,12 +27,11 @@ from evaluation.judging.verdicts import (
     counts,
     judge_all,
     key_of,
+    read_labels,
     verdict_file,
 )
 from evaluation.runs.store import Run, load_run
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import case_of, score_records
-from evaluation.settings import JudgeSettings
+from evaluation.scoring.protocols import Protocol, case_of, score_records
 
 if TYPE_CHECKING:
     from evaluation.judging.agreement import Agreement

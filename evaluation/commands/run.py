@@ -14,8 +14,7 @@ from rich.console import Console
 from evaluation.data.model import Dataset, DatasetError, EvaluationError, Part, Text
 from evaluation.data.opening import open_dataset, with_targets
 from evaluation.data.squad import EVERYTHING, SquadChoice
-from evaluation.runs.asking import Asking
-from evaluation.runs.retrying import RunStopped
+from evaluation.runs.asking import Asking, RunStopped
 from evaluation.runs.running import Task, connect, make_run, write_pages
 
 _SOURCE = (

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 
 from evaluation.data.model import AnswerType, Truth
-from evaluation.judging.benchmarks import benchmark_score
+from evaluation.judging.benchmarks import judge_by_benchmark
 from evaluation.judging.quantities import NUMBER_WORDS, Quantity, dates, plain_text, quantities, singular
 from evaluation.judging.text import is_refusal, says
 from evaluation.judging.verdicts import Case, Judgement, Verdict
@@ -48,7 +48,7 @@ def judge_by_rules(case: Case) -> Judgement:
     answer, question, gold = (text[:_MOST_READ] for text in (case.answer, case.question, case.gold))
     truth = case.truth
     if truth is not None and truth.scorer is not None:
-        return _by_benchmark(case, truth)
+        return judge_by_benchmark(case, truth)
     if case.abstained or is_refusal(answer):
         return Judgement(Verdict.MISSING, "refused")
     if truth.answer_type is AnswerType.UNANSWERABLE if truth is not None else is_refusal(gold):
@@ -65,13 +65,6 @@ def judge_by_rules(case: Case) -> Judgement:
         check, rule = _CHECKS[truth.answer_type], truth.answer_type.value
         objection = check(answer, truth, question) or _check_claims(answer, truth)
     return Judgement(Verdict.INCORRECT if objection else Verdict.CORRECT, objection or rule)
-
-
-def _by_benchmark(case: Case, truth: Truth) -> Judgement:
-    score = benchmark_score(case.answer, truth)
-    if score < 0.5 and (case.abstained or is_refusal(case.answer)):
-        return Judgement(Verdict.MISSING, "refused")
-    return Judgement(Verdict.CORRECT if score >= 0.5 else Verdict.INCORRECT, f"{truth.scorer} {score:.2f}")
 
 
 def _check_number_truth(answer: str, truth: Truth, question: str) -> str:

@@ -11,8 +11,7 @@ from evaluation.reporting.paper_tables import NOT_PRINTED, Column, PaperTable, S
 from evaluation.runs.running import System
 from evaluation.scoring.intervals import compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, degradations
+from evaluation.scoring.protocols import Protocol, Scored, degradations
 
 Figure = dict[str, float | None]
 """`value`, `low`, `high` (95 %, over conversations), `turns`; of a difference also `p_value`."""

@@ -10,13 +10,11 @@ from evaluation.judging.verdicts import Judgement, Verdict
 from evaluation.record import RunHeader, TurnRecord
 from evaluation.reporting.comparison import Comparison, JudgedRun
 from evaluation.reporting.curves import Curve, SpanReport, curve, in_hand, span_report
-from evaluation.reporting.failures import RULE, Failure, instructive
 from evaluation.reporting.formatting import READINGS, small_photo
-from evaluation.reporting.tables import Sliced, StageTimes, slices_of, stage_times
+from evaluation.reporting.tables import RULE, Failure, Sliced, StageTimes, instructive, slices_of, stage_times
 from evaluation.scoring.intervals import Estimate, Paired, compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, Settled, degradations, settle
+from evaluation.scoring.protocols import Protocol, Scored, Settled, degradations, settle
 
 
 @dataclass(frozen=True, slots=True)

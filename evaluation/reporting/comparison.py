@@ -12,7 +12,7 @@ from evaluation.judging.verdicts import HUMAN, verdict_file
 from evaluation.record import RunHeader
 from evaluation.reporting.formatting import plural, short
 from evaluation.runs.store import Run, load_run
-from evaluation.scoring.scored import Scored, score_records, stored_verdicts, with_judgements
+from evaluation.scoring.protocols import Scored, score_records, stored_verdicts, with_judgements
 
 Session = tuple[Part, str]
 

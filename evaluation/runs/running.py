@@ -18,8 +18,7 @@ from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Dataset, Text
 from evaluation.data.progress import counter, in_parallel
 from evaluation.record import RunHeader, TurnRecord
-from evaluation.runs.asking import Asking, Interview
-from evaluation.runs.retrying import Questioner, RunStopped
+from evaluation.runs.asking import Asking, Interview, Questioner, RunStopped
 from evaluation.runs.store import Run, RunError, RunStore, load_run
 from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 from loreglass_client.errors import Unauthorized

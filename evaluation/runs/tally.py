@@ -16,8 +16,7 @@ from evaluation.runs.asking import Asking
 from evaluation.runs.running import Gateway, Made, System, Task, make_run
 from evaluation.runs.store import Run
 from evaluation.scoring.measures import measure, scores_of
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored, score_records
+from evaluation.scoring.protocols import Protocol, Scored, score_records
 from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
 
 

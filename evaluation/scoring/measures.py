@@ -13,9 +13,8 @@ from evaluation.data.model import Part, Scorer
 from evaluation.judging.benchmarks import benchmark_score
 from evaluation.judging.text import overlap
 from evaluation.judging.verdicts import Verdict
-from evaluation.scoring.protocols import Protocol
+from evaluation.scoring.protocols import Protocol, Scored, Settled, Valued, settle, unit_of
 from evaluation.scoring.recall import article_recall, identified, query_overlap, recall
-from evaluation.scoring.scored import Scored, Settled, Valued, settle, unit_of
 
 Floats = npt.NDArray[np.float64]
 

@@ -18,10 +18,10 @@ from chassis.errors import LoreglassError
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
 from evaluation.data.model import Truth, is_answerable
+from evaluation.judging.model_judge import JudgeSettings
 from evaluation.judging.rule_judge import judge_by_rules
 from evaluation.judging.text import says
 from evaluation.judging.verdicts import Case, Judge, Judgement, Verdict
-from evaluation.settings import JudgeSettings
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from evaluation.judging.agreement import agreement
-from evaluation.judging.people import LabelsError, read_labels
-from evaluation.judging.verdicts import Judgement, Verdict
+from evaluation.judging.verdicts import Judgement, LabelsError, Verdict, read_labels
 
 CSV = """interaction_id,label,annotator
 i1,perfect,x

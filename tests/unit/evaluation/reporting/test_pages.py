@@ -10,8 +10,7 @@ from PIL import Image
 from evaluation.commands.report import write_report
 from evaluation.judging.text import APPROXIMATE
 from evaluation.record import TurnRecord
-from evaluation.scoring.protocols import Protocol
-from evaluation.scoring.scored import Scored
+from evaluation.scoring.protocols import Protocol, Scored
 from loreglass_client.models import Note
 from tests.unit.evaluation.reporting.generated import Generated, Skill, questions, run, written
 
