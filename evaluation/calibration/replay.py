@@ -163,11 +163,6 @@ def signals_of(
     )
 
 
-def unmeasured_of(signals: Signals) -> int:
-    """Return how many proposed answers have no measured confidence."""
-    return int((~np.isnan(signals.proposed) & np.isnan(signals.answer_confidence)).sum())
-
-
 def _explanation(record: TurnRecord) -> Explanation:
     explanation = record.answer.explanation if record.answer else None
     return explanation or Explanation()

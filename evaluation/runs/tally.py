@@ -2,19 +2,14 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from evaluation.data.model import Dataset, Part, Scorer
+from evaluation.data.model import Part, Scorer
 from evaluation.judging.rule_judge import RuleJudge
-from evaluation.runs.asking import Asking
-from evaluation.runs.running import Gateway, Made, System, Task, make_run
-from evaluation.runs.store import Run
+from evaluation.runs.running import Made
 from evaluation.scoring.measures import measure, scores_of
 from evaluation.scoring.protocols import Protocol, Scored, score_records
 from evaluation.scoring.spans import Outcomes, SpanScores, marked_questions, span_scores
@@ -142,28 +137,3 @@ def _percent(share: float) -> str:
 
 def _number(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.0f}"
-
-
-async def ask_several(
-    dataset: Dataset,
-    folder: Path,
-    systems: Sequence[str],
-    asking: Asking,
-    gateway: Gateway,
-    choice: Mapping[str, Any],
-) -> list[Run]:
-    """Each system's run in `folder`/<its name>, complete.
-
-    What was asked before is not asked again. One at a time, so that no system waits for another's questions.
-    Raises `RunStopped` and `RunError`; what has been answered until then is kept.
-    """
-    runs = []
-    for name in systems:
-        system = System.named(name)
-        asked = replace(asking, pipeline=system.pipeline, without=(*asking.without, *system.without))
-        task = Task(dataset, folder / name, asked, name, choice)
-        made = await make_run(task, gateway)
-        if made.stopped:
-            raise made.stopped
-        runs.append(made.run)
-    return runs
