@@ -141,6 +141,18 @@ def aurc(right: Floats, confidence: Floats) -> float:
     return float((np.cumsum(wrong) / np.arange(1, len(wrong) + 1)).mean()) if len(wrong) else math.nan
 
 
+def calibration_error(right: Floats, probability: Floats, bins: int = 10) -> float:
+    """Return the expected calibration error (Naeini et al. 2015) of ten bins of equal width, as `aurc`."""
+    places = np.minimum((probability * bins).astype(int), bins - 1)
+    return float(np.abs(np.bincount(places, probability - right)).sum() / len(right))
+
+
+def confidence_figures(right: Floats, probability: Floats) -> dict[str, float]:
+    """Return both figures of a probability, in four decimals."""
+    error = calibration_error(right, probability)
+    return {"aurc": round(aurc(right, probability), 4), "calibration_error": round(error, 4)}
+
+
 _Value = Callable[[Settled, Protocol], float]
 _OF_VERDICTS: dict[str, _Value] = {
     "truthfulness": lambda turn, protocol: turn.counted(protocol).points,

@@ -27,8 +27,8 @@ from tests.training.steps import StepFailed, Steps
 from tests.training.teacher import MODEL as TEACHER
 from tests.training.teacher import PLAN, teaching
 from tests.training.tiny_models import tiny_mllama, tiny_qwen25_vl
+from training.commands.train import require
 from training.config import WrongConfig
-from training.libraries import require
 
 _MARK = "made-by-train-tiny"
 _PIPELINES = ("three-step", "wiki-prf")

@@ -19,8 +19,7 @@ from tests.training.platforms import served
 from tests.unit.gateway.fakes import FakeServices
 from training.config import WrongConfig, dump_config
 from training.grpo import tuning
-from training.grpo.rewards import NAMES
-from training.grpo.rollout import Question, Trajectory, messages_of
+from training.grpo.rollout import NAMES, Question, Trajectory, messages_of
 from training.grpo.settings import GrpoConfig
 from training.grpo.tuning import tune
 from training.runs import ADAPTER, AFTER, BEFORE, RunFolder

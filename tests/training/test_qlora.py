@@ -11,8 +11,7 @@ from training.chat import Chats
 from training.config import ModelSettings
 from training.models import Loaded, load, merge, tensors
 from training.runs import ADAPTER
-from training.sft.mixture import read_mixture
-from training.sft.settings import SftConfig
+from training.sft import SftConfig, read_mixture
 
 
 @pytest.fixture(scope="module", autouse=True)

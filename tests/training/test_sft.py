@@ -9,14 +9,14 @@ from typer.testing import CliRunner
 
 from tests.training.made import conversation, sft_config, three_tasks, told, trained
 from tests.training.tiny_models import tiny_qwen3_vl
+from training import sft
 from training.chat import Chats, Turn, UnfitSample
 from training.cli import app
 from training.config import ModelSettings, WrongConfig, dump_config
 from training.models import CannotMerge, Loaded, load, merge, preset_of
 from training.runs import ADAPTER, AFTER, BEFORE, Prediction, RunFolder
 from training.samples import Label, Part, Task, read_samples, write_samples
-from training.sft import finetuning
-from training.sft.mixture import read_mixture
+from training.sft import read_mixture
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_frozen_vision_tower_gets_no_gradient(
         )
         return loaded
 
-    monkeypatch.setattr(finetuning, "load", listening)
+    monkeypatch.setattr(sft, "load", listening)
     trained(sft_config(data, weights, model=model), tmp_path / "run")
     assert seen
     assert not any(seen)

@@ -19,8 +19,7 @@ from gateway.settings import GatewaySettings
 from gateway.thresholds import load_thresholds
 from training.chat import Chats, chat_of
 from training.config import WrongConfig
-from training.grpo.rewards import NAMES, rewards
-from training.grpo.rollout import Platform, Question, Roller, Trajectory, messages_of
+from training.grpo.rollout import NAMES, Platform, Question, Roller, Trajectory, messages_of, rewards
 from training.grpo.served import WritingServer
 from training.grpo.settings import GrpoConfig
 from training.grpo.writing import OwnWriter, Writer

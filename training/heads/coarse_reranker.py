@@ -18,8 +18,7 @@ from chassis.models.witness import witness
 from evaluation.data.progress import bar
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig
-from training.heads.epochs import SCORE, TIE, fit
-from training.heads.parts import Parts, pixels, read_parts
+from training.heads.epochs import SCORE, TIE, Parts, fit, pixels, read_parts
 from training.heads.settings import CoarseRerankerConfig
 from training.runs import RunFolder
 from training.samples import PassagesSample, Task

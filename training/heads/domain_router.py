@@ -18,6 +18,7 @@ from chassis.models.qformer import DEFAULT_MODEL, QFormer, Question
 from chassis.models.witness import witness
 from contracts.domain_router import Domain
 from evaluation.data.progress import bar
+from evaluation.scoring.measures import confidence_figures
 from services.domain_router.engine import IMAGE_SIDE
 from services.domain_router.engines.blip2 import pooled
 from services.domain_router.engines.domain_head import DomainHead
@@ -28,9 +29,7 @@ from services.domain_router.measures import (
     log_loss,
     softmax,
 )
-from training.heads.calibration import figures_of
-from training.heads.epochs import SCORE, TIE, fit
-from training.heads.parts import Parts, pixels, read_parts
+from training.heads.epochs import SCORE, TIE, Parts, fit, pixels, read_parts
 from training.heads.settings import DomainRouterConfig, Recipe
 from training.runs import RunFolder
 from training.samples import DomainSample, Task
@@ -79,8 +78,8 @@ def _calibrate(
     raw, true = _logits(encoder, head, parts.held_out, config.recipe), labels[list(parts.held_out)]
     measures = measure(raw / temperature, true)
     probabilities = {"without the temperature": softmax(raw), "as served": softmax(raw / temperature)}
-    likeliest = {
-        name: (np.asarray(rows.argmax(axis=1) == true, np.float64), rows.max(axis=1))
+    calibration = {
+        name: confidence_figures(np.asarray(rows.argmax(axis=1) == true, np.float64), rows.max(axis=1))
         for name, rows in probabilities.items()
     }
     run.finish(
@@ -91,7 +90,7 @@ def _calibrate(
             "chosen": chosen,
             "temperature": temperature,
             "held_out": measures,
-            "calibration": figures_of(likeliest),
+            "calibration": calibration,
         }
     )
     run.say(

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from evaluation.judging.verdicts import Judgement, Verdict
 from training.cli import app
+from training.report import Judged, common_abstention, scores, truthfulness_at
 from training.runs import AFTER, BEFORE, METRICS, Prediction, Rollout, RunFolder
 from training.samples import RejectedRow, Task
-from training.scoring import Judged, common_abstention, scores, truthfulness_at
 
 IDK = "I don't know."
 GOLDS = ("Paris", "Rome", "Oslo", "Lima", "Bern", "Cairo", "Quito", "Delhi")
