@@ -1,7 +1,7 @@
 """Export a BERT for onnxruntime: matrices as int8 (symmetric, a scale for each output or token).
 
-Activations stay float32: quantising them too costs answers. `python -m training.onnx_export BASE OUT` exports a
-sentence encoder.
+Activations stay float32: quantising them too costs answers. A sentence encoder is exported by
+`python -m training.onnx_export BASE OUT`.
 """
 
 import hashlib

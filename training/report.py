@@ -53,7 +53,6 @@ class Judged:
 
     @property
     def refused(self) -> bool:
-        """Return whether the reply claims nothing."""
         return self.judgement is not None and self.judgement.verdict is Verdict.MISSING
 
     @property

@@ -201,7 +201,6 @@ def _fitting(
 
 
 def place_of(sample: ConversationSample) -> str:
-    """Describe the sample, its turn and its run."""
     origin = sample.origin
     turn = f"{origin.run}, interaction {origin.interaction_id}"
     return f"{sample.task.value} sample {sample.id} ({turn})"

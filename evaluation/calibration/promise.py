@@ -93,7 +93,6 @@ class Base:
 
     @property
     def values(self) -> dict[str, float]:
-        """All of them by name."""
         return {name: value for table in self.tables.values() for name, value in table.items()}
 
 
@@ -181,7 +180,6 @@ def _require_comparable(evidence: Evidence, test: Evidence) -> None:
 
 
 def figures_of(signals: Signals, points: Floats) -> Given:
-    """Return the figures of each question's points."""
     right, acceptable, missing, wrong = (float((points == value).mean()) for value in (1.0, 0.5, 0.0, -1.0))
     return Given(
         questions=len(points),

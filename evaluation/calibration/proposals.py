@@ -159,7 +159,6 @@ class Evidence:
 
     @property
     def sources(self) -> list[Source]:
-        """The runs, named."""
         return [
             Source(
                 folder=str(run.folder),

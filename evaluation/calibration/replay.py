@@ -62,11 +62,9 @@ class Cutoffs:
         return cls(**{name: thresholds[name] for name in REPLAYED})
 
     def named(self) -> dict[str, float]:
-        """By name."""
         return {name: getattr(self, name) for name in REPLAYED}
 
     def with_values(self, values: Mapping[str, float]) -> "Cutoffs":
-        """These with some others."""
         return replace(self, **values)
 
     def distance(self, other: "Cutoffs") -> float:
@@ -124,7 +122,6 @@ class Signals:
 
     @property
     def sessions(self) -> int:
-        """How many conversations there are."""
         return len(np.unique(self.session))
 
     def where(self, chosen: Bools | Ints) -> "Signals":

@@ -168,6 +168,5 @@ def loosest_below(ceiling: float, signals: Signals, path: Sequence[Cutoffs]) -> 
 
 
 def losses(signals: Signals, cutoffs: Cutoffs) -> Floats:
-    """Return the share answered wrongly of each conversation."""
     sums, counts = by_conversation(signals, replay(signals, cutoffs) < 0.0)
     return sums / counts

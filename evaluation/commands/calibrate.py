@@ -70,7 +70,6 @@ def calibrate(
 
 
 def promise_file(out: Path) -> Path:
-    """Return where the promise of a thresholds file is."""
     return out.with_suffix(".promise.json")
 
 
@@ -91,7 +90,6 @@ async def _collect(
 
 
 def _write(promise: "Promise", base: "Base", out: Path) -> None:
-    """Write the thresholds and the promise, and print it."""
     from evaluation.calibration.promise import render
 
     out.parent.mkdir(parents=True, exist_ok=True)

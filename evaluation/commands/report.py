@@ -63,7 +63,7 @@ def show_run(folder: Path, console: Console) -> None:
     """The tables of one run. Raises `ReportError` where it is none, or one on other questions."""
     from evaluation.reporting.comparison import ReportError, load_judged_run
     from evaluation.reporting.curves import show, span_report
-    from evaluation.runs.tally import print_spans
+    from evaluation.reporting.tally import print_spans
 
     run = load_judged_run(folder, RuleJudge.name, APPROXIMATE)
     report = span_report(run)

@@ -116,7 +116,7 @@ async def _require_gateway(gateway_url: str | None, pipeline: str | None) -> Non
 
 
 async def _make(task: Task, gateway_url: str | None) -> None:
-    from evaluation.runs.tally import print_summary
+    from evaluation.reporting.tally import print_summary
 
     async with connect(*gateway_of(gateway_url)) as gateway:
         made = await make_run(task, gateway)

@@ -65,7 +65,6 @@ def photos_by_name(path: Path, names: set[str]) -> Callable[[str], Path]:
 
 
 def _photos(folder: Path, names: set[str]) -> dict[str, str]:
-    """Return where the photos of these names are in the folder."""
     paths: dict[str, str] = {}
     for place, folders, files in os.walk(folder):
         folders.sort()

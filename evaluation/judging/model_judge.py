@@ -17,7 +17,7 @@ import structlog
 from pydantic import BaseModel, ConfigDict, SecretStr, StrictBool, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from evaluation.judging.text import one_line, refusal_by_all
+from evaluation.judging.text import one_line, refusal_by_all, repeats
 from evaluation.judging.verdicts import MODEL, Case, JudgeError, Judgement, Verdict
 
 log = structlog.get_logger()
@@ -164,7 +164,7 @@ def undisputed(case: Case) -> Judgement | None:
         return Judgement(Verdict.MISSING, "the request failed")
     if refusal_by_all(case.answer):
         return Judgement(Verdict.MISSING, "refused")
-    if case.answer.strip().lower() == case.gold.strip().lower():
+    if repeats(case.answer, case.gold):
         return Judgement(Verdict.CORRECT, "exact")
     return None
 
@@ -246,7 +246,6 @@ class _Reply(BaseModel):
 
 
 def judge_messages(question: str, gold: str, answer: str) -> list[dict[str, str]]:
-    """The two messages of one verdict."""
     case = json.dumps({"question": question, "truth": gold, "answer": answer}, ensure_ascii=False)
     return [{"role": "system", "content": SYSTEM}, {"role": "user", "content": _ASKED.format(case=case)}]
 

@@ -23,7 +23,7 @@ from itertools import pairwise
 from evaluation.data.model import AnswerType, Truth
 from evaluation.judging.benchmarks import judge_by_benchmark
 from evaluation.judging.quantities import NUMBER_WORDS, Quantity, dates, plain_text, quantities, singular
-from evaluation.judging.text import is_refusal, says
+from evaluation.judging.text import is_refusal, repeats, says
 from evaluation.judging.verdicts import Case, Judgement, Verdict
 
 _MOST_READ = 800
@@ -37,7 +37,6 @@ class RuleJudge:
     name = "rules"
 
     async def judge(self, case: Case) -> Judgement:
-        """Return the verdict."""
         return judge_by_rules(case)
 
 
@@ -53,7 +52,7 @@ def judge_by_rules(case: Case) -> Judgement:
         return Judgement(Verdict.MISSING, "refused")
     if truth.answer_type is AnswerType.UNANSWERABLE if truth is not None else is_refusal(gold):
         return Judgement(Verdict.INCORRECT, "answered what cannot be known")
-    if gold and answer.strip().lower() == gold.strip().lower():
+    if gold and repeats(answer, gold):
         return Judgement(Verdict.CORRECT, "exact")
     if truth is not None and truth.answer_type is AnswerType.SPAN:  # SQuAD has its own spelling
         objection = "" if says(answer, truth.accepted) else "without a gold stretch"

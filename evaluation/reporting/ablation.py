@@ -30,7 +30,6 @@ class Systems:
         return [each for each in self.scored.get(system, ()) if part is None or each.record.part is part]
 
     def figure(self, system: str, part: Part | None, column: Column, protocol: Protocol) -> Figure:
-        """Return a column's value for a system."""
         figure = estimate(self.of(system, part), column.of(protocol))
         value, low, high = (column.scale * each for each in (figure.value, figure.low, figure.high))
         return _figure(value, low, high, figure.turns)

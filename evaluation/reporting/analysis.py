@@ -14,7 +14,7 @@ from evaluation.reporting.formatting import READINGS, small_photo
 from evaluation.reporting.tables import RULE, Failure, Sliced, StageTimes, instructive, slices_of, stage_times
 from evaluation.scoring.intervals import Estimate, Paired, compare_pairs, estimate, holm
 from evaluation.scoring.measures import measure
-from evaluation.scoring.protocols import Protocol, Scored, Settled, degradations, settle
+from evaluation.scoring.protocols import Protocol, Scored, Settled, by_session, degradations, settle
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ def build_report(
         cut=cut,
         asked=comparison.asked,
         questions=len(first.scored),
-        sessions=_sessions(first.scored),
+        sessions=len(by_session(first.scored)),
         rejected=first.header.rejected,
         remarks=(*comparison.remarks, *_remarks(runs)),
         systems=tuple(_system(name, run, protocol) for name, run in runs.items()),
@@ -176,16 +176,12 @@ def _part(name: str, scored: Sequence[Scored], protocol: Protocol) -> PartScores
     names = [each for each in READINGS if each != "acceptable" or by_hand]
     estimates = {each: estimate(scored, measure(each, protocol)) for each in names}
     measured = {each: figure for each, figure in estimates.items() if figure.turns}
-    return PartScores(name, len(scored), _sessions(scored), measured)
+    return PartScores(name, len(scored), len(by_session(scored)), measured)
 
 
 def _errors(run: JudgedRun) -> dict[str, int]:
     """Failed requests by the name of their error."""
     return dict(Counter(each.record.error for each in run.scored if each.record.error is not None))
-
-
-def _sessions(scored: Sequence[Scored]) -> int:
-    return len({(each.record.part, each.record.session_id) for each in scored})
 
 
 def _pairs(runs: Mapping[str, JudgedRun], protocol: Protocol) -> tuple[Pair, ...]:

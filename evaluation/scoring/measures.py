@@ -68,7 +68,6 @@ class Measure:
 
 
 def without_unknown(valued: Valued) -> Valued:
-    """Without the turns that have no value."""
     return {unit: value for unit, value in valued.items() if not math.isnan(value)}
 
 

@@ -38,7 +38,7 @@ from pathlib import Path
 from evaluation.data.model import EvaluationError, Part
 from evaluation.judging.model_judge import version_of
 from evaluation.judging.rule_judge import RuleJudge, judge_by_rules
-from evaluation.judging.text import APPROXIMATE, Cut, literal_refusal, plain_refusal
+from evaluation.judging.text import APPROXIMATE, Cut, literal_refusal, plain_refusal, repeats
 from evaluation.judging.verdicts import (
     BEM,
     HUMAN,
@@ -153,11 +153,6 @@ class Settled:
         return self.stopped if protocol.stops_first else self.alone
 
 
-def repeats(said: str, gold: str) -> bool:
-    """The kits' exact match."""
-    return said.strip().lower() == gold.strip().lower()
-
-
 def answer_to_judge(record: TurnRecord, cut: Cut) -> str:
     """Return what is judged of the answer: all of it by scorers of other benchmarks, which do not cut."""
     if record.answer is None:
@@ -215,13 +210,11 @@ def settle(scored: Iterable[Scored], protocol: Protocol) -> list[Settled]:
 
 
 def unit_of(scored: Scored) -> Unit:
-    """Which question this is."""
     record = scored.record
     return record.part, record.session_id, record.turn
 
 
 def by_session(scored: Iterable[Scored]) -> dict[tuple[Part, str], list[Scored]]:
-    """The turns of each conversation, in order."""
     sessions: defaultdict[tuple[Part, str], list[Scored]] = defaultdict(list)
     for each in scored:
         sessions[each.record.part, each.record.session_id].append(each)

@@ -144,7 +144,6 @@ async def _report(
 
 
 def no_people(choice: Choice) -> None:
-    """Raise `typer.BadParameter` if people are to judge."""
     if choice is Choice.HUMAN:
         raise typer.BadParameter("people judge answers only: rules or model", param_hint="--judge")
 

@@ -63,7 +63,6 @@ class Plan:
 
     @property
     def needs_answers(self) -> bool:
-        """Return whether a task needs answers."""
         return not OF_THE_DATA_SET.issuperset(self.tasks)
 
 

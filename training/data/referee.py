@@ -82,7 +82,9 @@ class Referee:
         parts = [case.question, case.gold, case.answer, case.abstained, _as_json(case.truth)]
 
         async def ask() -> dict[str, Any]:
-            judgement = await self._ask_judge(case)
+            judgement = await self._judge.judge(case)
+            if judgement.failed:
+                raise NoJudgement(judgement.why)
             return {"verdict": judgement.verdict.value, "why": judgement.why}
 
         judgement = await self._remembered("verdict", parts, ask)
@@ -99,12 +101,6 @@ class Referee:
             "rewordings", [question, gold, count], lambda: self._reworded(question, gold, count)
         )
         return wordings
-
-    async def _ask_judge(self, case: Case) -> Judgement:
-        judgement = await self._judge.judge(case)
-        if judgement.failed:
-            raise NoJudgement(judgement.why)
-        return judgement
 
     async def _marked(self, need: Need, piece: str) -> bool:
         """Return whether the piece contains an accepted answer; False if there is no answer."""

@@ -59,7 +59,6 @@ class Question:
 
     @property
     def query(self) -> Query:
-        """Return the query for a pipeline."""
         history = tuple(Said(question, answer, False) for question, answer in self.sample.history)
         return Query(self.sample.question, self._photo, history=history)
 
@@ -249,7 +248,6 @@ class Member:
 
 
 def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
-    """Return the messages of a prompt in the form of samples."""
     chat = [Message(role="system", content=(Piece(type="text", text=prompt.system),))]
     if prompt.earlier is not None:
         chat.append(Message(role="user", content=_pieces(prompt.earlier.user)))
@@ -259,7 +257,6 @@ def messages_of(prompt: Prompt[Any]) -> tuple[Message, ...]:
 
 
 def shows_photo(prompt: Prompt[Any]) -> bool:
-    """Return whether the prompt has a photo."""
     return any(isinstance(part, ImagePart) for part in prompt.user)
 
 

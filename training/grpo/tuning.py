@@ -80,7 +80,6 @@ class Rollouts:
         self._server = WritingServer(url, folder, config.write_at_once, config.rollout_s) if url else None
 
     def close(self) -> None:
-        """Close the connections to the vLLM server."""
         if self._server is not None:
             self._server.close()
 

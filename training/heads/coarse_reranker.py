@@ -149,7 +149,6 @@ class ContrastiveLearner:
         self.optimizer = torch.optim.AdamW(self.head, recipe.learning_rate, weight_decay=recipe.weight_decay)
 
     def loss(self, places: Sequence[int]) -> Any:
-        """See `Learner`."""
         # Each text once: one that answers two questions is no negative of either.
         pool = self._encoded.pool(places)
         questions = project(self._encoded.states[list(places)], *self.head)
@@ -158,7 +157,6 @@ class ContrastiveLearner:
         return cross_entropy(scores / self._config.temperature, answers.to(scores.device))
 
     def validate(self) -> dict[str, float]:
-        """See `Learner`."""
         places = list(self._validation)
         with torch.no_grad():
             mrr = recall(project(self._encoded.states[places], *self.head), self._encoded, places).mrr

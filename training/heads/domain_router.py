@@ -151,7 +151,6 @@ class _Learner:
         )
 
     def loss(self, places: Sequence[int]) -> Any:
-        """See `Learner`."""
         self._encoder.learn(True)
         labels = torch.from_numpy(self._labels[list(places)]).to(self._class_weights.device)
         return cross_entropy(self._head(self._encoder.features(places)), labels, self._class_weights)

@@ -87,7 +87,6 @@ def _resume(learner: Learner, path: Path) -> dict[str, Any]:
 
 
 def _save(learner: Learner, state: dict[str, Any], path: Path) -> None:
-    """Write the state atomically."""
     content = {
         "weights": _copy(learner),
         "optimizer": learner.optimizer.state_dict(),
@@ -142,7 +141,6 @@ class Parts(Generic[Kind]):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Return the size of each part."""
         return {name: len(getattr(self, name)) for name in ("training", "validation", "held_out")}
 
 

@@ -49,7 +49,6 @@ class Drafts:
 
     @property
     def conversations(self) -> list[str]:
-        """The conversation of each."""
         return [each.origin.session_id for each in self.samples]
 
     @property
@@ -71,7 +70,7 @@ def train_search_router(config: SearchRouterConfig, run: RunFolder) -> RouterArt
     else:
         artefact, said = fit_router(drafts, config.date, config.penalty)
         name = "fitted, held out"
-        run.keep_text(ARTEFACT, artefact.model_dump_json(indent=2) + "\n")
+        run.write(ARTEFACT, artefact.model_dump_json(indent=2) + "\n")
         weights = ", ".join(f"{feature} {weight}" for feature, weight in artefact.coefficients.items())
         run.say(f"intercept {artefact.intercept}, {weights}")
         run.say(f"the same in all drafts, so of no weight: {', '.join(artefact.constant) or 'none'}")

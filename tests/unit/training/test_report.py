@@ -49,7 +49,7 @@ def run_of(folder: Path, before: list[Prediction], after: list[Prediction], **su
     run = RunFolder(folder, say=lambda _: None)
     run.begin("seed: 0\n")
     lines = [{"step": step, "seconds": step, "loss": 3 / step} for step in range(1, 6)]
-    run.keep_text(METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
+    run.write(METRICS, "".join(f"{json.dumps(line)}\n" for line in lines))
     for when, said in ((BEFORE, before), (AFTER, after)):
         if said:
             run.write_predictions(when, said)
