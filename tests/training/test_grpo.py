@@ -13,9 +13,8 @@ from gateway.pipelines.wiki_prf.model import plan_prompt
 from gateway.reasoners import model_options
 from gateway.settings import GatewaySettings
 from tests.models.tiny_domain import begun
-from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, tiny_model
+from tests.training.asking import LOOSE, PLAN, base_saying, grpo_config, questions, served, tiny_model
 from tests.training.made import photo, sft_config, trained
-from tests.training.platforms import served
 from tests.unit.gateway.fakes import FakeServices
 from training.config import WrongConfig, dump_config
 from training.grpo import tuning
