@@ -2,7 +2,7 @@
 
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from textwrap import wrap
@@ -108,7 +108,7 @@ def choose_thresholds(
     present = _present(evidence, base)
     choose = chooser(ceiling, present)
     chosen = choose(signals)
-    values = {**base.values, **evidence.thresholds, **chosen.named()}
+    values = {**base.values, **evidence.thresholds, **asdict(chosen)}
     changed = {name: (before, values[name]) for name, before in base.values.items() if before != values[name]}
     expected = cross_validate(signals, choose)
     promise = Promise(
@@ -151,7 +151,7 @@ def _present(evidence: Evidence, base: Base) -> Cutoffs:
     present = Cutoffs.among(base.values)
     if not evidence.signals.went_direct.any():
         return present
-    return present.with_values({name: getattr(evidence.signals.in_force, name) for name in ROUTER})
+    return replace(present, **{name: getattr(evidence.signals.in_force, name) for name in ROUTER})
 
 
 def _aim(ceiling: float | None) -> str:

@@ -61,16 +61,9 @@ class Cutoffs:
             )
         return cls(**{name: thresholds[name] for name in REPLAYED})
 
-    def named(self) -> dict[str, float]:
-        return {name: getattr(self, name) for name in REPLAYED}
-
-    def with_values(self, values: Mapping[str, float]) -> "Cutoffs":
-        return replace(self, **values)
-
     def distance(self, other: "Cutoffs") -> float:
         """How far apart two settings are: the sum of the differences."""
-        mine, others = self.named(), other.named()
-        return sum(abs(mine[name] - others[name]) for name in REPLAYED)
+        return sum(abs(getattr(self, name) - getattr(other, name)) for name in REPLAYED)
 
 
 REPLAYED = tuple(field.name for field in fields(Cutoffs))

@@ -89,23 +89,16 @@ async def _judge_all(
 ) -> None:
     async with open_judge(choice, base_url, model) as judge:
         files = [verdict_file(run.folder, judge.name) for run in runs]
-        for run in runs:
-            judgements = await _judge_run(run, judge, cut, files, concurrency)
+        fresh = isinstance(judge, RuleJudge)  # the rules cost nothing and may have changed
+        for run, path in zip(runs, files, strict=True):
+            cases = [case_of(record, cut) for record in run.records]
+            with VerdictCache(path, [] if fresh else files, fresh=fresh) as cache:
+                judgements = await judge_all(cases, judge, concurrency=concurrency, cache=cache)
             _tell(run, judge.name, judgements)
             failures = [judgement.why for judgement in judgements.values() if judgement.failed]
             if failures:
                 message = f"{judge.name} gave no verdict on {len(failures)} of {len(judgements)} answers"
                 raise JudgeDown(f"{message} ({failures[0]}). The same command asks about them again.")
-
-
-async def _judge_run(
-    run: Run, judge: Judge, cut: Cut, files: list[Path], concurrency: int
-) -> dict[str, Judgement]:
-    """The rules cost nothing and may have changed, so their file begins anew."""
-    cases = [case_of(record, cut) for record in run.records]
-    path, fresh = verdict_file(run.folder, judge.name), isinstance(judge, RuleJudge)
-    with VerdictCache(path, [] if fresh else files, fresh=fresh) as cache:
-        return await judge_all(cases, judge, concurrency=concurrency, cache=cache)
 
 
 def _import_labels(runs: list[Run], labels: Path | None) -> None:

@@ -94,7 +94,10 @@ def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Da
             raise DatasetError(f"{path} has neither splits nor conversations of several turns.")
         if kind == SQUAD:
             return read_squad(path, choice.squad, choice.limit, choice.seed)
-        return _of_vqa(kind, path, choice)
+        rows = read_vqa(kind, path)
+        chosen = choice.among(rows)
+        find = photos_by_name(path, {each.photo for each in chosen})
+        return _with_photos(f"{kind}/{path.stem}", rows, chosen, find)
     path = Path(source).expanduser()
     if split and (path / split).is_dir():
         path, split = path / split, None
@@ -109,13 +112,6 @@ def _read(source: str, choice: _Choice, split: str | None, photos: Photos) -> Da
     chosen, folder, files = fetch_split(repository, revision, split)
     name = repository.partition("/")[2] + (f"@{revision}" if revision else "")
     return _of_tables(f"{name}/{chosen}", folder, files, choice, photos)
-
-
-def _of_vqa(kind: str, path: Path, choice: _Choice) -> Dataset:
-    rows = read_vqa(kind, path)
-    chosen = choice.among(rows)
-    find = photos_by_name(path, {each.photo for each in chosen})
-    return _with_photos(f"{kind}/{path.stem}", rows, chosen, find)
 
 
 def _of_file(path: Path, choice: _Choice, split: str | None, photos: Photos) -> Dataset:

@@ -61,10 +61,6 @@ class Plan:
     split: str | None = None
     wrong: Wrong = Wrong.REFUSAL
 
-    @property
-    def needs_answers(self) -> bool:
-        return not OF_THE_DATA_SET.issuperset(self.tasks)
-
 
 @dataclass(slots=True)
 class DataSet:
@@ -83,10 +79,7 @@ class DataSet:
             labels = Counter(each.label for each in samples if isinstance(each, ConversationSample))
             label, most = labels.most_common(1)[0] if labels else ("", 0)
             if most > 1 and most >= _MANY * labels.total():
-                faults.append(
-                    f"{task.value}: {most} of {labels.total()} labels are {label[:60]!r}"
-                    f" (first: {_first(samples, label)})."
-                )
+                faults.append(f"{task.value}: {most} of {labels.total()} labels are {label[:60]!r}.")
             if not any(each.part is Part.HELD_OUT for each in samples):
                 faults.append(f"{task.value}: nothing is held out.")
         return faults
@@ -101,8 +94,9 @@ async def build(plan: Plan, referee: Referee, judge: Judge) -> DataSet:
     tasks = Tasks(referee, plan.augmented, plan.wrong)
     album = Album(plan.out, plan.seed, plan.held_out)
     tasks_of_turns = [task for task in plan.tasks if task is not Task.DRAFT]
+    needs_answers = not OF_THE_DATA_SET.issuperset(plan.tasks)
     for source in plan.sources:
-        run = load_run(Path(source)) if plan.needs_answers else open_source(source, plan.split)
+        run = load_run(Path(source)) if needs_answers else open_source(source, plan.split)
         if CONVERSATIONS & set(plan.tasks):
             require_calls(run)
         data_set.rejected += [
@@ -183,12 +177,6 @@ def _write(plan: Plan, judge: str, data_set: DataSet) -> None:
         },
         data_set.rejected,
     )
-
-
-def _first(samples: Sequence[Sample], label: str) -> str:
-    conversations = [each for each in samples if isinstance(each, ConversationSample)]
-    origin = next(each.origin for each in conversations if each.label == label)
-    return f"{origin.run}, interaction {origin.interaction_id}"
 
 
 _FEATURE = "draft_"

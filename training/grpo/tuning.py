@@ -87,7 +87,11 @@ class Rollouts:
         """Return what TRL expects of a rollout function, for the trainer's batch."""
         questions = [self._train[place] for place in trainer.places]
         trajectories = self._rolled_out(trainer, questions, self._config.temperature)
-        earned = [self._rewards(*each) for each in zip(trajectories, questions, strict=True)]
+        by_scorer = self._config.answer_by == "scorer"
+        earned = [
+            rewards(trajectory, question.sample, by_scorer=by_scorer)
+            for trajectory, question in zip(trajectories, questions, strict=True)
+        ]
         step = trainer.state.global_step
         self._run.add_rollouts(
             [_rollout(step, *each) for each in zip(trajectories, questions, earned, strict=True)]
@@ -123,9 +127,6 @@ class Rollouts:
                 return await roller.roll_out(platform, questions)
 
         return anyio.run(work)
-
-    def _rewards(self, trajectory: Trajectory, question: Question) -> dict[str, float]:
-        return rewards(trajectory, question.sample, by_scorer=self._config.answer_by == "scorer")
 
 
 @asynccontextmanager

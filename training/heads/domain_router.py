@@ -32,7 +32,7 @@ from services.domain_router.measures import (
 from training.heads.epochs import SCORE, TIE, Parts, fit, pixels, read_parts
 from training.heads.settings import DomainRouterConfig, Recipe
 from training.runs import RunFolder
-from training.samples import DomainSample, Task
+from training.samples import Task
 
 CHECKPOINT = "head.safetensors"
 Folded = tuple[NDArray[np.float32], NDArray[np.float32]]
@@ -53,7 +53,7 @@ def train_domain_router(config: DomainRouterConfig, run: RunFolder) -> DomainHea
     qformer = QFormer.from_pretrained(config.model, open_accelerator(Placement(config.device, "float32")))
     questions = [(each.question, photo) for each, photo in zip(parts.samples, parts.photos, strict=True)]
     encoder = Encoder(qformer, questions, recipe.batch_size, tuned=config.tune_qformer)
-    labels = np.array([_number(each) for each in parts.samples], np.int64)
+    labels = np.array([_LABELS.index(each.domain) for each in parts.samples], np.int64)
     learner = _Learner(encoder, labels, parts, config)
     chosen = fit(learner, parts.training, recipe, run)
     return _calibrate(config, run, parts, encoder, labels, learner.fold(), chosen, witness(qformer))
@@ -186,10 +186,6 @@ def _encode(encoder: "Encoder", places: Sequence[int], recipe: Recipe) -> Any:
     with torch.no_grad():
         starts = range(0, len(places), recipe.batch_size)
         return torch.cat([encoder.features(places[start : start + recipe.batch_size]) for start in starts])
-
-
-def _number(sample: DomainSample) -> int:
-    return _LABELS.index(sample.domain)
 
 
 Asked = tuple[str, Path | None]

@@ -32,7 +32,7 @@ def test_search_finds_the_best_of_a_full_raster(seed: int) -> None:
     signals = replace(signals, p_direct=np.full(80, np.nan))
     raster = product([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], repeat=3)
     names = ("answer_confidence", "supported", "judged")
-    settings = (USUAL.with_values(dict(zip(names, values, strict=True))) for values in raster)
+    settings = (replace(USUAL, **dict(zip(names, values, strict=True))) for values in raster)
     best = max(truthfulness(signals, each) for each in settings)
     assert truthfulness(signals, best_cutoffs(signals, USUAL)) == pytest.approx(best)
 
