@@ -15,7 +15,7 @@ those make a run each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,8 @@ class Cutoffs:
 
     def distance(self, other: "Cutoffs") -> float:
         """How far apart two settings are: the sum of the differences."""
-        return sum(abs(getattr(self, name) - getattr(other, name)) for name in REPLAYED)
+        mine, others = asdict(self), asdict(other)
+        return sum(abs(mine[name] - others[name]) for name in REPLAYED)
 
 
 REPLAYED = tuple(field.name for field in fields(Cutoffs))
