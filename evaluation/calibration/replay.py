@@ -15,7 +15,7 @@ those make a run each (`eval run --threshold NAME=VALUE`) and calibrate on it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -63,8 +63,8 @@ class Cutoffs:
 
     def distance(self, other: "Cutoffs") -> float:
         """How far apart two settings are: the sum of the differences."""
-        mine, others = asdict(self), asdict(other)
-        return sum(abs(mine[name] - others[name]) for name in REPLAYED)
+        mine, others = astuple(self), astuple(other)
+        return float(sum(abs(one - two) for one, two in zip(mine, others, strict=True)))
 
 
 REPLAYED = tuple(field.name for field in fields(Cutoffs))
