@@ -12,8 +12,9 @@ import anyio
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from chassis.http.client import HttpClient
-from chassis.http.serving import from_environment, serve
+from chassis.http.serving import serve
 from chassis.resilience.deadlines import Deadline
+from chassis.validation import from_environment
 from contracts.domain_router import Domain
 from gateway.app import create_app
 from gateway.reasoners import Reasoners

@@ -19,12 +19,11 @@ from pydantic import (
 )
 
 from chassis.startup import WrongSettings
-from chassis.toml_files import checked
+from chassis.validation import read_settings
 from services.speech.presets import HEARS, SPEAKS
 from services.speech.presets import PRESETS as SPEECH_PRESETS
 from services.speech.presets import Preset as SpeechPreset
-from services.vlm.presets import PRESETS, Preset
-from services.vlm.retrievers import EMBEDDING, RERANKER, RETRIEVERS
+from services.vlm.presets import EMBEDDING, PRESETS, RERANKER, RETRIEVERS, Preset
 
 DEFAULT_FILE = Path(__file__).parents[1] / "deploy/placement/l40s.yaml"
 SERVICES = (
@@ -33,7 +32,7 @@ SERVICES = (
 ON_CPU = ("pocket", "builtin", "bm25", "web")
 """Engines that never use a card."""
 SEEING: Mapping[str, Preset] = MappingProxyType({"text_search": EMBEDDING, "reranker": RERANKER})
-"""Services whose `remote` engine may have a preset of `services/vlm/retrievers.py`."""
+"""Services whose `remote` engine may have a preset of `services/vlm/presets.py`."""
 WITHOUT_MODEL = ("verifier", "ocr")
 """Services that use neither a card nor batches, whatever their engine."""
 AUTO, CPU = "auto", "cpu"
@@ -244,5 +243,5 @@ def read(
         for name, given in (("node", {"cards": cards}), ("vlm", {"preset": preset, "sequences": sequences})):
             if isinstance(content.get(name), dict):
                 content[name] |= {key: value for key, value in given.items() if value is not None}
-    file = checked(PlacementFile, content, str(path))
+    file = read_settings(PlacementFile, content, str(path))
     return file if voice else file.model_copy(update={"voice": {}})

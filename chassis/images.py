@@ -11,15 +11,14 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from chassis import heif
 from chassis.decoding import photos
 from chassis.decoding.photos import SIZE
-from chassis.decoding.photos import encoded as encoded
+from chassis.decoding.photos import encode_picture as encode_picture
+from chassis.decoding.pictures import Fault, Kind, NotDecoded, as_rgb, kind_of, turn_upright
+from chassis.decoding.pictures import ImageLimits as ImageLimits
 from chassis.decoding.pool import Decoders, Ending, NoReply, OnEnd, Program, Reply, decode_once
 from chassis.errors import CorruptImage, ImageTooLarge, LoreglassError, UnsupportedImage
 from chassis.resilience.deadlines import Deadline
-from chassis.upright import Fault, NotDecoded, as_rgb, turn_upright
-from chassis.upright import ImageLimits as ImageLimits
 
 PROGRAM = Program("chassis.decoding.photos", "photo", most_s=10.0)
 _QUALITY = 92
@@ -81,7 +80,7 @@ def clean_image(data: bytes, limits: ImageLimits, max_side: int) -> CleanImage:
     if cut := photos.cut_clean(data, limits, max_side):
         return _clean(cut.jpeg, cut.width, cut.height)
     picture = upright_rgb(data, limits, max_side)
-    return _clean(encoded(picture, _QUALITY), *picture.size)
+    return _clean(encode_picture(picture, _QUALITY), *picture.size)
 
 
 def _clean(jpeg: bytes, width: int, height: int) -> CleanImage:
@@ -96,11 +95,11 @@ def upright_rgb(data: bytes, limits: ImageLimits, max_side: int | None) -> Image
     """
     _check_size(data, limits)
     try:
-        if heif.kind_of(data) in (heif.Kind.HEIC, heif.Kind.AVIF):
+        if kind_of(data) in (Kind.HEIC, Kind.AVIF):
             reply = decode_once(PROGRAM, photos.arguments_of(limits, max_side, None), data)
             size = _size(reply, limits)
             return Image.frombytes("RGB", size, memoryview(reply.content)[SIZE.size :])
-        return photos.decoded(data, limits, max_side)
+        return photos.decode(data, limits, max_side)
     except NoReply as error:
         raise _error_of(error) from error
     except NotDecoded as error:

@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image
 
-from chassis.images import ImageLimits, encoded, upright_rgb
+from chassis.images import ImageLimits, encode_picture, upright_rgb
 from chassis.rgb import RGB
 
 
@@ -15,12 +15,12 @@ def decode_rgb(data: bytes, limits: ImageLimits | None = None, max_side: int | N
     return np.asarray(upright_rgb(data, limits or ImageLimits(), max_side))
 
 
-def drawn_pattern(side: int = 96) -> RGB:
-    """Return a coloured pattern for probes: (side, side, 3)."""
-    ramp = np.add.outer(np.arange(side), np.arange(side) * 2)
+def probe_picture() -> RGB:
+    """Return a coloured pattern for probes: (96, 96, 3)."""
+    ramp = np.add.outer(np.arange(96), np.arange(96) * 2)
     return np.asarray(ramp[..., None] * np.array([1, 2, 3]) // 16 % 2 * 255, np.uint8)
 
 
 def encode_jpeg(pixels: RGB, quality: int = 92) -> bytes:
     """RGB to JPEG bytes."""
-    return encoded(Image.fromarray(pixels), quality)
+    return encode_picture(Image.fromarray(pixels), quality)

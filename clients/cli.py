@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from chassis.http.serving import from_environment
+from chassis.validation import from_environment
 from clients.keys import app as keys_app
 from clients.settings import ClientSettings
 from clients.showing import plain, show_answer, show_explanation

@@ -21,7 +21,7 @@ import structlog
 from anyio.from_thread import start_blocking_portal
 from PIL import Image
 
-from chassis.images import encoded, upright
+from chassis.images import encode_picture, upright
 from clients.settings import AgentSettings
 from loreglass_client import AsyncLoreglass, LoreglassError, Retries
 
@@ -123,7 +123,7 @@ _Turn = tuple[str, Image.Image | None, Sequence[tuple[str, str]]]
 
 def photo_of(image: Image.Image) -> bytes:
     """The picture upright, opaque and of bounded size, as JPEG. Blocking; `image` stays as it is."""
-    return encoded(upright(image, _MAX_SIDE), _QUALITY)
+    return encode_picture(upright(image, _MAX_SIDE), _QUALITY)
 
 
 def _pairs(histories: Sequence[History | None]) -> list[tuple[str, str]]:

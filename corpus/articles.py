@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from urllib.parse import quote, unquote, urlsplit
 
 from chassis.picture_cache import PictureCache
-from chassis.vectors.origin import Origin
+from chassis.vectors.port import Origin
 from corpus.attributes import plain_text
 from corpus.chunking import Passage, cut_page
 from corpus.ingest import Source

@@ -13,7 +13,7 @@ from typing import ClassVar, TypeVar
 
 from chassis.errors import LoreglassError
 from chassis.images import ImageLimits, clean_image
-from chassis.vectors.origin import Origin
+from chassis.vectors.port import Origin
 from contracts.image_search import ImageItem
 from contracts.text_search import MOST_SECTIONS, Chunk
 from corpus.attributes import clean_attributes

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from chassis.vectors.origin import Origin
+from chassis.vectors.port import Origin
 from corpus.folders import FolderFile
 from corpus.formats.suffixes import PAGE_FORMATS, TEXT_FORMATS, PageFormat, largest_file
 from corpus.jsonl import (

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from chassis.vectors.origin import Origin
+from chassis.vectors.port import Origin
 from corpus.folders import FolderFile, file_in, has_number, thing_in
 from corpus.formats.suffixes import PAGE_FORMATS
 from corpus.jsonl import Rejected, Unusable, check_file, json_lines, record_fields, text_field, url_field

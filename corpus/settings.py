@@ -7,10 +7,9 @@ from functools import partial
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from chassis.addresses import service_url
-from chassis.http.serving import from_environment
-from chassis.local_access import local_token
+from chassis.addresses import local_token, service_url
 from chassis.settings import WriteToken
+from chassis.validation import from_environment
 
 
 class CorpusSettings(BaseSettings):

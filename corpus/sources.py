@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from chassis.vectors.origin import Origin
+from chassis.vectors.port import Origin
 from contracts.documents import MOST_PLACES
 from corpus.folders import FolderFile
 from corpus.jsonl import ManifestError

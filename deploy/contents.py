@@ -9,8 +9,7 @@ import anyio.to_thread
 
 from chassis.errors import CollectionNotFound
 from chassis.vectors import documents
-from chassis.vectors.origin import origin_of
-from chassis.vectors.port import VectorStore
+from chassis.vectors.port import VectorStore, origin_of
 
 
 @dataclass(slots=True)

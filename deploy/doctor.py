@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from chassis.addresses import service_url
-from chassis.http.serving import from_environment
 from chassis.settings import ServiceToken
 from chassis.startup import CannotStart, WrongSettings
+from chassis.validation import from_environment
 from clients.settings import ClientSettings
 from clients.showing import plain
 from contracts.collections import Collections

@@ -17,9 +17,8 @@ from pydantic import BaseModel
 from starlette.datastructures import UploadFile
 
 from chassis.errors import InvalidRequest, MalformedRequest, NotFound, PayloadTooLarge
-from chassis.http.bodies import Router
+from chassis.http.bodies import Router, read_form
 from chassis.http.calls import ServiceClient, http_client
-from chassis.http.forms import read_form
 from chassis.json_text import JsonLimits, read_json
 from contracts.documents import LONGEST_LISTING, LONGEST_NAME, DocumentContent, Documents, HeldAddresses
 from contracts.message import Message

@@ -17,13 +17,13 @@ from anyio.from_thread import start_blocking_portal
 from fastapi import APIRouter
 from pydantic import SecretStr
 
-from chassis.http.access import is_loopback
-from chassis.http.serving import BoundApp, from_environment, listen, running, until_signalled
-from chassis.local_access import shared_token
+from chassis.addresses import is_loopback, shared_token
+from chassis.http.serving import BoundApp, listen, running, until_signalled
 from chassis.settings import ServiceAccess, TelemetrySettings
 from chassis.startup import CannotStart
 from chassis.telemetry.logs import configure_logging
 from chassis.telemetry.spans import open_telemetry
+from chassis.validation import from_environment
 from chassis.vectors.port import VectorStore
 from corpus.ingest import IMAGES, PAGES
 from deploy.administration import RiskChoice

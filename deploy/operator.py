@@ -18,10 +18,10 @@ from pydantic import BaseModel
 from starlette.datastructures import Headers, UploadFile
 from starlette.responses import Response
 
+from chassis.addresses import is_loopback
 from chassis.errors import InvalidRequest, Unauthorized, problem_of
-from chassis.http.access import is_loopback, is_sent_from_here
-from chassis.http.bodies import Router
-from chassis.http.forms import read_form
+from chassis.http.access import is_sent_from_here
+from chassis.http.bodies import Router, read_form
 from chassis.http.problems import problem_response
 from chassis.resilience.deadlines import Deadline
 from corpus.folders import thing_in

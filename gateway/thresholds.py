@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from chassis.startup import WrongSettings
-from chassis.toml_files import Share, checked, read_toml
+from chassis.validation import Share, read_settings, read_toml
 
 PACKAGED = Path(__file__).with_suffix(".toml")
 VERSION = "version"
@@ -74,7 +74,7 @@ class Thresholds:
         for name in values:
             if name not in values_in_force or name == VERSION:
                 raise ValueError(f"there is no threshold {name[:40]!r}")
-        return checked(Thresholds, {**values_in_force, **values}, "They")
+        return read_settings(Thresholds, {**values_in_force, **values}, "They")
 
 
 def load_thresholds(path: Path | None = None, risk: Risk = Risk.BALANCED) -> Thresholds:
@@ -87,7 +87,7 @@ def load_thresholds(path: Path | None = None, risk: Risk = Risk.BALANCED) -> Thr
             if entry in values:
                 raise WrongSettings(f"{name} cannot be used: {entry} is given twice.")
             values[entry] = given
-    loaded = checked(Thresholds, values, name)
+    loaded = read_settings(Thresholds, values, name)
     return loaded if path else loaded.with_overrides(RISKS[risk])
 
 

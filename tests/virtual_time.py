@@ -1,11 +1,25 @@
-"""An event loop whose clock jumps to the next timer. For code without threads and sockets."""
+"""Clocks of tests: one that a test moves, and an event loop whose clock jumps to the next timer.
+
+The loop is for code without threads and sockets.
+"""
 
 import asyncio
 import selectors
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 Result = TypeVar("Result")
+
+
+@dataclass
+class ManualClock:
+    """Seconds that only move when told to."""
+
+    now: float = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class _Selector(selectors.DefaultSelector):

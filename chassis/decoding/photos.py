@@ -10,19 +10,20 @@ from collections.abc import Sequence
 
 from PIL import Image, UnidentifiedImageError, _imaging
 
-from chassis import heif
 from chassis.decoding import jpeg
-from chassis.decoding.program import Bounds, Result, serve
-from chassis.upright import (
+from chassis.decoding.pictures import (
     Fault,
     ImageLimits,
     NotDecoded,
     as_rgb,
+    decode_phone_format,
     header_fault,
     is_upright,
+    kind_of,
     size_fault,
     turn_upright,
 )
+from chassis.decoding.program import Bounds, Result, serve
 
 MOST_SCANS = 64
 """Of a progressive JPEG. libjpeg's own script (jcparam.c) has 10 for colour, 18 for CMYK; mozjpeg tries 64 to
@@ -48,14 +49,14 @@ Image.MAX_IMAGE_PIXELS = None  # ImageLimits is checked on the header instead of
 _imaging.set_blocks_max(4)  # of 16 MiB
 
 
-def decoded(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
+def decode(data: bytes, limits: ImageLimits, max_side: int | None) -> Image.Image:
     """The upright picture as RGB, scaled down to `max_side` where given. Blocking.
 
-    Raises `NotDecoded`. HEIC and AVIF are for processes of their own: see `heif`.
+    Raises `NotDecoded`. HEIC and AVIF are for processes of their own: see `pictures`.
     """
     try:
-        if (kind := heif.kind_of(data)) is not None:
-            return heif.decoded(data, kind, limits, max_side)
+        if (kind := kind_of(data)) is not None:
+            return decode_phone_format(data, kind, limits, max_side)
         with Image.open(io.BytesIO(data), formats=_FORMATS) as picture:
             if fault := _jpeg_fault(picture, data, limits):
                 raise NotDecoded(fault)
@@ -86,11 +87,11 @@ def cut_clean(data: bytes, limits: ImageLimits, max_side: int) -> jpeg.Cut | Non
 
 
 def _stands_upright(data: bytes) -> bool:
-    """Return whether the photo is upright; false if its metadata cannot be read: `decoded` judges that."""
+    """Return whether the photo is upright; false if its metadata cannot be read: `decode` judges that."""
     try:
         with Image.open(io.BytesIO(data), formats=("JPEG",)) as picture:
             return is_upright(picture)
-    except Exception:  # noqa: BLE001 - as `decoded`, whatever Pillow makes of it
+    except Exception:  # noqa: BLE001 - as `decode`, whatever Pillow makes of it
         return False
 
 
@@ -134,7 +135,7 @@ def arguments_of(limits: ImageLimits, max_side: int | None, quality: int | None)
     return [str(each) for each in (*bounds, max_side or 0, quality or 0)]
 
 
-def encoded(picture: Image.Image, quality: int) -> bytes:
+def encode_picture(picture: Image.Image, quality: int) -> bytes:
     """Return the picture as JPEG."""
     buffer = io.BytesIO()
     picture.save(buffer, "JPEG", quality=quality)
@@ -147,8 +148,8 @@ def _handle(arguments: Sequence[bytes], data: bytes) -> Result:
     try:
         if int(quality) and (cut := cut_clean(data, limits, int(max_side))):
             return 0, (SIZE.pack(cut.width, cut.height), cut.jpeg)
-        picture = decoded(data, limits, int(max_side) or None)
-        content = encoded(picture, int(quality)) if int(quality) else picture.tobytes()
+        picture = decode(data, limits, int(max_side) or None)
+        content = encode_picture(picture, int(quality)) if int(quality) else picture.tobytes()
     except NotDecoded as error:
         return error.fault, ()
     except Exception:  # noqa: BLE001 - whatever it is, there is no picture

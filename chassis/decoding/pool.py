@@ -245,7 +245,9 @@ class Decoders:
         if self._slots.available_tokens:
             async with self._slot(deadline):
                 await self._ping(deadline)
-        elif any(self._is_stuck(worker) for worker in self._working):
+            return
+        latest = time.monotonic() - self._program.most_s - _STUCK_AFTER_S
+        if any(worker.began < latest for worker in self._working):
             raise NotReady(f"The {self._program.what} decoders do not come to an end.")
 
     async def _ping(self, deadline: Deadline) -> None:
@@ -299,9 +301,6 @@ class Decoders:
         worker.kill()
         self._killed.append(worker)
         self._on_end(self._program.what, why)
-
-    def _is_stuck(self, worker: _Worker) -> bool:
-        return time.monotonic() - worker.began > self._program.most_s + _STUCK_AFTER_S
 
     def _late(self, done: str) -> DeadlineExceeded:
         return DeadlineExceeded(f"The time was over before the {self._program.what} was {done}.")

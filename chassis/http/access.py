@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from starlette.routing import BaseRoute, Match
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from chassis.addresses import is_loopback
 from chassis.errors import ForeignPage, MalformedRequest, Unauthorized
 
 OPEN_PATHS = frozenset({"/health/live", "/health/ready", "/info", "/metrics"})
@@ -127,12 +128,3 @@ def _is_ip(host: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether this name or address is reached from this machine only."""
-    try:
-        address = ipaddress.ip_address(host)
-    except ValueError:
-        return host == "localhost"
-    return (getattr(address, "ipv4_mapped", None) or address).is_loopback

@@ -17,14 +17,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from chassis.accelerator import CPU, Accelerator, Placement, open_accelerator
+from chassis.addresses import is_loopback
 from chassis.errors import LoreglassError
-from chassis.http.access import Check, GateMiddleware, check_token, is_loopback
+from chassis.http.access import Check, GateMiddleware, check_token
 from chassis.http.bodies import BoundedBodies, Router
-from chassis.http.connections import Connections
+from chassis.http.connections import Connections, UploadBudget
 from chassis.http.exchange import ExchangeLimits, ExchangeMiddleware
 from chassis.http.health import Note, health_router, metrics_router
 from chassis.http.problems import install_problem_handlers
-from chassis.http.uploads import UploadBudget
 from chassis.models.batching import BatchLimits, MicroBatcher
 from chassis.models.workers import EnginePool
 from chassis.resilience.deadlines import Deadline
@@ -78,7 +78,7 @@ class EngineResources:
         self.metrics.watch(self.accelerator)
         return self.accelerator
 
-    def batched(
+    def batch(
         self, forward: Callable[[Sequence[Item]], Sequence[Result]], limits: BatchLimits, name: str
     ) -> MicroBatcher[Item, Result]:
         """`forward`, shared by the calls that wait at the same time."""
@@ -88,7 +88,7 @@ class EngineResources:
         self.metrics.watch_batches(name, batcher)
         return batcher
 
-    def closing(self, close: Callable[[], object]) -> None:
+    def on_close(self, close: Callable[[], object]) -> None:
         """Have `close` called when the service stops."""
         self._opened.callback(close)
 

@@ -26,7 +26,7 @@ from chassis.resilience.deadlines import Deadline
 from chassis.resilience.guard import Guard
 from chassis.resilience.retries import seconds_of
 from chassis.scope import current_scope
-from chassis.telemetry.spans import Attribute, span, trace_headers
+from chassis.telemetry.spans import span, trace_headers
 from contracts import headers
 from contracts.errors import Problem
 
@@ -147,7 +147,9 @@ class ServiceClient:
         deadline.require()
         with span(f"{method} {self._name}", kind=SpanKind.CLIENT) as call:
             if call.is_recording():
-                call.set_attributes(self._span_attributes(method))
+                # No path: it may name a collection or a session.
+                where = server_attributes(self._base_url)
+                call.set_attributes({"http.request.method": method, "peer.service": self._name, **where})
             request_headers = self._headers(deadline, media_type)
             try:
                 async with (
@@ -182,11 +184,6 @@ class ServiceClient:
         if scope := current_scope():
             fields[headers.CACHE_SCOPE] = scope
         return fields
-
-    def _span_attributes(self, method: str) -> dict[str, Attribute]:
-        """Return the span's attributes. No path: it may name a collection or a session."""
-        where = server_attributes(self._base_url)
-        return {"http.request.method": method, "peer.service": self._name, **where}
 
     def _broken(self) -> DependencyUnavailable:
         return DependencyUnavailable(f"{self._name} sent a reply that breaks its contract.")

@@ -24,14 +24,20 @@ from chassis.errors import (
     Overloaded,
     PayloadTooLarge,
 )
-from chassis.http.connections import address_of
-from chassis.http.problems import noted_problem, problem_response
-from chassis.http.uploads import Upload, UploadBudget
+from chassis.http.connections import Upload, UploadBudget, address_of
+from chassis.http.problems import problem_response, read_problem_kind
 from chassis.resilience.deadlines import Deadline
 from chassis.scope import read_scope, scoped
 from chassis.telemetry.metrics import Metrics, known_method
-from chassis.telemetry.spans import exchange_span, mark_failed
-from chassis.telemetry.tracing import TRACE_ID, TRACEPARENT, TRACESTATE, is_trace_id, read_caller
+from chassis.telemetry.spans import (
+    TRACE_ID,
+    TRACEPARENT,
+    TRACESTATE,
+    exchange_span,
+    is_trace_id,
+    mark_failed,
+    read_caller,
+)
 from contracts import headers
 
 _DEADLINE, _TRACE = headers.DEADLINE.lower().encode(), headers.TRACE.lower().encode()
@@ -199,7 +205,7 @@ class ExchangeMiddleware:
         status = exchange.status or _CLIENT_CLOSED_REQUEST
         route = getattr(scope.get("route"), "path", _UNMATCHED)
         seconds = time.monotonic() - exchange.started
-        problem = exchange.failure.kind.value if exchange.failure else noted_problem(scope)
+        problem = exchange.failure.kind.value if exchange.failure else read_problem_kind(scope)
         self._metrics.observe(route, scope["method"], status, seconds, problem)
         if exchange.span.is_recording():
             _tell(exchange.span, scope, route, status, problem)

@@ -3,9 +3,12 @@
 Ready means that the work was really tried, not that the process is up.
 """
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
+from typing import Generic, TypeVar
 
 import anyio
 import structlog
@@ -16,11 +19,12 @@ from starlette.types import Scope
 
 from chassis.errors import LoreglassError, NotReady
 from chassis.http.bodies import Router
-from chassis.resilience.deadlines import Deadline
-from chassis.resilience.single_flight import SingleFlight
+from chassis.resilience.deadlines import Clock, Deadline
 from chassis.telemetry.metrics import Metrics, accepts_openmetrics
 from contracts.errors import ErrorKind
 from contracts.operations import Health, Info
+
+T = TypeVar("T")
 
 _READY_CAP_MS = 5_000
 
@@ -109,3 +113,39 @@ async def _outcome(name: str, check: Check, deadline: Deadline) -> Note:
         log.exception("broken_check", check=name)
         return Note(ErrorKind.INTERNAL.value, is_failure=True)
     return result if isinstance(result, Note) else Note("ok")
+
+
+class SingleFlight(Generic[T]):
+    """Callers share one call of a function; a token bucket bounds how often it is called.
+
+    A caller who comes while a call is under way waits for its result, also when the caller that began it has
+    left. `at_once` calls may follow one another, then one every `every_s` seconds; a caller beyond that gets
+    the latest result, which is at most `every_s` seconds old.
+    """
+
+    def __init__(self, at_once: int, every_s: float, clock: Clock = time.monotonic) -> None:
+        self._at_once = at_once
+        self._every_s = every_s
+        self._clock = clock
+        self._left = float(at_once)
+        self._counted = clock()
+        self._latest: asyncio.Task[T] | None = None
+
+    async def get(self, look: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of `look`, or its latest one. Raises what it raised."""
+        if self._latest is None or (self._latest.done() and self._may_look()):
+
+            async def begun() -> T:
+                return await look()
+
+            self._latest = asyncio.create_task(begun())
+        return await asyncio.shield(self._latest)
+
+    def _may_look(self) -> bool:
+        now = self._clock()
+        self._left = min(self._at_once, self._left + (now - self._counted) / self._every_s)
+        self._counted = now
+        if self._left < 1:
+            return False
+        self._left -= 1
+        return True

@@ -41,7 +41,7 @@ def note_problem(scope: Scope, error: LoreglassError) -> None:
     scope.setdefault("state", {})[_PROBLEM_KIND] = error.kind.value
 
 
-def noted_problem(scope: Scope) -> str:
+def read_problem_kind(scope: Scope) -> str:
     """The kind of error that was noted, empty without one."""
     noted: str = scope.get("state", {}).get(_PROBLEM_KIND, "")
     return noted

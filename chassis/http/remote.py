@@ -1,8 +1,10 @@
 """Calls from an engine to a ready-made model server (TEI, Infinity, vLLM): blocking, JSON in and out."""
 
+import base64
 import json
+import math
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -11,6 +13,10 @@ from chassis.models.cancellation import current_call
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.retries import seconds_of
 from chassis.telemetry.spans import trace_headers
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 START_MS = 30_000
 """For calls that serve no caller: the probes at start-up."""
@@ -85,3 +91,46 @@ class RemoteServer:
         return DependencyUnavailable(
             f"The server behind {self._name} answered with status {response.status_code}."
         )
+
+
+def data_uri(jpeg: bytes) -> str:
+    """Return a JPEG as a `data:` URI: servers are never given an address to fetch."""
+    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode("ascii")
+
+
+def content_part(content: str | bytes) -> dict[str, Any]:
+    """Return a part of a chat message in OpenAI's shape: a text, or a JPEG."""
+    if isinstance(content, str):
+        return {"type": "text", "text": content}
+    return {"type": "image_url", "image_url": {"url": data_uri(content)}}
+
+
+def without_controls(text: str) -> str:
+    """Return the text with a space in each opening mark of a control token.
+
+    A page could otherwise end its own prompt, or claim the place of the picture (`<|image_pad|>`).
+    """
+    return text.replace("<|", "< |")
+
+
+def in_index_order(entries: Any, count: int) -> list[Any]:
+    """Return the entries of a reply by their `index`: servers send them in any order.
+
+    Raises `KeyError`, `TypeError` or `ValueError` if they are not one for each of `count` inputs.
+    """
+    ordered = sorted(entries, key=lambda entry: int(entry["index"]))
+    if [entry["index"] for entry in ordered] != list(range(count)):
+        raise ValueError("not one entry for each input")
+    return ordered
+
+
+def unit_vector(values: Any) -> "NDArray[np.float32]":
+    """Return a list of numbers scaled to length 1. Raises `ValueError` for anything else, and for zeros."""
+    import numpy as np  # apps without numpy have settings of remote servers, too
+
+    if not isinstance(values, list) or not all(type(value) in (int, float) for value in values):
+        raise ValueError("not a list of numbers")
+    length = math.hypot(*values)
+    if not 0 < length < math.inf:
+        raise ValueError("no direction")
+    return np.asarray(np.asarray(values, np.float64) / length, np.float32)

@@ -9,14 +9,12 @@ import sys
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import anyio
 import structlog
 import uvicorn
 from fastapi import FastAPI
-from pydantic import ValidationError
-from pydantic_settings import BaseSettings
 from starlette.types import Message, Receive, Scope, Send
 
 from chassis.errors import LoreglassError
@@ -24,12 +22,12 @@ from chassis.http.connections import ConnectionLimits, Connections, connections_
 from chassis.http.protocol import BoundedProtocol
 from chassis.http.tls import TlsListener
 from chassis.settings import DRAIN_S, AppSettings, TelemetrySettings
-from chassis.startup import CannotStart, WrongSettings, sentence_of
+from chassis.startup import CannotStart, sentence_of
 from chassis.telemetry.logs import configure_logging
 from chassis.telemetry.spans import open_telemetry
+from chassis.validation import from_environment
 
 Settings = TypeVar("Settings", bound=AppSettings)
-AnySettings = TypeVar("AnySettings", bound=BaseSettings)
 
 _TICK_S = 1.0
 _COLLECTED_AFTER = (20_000, 20, 20)
@@ -225,16 +223,6 @@ def run(settings_class: type[Settings], create_app: Callable[[Settings], FastAPI
     serve(create_app(settings), settings)
 
 
-def from_environment(settings_class: type[AnySettings], **overrides: Any) -> AnySettings:
-    """The settings of the environment, but for those `given`. Raises `WrongSettings`, one sentence."""
-    try:
-        return settings_class(**overrides)
-    except ValidationError as error:
-        raise WrongSettings(
-            _refusal(error, str(settings_class.model_config.get("env_prefix", "")))
-        ) from error
-
-
 def serve(app: FastAPI, settings: AppSettings) -> None:
     """Serve one app until the process is told to stop; exits with a sentence when it cannot start."""
     configure_logging(settings.log_level)
@@ -252,11 +240,3 @@ def serve(app: FastAPI, settings: AppSettings) -> None:
             anyio.run(main, backend_options={"use_uvloop": True})
     except CannotStart as error:
         sys.exit(str(error))
-
-
-def _refusal(error: ValidationError, prefix: str) -> str:
-    """The first thing that is wrong with the environment; values are not shown, one may be a key."""
-    first = error.errors(include_url=False, include_input=False)[0]
-    name = "_".join(map(str, first["loc"]))
-    reason = first["msg"].removeprefix("Value error, ").rstrip(".")
-    return f"{(prefix + name).upper() if name else prefix + '*'}: {reason}."

@@ -4,14 +4,16 @@ Without the web framework and pydantic, as engines are.
 """
 
 import threading
-from collections.abc import Iterable, Iterator
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from chassis.resilience.deadlines import Deadline
 
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 
 class Call:
@@ -64,3 +66,12 @@ def require_caller() -> None:
     call = current_call()
     if call is not None and call.abandoned:
         raise Abandoned("Nobody waits for this work any more.")
+
+
+def work_in_threads(work: Callable[[Item], Result], items: Sequence[Item], at_once: int) -> list[Result]:
+    """Return `work(item)` of each, in order, `at_once` side by side, all of them for the current call."""
+    if len(items) < 2 or at_once < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(min(len(items), at_once), "side-by-side") as threads:
+        started = [threads.submit(copy_context().run, work, item) for item in items]
+        return [each.result() for each in started]

@@ -11,7 +11,11 @@ The shared space was trained contrastively with query tokens that see no text (s
 projections mean nothing for `encode_questions`, whose tokens attend to the question as well, as in BLIP-2's
 image-text matching. Without a photo, that shows the Q-Former a plain picture of the mean colour (zeros after
 normalisation), since its layers cannot skip their cross-attention.
-Who else is in a batch does not matter: padding is masked. Runs in a bare torch + transformers environment.
+Who else is in a batch does not matter: padding is masked.
+
+`witness` and `require_witness` show whether a trained part and a base model belong together: another
+checkpoint of one size fits as well, and everything computed with it would mean nothing.
+Runs in a bare torch + transformers environment.
 """
 
 from collections.abc import Sequence
@@ -34,6 +38,7 @@ Question = tuple[str, NDArray[np.uint8] | None]
 """A question and its photo (height, width, 3), if there is one."""
 Vectors = NDArray[np.float32]
 
+_SAME_DIRECTION = 0.85  # cosine: tiny models give above 0.99 in bfloat16, below 0.3 with other weights
 _LETTERS_PER_TOKEN = 32
 """More than any language needs: a text is cut there before it is tokenized."""
 
@@ -72,7 +77,8 @@ class QFormer:
         self._tokenizer = tokenizer
         self._lock = Lock()  # a fast tokenizer cannot be used by two threads at once
         with torch.no_grad():  # not inference mode: training needs it too
-            self._no_photo = self._look(torch.zeros(1, 3, *self._picture_size()))
+            size = self._images.size
+            self._no_photo = self._look(torch.zeros(1, 3, int(size["height"]), int(size["width"])))
 
     @classmethod
     def from_pretrained(cls, source: str, accelerator: Accelerator) -> Self:
@@ -146,10 +152,6 @@ class QFormer:
         pixels = pixels.to(self.accelerator.device, next(vision.parameters()).dtype)
         return vision(pixel_values=pixels).last_hidden_state
 
-    def _picture_size(self) -> tuple[int, int]:
-        size = self._images.size
-        return int(size["height"]), int(size["width"])
-
     def _pixels(self, photos: Sequence[NDArray[np.uint8]]) -> Any:
         prepared = self._images(images=list(photos), return_tensors="pt", input_data_format="channels_last")
         return prepared["pixel_values"].to(self.accelerator.device)
@@ -171,3 +173,29 @@ class QFormer:
 
 def _project(projection: Any, states: Any) -> Any:
     return normalize(projection(states.to(projection.weight.dtype)).float(), dim=-1)
+
+
+def witness(qformer: QFormer) -> Vectors:
+    """(N_q, features): by how much the query tokens differ for two fixed questions about two fixed pictures.
+
+    The difference, since what all inputs have in common would make other weights look alike.
+    """
+    ramp = np.linspace(0, 255, 96)
+    across, down = np.meshgrid(ramp, ramp)
+    card = np.stack([across, down, 255 * (across // 64 % 2)], axis=-1).astype(np.uint8)
+    questions = [("What is the name of this, and where is it?", card), ("How old is it?", 255 - card[::-1])]
+    one, other = qformer.encode_questions(questions)
+    return one - other
+
+
+def require_witness(qformer: QFormer, expected: Vectors, trained: str) -> None:
+    """Raise `WrongWeights` unless the witness is the `expected` one, of the base model of the training."""
+    actual = witness(qformer)
+    lengths = float(np.linalg.norm(actual) * np.linalg.norm(expected))
+    comparable = lengths and actual.shape == expected.shape
+    likeness = float((actual * expected).sum()) / lengths if comparable else 0.0
+    if not likeness >= _SAME_DIRECTION:  # a NaN is not
+        raise WrongWeights(
+            f"The {trained} was not trained on this base model: for two fixed questions their features have"
+            f" a cosine of {likeness:.2f}."
+        )

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 import structlog
 from structlog.typing import EventDict, Processor
 
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.spans import TRACE_ID
 
 _LONGEST_EVENT = 500
 

@@ -21,7 +21,7 @@ from prometheus_client.registry import Collector
 from chassis.accelerator import Accelerator
 from chassis.resilience.breaker import BreakerState
 from chassis.resilience.guard import GuardEvent
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.spans import TRACE_ID
 from contracts.errors import ErrorKind
 from contracts.operations import Info
 

@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExport
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler, SamplingResult
 
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.spans import TRACE_ID
 
 _SCOPE = "loreglass"
 _FLUSH_S = 2.0
@@ -31,7 +31,8 @@ class OpenTelemetry:
     """
 
     def __init__(self, exporters: Sequence[str]) -> None:
-        self._processors = [_processor(name) for name in exporters]
+        made = [_EXPORTERS[name]() for name in exporters]
+        self._processors = [(BatchSpanProcessor(exporter), exporter) for exporter in made]
         self._tracers: dict[tuple[str, bool], trace.Tracer] = {}
         self._lock = threading.Lock()
         self.tracer("gateway")  # what is wrong with the variables is said now
@@ -97,11 +98,6 @@ class _RequestsIds(RandomIdGenerator):
     def is_trace_id_random(self) -> bool:
         """Return False: a caller may have chosen the id."""
         return False
-
-
-def _processor(name: str) -> tuple[BatchSpanProcessor, SpanExporter]:
-    exporter = _EXPORTERS[name]()
-    return BatchSpanProcessor(exporter), exporter
 
 
 def _otlp() -> SpanExporter:

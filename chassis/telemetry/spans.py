@@ -1,11 +1,14 @@
-"""Spans of the current request, by OpenTelemetry's API.
+"""The trace of the current request (W3C Trace Context) and its spans, by OpenTelemetry's API.
 
 Without an exporter nothing is recorded, and the caller's trace is passed on. Only work within a request is
 recorded: probes, scrapes and background work make no traces.
 """
 
+import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, cast
 
 from opentelemetry.context import Context, attach, detach, get_value, set_value
@@ -18,18 +21,33 @@ from opentelemetry.trace import (
     SpanKind,
     StatusCode,
     Tracer,
+    get_current_span,
     set_span_in_context,
 )
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from chassis.errors import LoreglassError
 from chassis.startup import CannotStart, sentence_of
-from chassis.telemetry.tracing import PROPAGATOR, TRACE_ID
 from contracts import headers
 
 if TYPE_CHECKING:
     from chassis.telemetry.otlp import OpenTelemetry
 
 Attribute = str | int | float | bool
+TRACE_ID: ContextVar[str | None] = ContextVar("trace_id", default=None)
+"""Set by the exchange middleware; tasks and engine calls that a request starts inherit it."""
+
+_PROPAGATOR = TraceContextTextMapPropagator()
+TRACEPARENT, TRACESTATE = "traceparent", "tracestate"
+"""Header names (W3C Trace Context, sections 3.2 and 3.3)."""
+
+_TRACE_ID = re.compile(r"(?!0{32})[0-9a-f]{32}")
+_LONGEST_STATE = 512  # what the recommendation asks everyone to pass on; longer ones are dropped whole
+
+logging.getLogger("opentelemetry").setLevel(logging.CRITICAL)
+"""It would log headers as callers wrote them."""
+logging.getLogger("opentelemetry.exporter").setLevel(logging.ERROR)
+
 _TRACER = "loreglass_tracer"
 _NEEDS = "it comes with loreglass[telemetry]"
 
@@ -98,8 +116,21 @@ def trace_headers() -> dict[str, str]:
     if trace_id is None:
         return {}
     carrier = {headers.TRACE: trace_id}
-    PROPAGATOR.inject(carrier)
+    _PROPAGATOR.inject(carrier)
     return carrier
+
+
+def is_trace_id(text: str) -> bool:
+    """Return whether `text` is 32 lower-case hex digits, not all of them zero."""
+    return _TRACE_ID.fullmatch(text) is not None
+
+
+def read_caller(traceparent: str, tracestate: str = "") -> SpanContext | None:
+    """Return the caller's span; None if `traceparent` is malformed. A malformed `tracestate` is dropped."""
+    state = tracestate if len(tracestate) <= _LONGEST_STATE else ""
+    extracted = _PROPAGATOR.extract({TRACEPARENT: traceparent, TRACESTATE: state}, Context())
+    caller = get_current_span(extracted).get_span_context()
+    return caller if caller.is_valid else None
 
 
 class _Switch:

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chassis.errors import NotFound, NotSupported
-from chassis.vectors.origin import ADDRESS, ORIGIN, SOURCE, origin_of
-from chassis.vectors.port import CollectionInfo, ScoredPoint, VectorStore
+from chassis.vectors.port import ADDRESS, ORIGIN, SOURCE, CollectionInfo, ScoredPoint, VectorStore, origin_of
 from contracts.collections import PREVIOUS
 from contracts.documents import Document, DocumentContent, Documents
 

@@ -23,19 +23,25 @@ import qdrant_edge as edge
 
 from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable, LoreglassError
 from chassis.resilience.room import MIB, Room
-from chassis.vectors.building import STILL_BUILT, Building
 from chassis.vectors.files import allocated, copy_folder, replace_text, sync_folder, sync_tree
 from chassis.vectors.port import (
-    RANK_CONSTANT,
     CollectionInfo,
     CollectionSchema,
+    Fields,
     Prefetch,
     ScoredPoint,
     SparseVector,
     StoredPoint,
-    in_fused_order,
+    Vector,
+    sort_fused,
 )
-from chassis.vectors.rules import not_found, require_collection_name, require_schema
+from chassis.vectors.rules import (
+    STILL_BUILT,
+    Building,
+    not_found,
+    require_collection_name,
+    require_schema,
+)
 from chassis.vectors.versions import (
     Version,
     Versions,
@@ -281,13 +287,7 @@ class EdgeStore:
         return [(str(record.id), list(map(float, record.vector[vector]))) for record in points]
 
     def search(
-        self,
-        name: str,
-        vector: str,
-        query: Sequence[float] | SparseVector,
-        limit: int,
-        *,
-        exact: bool = False,
+        self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
         """See the port. Exact until a version has outgrown Edge's indexing threshold, HNSW after that."""
         nearest = edge.Query.Nearest(edge_vector(query), using=vector)
@@ -296,12 +296,7 @@ class EdgeStore:
         return self._query(name, request)
 
     def search_fused(
-        self,
-        name: str,
-        prefetches: Sequence[Prefetch],
-        limit: int,
-        depth: int,
-        rank_constant: int = RANK_CONSTANT,
+        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int, rank_constant: int
     ) -> list[ScoredPoint]:
         searches = [
             edge.Prefetch(
@@ -312,7 +307,7 @@ class EdgeStore:
         # Qdrant's ranks begin at 0. Its stubs do not say that an Rrf is a Fusion.
         fusion: Any = edge.Fusion.Rrf(k=rank_constant + 1)
         request = edge.QueryRequest(limit=limit, query=fusion, prefetches=searches, with_payload=True)
-        return in_fused_order(self._query(name, request))
+        return sort_fused(self._query(name, request))
 
     def _query(self, name: str, request: edge.QueryRequest) -> list[ScoredPoint]:
         with edge_errors():
@@ -327,8 +322,8 @@ class EdgeStore:
     def scroll(
         self,
         name: str,
-        where: Mapping[str, Sequence[str]] | None = None,
-        unless: Mapping[str, Sequence[str]] | None = None,
+        where: Fields | None = None,
+        unless: Fields | None = None,
         fields: Sequence[str] | None = None,
     ) -> Iterator[ScoredPoint]:
         shard = self._version(name).shard
@@ -380,7 +375,7 @@ def _lock_store(path: Path) -> IO[str]:
     return stream
 
 
-def _conditions(fields: Mapping[str, Sequence[str]] | None) -> list[Any]:
+def _conditions(fields: Fields | None) -> list[Any]:
     return [
         edge.FieldCondition(key, match=edge.MatchAny(list(values))) for key, values in (fields or {}).items()
     ]

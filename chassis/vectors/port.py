@@ -1,4 +1,7 @@
-"""The port: versioned collections of points with named dense and sparse vectors, and aliases."""
+"""The port: versioned collections of points with named dense and sparse vectors, and aliases.
+
+Without pydantic: engines import it.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,6 +9,9 @@ from typing import Any, Protocol
 
 RANK_CONSTANT = 60
 """k of reciprocal rank fusion, where the best has rank 1 (Cormack, Clarke and Buettcher, SIGIR 2009)."""
+ADDRESS, SOURCE, ORIGIN = "address", "source", "origin"
+KEYWORDS = (ADDRESS, SOURCE, ORIGIN)
+"""Payload fields that documents are looked up by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +22,11 @@ class SparseVector:
     values: tuple[float, ...]
 
 
-Prefetch = tuple[str, Sequence[float] | SparseVector]
+Vector = Sequence[float] | SparseVector
+Prefetch = tuple[str, Vector]
 """One of the searches that are fused: the name of a vector, and what to look for."""
+Fields = Mapping[str, Sequence[str]]
+"""Payload fields, and the values that each may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +50,7 @@ class StoredPoint:
     """`id` is a UUID string in canonical form; `payload` is JSON."""
 
     id: str
-    vectors: Mapping[str, Sequence[float] | SparseVector]
+    vectors: Mapping[str, Vector]
     payload: Mapping[str, Any]
 
 
@@ -66,6 +75,20 @@ class CollectionInfo:
     aliases: tuple[str, ...]
     finished: tuple[str, ...] = ()
     fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """`address`: the document's identity. `source`: the name of what was indexed; `place`: where that is."""
+
+    address: str
+    source: str = ""
+    place: str = ""
+
+    @property
+    def payload(self) -> dict[str, str]:
+        """Return its part of a point's payload."""
+        return {ADDRESS: self.address, SOURCE: self.source, ORIGIN: self.place}
 
 
 class VectorStore(Protocol):
@@ -129,24 +152,13 @@ class VectorStore(Protocol):
         ...
 
     def search(
-        self,
-        name: str,
-        vector: str,
-        query: Sequence[float] | SparseVector,
-        limit: int,
-        *,
-        exact: bool = False,
+        self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
         """The `limit` nearest points by the vector named `vector`, best first; `exact`: without an index."""
         ...
 
     def search_fused(
-        self,
-        name: str,
-        prefetches: Sequence[Prefetch],
-        limit: int,
-        depth: int,
-        rank_constant: int = RANK_CONSTANT,
+        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int, rank_constant: int
     ) -> list[ScoredPoint]:
         """The `limit` best points of several searches together, by reciprocal rank, in one query.
 
@@ -162,8 +174,8 @@ class VectorStore(Protocol):
     def scroll(
         self,
         name: str,
-        where: Mapping[str, Sequence[str]] | None = None,
-        unless: Mapping[str, Sequence[str]] | None = None,
+        where: Fields | None = None,
+        unless: Fields | None = None,
         fields: Sequence[str] | None = None,
     ) -> Iterator[ScoredPoint]:
         """Yield every point's payload, in id order (score 0).
@@ -179,6 +191,24 @@ class VectorStore(Protocol):
 
     def close(self) -> None:
         """Flush and let go of the files or connections."""
+        ...
+
+
+class Indexed(Protocol):
+    """An engine that keeps what it knows in collections of one schema."""
+
+    @property
+    def store(self) -> VectorStore:
+        """The store of the collections."""
+        ...
+
+    @property
+    def schema(self) -> CollectionSchema:
+        """The schema of every collection of this engine."""
+        ...
+
+    def probe(self) -> None:
+        """Do a little of the real work, or raise."""
         ...
 
 
@@ -202,6 +232,12 @@ def _others(points: Sequence[ScoredPoint], point_id: str, most: int) -> list[Sco
     return [point for point in points if point.id != point_id][:most]
 
 
-def in_fused_order(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
+def sort_fused(points: Sequence[ScoredPoint]) -> list[ScoredPoint]:
     """Best first; Qdrant leaves the order of equal scores, which ranks make common, to chance."""
     return sorted(points, key=lambda point: (-point.score, point.id))
+
+
+def origin_of(payload: Mapping[str, Any]) -> Origin:
+    """Return a point's origin; points of earlier releases have a URL only."""
+    address = payload.get(ADDRESS) or payload.get("url") or ""
+    return Origin(str(address), str(payload.get(SOURCE, "")), str(payload.get(ORIGIN, "")))

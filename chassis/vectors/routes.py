@@ -1,20 +1,23 @@
-"""The collection routes that every service with vectors has."""
+"""The routes of collections and of their documents that every service with vectors has."""
 
 from collections.abc import Iterator
-from typing import Annotated, Protocol
+from typing import Annotated
 
-from fastapi import Depends
+from fastapi import Depends, Query, Request
 from prometheus_client.metrics_core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
+from pydantic import BaseModel
 
-from chassis.errors import CollectionNotFound, InvalidRequest, LoreglassError
+from chassis.errors import CollectionConflict, CollectionNotFound, InvalidRequest, LoreglassError
 from chassis.http.app import RequestDeadline, engine_pool
 from chassis.http.bodies import Router, takes_json
 from chassis.http.health import Note
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.telemetry.metrics import Metrics
-from chassis.vectors.port import CollectionInfo, CollectionSchema, VectorStore, recall
+from chassis.vectors import documents
+from chassis.vectors.documents import Listings, is_published
+from chassis.vectors.port import CollectionInfo, Indexed, VectorStore, recall
 from chassis.vectors.rules import is_point_id
 from contracts.collections import (
     BuildIndex,
@@ -27,25 +30,25 @@ from contracts.collections import (
     PointIds,
     PublishAlias,
 )
-
-
-class Indexed(Protocol):
-    """An engine that keeps what it knows in collections of one schema."""
-
-    @property
-    def store(self) -> VectorStore:
-        """The store of the collections."""
-        ...
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """The schema of every collection of this engine."""
-        ...
-
+from contracts.documents import (
+    LONGEST_LISTING,
+    LONGEST_NAME,
+    DocumentAddresses,
+    DocumentContent,
+    Documents,
+    HeldAddresses,
+    SourcePlaces,
+    SourcesThere,
+    SourceUse,
+)
 
 _IDS = JsonLimits(max_bytes=2**20, max_items=8_192)
 
+_ADDRESSES = JsonLimits(max_bytes=4 * 2**20, max_items=1_024)
+
 Pool = Annotated[EnginePool[Indexed], Depends(engine_pool)]
+Text = Annotated[str, Query(max_length=LONGEST_NAME)]
+Address = Annotated[str, Query(min_length=1, max_length=4_096)]
 
 
 collections_router = Router(prefix="/v1")
@@ -151,14 +154,108 @@ def _wire(info: CollectionInfo) -> Collection:
     )
 
 
-class _Probed(Protocol):
-    @property
-    def store(self) -> VectorStore: ...
+class Listed(BaseModel):
+    """A page of a listing; `source` and `q`: see `ListDocumentsRequest`."""
 
-    def probe(self) -> None: ...
+    source: Text = ""
+    q: Text = ""
+    offset: Annotated[int, Query(ge=0, le=10**9)] = 0
+    limit: Annotated[int, Query(ge=1, le=LONGEST_LISTING)] = 100
 
 
-def probed(engine: _Probed) -> Note | None:
+documents_router = Router(prefix="/v1/collections/{name}")
+"""Lists, shows and removes documents; the app's engine must be `Indexed`."""
+
+
+async def app_listings(request: Request) -> Listings:
+    """Return the listings of this app."""
+    state = request.app.state
+    if not hasattr(state, "listings"):
+        state.listings = Listings()
+    listings: Listings = state.listings
+    return listings
+
+
+AppListings = Annotated[Listings, Depends(app_listings)]
+
+
+@documents_router.get("/documents")
+async def list_documents(
+    name: str,
+    page: Annotated[Listed, Query()],
+    listings: AppListings,
+    pool: Pool,
+    deadline: RequestDeadline,
+) -> Documents:
+    """Documents of a version or alias, by name."""
+    return await pool.run(
+        lambda engine: listings.page(engine.store, name, page.source, page.q, page.offset, page.limit),
+        deadline,
+    )
+
+
+@documents_router.get("/document")
+async def show_document(
+    name: str, address: Address, pool: Pool, deadline: RequestDeadline
+) -> DocumentContent:
+    """A document as it is searched."""
+    return await pool.run(lambda engine: documents.content(engine.store, name, address), deadline)
+
+
+@documents_router.get("/source")
+async def find_source(
+    name: str, source: Text, origin: Text, pool: Pool, deadline: RequestDeadline
+) -> SourceUse:
+    """Return whether documents of this source's name are from another place."""
+    others = await pool.run(
+        lambda engine: documents.is_used_elsewhere(engine.store, name, source, origin), deadline
+    )
+    return SourceUse(others=others)
+
+
+@documents_router.post("/sources")
+async def find_sources(
+    name: str, request: SourcePlaces, pool: Pool, deadline: RequestDeadline
+) -> SourcesThere:
+    """Names of the sources at these places."""
+    return SourcesThere(
+        sources=await pool.run(
+            lambda engine: documents.sources_at(engine.store, name, request.origins), deadline
+        )
+    )
+
+
+@documents_router.post("/documents/held")
+@takes_json(_ADDRESSES)
+async def find_held(
+    name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
+) -> HeldAddresses:
+    """Which of these documents the version or alias holds."""
+    present = await pool.run(lambda engine: documents.held(engine.store, name, request.addresses), deadline)
+    return HeldAddresses(addresses=present)
+
+
+@documents_router.post("/documents/remove")
+@takes_json(_ADDRESSES)
+async def remove_documents(
+    name: str, request: DocumentAddresses, pool: Pool, deadline: RequestDeadline
+) -> HeldAddresses:
+    """Remove documents from a version that no alias points at; the reply names those that were there."""
+
+    def remove(engine: Indexed) -> list[str]:
+        require_unpublished(engine.store, name)
+        return documents.remove(engine.store, name, request.addresses)
+
+    return HeldAddresses(addresses=await pool.run(remove, deadline))
+
+
+def require_unpublished(store: VectorStore, name: str) -> None:
+    """Raise `CollectionConflict` if readers see the version: it never changes."""
+    if any(is_published(info) and name in (info.name, *info.aliases) for info in store.collections()):
+        raise CollectionConflict("Readers see this version. Make a copy, change that, and publish it.")
+
+
+def probe_index(engine: Indexed) -> Note | None:
     """Do a little of the real work, or raise; a note where something is not as it should be."""
     engine.probe()
     notes = engine.store.notes()

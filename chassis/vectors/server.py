@@ -2,36 +2,49 @@
 
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from qdrant_client import QdrantClient, models
-from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from chassis.errors import CollectionConflict, CollectionNotFound, DependencyUnavailable
-from chassis.vectors.building import BUILD_BREADTH, BUILD_WAIT_S, LINKS, STILL_BUILT, Building
+from chassis.errors import CollectionConflict, DependencyUnavailable
 from chassis.vectors.port import (
-    RANK_CONSTANT,
     CollectionInfo,
     CollectionSchema,
+    Fields,
     Prefetch,
     ScoredPoint,
     SparseVector,
     StoredPoint,
-    in_fused_order,
+    Vector,
+    sort_fused,
 )
-from chassis.vectors.rules import is_collection_name, not_found, require_collection_name, require_schema
-from chassis.vectors.server_models import (
+from chassis.vectors.rules import (
+    BUILD_BREADTH,
+    BUILD_WAIT_S,
+    LINKS,
+    STILL_BUILT,
+    Building,
+    not_found,
+    require_collection_name,
+    require_schema,
+)
+from chassis.vectors.server_client import (
+    call,
     conditions,
+    count_points,
     dense_params,
+    query_points,
+    read_aliases,
+    read_metadata,
+    read_pages,
+    readable,
     search_params,
     server_vector,
     sparse_params,
 )
 
-COPY_PAGE = 256
 _LOOK_S = 1.0
 PATIENT_S = 120
 """An exact search may read every whole vector from the disk."""
@@ -50,9 +63,6 @@ KEYWORDS = "loreglass_keywords"
 """Metadata key of a collection: the schema's `keywords`."""
 FINISHED = "loreglass_finished"
 """Metadata key of a collection: the parts of its input that are in it whole."""
-
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 
 class ServerStore:
@@ -87,13 +97,13 @@ class ServerStore:
         Raises `DependencyUnavailable` where a copy takes long: it goes on, and asking again waits for it.
         """
         require_collection_name(name)
-        if name in self._aliases():
+        if name in read_aliases(self._client):
             raise CollectionConflict(f"{name!r} is an alias.")
         if base is not None:
             self.require(base, schema)
-        if self._call(self._client.collection_exists, name):
+        if call(self._client.collection_exists, name):
             self.require(name, schema)
-            if _is_ready(self._metadata(name)):
+            if _is_ready(read_metadata(self._client, name)):
                 return
         if base is None:
             self._make(name, schema, base)
@@ -101,25 +111,25 @@ class ServerStore:
             raise DependencyUnavailable(STILL_COPIED)
 
     def _make(self, name: str, schema: CollectionSchema, base: str | None) -> None:
-        if self._call(self._client.collection_exists, name):
-            if _is_ready(self._metadata(name)):
+        if call(self._client.collection_exists, name):
+            if _is_ready(read_metadata(self._client, name)):
                 return
             if base is not None and self._grows(name):
                 raise DependencyUnavailable(STILL_COPIED)
-            self._call(self._client.delete_collection, name)
+            call(self._client.delete_collection, name)
         self._build(name, schema, base)
 
     def _grows(self, name: str) -> bool:
         """Return whether another process copies into it."""
-        before = self._points(name)
+        before = count_points(self._client, name)
         for _ in range(_STALLED_LOOKS):
             self._pause(_LOOK_S)
-            if self._points(name) != before:
+            if count_points(self._client, name) != before:
                 return True
         return False
 
     def _build(self, name: str, schema: CollectionSchema, base: str | None) -> None:
-        self._call(
+        call(
             self._client.create_collection,
             name,
             vectors_config=dense_params(schema),
@@ -128,24 +138,22 @@ class ServerStore:
             metadata={STATE: "building", **_schema_metadata(schema)},
         )
         for keyword in schema.keywords:
-            self._call(
+            call(
                 self._client.create_payload_index, name, keyword, models.PayloadSchemaType.KEYWORD, wait=True
             )
         if base is not None:
-            for records in self._pages(base, with_vectors=True):
+            for records in read_pages(self._client, base, with_vectors=True):
                 if self._stopping.is_set():
                     raise DependencyUnavailable("The service ends.")
                 copies = [
                     models.PointStruct(id=record.id, vector=record.vector or {}, payload=record.payload)
                     for record in records
                 ]
-                self._call(self._client.upsert, name, copies, wait=True)
-        self._call(
-            self._client.update_collection, name, metadata={STATE: "ready", **_schema_metadata(schema)}
-        )
+                call(self._client.upsert, name, copies, wait=True)
+        call(self._client.update_collection, name, metadata={STATE: "ready", **_schema_metadata(schema)})
 
     def require(self, name: str, schema: CollectionSchema, *, whole: bool = True) -> None:
-        config = self._call(self._client.get_collection, _readable(name)).config
+        config = call(self._client.get_collection, readable(name)).config
         dense = config.params.vectors if isinstance(config.params.vectors, dict) else {}
         sparse = config.params.sparse_vectors or {}
         metadata = config.metadata or {}
@@ -160,12 +168,12 @@ class ServerStore:
         require_schema(actual, ordered, whole=whole)
 
     def drop(self, name: str) -> None:
-        aliases = self._aliases()
+        aliases = read_aliases(self._client)
         if name in aliases or name in aliases.values():
             raise CollectionConflict(f"{name!r} is published.")
-        if not self._call(self._client.collection_exists, _readable(name)):
+        if not call(self._client.collection_exists, readable(name)):
             raise not_found(name)
-        self._call(self._client.delete_collection, name)
+        call(self._client.delete_collection, name)
 
     def publish(self, alias: str, name: str) -> None:
         """See the port. One request deletes and creates the alias, so no reader finds it missing.
@@ -173,10 +181,10 @@ class ServerStore:
         A version is filled without a graph, which every batch would build again, and gets it here.
         """
         require_collection_name(alias)
-        aliases = self._aliases()
-        if alias not in aliases and self._call(self._client.collection_exists, alias):
+        aliases = read_aliases(self._client)
+        if alias not in aliases and call(self._client.collection_exists, alias):
             raise CollectionConflict(f"{alias!r} is a collection.")
-        if name in aliases or not self._call(self._client.collection_exists, _readable(name)):
+        if name in aliases or not call(self._client.collection_exists, readable(name)):
             raise not_found(name)
         if name not in aliases.values():  # what readers see is led back to at once
             self._until_built(name)
@@ -185,30 +193,30 @@ class ServerStore:
             changes.append(models.DeleteAliasOperation(delete_alias=models.DeleteAlias(alias_name=alias)))
         created = models.CreateAlias(collection_name=name, alias_name=alias)
         changes.append(models.CreateAliasOperation(create_alias=created))
-        self._call(self._client.update_collection_aliases, changes)
+        call(self._client.update_collection_aliases, changes)
 
     def build(self, name: str) -> bool:
         """See the port. The server builds the graphs beside what it serves, and says when it is done."""
-        described = self._call(self._client.get_collection, _readable(name))
+        described = call(self._client.get_collection, readable(name))
         if described.config.hnsw_config.m == 0:
             graph = models.HnswConfigDiff(m=LINKS, ef_construct=BUILD_BREADTH)
-            self._call(self._client.update_collection, name, hnsw_config=graph)
+            call(self._client.update_collection, name, hnsw_config=graph)
             return False
         if described.status == models.CollectionStatus.RED:
             raise DependencyUnavailable(_RED)
         if described.status == models.CollectionStatus.GREY:
             # So it is after a restart of the server, which waits for an update to go on.
             go_on = models.OptimizersConfigDiff()
-            self._call(self._client.update_collection, name, optimizers_config=go_on)
+            call(self._client.update_collection, name, optimizers_config=go_on)
         return described.status == models.CollectionStatus.GREEN
 
     def finish(self, name: str, parts: Sequence[str]) -> None:
-        metadata = {**self._metadata(_readable(name)), FINISHED: list(parts)}
-        self._call(self._client.update_collection, name, metadata=metadata)
+        metadata = {**read_metadata(self._client, readable(name)), FINISHED: list(parts)}
+        call(self._client.update_collection, name, metadata=metadata)
 
     def sample(self, name: str, vector: str, count: int) -> list[tuple[str, list[float]]]:
-        records, _ = self._call(
-            self._client.scroll, _readable(name), limit=count, with_payload=False, with_vectors=[vector]
+        records, _ = call(
+            self._client.scroll, readable(name), limit=count, with_payload=False, with_vectors=[vector]
         )
         points: list[Any] = records  # a collection of ours names its vectors
         return [(str(record.id), list(map(float, record.vector[vector]))) for record in points]
@@ -222,13 +230,13 @@ class ServerStore:
 
     def collections(self) -> list[CollectionInfo]:
         """See the port. A copy that is not whole is no version yet."""
-        aliases = self._aliases()
-        names = sorted(each.name for each in self._call(self._client.get_collections).collections)
-        described = {name: self._metadata(name) for name in names}
+        aliases = read_aliases(self._client)
+        names = sorted(each.name for each in call(self._client.get_collections).collections)
+        described = {name: read_metadata(self._client, name) for name in names}
         return [
             CollectionInfo(
                 name=name,
-                points=self._points(name),
+                points=count_points(self._client, name),
                 aliases=tuple(sorted(alias for alias, target in aliases.items() if target == name)),
                 finished=tuple(map(str, metadata.get(FINISHED, ()))),
             )
@@ -246,45 +254,41 @@ class ServerStore:
             for point in points
         ]
         if written:  # a server refuses an empty update
-            self._call(self._client.upsert, _readable(name), written, wait=True)
+            call(self._client.upsert, readable(name), written, wait=True)
 
     def discard(self, name: str, keyword: str, values: Sequence[str], keep: Sequence[str] = ()) -> None:
         chosen = models.Filter(
             must=conditions({keyword: values}),
             must_not=[models.HasIdCondition(has_id=list(keep))],
         )
-        self._call(self._client.delete, _readable(name), models.FilterSelector(filter=chosen), wait=True)
+        call(self._client.delete, readable(name), models.FilterSelector(filter=chosen), wait=True)
 
     def missing(self, name: str, ids: Sequence[str]) -> list[str]:
-        records = self._call(self._client.retrieve, _readable(name), list(ids), with_payload=False)
+        records = call(self._client.retrieve, readable(name), list(ids), with_payload=False)
         present = {str(record.id) for record in records}
         return [point_id for point_id in ids if point_id not in present]
 
     def search(
-        self,
-        name: str,
-        vector: str,
-        query: Sequence[float] | SparseVector,
-        limit: int,
-        *,
-        exact: bool = False,
+        self, name: str, vector: str, query: Vector, limit: int, *, exact: bool = False
     ) -> list[ScoredPoint]:
         params = models.SearchParams(exact=True) if exact else self._params_for(query)
-        patience: dict[str, Any] = {"client": self._patient, "timeout": PATIENT_S} if exact else {}
-        return self._query(
-            name, limit, query=server_vector(query), using=vector, search_params=params, **patience
+        client, timeout = (self._patient, PATIENT_S) if exact else (self._client, None)
+        return query_points(
+            client,
+            name,
+            limit,
+            query=server_vector(query),
+            using=vector,
+            search_params=params,
+            timeout=timeout,
         )
 
     def search_fused(
-        self,
-        name: str,
-        prefetches: Sequence[Prefetch],
-        limit: int,
-        depth: int,
-        rank_constant: int = RANK_CONSTANT,
+        self, name: str, prefetches: Sequence[Prefetch], limit: int, depth: int, rank_constant: int
     ) -> list[ScoredPoint]:
         """See the port. The rank constant needs a server of 1.16 or later."""
-        fused = self._query(
+        fused = query_points(
+            self._client,
             name,
             limit,
             prefetch=[
@@ -298,21 +302,21 @@ class ServerStore:
             ],
             query=models.RrfQuery(rrf=models.Rrf(k=rank_constant + 1)),  # Qdrant's ranks begin at 0
         )
-        return in_fused_order(fused)
+        return sort_fused(fused)
 
     def set_payload(self, name: str, keyword: str, value: str, fields: Mapping[str, Any]) -> None:
         chosen = models.Filter(must=conditions({keyword: [value]}))
-        self._call(self._client.set_payload, _readable(name), dict(fields), chosen, wait=True)
+        call(self._client.set_payload, readable(name), dict(fields), chosen, wait=True)
 
     def scroll(
         self,
         name: str,
-        where: Mapping[str, Sequence[str]] | None = None,
-        unless: Mapping[str, Sequence[str]] | None = None,
+        where: Fields | None = None,
+        unless: Fields | None = None,
         fields: Sequence[str] | None = None,
     ) -> Iterator[ScoredPoint]:
-        chosen = models.Filter(must=conditions(where), must_not=conditions(unless))
-        for records in self._pages(name, with_vectors=False, chosen=chosen, fields=fields):
+        chosen = models.Filter(must=conditions(where or {}), must_not=conditions(unless or {}))
+        for records in read_pages(self._client, name, with_vectors=False, chosen=chosen, fields=fields):
             for record in records:
                 yield ScoredPoint(str(record.id), 0.0, record.payload or {})
 
@@ -326,67 +330,8 @@ class ServerStore:
         self._client.close()
         self._patient.close()
 
-    def _params_for(self, query: Sequence[float] | SparseVector) -> models.SearchParams | None:
+    def _params_for(self, query: Vector) -> models.SearchParams | None:
         return None if isinstance(query, SparseVector) else self._params
-
-    def _query(
-        self, name: str, limit: int, client: QdrantClient | None = None, **query: Any
-    ) -> list[ScoredPoint]:
-        search = (client or self._client).query_points
-        reply = self._call(search, _readable(name), limit=limit, with_payload=True, **query)
-        return [ScoredPoint(str(point.id), point.score, point.payload or {}) for point in reply.points]
-
-    def _pages(
-        self,
-        name: str,
-        *,
-        with_vectors: bool,
-        chosen: models.Filter | None = None,
-        fields: Sequence[str] | None = None,
-    ) -> Iterator[list[models.Record]]:
-        offset: int | str | uuid.UUID | None = None
-        while True:
-            records, offset = self._call(
-                self._client.scroll,
-                _readable(name),
-                limit=COPY_PAGE,
-                offset=offset,
-                scroll_filter=chosen,
-                with_payload=True if fields is None else list(fields),
-                with_vectors=with_vectors,
-            )
-            if records:
-                yield records
-            if offset is None:
-                return
-
-    def _aliases(self) -> dict[str, str]:
-        described = self._call(self._client.get_aliases).aliases
-        return {each.alias_name: each.collection_name for each in described}
-
-    def _points(self, name: str) -> int:
-        return self._call(self._client.count, name, exact=True).count
-
-    def _metadata(self, name: str) -> dict[str, Any]:
-        return self._call(self._client.get_collection, name).config.metadata or {}
-
-    def _call(
-        self, method: Callable[Arguments, Result], *args: Arguments.args, **kwargs: Arguments.kwargs
-    ) -> Result:
-        """Send a request to Qdrant, and translate its exceptions."""
-        try:
-            return method(*args, **kwargs)
-        except UnexpectedResponse as error:
-            if error.status_code == 404:
-                raise CollectionNotFound("There is no such collection.") from error
-            raise DependencyUnavailable("The vector server refused a request.") from error
-        except ResponseHandlingException as error:
-            raise DependencyUnavailable("The vector server does not answer.") from error
-        except ValueError as error:
-            # qdrant-client's local mode raises a bare ValueError where a server answers 404.
-            if "not found" in str(error):
-                raise CollectionNotFound("There is no such collection.") from error
-            raise
 
 
 def _schema_metadata(schema: CollectionSchema) -> dict[str, Any]:
@@ -395,9 +340,3 @@ def _schema_metadata(schema: CollectionSchema) -> dict[str, Any]:
 
 def _is_ready(metadata: Mapping[str, Any]) -> bool:
     return bool(metadata.get(STATE, "ready") == "ready")
-
-
-def _readable(name: str) -> str:
-    if not is_collection_name(name):
-        raise not_found(name)
-    return name

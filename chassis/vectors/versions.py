@@ -16,17 +16,18 @@ from chassis.errors import DependencyUnavailable, LoreglassError
 from chassis.resilience.deadlines import Clock
 from chassis.resilience.room import is_full, storage_full
 from chassis.vectors.build_graph import NotBuilt, build_graph
-from chassis.vectors.building import (
+from chassis.vectors.files import replace_text
+from chassis.vectors.port import CollectionSchema, SparseVector, Vector
+from chassis.vectors.rules import (
     BUILD_BREADTH,
     LINKS,
     OVERSAMPLING,
     QUANTILE,
     SEARCH_BREADTH,
     STILL_BUILT,
+    is_collection_name,
+    not_found,
 )
-from chassis.vectors.files import replace_text
-from chassis.vectors.port import CollectionSchema, SparseVector
-from chassis.vectors.rules import is_collection_name, not_found
 
 log = structlog.get_logger()
 
@@ -284,7 +285,7 @@ def search_params() -> edge.SearchParams:
     return edge.SearchParams(hnsw_ef=SEARCH_BREADTH, quantization=rescored)
 
 
-def edge_vector(vector: Sequence[float] | SparseVector) -> list[float] | edge.SparseVector:
+def edge_vector(vector: Vector) -> list[float] | edge.SparseVector:
     """Return the vector as Edge takes it."""
     if isinstance(vector, SparseVector):
         return edge.SparseVector(list(vector.indices), list(vector.values))

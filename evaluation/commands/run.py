@@ -152,7 +152,7 @@ def index_texts(texts: Sequence[Text], folder: Path, url: str) -> None:
 
 def gateway_of(url: str | None) -> tuple[str, str]:
     """The gateway's URL and the key for it, from the environment where the command does not say."""
-    from chassis.http.serving import from_environment
+    from chassis.validation import from_environment
     from clients.settings import ClientSettings
 
     settings = from_environment(ClientSettings)

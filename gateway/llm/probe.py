@@ -18,7 +18,7 @@ from pydantic import BaseModel
 
 from chassis.errors import LoreglassError
 from chassis.resilience.deadlines import Deadline
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.spans import TRACE_ID
 from gateway.llm.asking import system_text
 from gateway.llm.call import Trial
 from gateway.llm.capabilities import EVERYTHING, Abilities, Thinking

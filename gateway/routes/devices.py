@@ -28,9 +28,8 @@ from chassis.errors import (
     problem_of,
 )
 from chassis.http.app import RequestDeadline
-from chassis.http.bodies import Router
+from chassis.http.bodies import Router, read_form
 from chassis.http.connections import address_of
-from chassis.http.forms import read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.resilience.deadlines import Deadline
 from chassis.validation import validated

@@ -15,8 +15,7 @@ from chassis.errors import (
     MalformedRequest,
     UnsupportedMediaType,
 )
-from chassis.http.bodies import read_body
-from chassis.http.forms import read_form
+from chassis.http.bodies import read_body, read_form
 from chassis.images import ImageLimits
 from chassis.json_text import JsonLimits, read_json
 from chassis.resilience.deadlines import Deadline

@@ -13,8 +13,7 @@ from starlette.types import Receive, Scope, Send
 
 from chassis.errors import InvalidRequest, LoreglassError
 from chassis.http.app import RequestDeadline
-from chassis.http.bodies import Router, read_body
-from chassis.http.forms import read_form
+from chassis.http.bodies import Router, read_body, read_form
 from chassis.http.problems import note_problem, problem_response
 from chassis.json_text import read_json
 from chassis.resilience.deadlines import Deadline

@@ -18,7 +18,7 @@ from chassis.errors import InvalidRequest, Unauthorized
 from chassis.keys import TENANT_NAME, ApiKey
 from chassis.resilience.deadlines import Clock
 from chassis.startup import WrongSettings
-from chassis.toml_files import checked, read_toml
+from chassis.validation import read_settings, read_toml
 from contracts import headers
 from gateway.settings import GatewaySettings
 from gateway.state import Priority
@@ -240,7 +240,7 @@ def _version(path: Path | None) -> _Version | None:
 def read_keys_file(path: Path) -> KeysFile:
     """Raises `WrongSettings` if it cannot be used."""
     name = f"The keys file {path}"
-    return checked(KeysFile, read_toml(path, name), name)
+    return read_settings(KeysFile, read_toml(path, name), name)
 
 
 def _read(path: Path, quota: Quota) -> _Grants:

@@ -5,7 +5,7 @@ from functools import partial
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.pixels import drawn_pattern
+from chassis.pixels import probe_picture
 from services.cropper.engine import Cropper
 from services.cropper.routes import router
 from services.cropper.settings import CropperSettings, Engine
@@ -19,7 +19,7 @@ def create_app(settings: CropperSettings) -> FastAPI:
         name="cropper",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.crop(drawn_pattern(), PROBE_LABELS, 1),
+        probe=lambda engine: engine.crop(probe_picture(), PROBE_LABELS, 1),
     )
     return create_service(spec, settings)
 
@@ -39,5 +39,5 @@ def _open_grounding_dino(settings: CropperSettings, resources: EngineResources) 
 
     accelerator = resources.open_accelerator(settings.placement)
     detector = GroundingDinoDetector.from_pretrained(settings.model or DEFAULT_MODEL, accelerator)
-    shared = resources.batched(detector.forward, settings.batch_limits, "detect")
+    shared = resources.batch(detector.forward, settings.batch_limits, "detect")
     return GroundingDinoCropper(detector, shared)

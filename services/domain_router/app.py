@@ -6,7 +6,7 @@ from pathlib import Path
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.pixels import drawn_pattern
+from chassis.pixels import probe_picture
 from chassis.startup import WrongSettings
 from contracts.domain_router import Domain
 from services.domain_router.engine import DomainRouter
@@ -20,7 +20,7 @@ def create_app(settings: DomainRouterSettings) -> FastAPI:
         name="domain_router",
         routers=[router],
         open_engine=partial(open_engine, settings),
-        probe=lambda engine: engine.classify("Who wrote this book?", "", drawn_pattern()),
+        probe=lambda engine: engine.classify("Who wrote this book?", "", probe_picture()),
     )
     return create_service(spec, settings)
 
@@ -40,5 +40,5 @@ def open_engine(settings: DomainRouterSettings, resources: EngineResources) -> D
     accelerator = resources.open_accelerator(settings.placement)
     labels = [domain.value for domain in Domain]
     qformer, head = load_blip2(Path(settings.head), labels, settings.model, accelerator)
-    forward = resources.batched(qformer.encode_questions, settings.batch_limits, "questions")
+    forward = resources.batch(qformer.encode_questions, settings.batch_limits, "questions")
     return Blip2DomainRouter(forward, head)

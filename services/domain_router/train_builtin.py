@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
-from chassis.models.sentence_encoder import shared_sentence_encoder
+from chassis.models.encoders import shared_sentence_encoder
 from contracts.domain_router import Domain
 from services.domain_router.engines.builtin import HEAD, router_text
 from services.domain_router.measures import best_temperature, log_loss

@@ -6,8 +6,13 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 
 from chassis.http.app import EngineResources, ServiceSpec, create_service
-from chassis.vectors.document_routes import documents_router
-from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
+from chassis.vectors.routes import (
+    collections_router,
+    documents_router,
+    indexing_router,
+    probe_index,
+    watch_published,
+)
 from services.image_search.engine import ImageSearchEngine
 from services.image_search.routes import router, write_router
 from services.image_search.settings import Engine, ImageSearchSettings
@@ -35,7 +40,7 @@ def create_app(settings: ImageSearchSettings) -> FastAPI:
         routers=[router, collections_router],
         write_routers=[write_router, indexing_router, documents_router],
         open_engine=partial(open_engine, settings),
-        probe=probed,
+        probe=probe_index,
         close_engine=lambda engine: engine.store.close(),
         takes=takes,
     )
@@ -81,10 +86,10 @@ def _clip(
 
     accelerator = resources.open_accelerator(settings.placement)
     encoder = ClipEncoder(settings.model, accelerator, texts=settings.takes_texts)
-    forward = resources.batched(encoder.forward, settings.batch_limits, "clip")
+    forward = resources.batch(encoder.forward, settings.batch_limits, "clip")
     texts = None
     if settings.takes_texts:
-        texts = resources.batched(encoder.forward_texts, settings.batch_limits, "clip_text")
+        texts = resources.batch(encoder.forward_texts, settings.batch_limits, "clip_text")
     return encoder, forward, texts
 
 
@@ -93,7 +98,7 @@ def _open_remote(settings: ImageSearchSettings, resources: EngineResources) -> I
     from services.image_search.engines.remote import RemoteImageEncoder, RemoteOptions
 
     server = settings.open_remote("image_search")
-    resources.closing(server.close)
+    resources.on_close(server.close)
     options = RemoteOptions(settings.remote_shape, settings.remote_images, settings.remote_input_type)
     encoder = RemoteImageEncoder(server, options)
     texts = encoder.forward_texts if settings.takes_texts else None

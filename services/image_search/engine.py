@@ -8,8 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from chassis.rgb import RGB
-from chassis.vectors.origin import ADDRESS, Origin
-from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from chassis.vectors.port import ADDRESS, Indexed, Origin, ScoredPoint, StoredPoint, VectorStore
 
 Floats = npt.NDArray[np.floating[Any]]
 RESERVE_MS = 60
@@ -90,21 +89,11 @@ def thing_at(
     )
 
 
-class ImageSearchEngine(Protocol):
+class ImageSearchEngine(Indexed, Protocol):
     """Finds known things in photos; implementations are synchronous, blocking and thread-safe."""
 
     name: str
     """What the embeddings reply's `model` says."""
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        ...
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """What every collection of this engine looks like."""
-        ...
 
     def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
         """Return the known things in all photos together, one for each entity, most probable first.
@@ -130,10 +119,6 @@ class ImageSearchEngine(Protocol):
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
         """Return (n, d): a unit vector for each photo."""
-        ...
-
-    def probe(self) -> None:
-        """Do a small piece of the real work; raises when it cannot be done."""
         ...
 
 

@@ -16,9 +16,9 @@ from chassis.models.cancellation import until_cancelled
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb
 from chassis.validation import validated
-from chassis.vectors.document_routes import require_unpublished
 from chassis.vectors.documents import content
-from chassis.vectors.origin import ADDRESS, Origin
+from chassis.vectors.port import ADDRESS, Origin
+from chassis.vectors.routes import require_unpublished
 from chassis.vectors.rules import is_point_id
 from contracts.collections import Indexed
 from contracts.documents import DocumentContent, RenameDocument

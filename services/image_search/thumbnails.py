@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from chassis.images import encoded
+from chassis.images import encode_picture
 from chassis.rgb import RGB
 from chassis.vectors.files import replace_bytes
 
@@ -29,7 +29,7 @@ class Thumbnails:
         picture = Image.fromarray(photo)
         picture.thumbnail((SIDE, SIDE))
         fresh = path.with_name(f".{uuid.uuid4().hex}")
-        replace_bytes(path, encoded(picture, _QUALITY), fresh)
+        replace_bytes(path, encode_picture(picture, _QUALITY), fresh)
 
     def read(self, point_id: str) -> bytes | None:
         """A point's picture as JPEG; None where none was kept. Blocking."""

@@ -39,6 +39,6 @@ def _open_extractive(settings: ReaderSettings, resources: EngineResources) -> Re
 
     accelerator = resources.open_accelerator(settings.placement)
     model = QuestionAnsweringModel.from_pretrained(settings.model or DEFAULT_MODEL, accelerator)
-    forward = resources.batched(model.forward, settings.batch_limits, "windows")
+    forward = resources.batch(model.forward, settings.batch_limits, "windows")
     options = ReadingOptions(curve=uncalibrated(settings.temperature))
     return ExtractiveReader(model, forward, options)

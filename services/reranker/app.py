@@ -31,7 +31,7 @@ def open_engine(settings: RerankerSettings, resources: EngineResources) -> Reran
         from services.reranker.engines.remote import RemoteReranker
 
         server = settings.open_remote("reranker")
-        resources.closing(server.close)
+        resources.on_close(server.close)
         return RemoteReranker(server, settings.remote_shape, settings.remote_batch)
     from services.reranker.engines.builtin import BuiltinReranker
 
@@ -52,8 +52,8 @@ def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Rer
     if settings.coarse:
         towers, head = load_coarse(settings.coarse_model, settings.coarse_head, accelerator)
         coarse = CoarseStage(
-            resources.batched(question_vectors(towers, head), limits, "questions"),
-            resources.batched(towers.text_vectors, limits, "documents"),
+            resources.batch(question_vectors(towers, head), limits, "questions"),
+            resources.batch(towers.text_vectors, limits, "documents"),
         )
         if head and threshold is None:
             threshold = head.threshold
@@ -61,7 +61,7 @@ def _open_cascade(settings: RerankerSettings, resources: EngineResources) -> Rer
     if settings.fine:
         source = settings.fine_model or qwen3.DEFAULT_MODEL
         judge = qwen3.Qwen3Reranker.from_pretrained(source, accelerator)
-        fine = resources.batched(judge.score, limits, "pairs")
+        fine = resources.batch(judge.score, limits, "pairs")
         names.append(PurePath(source).name)
     cutoffs = Cutoffs(settings.coarse_top, threshold, settings.fine_top, settings.fine_threshold)
     return CascadeReranker(coarse, fine, cutoffs, "+".join(names))

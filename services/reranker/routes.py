@@ -7,8 +7,7 @@ from fastapi import Depends, Request
 
 from chassis.errors import InvalidRequest
 from chassis.http.app import RequestDeadline, engine_pool
-from chassis.http.bodies import Router, takes_json
-from chassis.http.pictured import pictured_schema, read_pictured
+from chassis.http.bodies import Router, pictured_schema, read_pictured, takes_json
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
 from chassis.pixels import decode_rgb

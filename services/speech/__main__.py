@@ -7,8 +7,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from services.speech.launch import container_command
-from services.speech.presets import PRESETS
+from services.speech.presets import PRESETS, container_command
 
 
 def main(words: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""What is known about servers that hear and speak: a preset is data, so that another server is another entry.
+"""Servers that hear and speak: a preset is data, so that another server is another entry; and its container.
 
 Nothing here was measured by us: the README says whose each figure is, and what a user will run into.
 """
@@ -11,6 +11,7 @@ HEARS, SPEAKS = "stt", "tts"
 """Roles, as the gateway's settings name them: `LOREGLASS_GATEWAY_STT_*`, `LOREGLASS_GATEWAY_TTS_*`."""
 WEIGHTS = "/weights"
 """Where the volume that the weights job fills is in every container."""
+_CARD = {"docker": ("--gpus", "all"), "podman": ("--device", "nvidia.com/gpu=all")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,3 +185,39 @@ PRESETS: dict[str, Preset] = {
 def vllm_share(preset: Preset) -> float:
     """`--gpu-memory-utilization`: its part of a card, rounded up to a thousandth."""
     return math.ceil(round(preset.memory_gb / CARD_GB * 1000, 6)) / 1000
+
+
+def serve_command(preset: Preset, share: float | None = None) -> list[str]:
+    """What its container runs; empty: what the image does. `share` of the card is vLLM's to be told."""
+    words = list(preset.command)
+    if preset.name == VLLM_WHISPER.name:
+        words += ["--gpu-memory-utilization", f"{vllm_share(preset) if share is None else share:g}"]
+    return words
+
+
+def container_command(preset: Preset, engine: str, weights: str, host: str, port: int) -> list[str]:
+    """One line that serves it, published to `host` and `port` only. `weights`: a folder or a volume."""
+    command = serve_command(preset)
+    return [
+        engine,
+        "run",
+        "--rm",
+        "--read-only",
+        "--tmpfs",
+        "/tmp:mode=1777" + (",exec" if preset.exec_tmp else ""),
+        "--cap-drop",
+        "ALL",
+        "--security-opt",
+        "no-new-privileges",
+        "--user",
+        preset.user,
+        *(_CARD[engine] if preset.on_card else ()),
+        "-p",
+        f"{host}:{port}:{preset.port}",
+        *(("-v", f"{weights}:{WEIGHTS}:ro") if preset.repository else ()),
+        *(("--shm-size", "2g") if preset.name == VLLM_WHISPER.name else ()),
+        *(word for name, value in preset.environment for word in ("-e", f"{name}={value}")),
+        *(("--entrypoint", command[0]) if command else ()),
+        preset.image,
+        *command[1:],
+    ]

@@ -10,11 +10,15 @@ from fastapi import FastAPI
 from chassis.http.app import EngineResources, ServiceSpec, create_service
 from chassis.http.fetching import FetchLimits, PublicFetcher
 from chassis.startup import WrongSettings
-from chassis.vectors.document_routes import documents_router
 from chassis.vectors.port import RANK_CONSTANT
-from chassis.vectors.routes import collections_router, indexing_router, probed, watch_published
-from services.text_search.encoding import Pooling, TextEncoder
-from services.text_search.engine import Provider, TextSearchEngine
+from chassis.vectors.routes import (
+    collections_router,
+    documents_router,
+    indexing_router,
+    probe_index,
+    watch_published,
+)
+from services.text_search.engine import Pooling, Provider, TextEncoder, TextSearchEngine
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, RemoteSeeingEncoder
 from services.text_search.routes import pages_router, router, write_router
 from services.text_search.settings import Engine, TextSearchSettings
@@ -47,7 +51,7 @@ def create_app(settings: TextSearchSettings) -> FastAPI:
         routers=[router, pages_router, collections_router],
         write_routers=[write_router, indexing_router, documents_router],
         open_engine=partial(open_engine, settings),
-        probe=probed,
+        probe=probe_index,
         close_engine=lambda engine: engine.store.close(),
         takes=("text", "image") if settings.sees_photos else ("text",),
     )
@@ -103,13 +107,13 @@ def open_engine(settings: TextSearchSettings, resources: EngineResources) -> Tex
 def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> TextEncoder:
     """The built-in model, one whose forward passes the calls share, or the client of a server."""
     if settings.engine is Engine.BUILTIN:
-        from chassis.models.sentence_encoder import shared_sentence_encoder
+        from chassis.models.encoders import shared_sentence_encoder
 
         return shared_sentence_encoder()
     instructions = settings.instructions
     if settings.engine is Engine.REMOTE:
         server = settings.open_remote("text_search")
-        resources.closing(server.close)
+        resources.on_close(server.close)
         options = RemoteOptions(settings.remote_path, settings.max_batch, settings.max_tokens)
         encoder = RemoteSeeingEncoder if settings.sees_photos else RemoteEncoder
         return encoder(server, instructions, options)
@@ -118,5 +122,5 @@ def open_encoder(settings: TextSearchSettings, resources: EngineResources) -> Te
     accelerator = resources.open_accelerator(settings.placement)
     source = settings.model or DEFAULT_MODEL
     model = BgeModel(source, accelerator, settings.pooling, settings.max_tokens)
-    forward = resources.batched(model.forward, settings.batch_limits, "encode")
+    forward = resources.batch(model.forward, settings.batch_limits, "encode")
     return BgeEncoder(model, forward, instructions, settings.max_batch)

@@ -1,13 +1,15 @@
-"""What the routes need from an engine, and how results of several sub-queries become one list."""
+"""What the routes need from an engine, and an index from a model that makes vectors of sentences."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from chassis.vectors.origin import Origin
-from chassis.vectors.port import CollectionSchema, VectorStore
+import numpy as np
+from numpy.typing import NDArray
+
+from chassis.vectors.port import Indexed, Origin
 
 
 class Provider(StrEnum):
@@ -58,18 +60,8 @@ class FusedHit:
     query_indexes: tuple[int, ...]
 
 
-class TextSearchEngine(Protocol):
+class TextSearchEngine(Indexed, Protocol):
     """Finds passages; implementations are synchronous, blocking and thread-safe."""
-
-    @property
-    def store(self) -> VectorStore:
-        """Where the collections are."""
-        ...
-
-    @property
-    def schema(self) -> CollectionSchema:
-        """What every collection of this engine looks like."""
-        ...
 
     def search(
         self,
@@ -95,6 +87,66 @@ class TextSearchEngine(Protocol):
         """
         ...
 
-    def probe(self) -> None:
-        """Do a little of the real work, or raise."""
+
+Vector = NDArray[np.float32]
+"""Of unit length, [size]."""
+
+TokenIds = tuple[int, ...]
+Forward = Callable[[Sequence[TokenIds]], Sequence[Vector]]
+"""A forward pass of the model over tokenised texts; one that is shared with other callers fits as well."""
+
+BGE_QUERY_INSTRUCTION = "Represent this sentence for searching relevant passages: "
+"""What the model card of bge-*-en-v1.5 puts before a query; passages stand as they are."""
+
+
+class Pooling(StrEnum):
+    """How a sentence's vector is made of its tokens' vectors."""
+
+    CLS = "cls"
+    MEAN = "mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Instructions:
+    """What is put before a text, as the model was trained with."""
+
+    query: str = BGE_QUERY_INSTRUCTION
+    passage: str = ""
+
+    def name_of(self, encoder: str) -> str:
+        """Return the encoder's name with its use; instructions of queries change no index."""
+        return f"{encoder}, after {self.passage!r}" if self.passage else encoder
+
+
+BGE_INSTRUCTIONS = Instructions()
+SEEING_INSTRUCTIONS = Instructions(
+    "Find the page that answers the question about the photo.", "Represent the user's input."
+)
+"""Of Qwen3-VL-Embedding: its card wants the task for queries; it was trained with the other one."""
+
+
+class TextEncoder(Protocol):
+    """Implementations are synchronous, blocking and thread-safe."""
+
+    @property
+    def name(self) -> str:
+        """The model and how it is used; vectors of encoders with other names do not compare."""
         ...
+
+    @property
+    def size(self) -> int:
+        """How many numbers a vector has."""
+        ...
+
+    def queries(self, texts: Sequence[str]) -> list[Vector]:
+        """A vector for each question, in order."""
+        ...
+
+    def passages(self, texts: Sequence[str]) -> list[Vector]:
+        """A vector for each passage, in order."""
+        ...
+
+
+def model_name(source: str) -> str:
+    """`bge-large-en-v1.5` for the hub id and for a local folder alike, so that they are one model."""
+    return source.rstrip("/").rsplit("/", 1)[-1]

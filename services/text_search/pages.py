@@ -8,9 +8,19 @@ from itertools import islice
 from typing import Any
 
 from chassis.errors import CollectionConflict
+from chassis.json_text import sendable
 from chassis.vectors.documents import points_of
-from chassis.vectors.origin import ADDRESS, Origin, origin_of
-from chassis.vectors.port import RANK_CONSTANT, ScoredPoint, SparseVector, StoredPoint, VectorStore
+from chassis.vectors.port import (
+    ADDRESS,
+    RANK_CONSTANT,
+    Origin,
+    ScoredPoint,
+    SparseVector,
+    StoredPoint,
+    Vector,
+    VectorStore,
+    origin_of,
+)
 from chassis.vectors.rules import is_point_id
 from services.text_search.engine import Candidate, FusedHit, Passage, TextSearchEngine
 
@@ -22,7 +32,7 @@ _MOST_OF_PAGE = 2
 _PICTURED = "pictured"
 """In a point's payload: its dense vector is of the page's picture too."""
 
-Vectors = Mapping[str, Sequence[float] | SparseVector]
+Vectors = Mapping[str, Vector]
 
 
 def unfit(passage: Passage, terms: SparseVector) -> str:
@@ -52,7 +62,7 @@ def write_passages(
 
 def _is_unicode(text: str) -> bool:
     """JSON can carry lone surrogates; no store and no model takes them."""
-    return text.encode("utf-8", "ignore").decode() == text
+    return sendable(text) == text
 
 
 def candidate(point: ScoredPoint) -> Candidate:

@@ -6,14 +6,13 @@ from fastapi import Depends, Request
 
 from chassis.errors import InvalidRequest
 from chassis.http.app import AppMetrics, RequestDeadline, engine_pool
-from chassis.http.bodies import Router, takes_json
-from chassis.http.pictured import pictured_schema, read_pictured
+from chassis.http.bodies import Router, pictured_schema, read_pictured, takes_json
 from chassis.images import ImageLimits, clean_image
 from chassis.json_text import JsonLimits
 from chassis.models.workers import EnginePool
-from chassis.vectors.document_routes import require_unpublished
 from chassis.vectors.documents import content
-from chassis.vectors.origin import Origin
+from chassis.vectors.port import Origin
+from chassis.vectors.routes import require_unpublished
 from contracts.collections import Indexed
 from contracts.documents import DocumentContent, RenameDocument
 from contracts.text_search import (

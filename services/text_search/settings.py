@@ -7,8 +7,7 @@ from pydantic_settings import SettingsConfigDict
 
 from chassis.settings import EngineName
 from chassis.vectors.settings import IndexSettings
-from services.text_search.encoding import BGE_INSTRUCTIONS, SEEING_INSTRUCTIONS, Instructions, Pooling
-from services.text_search.engine import Provider
+from services.text_search.engine import BGE_INSTRUCTIONS, SEEING_INSTRUCTIONS, Instructions, Pooling, Provider
 from services.text_search.engines.remote import RemoteShape
 
 

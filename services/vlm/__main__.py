@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from services.vlm.launch import Placement, command, container_command
-from services.vlm.presets import DEFAULT, PRESETS, TRAINED_FOR
-from services.vlm.retrievers import SERVED
+from services.vlm.presets import DEFAULT, PRESETS, SERVED, TRAINED_FOR
 from services.vlm.settings import ServeSettings, serve_settings
 
 

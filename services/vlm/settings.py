@@ -3,7 +3,7 @@
 from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from services.vlm.retrievers import SERVED
+from services.vlm.presets import SERVED
 
 
 class ServeSettings(BaseSettings):

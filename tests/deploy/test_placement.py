@@ -13,8 +13,8 @@ from capacity.proposal import propose
 from deploy.inventory import APPS, VLM_HOST, VLM_PORT
 from deploy.weights.__main__ import FOLDER, vlm
 from gateway.settings import GatewaySettings
-from services.speech.launch import serve_command
 from services.speech.presets import PRESETS as SPEECH_PRESETS
+from services.speech.presets import serve_command
 from services.vlm.launch import Placement, serve_arguments
 from services.vlm.presets import PRESETS
 from services.vlm.settings import ServeSettings

@@ -17,7 +17,7 @@ from services.image_search.app import create_app as image_app
 from services.image_search.engines.clip import ClipEncoder
 from services.image_search.settings import ImageSearchSettings
 from services.text_search.app import create_app as text_app
-from services.text_search.encoding import Instructions, Pooling
+from services.text_search.engine import Instructions, Pooling
 from services.text_search.engines.bge import BgeEncoder, BgeModel
 from services.text_search.settings import TextSearchSettings
 from tests.live import live

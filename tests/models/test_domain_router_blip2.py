@@ -21,8 +21,7 @@ from chassis.models.pretrained import WrongWeights
 from chassis.telemetry.metrics import Metrics
 from contracts.domain_router import Domain
 from services.domain_router.app import open_engine
-from services.domain_router.engines.blip2 import Blip2DomainRouter, load_blip2
-from services.domain_router.engines.domain_head import FORMAT, DomainHead
+from services.domain_router.engines.blip2 import FORMAT, Blip2DomainRouter, DomainHead, load_blip2
 from services.domain_router.settings import DomainRouterSettings, Engine
 from tests.models.conftest import Parity
 from tests.models.tiny_blip2 import tiny_blip2, with_other_queries

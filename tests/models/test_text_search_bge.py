@@ -13,7 +13,7 @@ from chassis.http.app import EngineResources
 from chassis.models.pretrained import WrongWeights
 from chassis.telemetry.metrics import Metrics
 from services.text_search.app import open_engine
-from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions, Pooling
+from services.text_search.engine import BGE_QUERY_INSTRUCTION, Instructions, Pooling
 from services.text_search.engines.bge import BgeEncoder, BgeModel
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.models.conftest import Parity

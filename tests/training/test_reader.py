@@ -11,8 +11,8 @@ import torch
 from tokenizers import Tokenizer
 from typer.testing import CliRunner
 
-from chassis.models import sentence_encoder as served
-from chassis.models.cross_encoder import CrossEncoder
+from chassis.models import encoders as served
+from chassis.models.encoders import CrossEncoder
 from services.reader.engine import Passage
 from tests.models.tiny_bge import tiny_bge
 from training import cli, onnx_export

@@ -27,10 +27,10 @@ from services.reranker.engines.remote import RemoteShape as RerankShape
 from services.reranker.settings import Engine as RerankEngine
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app as create_text_search
-from services.text_search.encoding import SEEING_INSTRUCTIONS
+from services.text_search.engine import SEEING_INSTRUCTIONS
 from services.text_search.engines.remote import RemoteSeeingEncoder, RemoteShape
 from services.text_search.settings import Engine, TextSearchSettings
-from services.vlm.retrievers import EMBEDDING, RERANKER
+from services.vlm.presets import EMBEDDING, RERANKER
 from tests.live import live
 from tests.unit.chassis.pictures import encoded
 from tests.unit.services.text_search_calls import chunk, publish

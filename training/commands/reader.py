@@ -47,7 +47,7 @@ def reader(
         require("torch", "transformers", "onnx", "sklearn")
         import torch
 
-        from chassis.models.cross_encoder import CrossEncoder
+        from chassis.models.encoders import CrossEncoder
         from training.reader.calibrate import calibrate
         from training.reader.export import write_reader
         from training.reader.fit import SECOND_ROUND, Plan, fit

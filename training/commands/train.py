@@ -107,7 +107,7 @@ def grpo(config: Config, data: Data = None, out: Out = None, given: Set = None) 
     The services must run, with an index: LOREGLASS_GATEWAY_IMAGE_SEARCH_URL and the like say where, as for
     the gateway. Run the same command again to continue.
     """
-    from chassis.http.serving import from_environment
+    from chassis.validation import from_environment
     from gateway.settings import GatewaySettings
     from training.grpo.settings import GrpoConfig
 

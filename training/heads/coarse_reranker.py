@@ -13,8 +13,7 @@ import torch
 from torch.nn.functional import cross_entropy, normalize
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.models.qformer import DEFAULT_MODEL, QFormer
-from chassis.models.witness import witness
+from chassis.models.qformer import DEFAULT_MODEL, QFormer, witness
 from evaluation.data.progress import bar
 from services.reranker.engines.coarse_head import CoarseHead
 from training.config import WrongConfig

@@ -14,14 +14,12 @@ from sklearn.metrics import f1_score
 from torch.nn.functional import cross_entropy
 
 from chassis.accelerator import Placement, open_accelerator
-from chassis.models.qformer import DEFAULT_MODEL, QFormer, Question
-from chassis.models.witness import witness
+from chassis.models.qformer import DEFAULT_MODEL, QFormer, Question, witness
 from contracts.domain_router import Domain
 from evaluation.data.progress import bar
 from evaluation.scoring.measures import confidence_figures
 from services.domain_router.engine import IMAGE_SIDE
-from services.domain_router.engines.blip2 import pooled
-from services.domain_router.engines.domain_head import DomainHead
+from services.domain_router.engines.blip2 import DomainHead, pooled
 from services.domain_router.measures import (
     Labels,
     Matrix,

@@ -17,7 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from tqdm import tqdm
 
 from chassis.calibration import LogisticCurve
-from chassis.models.cross_encoder import CrossEncoder
+from chassis.models.encoders import CrossEncoder
 from chassis.models.windows import question_text
 from evaluation.judging.text import says
 from services.reader.engine import Query

@@ -17,7 +17,7 @@ from rich.table import Table
 from tqdm import tqdm
 
 from chassis.calibration import LogisticCurve
-from chassis.models.cross_encoder import CrossEncoder
+from chassis.models.encoders import CrossEncoder
 from evaluation.judging.text import says
 from services.reader.engine import Query
 from services.reader.engines.builtin import CrossEncoderModel

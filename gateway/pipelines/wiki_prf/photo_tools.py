@@ -6,7 +6,7 @@ from dataclasses import replace
 import anyio.to_thread
 from PIL import ImageOps
 
-from chassis.images import ImageLimits, encoded, upright_rgb
+from chassis.images import ImageLimits, encode_picture, upright_rgb
 from gateway.clients.services import Services
 from gateway.pipelines.wiki_prf.tool_plan import PhotoTool
 from gateway.planning.latencies import Work
@@ -110,4 +110,4 @@ async def best_sections(
 
 def mirror_jpeg(jpeg: bytes) -> bytes:
     """Return the photo turned left to right. Raises `CorruptImage`. Blocking."""
-    return encoded(ImageOps.mirror(upright_rgb(jpeg, _LIMITS, None)), _QUALITY)
+    return encode_picture(ImageOps.mirror(upright_rgb(jpeg, _LIMITS, None)), _QUALITY)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import ConfigDict
 
-from chassis.toml_files import Amount, Count, Switch, checked, read_toml
+from chassis.validation import Amount, Count, Switch, read_settings, read_toml
 from gateway.planning.stages import Stage
 
 PACKAGED = ("pocket", "l40s")
@@ -142,4 +142,4 @@ def load_latencies(
     path = Path(__file__).with_name(f"{source}.toml") if source in PACKAGED else Path(source)
     name = f"The latency table {source}"
     content = read_toml(path, name)
-    return replace(checked(Latencies, content, name), vlm=vlm, stage_vlms=dict(stage_vlms or {}))
+    return replace(read_settings(Latencies, content, name), vlm=vlm, stage_vlms=dict(stage_vlms or {}))

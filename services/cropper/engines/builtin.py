@@ -44,7 +44,10 @@ class BuiltinCropper:
         view = look(photo)
         outlines = _outlines(view)
         require_caller()
-        proposals = [*outlines, *_texts(view)]
+        texts: list[Proposal] = [
+            ("text", quad, TEXT_DISCOUNT * score) for quad, score in text_blocks(view) if score >= LEAST_TEXT
+        ]
+        proposals = [*outlines, *texts]
         rated = [_rate(proposal, labels) for proposal in proposals]
         quads = [quad for _, quad, _ in proposals]
         chosen = keep_apart(quads, [score for _, score in rated], MOST_OVERLAP, limit)
@@ -63,10 +66,6 @@ def _outlines(view: View) -> list[Proposal]:
         for place in best
         if scores[place] >= LEAST_OUTLINE
     ]
-
-
-def _texts(view: View) -> list[Proposal]:
-    return [("text", quad, TEXT_DISCOUNT * score) for quad, score in text_blocks(view) if score >= LEAST_TEXT]
 
 
 def _rate(proposal: Proposal, labels: Sequence[str]) -> tuple[str | None, float]:

@@ -61,7 +61,9 @@ class GroundingDinoCropper:
             for detection in self._detections(prompt, boxes, photo)
         ]
         apart = without_doubles(detections, self._options.most_overlap)
-        ranked = sorted(apart, key=lambda each: _flag(each, photo))  # stable: by score within
+        ranked = sorted(  # stable: by score within
+            apart, key=lambda each: is_small(each.area, photo) or touches_edge(_corners(each), photo)
+        )
         return [_region(each, photo) for each in ranked[:limit]]
 
     def _detections(self, prompt: Prompt, boxes: Boxes, photo: RGB) -> Iterator[Detection]:
@@ -78,10 +80,6 @@ class GroundingDinoCropper:
 def _corners(detection: Detection) -> Corners:
     left, top, right, bottom = detection.box
     return ((left, top), (right, top), (right, bottom), (left, bottom))
-
-
-def _flag(detection: Detection, photo: RGB) -> bool:
-    return is_small(detection.area, photo) or touches_edge(_corners(detection), photo)
 
 
 def _region(detection: Detection, photo: RGB) -> FoundRegion:

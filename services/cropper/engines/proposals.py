@@ -101,7 +101,11 @@ def contour_quads(view: View) -> Quads:
     quads_found: list[Quad] = []
     for binary in (*edge_maps(view), *_flat_areas(view), *_busy_areas(view)):
         contours, _ = cv2.findContours(binary, cv2.RETR_LIST, cv2.CHAIN_APPROX_SIMPLE)
-        sized = [(_extent(np.asarray(contour)), np.asarray(contour)) for contour in contours]
+        boxes = [cv2.boundingRect(contour) for contour in contours]
+        sized = [
+            (width * height, np.asarray(contour))
+            for (_, _, width, height), contour in zip(boxes, contours, strict=True)
+        ]
         large = sorted((pair for pair in sized if pair[0] >= smallest), key=lambda pair: -pair[0])
         for _, contour in large[:MOST_CONTOURS]:
             quads_found.extend(_four_sided(contour))
@@ -153,11 +157,6 @@ def _busy_areas(view: View) -> list[Bytes]:
     closed = cv2.morphologyEx(busy, cv2.MORPH_CLOSE, np.ones((15, 15), np.uint8))
     opened = cv2.morphologyEx(closed, cv2.MORPH_OPEN, np.ones((25, 25), np.uint8))
     return [np.asarray(opened, np.uint8)]
-
-
-def _extent(contour: npt.NDArray[Any]) -> float:
-    _, _, width, height = cv2.boundingRect(contour)
-    return float(width * height)
 
 
 def _four_sided(contour: npt.NDArray[Any]) -> Iterator[Quad]:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chassis.models.sentence_encoder import shared_sentence_encoder
+from chassis.models.encoders import shared_sentence_encoder
 from chassis.rgb import RGB
 from services.domain_router.measures import Matrix, softmax
 

@@ -1,8 +1,6 @@
 """Finds known things by local features: VLAD proposes, geometry verifies, a calibration says how sure."""
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,11 +8,10 @@ import numpy as np
 import structlog
 
 from chassis.errors import NotSupported
-from chassis.models.cancellation import has_time, until_cancelled
-from chassis.pixels import drawn_pattern
+from chassis.models.cancellation import has_time, until_cancelled, work_in_threads
+from chassis.pixels import probe_picture
 from chassis.rgb import RGB
-from chassis.vectors.origin import KEYWORDS
-from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.classical.calibration import Claim, load, settle
 from services.image_search.engines.classical.features import (
@@ -81,7 +78,6 @@ class BuiltinImageSearch:
         self.schema = CollectionSchema(dense={VECTOR: self._artefact.vlad.size}, keywords=KEYWORDS)
 
     def search(self, photos: Sequence[RGB], limit: int, collection: str) -> list[ThingSeen]:
-        """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
         best: dict[str, ThingSeen] = {}
         for each in self._search_photos(photos, collection):
@@ -98,21 +94,14 @@ class BuiltinImageSearch:
                 return []
             return self._search_photo(photos[index], index, collection)
 
-        places = range(len(photos))
-        at_once = min(len(photos), _AT_ONCE)
-        if at_once < 2:
-            return [each for place in places for each in look(place)]
-        with ThreadPoolExecutor(at_once, "photos") as threads:
-            # Each copy of the context brings the caller into the thread.
-            looking = [threads.submit(copy_context().run, look, place) for place in places]
-            return [each for photo in looking for each in photo.result()]
+        found = work_in_threads(look, range(len(photos)), _AT_ONCE)
+        return [each for photo in found for each in photo]
 
     def search_texts(self, texts: Sequence[str], limit: int, collection: str) -> list[ThingSeen]:
         """See the protocol: local features know no words."""
         raise NotSupported("The built-in engine searches by photos only.")
 
     def index(self, collection: str, things: Sequence[KnownThing]) -> dict[str, str]:
-        """See the protocol."""
         self.store.require(collection, self.schema)
         rejected = {}
         points = []
@@ -130,7 +119,6 @@ class BuiltinImageSearch:
         return rejected
 
     def embed(self, photos: Sequence[RGB]) -> Floats:
-        """See the protocol."""
         rows = [
             self._artefact.vlad.encode(QueryFeatures.of(describe(photo, self._options)).vectors)
             for photo in until_cancelled(photos)
@@ -139,7 +127,7 @@ class BuiltinImageSearch:
 
     def probe(self) -> None:
         """Describe and encode a drawn pattern, and reach the store."""
-        self.embed([drawn_pattern()])
+        self.embed([probe_picture()])
         self.store.collections()
 
     def _features_of(self, key: str, photo: RGB) -> LocalFeatures:

@@ -10,7 +10,7 @@ import numpy as np
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time
-from chassis.pixels import drawn_pattern
+from chassis.pixels import probe_picture
 from chassis.rgb import RGB
 from chassis.vectors.chroma import ChromaIndex, Neighbour
 from corpus.attributes import clean_attributes, clean_markup
@@ -56,7 +56,7 @@ class CragMmImageSearch:
 
     def probe(self) -> None:
         """Encode a drawn pattern and search for it."""
-        self.search([drawn_pattern()], 1, "")
+        self.search([probe_picture()], 1, "")
 
     def _things(
         self, vectors: Sequence[Floats] | Floats, limit: int, curve: LogisticCurve

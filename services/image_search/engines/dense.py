@@ -3,7 +3,7 @@
 Runs without a web framework; the encoder is a model here or on a ready-made server.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,10 +12,9 @@ import numpy as np
 from chassis.calibration import LogisticCurve
 from chassis.errors import NotSupported
 from chassis.models.cancellation import has_time
-from chassis.pixels import drawn_pattern
+from chassis.pixels import probe_picture
 from chassis.rgb import RGB
-from chassis.vectors.origin import KEYWORDS
-from chassis.vectors.port import CollectionSchema, ScoredPoint, StoredPoint, VectorStore
+from chassis.vectors.port import KEYWORDS, CollectionSchema, ScoredPoint, StoredPoint, VectorStore
 from services.image_search.engine import RESERVE_MS, Floats, KnownThing, ThingSeen, replace_photos, thing_at
 from services.image_search.engines.views import centres_first
 
@@ -156,7 +155,7 @@ class DenseImageSearch:
 
     def probe(self) -> None:
         """Encode a drawn pattern, and reach the store."""
-        self.embed([drawn_pattern()])
+        self.embed([probe_picture()])
         self.store.collections()
 
     def _nearest(self, collection: str, vector: Floats, limit: int) -> list[ScoredPoint]:
@@ -165,14 +164,10 @@ class DenseImageSearch:
         fetch = limit * _OVER_FETCH
         while True:
             hits = self.store.search(collection, VECTOR, query, fetch)
-            if len(hits) < fetch or fetch >= MOST_FETCHED or _count_entities(hits) >= limit:
+            if len(hits) < fetch or fetch >= MOST_FETCHED or len(set(map(_entity, hits))) >= limit:
                 return hits
             fetch = min(fetch * 4, MOST_FETCHED)
 
 
 def _entity(hit: ScoredPoint) -> str:
     return str(hit.payload["entity"])
-
-
-def _count_entities(hits: Iterable[ScoredPoint]) -> int:
-    return len({_entity(hit) for hit in hits})

@@ -5,16 +5,13 @@ is given squares that we cut, since not every model looks at a photo's ends, or 
 """
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
-from chassis.models.remote_reply import in_index_order, unit_vector
-from chassis.models.remote_request import data_uri
-from chassis.pixels import drawn_pattern, encode_jpeg
+from chassis.http.remote import RemoteServer, data_uri, in_index_order, unit_vector
+from chassis.models.cancellation import work_in_threads
+from chassis.pixels import encode_jpeg, probe_picture
 from chassis.rgb import RGB
 from services.image_search.engine import Floats
 from services.image_search.engines.views import square_views
@@ -45,22 +42,11 @@ class RemoteOptions:
     input_type: str = ""
 
 
-Body = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class _Adapter:
-    """A shape: where requests go, what they hold for images and for texts, where in a reply the vectors are.
-
-    `vectors` raises KeyError, TypeError or ValueError for another shape, and does not look into a vector.
-    `single`: one image a request.
-    """
-
-    path: str
-    body: Callable[[Sequence[str], RemoteOptions], Body]
-    text_body: Callable[[Sequence[str], RemoteOptions], Body]
-    vectors: Callable[[Any, int], list[Any]]
-    single: bool = False
+_PATHS = {
+    RemoteShape.INFINITY: "/embeddings",
+    RemoteShape.VLLM: "/v1/embeddings",
+    RemoteShape.COHERE: "/v2/embed",
+}
 
 
 class RemoteImageEncoder:
@@ -69,14 +55,13 @@ class RemoteImageEncoder:
     def __init__(self, server: RemoteServer, options: RemoteOptions) -> None:
         self._server = server
         self._options = options
-        self._adapter = _ADAPTERS[options.shape]
         self._size: int | None = None
         self.name = server.model or "remote"
 
     @property
     def size(self) -> int:
         """Learnt by encoding a drawn pattern, unless the server has answered before."""
-        return self._size or len(self.forward([drawn_pattern()])[0])
+        return self._size or len(self.forward([probe_picture()])[0])
 
     def views(self, photo: RGB) -> list[RGB]:
         """Squares of the photo, the centre first."""
@@ -85,30 +70,27 @@ class RemoteImageEncoder:
     def forward(self, views: Sequence[RGB]) -> list[Floats]:
         """One unit vector a view. Raises what `RemoteServer` raises, also for vectors of no use."""
         uris = [data_uri(encode_jpeg(view)) for view in views]
-        step = 1 if self._adapter.single else self._options.per_request
-        return self._in_parts(uris, step, self._adapter.body)
+        step = 1 if self._options.shape is RemoteShape.VLLM else self._options.per_request
+        return self._in_parts(uris, step, _image_body)
 
     def forward_texts(self, texts: Sequence[str]) -> list[Floats]:
         """One unit vector a text, in the photos' space where the model has one for both. Raises as above."""
-        return self._in_parts(texts, self._options.per_request, self._adapter.text_body)
+        return self._in_parts(texts, self._options.per_request, _text_body)
 
-    def _in_parts(
-        self, inputs: Sequence[str], step: int, body: Callable[[Sequence[str], RemoteOptions], Body]
-    ) -> list[Floats]:
+    def _in_parts(self, inputs: Sequence[str], step: int, body: "_Body") -> list[Floats]:
         parts = [inputs[start : start + step] for start in range(0, len(inputs), step)]
-        if len(parts) == 1:
-            return self._embed(parts[0], body)
-        with ThreadPoolExecutor(min(len(parts), AT_ONCE), "remote-images") as threads:
-            # Each copy of the context brings the caller's deadline into the thread.
-            embedding = [threads.submit(copy_context().run, self._embed, part, body) for part in parts]
-            return [vector for done in embedding for vector in done.result()]
+        vectors = work_in_threads(lambda part: self._embed(part, body), parts, AT_ONCE)
+        return [vector for part in vectors for vector in part]
 
-    def _embed(
-        self, inputs: Sequence[str], body: Callable[[Sequence[str], RemoteOptions], Body]
-    ) -> list[Floats]:
-        reply = self._server.post(self._adapter.path, body(inputs, self._options))
+    def _embed(self, inputs: Sequence[str], body: "_Body") -> list[Floats]:
+        shape = self._options.shape
+        reply = self._server.post(_PATHS[shape], body(inputs, self._options))
         try:
-            vectors = [unit_vector(vector) for vector in self._adapter.vectors(reply, len(inputs))]
+            if shape is RemoteShape.COHERE:
+                values = list(reply["embeddings"]["float"])
+            else:
+                values = [entry["embedding"] for entry in in_index_order(reply["data"], len(inputs))]
+            vectors = [unit_vector(each) for each in values]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise self._server.broken_reply() from error
         sizes = {len(vector) for vector in vectors} | ({self._size} if self._size else set())
@@ -118,44 +100,28 @@ class RemoteImageEncoder:
         return vectors
 
 
-def _infinity_body(uris: Sequence[str], options: RemoteOptions) -> Body:
-    return {"input": list(uris), "modality": "image"}
+_Body = Callable[[Sequence[str], RemoteOptions], dict[str, Any]]
 
 
-def _vllm_body(uris: Sequence[str], options: RemoteOptions) -> Body:
-    parts = [{"type": "image_url", "image_url": {"url": uri}} for uri in uris]
-    return {"messages": [{"role": "user", "content": parts}]}
+def _image_body(uris: Sequence[str], options: RemoteOptions) -> dict[str, Any]:
+    match options.shape:
+        case RemoteShape.INFINITY:
+            return {"input": list(uris), "modality": "image"}
+        case RemoteShape.VLLM:
+            parts = [{"type": "image_url", "image_url": {"url": uri}} for uri in uris]
+            return {"messages": [{"role": "user", "content": parts}]}
+        case RemoteShape.COHERE:
+            extra = {"input_type": options.input_type} if options.input_type else {}
+            return {"images": list(uris), "embedding_types": ["float"]} | extra
 
 
-def _cohere_body(uris: Sequence[str], options: RemoteOptions) -> Body:
-    extra = {"input_type": options.input_type} if options.input_type else {}
-    return {"images": list(uris), "embedding_types": ["float"]} | extra
-
-
-def _infinity_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
-    return {"input": list(texts), "modality": "text"}
-
-
-def _vllm_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
-    # Without -1, which stands for the model's own length, a longer text is a 400.
-    return {"input": list(texts), "truncate_prompt_tokens": -1}
-
-
-def _cohere_texts(texts: Sequence[str], options: RemoteOptions) -> Body:
-    extra = {"input_type": "search_query"} if options.input_type else {}
-    return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | extra
-
-
-def _listed(reply: Any, count: int) -> list[Any]:
-    return [entry["embedding"] for entry in in_index_order(reply["data"], count)]
-
-
-def _cohere_vectors(reply: Any, _: int) -> list[Any]:
-    return list(reply["embeddings"]["float"])
-
-
-_ADAPTERS = {
-    RemoteShape.INFINITY: _Adapter("/embeddings", _infinity_body, _infinity_texts, _listed),
-    RemoteShape.VLLM: _Adapter("/v1/embeddings", _vllm_body, _vllm_texts, _listed, single=True),
-    RemoteShape.COHERE: _Adapter("/v2/embed", _cohere_body, _cohere_texts, _cohere_vectors),
-}
+def _text_body(texts: Sequence[str], options: RemoteOptions) -> dict[str, Any]:
+    match options.shape:
+        case RemoteShape.INFINITY:
+            return {"input": list(texts), "modality": "text"}
+        case RemoteShape.VLLM:
+            # Without -1, which stands for the model's own length, a longer text is a 400.
+            return {"input": list(texts), "truncate_prompt_tokens": -1}
+        case RemoteShape.COHERE:
+            extra = {"input_type": "search_query"} if options.input_type else {}
+            return {"texts": list(texts), "embedding_types": ["float"], "truncate": "END"} | extra

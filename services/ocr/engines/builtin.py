@@ -56,7 +56,6 @@ class BuiltinOcr:
             self._idle.put(RapidModels(detection_side, threads))
 
     def read(self, image: RGB, progress: Progress | None = None) -> Page:
-        """See the protocol."""
         photo = brighten(np.ascontiguousarray(cv2.cvtColor(image, cv2.COLOR_RGB2BGR), dtype=np.uint8))
         with self._models() as models:
             readings, left_out = self._readings(models, photo, progress or Progress())

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from chassis.calibration import LogisticCurve
-from chassis.models.cross_encoder import CrossEncoder, Reading, shared_cross_encoder
+from chassis.models.encoders import CrossEncoder, Reading, shared_cross_encoder
 from chassis.models.windows import Window
 from services.reader.engines.extractive import FEATURES, ExtractiveReader, Logits, ReadingOptions
 

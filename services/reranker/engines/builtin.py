@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from chassis.models.cross_encoder import shared_cross_encoder
+from chassis.models.encoders import shared_cross_encoder
 from chassis.models.windows import question_text
 from services.reranker.engine import SAMPLE, Photo
 

@@ -79,7 +79,11 @@ class CascadeReranker:
         scores = self._keep_best(query, documents, photo, fine_top or None, tau)
         threshold = tau or 0.0
         if fine is not None:
-            judged = _judge(fine, query, entity, [documents[index] for index in scores])
+            question = with_entity(query, entity)
+            judged = in_order_of_length(
+                [documents[index] for index in scores],
+                lambda texts: fine([(question, text) for text in texts]),
+            )
             factors = dict.fromkeys(scores, 1.0) if tau is None else scores
             scores = {index: factors[index] * score for index, score in zip(scores, judged, strict=True)}
             threshold = self._cutoffs.fine_threshold * (1.0 if tau is None else tau)
@@ -112,11 +116,6 @@ class CascadeReranker:
                 scores = [(1 + cosine) / 2 for cosine in scores]
         top = self._cutoffs.coarse_top if most is None else min(most, self._cutoffs.coarse_top)
         return {index: scores[index] for index in sorted(best(scores, top, tau or 0.0))}
-
-
-def _judge(fine: FineStage, query: str, entity: str | None, documents: Sequence[str]) -> Sequence[float]:
-    question = with_entity(query, entity)
-    return in_order_of_length(documents, lambda texts: fine([(question, text) for text in texts]))
 
 
 def best(scores: Sequence[float], most: int, threshold: float) -> set[int]:

@@ -14,10 +14,8 @@ from typing import Any, Self
 import numpy as np
 
 from chassis.accelerator import Accelerator
-from chassis.models.pretrained import WrongWeights
-from chassis.models.qformer import DEFAULT_MODEL, QFormer
-from chassis.models.tensor_file import Tensors, read_tensors, write_tensors
-from chassis.models.witness import require_witness
+from chassis.models.pretrained import Tensors, WrongWeights, read_tensors, write_tensors
+from chassis.models.qformer import DEFAULT_MODEL, QFormer, require_witness
 from services.reranker.engines.cascade import Asked, Vectors
 
 FORMAT, VERSION = "loreglass-coarse-head", 1

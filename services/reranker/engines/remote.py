@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
-from chassis.models.remote_reply import in_index_order
-from chassis.models.remote_request import content_part, without_controls
+from chassis.http.remote import RemoteServer, content_part, in_index_order, without_controls
 from chassis.pixels import encode_jpeg
 from services.reranker.engine import INSTRUCTION, SAMPLE, Photo, with_entity
 
@@ -71,7 +69,9 @@ class RemoteReranker:
             scores += self._request(question, documents[start : start + step], photo)
         if not all(0 <= score <= 1 for score in scores):
             self._logits = True
-        return [_logistic(score) for score in scores] if self._logits else scores
+        if not self._logits:
+            return scores
+        return [1 / (1 + math.exp(-max(-500.0, min(500.0, score)))) for score in scores]
 
     def probe(self) -> list[float]:
         """Have the server score a sample."""
@@ -124,7 +124,3 @@ def _score(score: Any) -> float:
     if type(score) not in (int, float) or not math.isfinite(score):
         raise ValueError("score: not a number")
     return float(score)
-
-
-def _logistic(logit: float) -> float:
-    return 1 / (1 + math.exp(-max(-500.0, min(500.0, logit))))

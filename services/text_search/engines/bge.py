@@ -14,7 +14,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from chassis.accelerator import Accelerator
 from chassis.models.pretrained import WrongWeights, load_model, load_part
-from services.text_search.encoding import Forward, Instructions, Pooling, TokenIds, Vector, model_name
+from services.text_search.engine import Forward, Instructions, Pooling, TokenIds, Vector, model_name
 
 DEFAULT_MODEL = "BAAI/bge-large-en-v1.5"
 
@@ -98,11 +98,9 @@ class BgeEncoder:
         self.name = self._instructions.name_of(model.name)
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._instructions.query + text for text in texts])
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._instructions.passage + text for text in texts])
 
     def _encode(self, texts: Sequence[str]) -> list[Vector]:

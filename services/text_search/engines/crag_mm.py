@@ -13,13 +13,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from chassis.json_text import sendable
 from chassis.models.cancellation import until_cancelled
 from chassis.startup import WrongSettings
 from chassis.vectors.chroma import ChromaIndex, Neighbour
 from corpus.attributes import clean_snippet
 from corpus.values import web_url
-from services.text_search.encoding import TextEncoder
-from services.text_search.engine import FusedHit, Passage
+from services.text_search.engine import FusedHit, Passage, TextEncoder
 
 COLLECTION = "web_search_embeddings"
 CHUNK_WORDS = 512
@@ -52,8 +52,7 @@ class CragMmTextSearch:
         """
         best: dict[str, Neighbour] = {}
         found_by: dict[str, list[int]] = {}
-        encodable = [query.encode(errors="replace").decode() for query in queries]
-        for place, vector in enumerate(self._encoder.queries(encodable)):
+        for place, vector in enumerate(self._encoder.queries(list(map(sendable, queries)))):
             for chunk in self._index.nearest(vector, depth or k):
                 url = web_url(_text(chunk, "page_url") or _parts(chunk.id)[0])
                 if not url.startswith(("http://", "https://")):
@@ -138,7 +137,7 @@ def page_words(page: bytes) -> list[str]:
     except (ValueError, KeyError, TypeError, RecursionError, etree.LxmlError):
         return []
     text = " ".join(tree.xpath("//text()[not(parent::script or parent::style)]"))
-    return text.encode(errors="replace").decode().split()
+    return sendable(text).split()
 
 
 def _parts(key: str) -> tuple[str, int]:

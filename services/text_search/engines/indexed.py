@@ -4,11 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from chassis.errors import CorruptImage, ImageTooLarge, UnsupportedImage
 from chassis.images import ImageLimits, clean_image
+from chassis.json_text import sendable
 from chassis.models.cancellation import until_cancelled
-from chassis.vectors.origin import KEYWORDS
-from chassis.vectors.port import RANK_CONSTANT, CollectionSchema, Prefetch, SparseVector, VectorStore
-from services.text_search.encoding import TextEncoder, Vector
-from services.text_search.engine import Candidate, FusedHit, Passage
+from chassis.vectors.port import (
+    KEYWORDS,
+    RANK_CONSTANT,
+    CollectionSchema,
+    Prefetch,
+    SparseVector,
+    VectorStore,
+)
+from services.text_search.engine import Candidate, FusedHit, Passage, TextEncoder, Vector
 from services.text_search.engines.remote import RemoteSeeingEncoder
 from services.text_search.lexical import TERMS, passage_weights, query_weights
 from services.text_search.pages import OVERFETCH, candidate, fuse, unfit, write_passages
@@ -57,9 +63,8 @@ class IndexedTextSearch:
         depth: int | None = None,
         photo: bytes | None = None,
     ) -> list[FusedHit]:
-        """See the protocol."""
         self.store.require(collection, self.schema, whole=False)
-        vectors = self._query_vectors([_encodable(query) for query in queries], photo)
+        vectors = self._query_vectors(list(map(sendable, queries)), photo)
         rankings = [
             self._rank(query, vector, depth or k * OVERFETCH, collection)
             for query, vector in until_cancelled(zip(queries, vectors, strict=True))
@@ -128,7 +133,6 @@ class IndexedTextSearch:
         return jpegs
 
     def probe(self) -> None:
-        """See the protocol."""
         query_weights("Who wrote it?")
         self._query_vectors(["Who wrote it?"], None)
         self.store.collections()
@@ -139,8 +143,3 @@ def _with_title(passage: Passage) -> str:
     if not passage.title or passage.text.startswith(passage.title):
         return passage.text
     return f"{passage.title}\n{passage.text}"
-
-
-def _encodable(text: str) -> str:
-    """Lone surrogates, which JSON can carry and no model takes, become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from chassis.http.remote import RemoteServer
-from chassis.models.remote_reply import in_index_order, unit_vector
-from chassis.models.remote_request import content_part, without_controls
-from services.text_search.encoding import Instructions, Vector, model_name
+from chassis.http.remote import RemoteServer, content_part, in_index_order, unit_vector, without_controls
+from services.text_search.engine import Instructions, Vector, model_name
 
 _PIECE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]|\w+|[^\w\s]")
 _LETTERS_PER_TOKEN = 6
@@ -56,11 +54,9 @@ class RemoteEncoder:
         self.name = self._instructions.name_of(f"{model} ({self.kind})")
 
     def queries(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._input(self._instructions.query, text) for text in texts])
 
     def passages(self, texts: Sequence[str]) -> list[Vector]:
-        """See the protocol."""
         return self._encode([self._input(self._instructions.passage, text) for text in texts])
 
     def _encode(self, inputs: Sequence[Any]) -> list[Vector]:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chassis.calibration import LogisticCurve
-from chassis.models.cross_encoder import CrossEncoder, Reading, shared_cross_encoder
+from chassis.models.encoders import CrossEncoder, Reading, shared_cross_encoder
 from chassis.models.windows import Window, question_text
 from contracts.verifier import CheckName
 from services.verifier.engine import NO_SIGNALS, CheckOutcome, ModelSignals, Span, Verdict

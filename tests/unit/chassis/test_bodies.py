@@ -14,9 +14,7 @@ from httpx import ASGITransport, AsyncClient
 from pydantic import BaseModel, field_validator
 
 from chassis.errors import LoreglassError, problem_of
-from chassis.http.bodies import Router, takes_json
-from chassis.http.forms import read_form
-from chassis.http.pictured import read_pictured
+from chassis.http.bodies import Router, read_form, read_pictured, takes_json
 from chassis.json_text import JsonLimits
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics

@@ -1,27 +1,18 @@
 """A dependency that keeps failing is left alone, and used again as soon as one probe succeeds."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from chassis.resilience.breaker import Breaker, BreakerState, Permit
-
-
-@dataclass
-class Watch:
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.virtual_time import ManualClock
 
 
 @pytest.fixture
-def watch() -> Watch:
-    return Watch()
+def watch() -> ManualClock:
+    return ManualClock(0.0)
 
 
 @pytest.fixture
-def breaker(watch: Watch) -> Breaker:
+def breaker(watch: ManualClock) -> Breaker:
     return Breaker(failures=3, open_s=1.0, clock=watch, probe_s=2.0)
 
 
@@ -40,7 +31,7 @@ def opened(breaker: Breaker) -> None:
         breaker.failed(permit(breaker))
 
 
-def test_after_the_pause_exactly_one_probe_is_let_through(breaker: Breaker, watch: Watch) -> None:
+def test_after_the_pause_exactly_one_probe_is_let_through(breaker: Breaker, watch: ManualClock) -> None:
     opened(breaker)
     watch.now = 0.999
     assert breaker.admit() is None
@@ -50,7 +41,7 @@ def test_after_the_pause_exactly_one_probe_is_let_through(breaker: Breaker, watc
     assert [breaker.admit() for _ in range(5)] == [None] * 5
 
 
-def test_each_probe_that_fails_costs_the_same_pause(breaker: Breaker, watch: Watch) -> None:
+def test_each_probe_that_fails_costs_the_same_pause(breaker: Breaker, watch: ManualClock) -> None:
     opened(breaker)
     for _ in range(20):
         watch.now += breaker.retry_after_s()
@@ -58,7 +49,7 @@ def test_each_probe_that_fails_costs_the_same_pause(breaker: Breaker, watch: Wat
         assert breaker.retry_after_s() == pytest.approx(1.0)
 
 
-def test_a_probe_that_hangs_does_not_keep_the_next_one_out(breaker: Breaker, watch: Watch) -> None:
+def test_a_probe_that_hangs_does_not_keep_the_next_one_out(breaker: Breaker, watch: ManualClock) -> None:
     opened(breaker)
     watch.now = 1.0
     hanging = permit(breaker)
@@ -74,7 +65,7 @@ def test_a_probe_that_hangs_does_not_keep_the_next_one_out(breaker: Breaker, wat
     assert state(breaker) is BreakerState.CLOSED
 
 
-def test_a_probe_that_was_given_up_may_still_bring_good_news(breaker: Breaker, watch: Watch) -> None:
+def test_a_probe_that_was_given_up_may_still_bring_good_news(breaker: Breaker, watch: ManualClock) -> None:
     opened(breaker)
     watch.now = 1.0
     slow = permit(breaker)
@@ -86,7 +77,7 @@ def test_a_probe_that_was_given_up_may_still_bring_good_news(breaker: Breaker, w
     assert state(breaker) is BreakerState.CLOSED
 
 
-def test_calls_from_before_it_opened_change_nothing(breaker: Breaker, watch: Watch) -> None:
+def test_calls_from_before_it_opened_change_nothing(breaker: Breaker, watch: ManualClock) -> None:
     early = [permit(breaker) for _ in range(4)]
     opened(breaker)
     breaker.succeeded(early[0])

@@ -7,20 +7,11 @@ from hypothesis import strategies as st
 from chassis.errors import DeadlineExceeded
 from chassis.resilience.deadlines import Deadline
 from chassis.resilience.retries import RetryBudget
-
-
-class Clock:
-    """Seconds, set by hand."""
-
-    def __init__(self) -> None:
-        self.now = 1_000.0
-
-    def __call__(self) -> float:
-        return self.now
+from tests.virtual_time import ManualClock
 
 
 def test_time_runs_out_and_never_below_zero() -> None:
-    clock = Clock()
+    clock = ManualClock()
     deadline = Deadline.after_ms(500, clock)
     clock.now += 0.2
     assert deadline.remaining_ms() == pytest.approx(300)
@@ -30,7 +21,7 @@ def test_time_runs_out_and_never_below_zero() -> None:
 
 
 def test_work_is_refused_once_what_it_needs_is_no_longer_there() -> None:
-    clock = Clock()
+    clock = ManualClock()
     deadline = Deadline.after_ms(500, clock)
     deadline.require(400)
     clock.now += 0.2
@@ -43,14 +34,14 @@ def test_work_is_refused_once_what_it_needs_is_no_longer_there() -> None:
 
 @pytest.mark.parametrize(("total", "stage"), [(10_000, 1_500), (1_000, 800), (150, 0)])
 def test_a_stage_has_its_cap_or_what_the_reserve_leaves(total: float, stage: float) -> None:
-    assert Deadline.after_ms(total, Clock()).within(1_500, 200).remaining_ms() == pytest.approx(stage)
+    assert Deadline.after_ms(total, ManualClock()).within(1_500, 200).remaining_ms() == pytest.approx(stage)
 
 
 @given(total=st.floats(0, 1e6), cap=st.floats(0, 1e6), reserve=st.floats(0, 1e6), elapsed_s=st.floats(0, 2e3))
 def test_a_stage_never_outlives_its_request(
     total: float, cap: float, reserve: float, elapsed_s: float
 ) -> None:
-    clock = Clock()
+    clock = ManualClock()
     request = Deadline.after_ms(total, clock)
     clock.now += elapsed_s
     stage = request.within(cap, reserve)

@@ -21,7 +21,7 @@ from chassis.errors import (
 )
 from chassis.http.problems import problem_response
 from chassis.telemetry.logs import configure_logging
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.spans import TRACE_ID
 from contracts.errors import ErrorKind, Problem
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"

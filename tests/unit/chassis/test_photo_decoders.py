@@ -18,12 +18,12 @@ import pytest
 
 from chassis import images
 from chassis.decoding import photos, pool
+from chassis.decoding.pictures import Fault, NotDecoded
 from chassis.decoding.pool import Decoders, Ending, Program, decode_once, environment
 from chassis.errors import CorruptImage, DeadlineExceeded, NotReady, Overloaded, UnsupportedImage
 from chassis.images import CleanImage, ImageLimits, PhotoDecoders, clean_image
 from chassis.pixels import decode_rgb
 from chassis.resilience.deadlines import Deadline
-from chassis.upright import Fault, NotDecoded
 from tests.unit.chassis import pictures
 from tests.unit.chassis.scans import many_scans, segment
 
@@ -294,7 +294,7 @@ def test_what_libraries_print_goes_nowhere(capfd: pytest.CaptureFixture[str]) ->
     data = bytearray(pictures.encoded(pictures.scene(), "TIFF", compression="tiff_adobe_deflate"))
     data[8:16] = bytes(8)  # of the pixels: libtiff says what zlib says
     with pytest.raises(NotDecoded):
-        photos.decoded(bytes(data), ImageLimits(), 64)
+        photos.decode(bytes(data), ImageLimits(), 64)
     assert "ZIPDecode" in capfd.readouterr().err
     reply = decode_once(images.PROGRAM, photos.arguments_of(ImageLimits(), 64, None), bytes(data))
     assert (reply.status, capfd.readouterr()) == (Fault.CORRUPT, ("", ""))

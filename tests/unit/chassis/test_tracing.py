@@ -2,7 +2,7 @@
 
 import pytest
 
-from chassis.telemetry.tracing import read_caller
+from chassis.telemetry.spans import read_caller
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 GOOD = f"00-{TRACE}-{SPAN}-01"

@@ -7,32 +7,24 @@ import httpx
 import pytest
 
 from chassis.errors import Overloaded
-from chassis.http.connections import address_of
-from chassis.http.uploads import Upload, UploadBudget
+from chassis.http.connections import Upload, UploadBudget, address_of
 from chassis.settings import AppSettings
 from tests.live import live
 from tests.unit.chassis.apps import Witness, probe_app
+from tests.virtual_time import ManualClock
 from tests.wire import connection, head, read_reply
 
 MIB = 2**20
 HERE, THERE = "192.0.2.1", "192.0.2.2"
 
 
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
+@pytest.fixture
+def clock() -> ManualClock:
+    return ManualClock()
 
 
 @pytest.fixture
-def clock() -> Clock:
-    return Clock()
-
-
-@pytest.fixture
-def budget(clock: Clock) -> UploadBudget:
+def budget(clock: ManualClock) -> UploadBudget:
     return UploadBudget(8 * MIB, 0.5, clock=clock)
 
 
@@ -71,7 +63,9 @@ def test_one_address_has_its_share_and_others_have_the_rest(budget: UploadBudget
     assert budget.held_bytes == 8 * MIB
 
 
-def test_a_body_that_stopped_growing_gives_way_to_one_that_comes(budget: UploadBudget, clock: Clock) -> None:
+def test_a_body_that_stopped_growing_gives_way_to_one_that_comes(
+    budget: UploadBudget, clock: ManualClock
+) -> None:
     uploads = [open_one(budget, 2 * MIB) for _ in range(2)]
     uploads[0][0].receive(MIB, more=True)
     clock.now += 1.5
@@ -85,7 +79,7 @@ def test_a_body_that_stopped_growing_gives_way_to_one_that_comes(budget: UploadB
     assert budget.held_bytes == 4 * MIB
 
 
-def test_what_holds_much_and_grows_little_gives_way_before_a_slow_phone(clock: Clock) -> None:
+def test_what_holds_much_and_grows_little_gives_way_before_a_slow_phone(clock: ManualClock) -> None:
     """Of two addresses, all that there is; each body is one step ahead of standing still."""
     budget = UploadBudget(256 * MIB, 0.5, clock=clock)
     phone, phone_gave_up = open_one(budget, 3_000_000, "192.0.2.3")
@@ -100,7 +94,7 @@ def test_what_holds_much_and_grows_little_gives_way_before_a_slow_phone(clock: C
     assert phone_gave_up == []
 
 
-def test_a_whole_body_does_not_give_way(budget: UploadBudget, clock: Clock) -> None:
+def test_a_whole_body_does_not_give_way(budget: UploadBudget, clock: ManualClock) -> None:
     upload, gave_up = open_one(budget, 4 * MIB)
     upload.receive(4 * MIB, more=False)
     clock.now += 60
@@ -173,7 +167,7 @@ async def test_files_of_a_form_need_no_temporary_folder(
     assert reply.json() == {"bytes": MIB - 1_000}
 
 
-def test_one_tenant_has_its_share_from_whatever_addresses(clock: Clock) -> None:
+def test_one_tenant_has_its_share_from_whatever_addresses(clock: ManualClock) -> None:
     budget = UploadBudget(8 * MIB, clock=clock, share_per_tenant=0.5)
     budget.open(HERE, 3 * MIB, list, "acme")
     with pytest.raises(Overloaded):

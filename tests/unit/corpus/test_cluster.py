@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from chassis.errors import DependencyUnavailable
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.origin import ORIGIN, SOURCE
+from chassis.vectors.port import ORIGIN, SOURCE
 from corpus.ingest import IMAGES, PAGES, IngestOptions, IngestReport, ingest_pages, ingest_photos
 from corpus.versions import Patience
 from services.image_search.app import create_app as image_search

@@ -15,11 +15,9 @@ from PIL import Image
 from chassis.errors import CorruptImage, DependencyUnavailable, Overloaded
 from chassis.http.app import ServiceSpec, create_service
 from chassis.settings import ServiceSettings
-from chassis.vectors.document_routes import documents_router
 from chassis.vectors.edge import EdgeStore
-from chassis.vectors.origin import KEYWORDS
-from chassis.vectors.port import CollectionSchema, StoredPoint, VectorStore
-from chassis.vectors.routes import collections_router, indexing_router
+from chassis.vectors.port import KEYWORDS, CollectionSchema, StoredPoint, VectorStore
+from chassis.vectors.routes import collections_router, documents_router, indexing_router
 from contracts.collections import Indexed
 from contracts.image_search import ImageItems
 from corpus.ingest import IngestOptions, IngestReport, ingest_pages, ingest_photos

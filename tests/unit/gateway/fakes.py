@@ -15,8 +15,7 @@ from fastapi import APIRouter, FastAPI, File, Form, Request, Response, UploadFil
 
 from chassis.errors import Overloaded
 from chassis.http.app import create_app
-from chassis.http.bodies import takes_json
-from chassis.http.pictured import pictured_schema, read_pictured
+from chassis.http.bodies import pictured_schema, read_pictured, takes_json
 from chassis.json_text import JsonLimits
 from chassis.settings import AppSettings
 from chassis.telemetry.metrics import Metrics

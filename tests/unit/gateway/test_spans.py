@@ -14,7 +14,7 @@ from bench.node import Reply, ServerTraits, fails, says, vlm_server
 from chassis.errors import DependencyUnavailable, LoreglassError, Overloaded
 from chassis.http.calls import http_client
 from chassis.resilience.deadlines import Deadline
-from chassis.telemetry.tracing import TRACE_ID
+from chassis.telemetry.spans import TRACE_ID
 from gateway.llm.call import VlmEndpoint
 from gateway.llm.client import VlmClient
 from gateway.llm.prompt import Prompt, TextPart

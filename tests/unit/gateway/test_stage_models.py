@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from bench.node import RunningServer, Script, ServerTraits, fails, says, vlm_server
-from chassis.http.serving import from_environment
 from chassis.startup import WrongSettings
+from chassis.validation import from_environment
 from contracts.answer import Reason
 from gateway.llm.prompt import short_name
 from gateway.planning.estimates import Estimates

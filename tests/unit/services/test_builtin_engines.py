@@ -1,11 +1,7 @@
-"""The reader, the reranker and the verifier on the project's own encoder, with its real weights."""
-
-import hashlib
+"""The reader and the verifier on the project's own encoder, with its real weights."""
 
 import pytest
 
-from chassis.models.cancellation import Abandoned
-from chassis.models.cross_encoder import WEIGHTS, CrossEncoder, shared_cross_encoder
 from services.reader.engine import Passage, Query, Reader
 from services.reader.engines.builtin import open_builtin
 from services.verifier.engines.builtin import BuiltinVerifier
@@ -15,19 +11,9 @@ CATS = "Cats sleep for most of the day. Many people in the village keep two of t
 HARBOUR = "The harbour was dredged twice, in 1912 and in 1934, because the river brings sand."
 
 
-@pytest.fixture(scope="module")
-def model() -> CrossEncoder:
-    return shared_cross_encoder()
-
-
 @pytest.fixture
 def reader() -> Reader:
     return open_builtin()
-
-
-def test_the_weights_are_those_of_the_card(model: CrossEncoder) -> None:
-    for name, digest in model.card["sha256"].items():
-        assert hashlib.sha256((WEIGHTS / name).read_bytes()).hexdigest() == digest
 
 
 @pytest.mark.parametrize(
@@ -65,22 +51,6 @@ def test_a_question_of_any_length_is_read(reader: Reader, question: str) -> None
     assert len(reader.read(Query(question), [Passage(TOWER)])) <= 1
 
 
-def test_marks_of_the_tokenizer_in_a_page_are_text(model: CrossEncoder) -> None:
-    (window,) = model.windows("Who?", ["A [SEP] B [CLS] C"])
-    marks = [token for token, place in zip(window.ids, window.offsets, strict=True) if place[0] < 0]
-    assert len(marks) == len(model.windows("Who?", ["A B C"])[0].ids) - 3
-    assert not set(window.ids[6:-1]) & {window.ids[0], window.ids[-1]}
-
-
-def test_a_reading_does_not_depend_on_what_else_is_read(model: CrossEncoder) -> None:
-    alone = model.read(model.windows("How tall is the tower?", [TOWER]))[0]
-    beside = model.read(model.windows("How tall is the tower?", [CATS * 9, TOWER]))[-1]
-    several = model.read(model.windows("How tall is the tower?", [TOWER, HARBOUR]))[0]
-    assert alone.answers == pytest.approx(several.answers, abs=1e-3)
-    assert alone.spans == pytest.approx(several.spans, abs=1e-2)
-    assert beside.spans.shape[0] == 2
-
-
 @pytest.mark.parametrize(
     ("answer", "other"),
     [
@@ -102,9 +72,3 @@ def test_an_answer_that_the_evidence_gives_has_more_support(answer: str, other: 
 @pytest.mark.parametrize("evidence", [[], [""], ["塔"]])
 def test_an_answer_without_evidence_has_no_support(evidence: list[str]) -> None:
     assert BuiltinVerifier().verify("How tall is it?", "71 m", evidence, None).probability == 0
-
-
-@pytest.mark.usefixtures("caller_left")
-def test_reading_ends_when_the_caller_has_left(model: CrossEncoder) -> None:
-    with pytest.raises(Abandoned):
-        model.read(model.windows("Which page was not read before?", [TOWER]))

@@ -16,7 +16,7 @@ from contracts.ocr import OcrReply
 from services.ocr.app import create_app
 from services.ocr.engine import Page
 from services.ocr.engines.builtin import BuiltinOcr, brighten
-from services.ocr.engines.subnormal import without_subnormals
+from services.ocr.engines.rapid import without_subnormals
 from services.ocr.routes import PhotoReader, RecentlyUsed
 from services.ocr.settings import OcrSettings
 from tests.live import live

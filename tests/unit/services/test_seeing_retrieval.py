@@ -16,7 +16,7 @@ from services.reranker.engines.remote import RemoteShape as RerankShape
 from services.reranker.settings import Engine as RerankEngine
 from services.reranker.settings import RerankerSettings
 from services.text_search.app import create_app
-from services.text_search.encoding import SEEING_INSTRUCTIONS
+from services.text_search.engine import SEEING_INSTRUCTIONS
 from services.text_search.engines.remote import RemoteShape
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live, served

@@ -3,8 +3,15 @@
 import pytest
 
 from services.speech.__main__ import main
-from services.speech.launch import container_command, serve_command
-from services.speech.presets import CARD_GB, PRESETS, WEIGHTS, Preset, vllm_share
+from services.speech.presets import (
+    CARD_GB,
+    PRESETS,
+    WEIGHTS,
+    Preset,
+    container_command,
+    serve_command,
+    vllm_share,
+)
 
 EVERY = pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 

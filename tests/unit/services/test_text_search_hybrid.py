@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from chassis.errors import CollectionConflict, DependencyUnavailable
-from chassis.models.sentence_encoder import shared_sentence_encoder
+from chassis.models.encoders import shared_sentence_encoder
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import VectorStore
-from services.text_search.encoding import Vector
+from services.text_search.engine import Vector
 from services.text_search.engines.indexed import IndexedTextSearch
 from tests.unit.services.text_search_calls import passage
 

@@ -12,7 +12,7 @@ import pytest
 from chassis.errors import DependencyUnavailable
 from chassis.http.remote import RemoteServer
 from services.text_search.app import create_app
-from services.text_search.encoding import BGE_QUERY_INSTRUCTION, Instructions
+from services.text_search.engine import BGE_QUERY_INSTRUCTION, Instructions
 from services.text_search.engines.remote import RemoteEncoder, RemoteOptions, shorten
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live

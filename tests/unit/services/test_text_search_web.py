@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 
 import pytest
 
@@ -19,18 +18,9 @@ from services.text_search.engines.web_providers import WebProvider
 from services.text_search.settings import Engine, TextSearchSettings
 from tests.live import live
 from tests.unit.services.web_sites import Web, web
+from tests.virtual_time import ManualClock
 
 QUERY = "How high is the Lindvik dam?"
-
-
-@dataclass
-class Clock:
-    """Seconds, moved by the test."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture
@@ -40,12 +30,17 @@ def internet() -> Iterator[Web]:
 
 
 def engine(
-    served: Web, provider: Provider = Provider.SEARXNG, clock: Clock | None = None, **limits: float | bool
+    served: Web,
+    provider: Provider = Provider.SEARXNG,
+    clock: ManualClock | None = None,
+    **limits: float | bool,
 ) -> WebTextSearch:
     """An engine for which this machine is public."""
     fetcher = PublicFetcher(FetchLimits(2**20, 10.0), is_allowed=lambda _: True)
     bounds = WebLimits(**limits)  # type: ignore[arg-type]
-    return WebTextSearch(WebProvider(provider, served.url, "secret"), fetcher, bounds, clock or Clock())
+    return WebTextSearch(
+        WebProvider(provider, served.url, "secret"), fetcher, bounds, clock or ManualClock(0.0)
+    )
 
 
 def hits(
@@ -114,7 +109,7 @@ def test_a_private_address_is_not_fetched_whatever_the_search_api_names(internet
     internet.results("/dam", content="")
     limits = WebLimits(robots=False)
     provider = WebProvider(Provider.SEARXNG, internet.url)
-    with closing(WebTextSearch(provider, PublicFetcher(), limits, Clock())) as opened:
+    with closing(WebTextSearch(provider, PublicFetcher(), limits, ManualClock(0.0))) as opened:
         assert search(opened) == []
     assert internet.requests["/dam"] == 0
 
@@ -128,7 +123,7 @@ def test_a_result_that_is_no_web_address_is_left_out(internet: Web, address: str
 
 
 def test_results_and_pages_are_cached_for_a_time(internet: Web) -> None:
-    clock = Clock()
+    clock = ManualClock(0.0)
     internet.page("/dam", "<h1>Dam</h1><p>The Lindvik dam is 112 m high.</p>")
     internet.results("/dam", content="")
     with closing(engine(internet, clock=clock, keep_s=60.0)) as opened:
@@ -141,7 +136,7 @@ def test_results_and_pages_are_cached_for_a_time(internet: Web) -> None:
 
 
 def test_too_many_searches_a_minute_are_refused_with_the_time_to_wait(internet: Web) -> None:
-    clock = Clock()
+    clock = ManualClock(0.0)
     internet.results(content="")
     with closing(engine(internet, clock=clock, per_minute=1)) as opened:
         search(opened, ["one"])

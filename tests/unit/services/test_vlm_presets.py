@@ -8,8 +8,7 @@ import pytest
 
 from services.vlm.__main__ import arguments, main
 from services.vlm.launch import Placement, command, container_command, serve_arguments
-from services.vlm.presets import DEFAULT, PRESETS, Preset
-from services.vlm.retrievers import SERVED
+from services.vlm.presets import DEFAULT, PRESETS, SERVED, Preset
 from services.vlm.settings import ServeSettings
 
 FP8 = "llama-3.2-11b-vision-fp8"

@@ -19,7 +19,7 @@ from chassis.vectors.edge import EdgeStore
 from chassis.vectors.files import allocated, copy_folder
 from chassis.vectors.port import CollectionSchema, SparseVector, StoredPoint
 from chassis.vectors.versions import Versions
-from tests.unit.gateway.sessions.harness import ManualClock
+from tests.virtual_time import ManualClock
 
 SCHEMA = CollectionSchema(sparse=("terms",), idf=("terms",), keywords=("url",))
 

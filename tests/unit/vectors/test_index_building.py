@@ -16,9 +16,9 @@ from qdrant_client import models
 from chassis.errors import DependencyUnavailable
 from chassis.vectors import versions
 from chassis.vectors.build_graph import build_graph
-from chassis.vectors.building import BUILD_WAIT_S, LINKS, Building
 from chassis.vectors.edge import EdgeStore
 from chassis.vectors.port import CollectionSchema, StoredPoint
+from chassis.vectors.rules import BUILD_WAIT_S, LINKS, Building
 from chassis.vectors.server import STATE, ServerStore
 from services.image_search.app import create_app
 from services.image_search.settings import ImageSearchSettings

@@ -165,7 +165,7 @@ def test_discard_deletes_by_keyword_but_keeps_what_it_is_told_to(store: VectorSt
 def test_what_does_not_exist_is_reported_as_not_found(store: VectorStore) -> None:
     calls: list[Callable[[], object]] = [
         lambda: store.search("none", "look", [1.0, 0.0, 0.0, 0.0], 1),
-        lambda: store.search_fused("none", [("look", [1.0, 0.0, 0.0, 0.0])], 1, 1),
+        lambda: store.search_fused("none", [("look", [1.0, 0.0, 0.0, 0.0])], 1, 1, 60),
         lambda: store.require("none", SCHEMA),
         lambda: store.missing("none", [point_id(1)]),
         lambda: store.upsert("none", [point(1)]),
@@ -251,7 +251,7 @@ def test_fused_ranks_are_reciprocal_rank_fusion_computed_by_hand(store: VectorSt
         for vector, query in asked
     ]
     expected = ranked_by_hand(rankings)
-    fused = store.search_fused("v1", asked, limit=50, depth=10)
+    fused = store.search_fused("v1", asked, limit=50, depth=10, rank_constant=60)
     assert {found.payload["number"]: found.score for found in fused} == pytest.approx(expected, rel=1e-5)
     assert [found.score for found in fused] == sorted((found.score for found in fused), reverse=True)
 

@@ -128,13 +128,9 @@ def _plain_ground(grey: Bytes) -> Bytes:
 
 
 def _working_image(photo: RGB, options: DescribeOptions) -> Bytes:
-    grey: Bytes = np.asarray(cv2.cvtColor(photo, cv2.COLOR_RGB2GRAY), np.uint8)
-    return _fit(grey, options.long_side, options.enlarge)
-
-
-def _fit(grey: Bytes, long_side: int, enlarge: float) -> Bytes:
+    grey = cv2.cvtColor(photo, cv2.COLOR_RGB2GRAY)
     height, width = grey.shape
-    scale = min(long_side / max(height, width), enlarge)
+    scale = min(options.long_side / max(height, width), options.enlarge)
     size = (max(1, round(width * scale)), max(1, round(height * scale)))
     method = cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC
     fitted: Bytes = np.asarray(cv2.resize(grey, size, interpolation=method), np.uint8)
@@ -143,6 +139,8 @@ def _fit(grey: Bytes, long_side: int, enlarge: float) -> Bytes:
 
 MAGIC = b"LGFEAT03"
 HEADER = struct.Struct("<8s3I")
+_MOST_IN_MEMORY = 256
+"""Photos whose features stay in memory, 0.4 MB each."""
 # Half precision keeps positions to a quarter of a pixel below 1024.
 HALF = np.dtype("<f2")
 
@@ -162,11 +160,10 @@ def content_key(photo: RGB, options: DescribeOptions) -> str:
 class FeatureFolder:
     """The files, with the most recently used ones kept in memory. Safe from several threads."""
 
-    def __init__(self, folder: Path, keep: int = 256) -> None:
-        """`keep`: how many photos' features stay in memory."""
+    def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         self._folder = folder
-        self._recent = lru_cache(maxsize=keep)(self._load)
+        self._recent = lru_cache(_MOST_IN_MEMORY)(lambda key: decode(self._path(key).read_bytes()))
 
     def holds(self, key: str) -> bool:
         """Whether features were written under this key."""
@@ -183,9 +180,6 @@ class FeatureFolder:
     def read(self, key: str) -> LocalFeatures:
         """Raises `FileNotFoundError` and `DamagedFeatures`."""
         return self._recent(key)
-
-    def _load(self, key: str) -> LocalFeatures:
-        return decode(self._path(key).read_bytes())
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / f"{key}.features"

@@ -1,12 +1,11 @@
 """Stores for tests, whose time passes when the test says so, and a turn and a photo to put there."""
 
-from dataclasses import dataclass
-
 from redis.asyncio import Redis
 
 from gateway.serving.redis_store import RedisStore
 from gateway.state import Entity, Photo, Turn
 from gateway.store import Allowance, MemoryStore
+from tests.virtual_time import ManualClock
 
 TTL_S = 600.0
 ALLOWANCES = {"three": Allowance(count=3), "small": Allowance(size=3_000)}
@@ -16,16 +15,6 @@ ALLOWANCES = {"three": Allowance(count=3), "small": Allowance(size=3_000)}
 def allowance_of(tenant: str) -> Allowance:
     """Return that of `ALLOWANCES`."""
     return ALLOWANCES.get(tenant, Allowance())
-
-
-@dataclass
-class ManualClock:
-    """Seconds that only move when told to."""
-
-    now: float = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class MemoryBackend:

@@ -1,0 +1,202 @@
+"""The small encoders that come with the platform, as ONNX on the CPU. A process has one of each.
+
+`CrossEncoder`: a question beside a passage, and where the passage answers it. MiniLM with six layers (Wang et
+al., 2020) and two heads, which `training/reader` fits; for reader, reranker and verifier. `SentenceEncoder`:
+all-MiniLM-L6-v2 (its model card), for searches and the domain router.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, wraps
+from pathlib import Path
+from threading import Lock
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from onnxruntime import InferenceSession, SessionOptions
+from tokenizers import Encoding, Tokenizer
+
+from chassis.models.cancellation import until_cancelled
+from chassis.models.windows import Window
+
+CROSS_ENCODER = Path(__file__).with_name("weights") / "cross_encoder"
+SENTENCE_ENCODER = Path(__file__).with_name("weights") / "sentence_encoder"
+
+Model = TypeVar("Model")
+Tokens = tuple[tuple[int, ...], tuple[int, ...]]
+"""Ids and token type ids, of one length."""
+
+_THREADS = 2
+_BATCH_TOKENS = 4_096
+"""With padding; bounds the memory of a pass."""
+_QUESTION_TOKENS = 64
+_STRIDE_TOKENS = 64
+_MOST_WINDOWS = 64
+_CACHE_SIZE = 256
+"""Readings of about 10 kB each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """`spans`: [2, tokens], logits that the answer starts and ends at a token; at token 0 that there is none.
+
+    `answers`: log odds that the window answers the question.
+    """
+
+    spans: NDArray[np.float32]
+    answers: float
+
+
+class CrossEncoder:
+    """Tokenizer and weights. Thread-safe; a reading does not depend on what else is read with it."""
+
+    def __init__(self, folder: Path) -> None:
+        """Load a folder that `training.reader.export` wrote."""
+        self._encoder = OnnxEncoder(folder)
+        self.card = self._encoder.card
+        self.name: str = self.card["name"]
+        self._cache: dict[tuple[int, ...], Reading] = {}
+        self._lock = Lock()
+        self._plain, self._pairs = self._encoder.tokenizer(), self._encoder.tokenizer()
+        self._pairs.enable_truncation(self.card["max_tokens"], stride=_STRIDE_TOKENS, strategy="only_second")
+
+    def windows(self, question: str, passages: Sequence[str]) -> list[Window]:
+        """Return the windows of the passages, 64 in all: the heads of all passages come first."""
+        head = self._head(question)
+        encoded = [self._pairs.encode(head, passage) for passage in passages]
+        parts = [[each, *each.overflowing] for each in encoded]
+        ordered = sorted(
+            (place, passage) for passage, windows in enumerate(parts) for place in range(len(windows))
+        )
+        return [_window(passage, parts[passage][place]) for place, passage in ordered[:_MOST_WINDOWS]]
+
+    def _head(self, question: str) -> str:
+        """Return as much of the question as may stand in a window."""
+        offsets = self._plain.encode(question, add_special_tokens=False).offsets
+        return question if len(offsets) <= _QUESTION_TOKENS else question[: offsets[_QUESTION_TOKENS - 1][1]]
+
+    def read(self, windows: Sequence[Window]) -> list[Reading]:
+        """Return a reading of each window, in order. Raises `Abandoned` when nobody waits for them.
+
+        The latest readings are cached: reranker, reader and verifier read the same passages.
+        """
+        with self._lock:
+            readings = {
+                window.ids: self._cache[window.ids] for window in windows if window.ids in self._cache
+            }
+        new = {window.ids: window.kinds for window in windows if window.ids not in readings}
+        outputs = self._encoder.run(list(new.items()))
+        for ids, (spans, answers) in zip(new, outputs, strict=True):
+            readings[ids] = Reading(spans[: len(ids)].T, float(answers))
+        with self._lock:
+            self._cache |= readings
+            for oldest in list(self._cache)[: max(0, len(self._cache) - _CACHE_SIZE)]:
+                del self._cache[oldest]
+        return [readings[window.ids] for window in windows]
+
+
+def _window(passage: int, encoded: Encoding) -> Window:
+    inside = np.array([part == 1 for part in encoded.sequence_ids])
+    offsets = np.where(inside[:, None], np.array(encoded.offsets, np.int64), -1)
+    return Window(passage, tuple(encoded.ids), tuple(encoded.type_ids), offsets)
+
+
+class SentenceEncoder:
+    """The mean of the tokens' vectors, of unit length; queries and passages alike. Thread-safe."""
+
+    size = 384
+
+    def __init__(self, folder: Path = SENTENCE_ENCODER) -> None:
+        self._encoder = OnnxEncoder(folder)
+        self._tokenizer = self._encoder.tokenizer()
+        self.card = self._encoder.card
+        self._tokenizer.enable_truncation(self.card["max_tokens"])
+        self.name: str = self.card["name"]
+
+    def queries(self, texts: Sequence[str]) -> list[NDArray[np.float32]]:
+        """Return a vector [size] of each text, in order. Raises `Abandoned` if the caller has left."""
+        encoded = self._tokenizer.encode_batch(list(texts))
+        outputs = self._encoder.run([(tuple(each.ids), tuple(each.type_ids)) for each in encoded])
+        return [vector / np.linalg.norm(vector) for (vector,) in outputs]
+
+    passages = queries
+
+
+class OnnxEncoder:
+    """`model.onnx`, `tokenizer.json` and `model.json` of a folder. Thread-safe."""
+
+    def __init__(self, folder: Path) -> None:
+        self.card = json.loads((folder / "model.json").read_text("utf-8"))
+        self._tokenizer = str(folder / "tokenizer.json")
+        options = SessionOptions()
+        options.log_severity_level = 4
+        options.intra_op_num_threads, options.inter_op_num_threads = _THREADS, 1
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # other calls run beside
+        # The weights are int8 on disk only: taken apart once, not at each pass.
+        options.add_session_config_entry("session.disable_quant_qdq", "1")
+        options.enable_cpu_mem_arena = False  # it would keep what the largest batch needed
+        self._session = InferenceSession(folder / "model.onnx", options, ["CPUExecutionProvider"])
+
+    def tokenizer(self) -> Tokenizer:
+        """Return a tokenizer that neither pads nor cuts; a "[SEP]" in a text is text, not a mark."""
+        loaded = Tokenizer.from_file(self._tokenizer)
+        loaded.no_padding()
+        loaded.no_truncation()
+        loaded.encode_special_tokens = True
+        return loaded
+
+    def run(self, items: Sequence[Tokens]) -> list[tuple[NDArray[np.float32], ...]]:
+        """Return the outputs of each item, in order. Raises `Abandoned` if the caller has left."""
+        outputs: dict[int, tuple[NDArray[np.float32], ...]] = {}
+        for batch in until_cancelled(_batches([len(ids) for ids, _ in items])):
+            outputs |= zip(batch, self._pass([items[place] for place in batch]), strict=True)
+        return [outputs[place] for place in range(len(items))]
+
+    def _pass(self, items: Sequence[Tokens]) -> Iterator[tuple[NDArray[np.float32], ...]]:
+        inputs = np.zeros((3, len(items), max(len(ids) for ids, _ in items)), np.int64)
+        for row, (ids, types) in enumerate(items):
+            inputs[0, row, : len(ids)], inputs[1, row, : len(ids)], inputs[2, row, : len(ids)] = ids, types, 1
+        named: Any = {"ids": inputs[0], "types": inputs[1], "mask": inputs[2]}
+        return zip(*self._session.run(None, named), strict=True)
+
+
+def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Yield the places of items of like length, so that little of a batch is padding."""
+    batch: list[int] = []
+    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
+        if batch and lengths[place] * (len(batch) + 1) > _BATCH_TOKENS:
+            yield batch
+            batch = []
+        batch.append(place)
+    if batch:
+        yield batch
+
+
+def load_once(load: Callable[[], Model]) -> Callable[[], Model]:
+    """Decorate a loader: the first call loads the model, other calls wait and return the same one.
+
+    `functools.cache` alone would load again in each thread that calls before the first load ends, and the
+    services of a process start side by side.
+    """
+    cached, lock = cache(load), Lock()
+
+    @wraps(load)
+    def shared() -> Model:
+        with lock:
+            return cached()
+
+    return shared
+
+
+@load_once
+def shared_cross_encoder() -> CrossEncoder:
+    """Return the model that all engines of a process share."""
+    return CrossEncoder(CROSS_ENCODER)
+
+
+@load_once
+def shared_sentence_encoder() -> SentenceEncoder:
+    """Return the encoder that all engines of a process share."""
+    return SentenceEncoder()

@@ -1,0 +1,112 @@
+"""The small encoders that come with the platform, with their real weights."""
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+from time import sleep
+
+import numpy as np
+import pytest
+
+from chassis.models.cancellation import Abandoned
+from chassis.models.encoders import (
+    CROSS_ENCODER,
+    SENTENCE_ENCODER,
+    CrossEncoder,
+    SentenceEncoder,
+    load_once,
+    shared_cross_encoder,
+    shared_sentence_encoder,
+)
+
+TOWER = "The tower was built by Ada Lovelace in 1907. It is 71 m tall and stands beside the old harbour."
+CATS = "Cats sleep for most of the day. Many people in the village keep two of them."
+HARBOUR = "The harbour was dredged twice, in 1912 and in 1934, because the river brings sand."
+
+
+@pytest.fixture(scope="module")
+def encoder() -> SentenceEncoder:
+    return shared_sentence_encoder()
+
+
+@pytest.fixture(scope="module")
+def model() -> CrossEncoder:
+    return shared_cross_encoder()
+
+
+@pytest.mark.parametrize("folder", [SENTENCE_ENCODER, CROSS_ENCODER], ids=lambda folder: folder.name)
+def test_the_weights_are_those_of_the_card(
+    folder: Path, encoder: SentenceEncoder, model: CrossEncoder
+) -> None:
+    card = encoder.card if folder == SENTENCE_ENCODER else model.card
+    for name, digest in card["sha256"].items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_texts_that_mean_the_same_lie_close(encoder: SentenceEncoder) -> None:
+    asked, same, other = encoder.queries(
+        ["How heavy is the kettle?", "Its weight is 1.2 kg when empty.", "Cats sleep for most of the day."]
+    )
+    assert np.linalg.norm(asked) == pytest.approx(1, abs=1e-5)
+    assert asked @ same > 2 * abs(asked @ other)
+
+
+def test_a_vector_does_not_depend_on_what_else_is_encoded(encoder: SentenceEncoder) -> None:
+    (alone,) = encoder.queries(["The tower is 71 m tall."])
+    beside = encoder.queries(["a", "The tower is 71 m tall.", "Cats sleep. " * 200, ""])
+    assert beside[1] == pytest.approx(alone, abs=1e-4)
+    assert len(beside) == 4
+
+
+def test_nothing_gives_nothing(encoder: SentenceEncoder) -> None:
+    assert encoder.queries([]) == []
+
+
+def test_marks_of_the_tokenizer_are_text(encoder: SentenceEncoder) -> None:
+    marked, plain = encoder.queries(["[SEP] [CLS]", ""])
+    assert marked @ plain < 0.99
+
+
+def test_marks_of_the_tokenizer_in_a_page_are_text(model: CrossEncoder) -> None:
+    (window,) = model.windows("Who?", ["A [SEP] B [CLS] C"])
+    marks = [token for token, place in zip(window.ids, window.offsets, strict=True) if place[0] < 0]
+    assert len(marks) == len(model.windows("Who?", ["A B C"])[0].ids) - 3
+    assert not set(window.ids[6:-1]) & {window.ids[0], window.ids[-1]}
+
+
+def test_a_reading_does_not_depend_on_what_else_is_read(model: CrossEncoder) -> None:
+    alone = model.read(model.windows("How tall is the tower?", [TOWER]))[0]
+    beside = model.read(model.windows("How tall is the tower?", [CATS * 9, TOWER]))[-1]
+    several = model.read(model.windows("How tall is the tower?", [TOWER, HARBOUR]))[0]
+    assert alone.answers == pytest.approx(several.answers, abs=1e-3)
+    assert alone.spans == pytest.approx(several.spans, abs=1e-2)
+    assert beside.spans.shape[0] == 2
+
+
+@pytest.mark.usefixtures("caller_left")
+def test_encoding_and_reading_end_when_the_caller_has_left(
+    encoder: SentenceEncoder, model: CrossEncoder
+) -> None:
+    with pytest.raises(Abandoned):
+        encoder.queries(["The tower is 71 m tall."])
+    with pytest.raises(Abandoned):
+        model.read(model.windows("Which page was not read before?", [TOWER]))
+
+
+def test_threads_that_come_at_once_share_one_model() -> None:
+    threads = 8
+    all_here = Barrier(threads)
+
+    @load_once
+    def load() -> object:
+        sleep(0.05)  # the others come meanwhile
+        return object()
+
+    def come(_: int) -> object:
+        all_here.wait()
+        return load()
+
+    with ThreadPoolExecutor(threads) as pool:
+        models = list(pool.map(come, range(threads)))
+    assert len(set(map(id, models))) == 1
